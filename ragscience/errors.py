@@ -1,0 +1,78 @@
+"""What can go wrong in an expected way.
+
+RagScienceError                 exit 1
+├── UsageError                  exit 2   what was asked for makes no sense
+├── FileProblem                 exit 3   one file could not be read; the others go on
+├── NothingFound                exit 4   the library holds nothing that answers
+├── LibraryUnavailable          exit 5   busy, of another embedder, of a newer schema
+└── ModelProblem                exit 1   a model is not there, not running, or not what it was
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+__all__ = [
+    "EXIT_CODES",
+    "FileProblem",
+    "LibraryUnavailable",
+    "ModelProblem",
+    "NothingFound",
+    "RagScienceError",
+    "UsageError",
+]
+
+EXIT_CODES: dict[int, str] = {
+    0: "done",
+    1: "failed",
+    2: "usage: a wrong option, setting or argument",
+    3: "some inputs failed; the others are done",
+    4: "nothing found, or refused (`ask --strict`)",
+    5: "library busy, or made by another embedder or a newer version",
+}
+
+
+class RagScienceError(Exception):
+    """An expected failure: `message` says what happened, with the value seen; `fix` says what to do about it."""
+
+    exit_code: ClassVar[int] = 1
+
+    def __init__(self, message: str, fix: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+        self.fix = fix
+
+    def __str__(self) -> str:
+        return f"{self.message} {self.fix}".strip()
+
+
+class UsageError(RagScienceError):
+    """What was asked for makes no sense."""
+
+    exit_code = 2
+
+
+class FileProblem(RagScienceError):
+    """One file could not be read; `reason` is a stable word for it ("encrypted", "not-a-pdf", "no-text", …)."""
+
+    exit_code = 3
+
+    def __init__(self, message: str, fix: str = "", *, reason: str = "unreadable") -> None:
+        super().__init__(message, fix)
+        self.reason = reason
+
+
+class NothingFound(RagScienceError):
+    """The library holds nothing that answers."""
+
+    exit_code = 4
+
+
+class LibraryUnavailable(RagScienceError):
+    """The library is busy, belongs to another embedder, or has a newer schema."""
+
+    exit_code = 5
+
+
+class ModelProblem(RagScienceError):
+    """A model is not there, does not answer, or is not what the library was made with."""

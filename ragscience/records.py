@@ -1,0 +1,182 @@
+"""What travels between the rooms: plain frozen dataclasses, no behaviour but a derived value or two.
+
+Positions are counted in characters of `Document.text`; pages are numbered from 1, as a reader counts them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """One page of a document: `Document.text[start:end]` is what was read from it."""
+
+    number: int
+    """From 1."""
+    start: int
+    end: int
+    warning: str = ""
+    """Why this page has less than it should ("could not be read: …"), or empty."""
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A file as it was read: the whole text, and where each page begins and ends in it."""
+
+    text: str
+    pages: tuple[Page, ...]
+    title: str = ""
+    warnings: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """A passage of a document: `Document.text[start:end] == text`, on pages `page_start` to `page_end` inclusive."""
+
+    ordinal: int
+    """From 0, in the order of the document."""
+    text: str
+    start: int
+    end: int
+    page_start: int
+    page_end: int
+    section: str = ""
+    kind: str = "text"
+
+
+@dataclass(frozen=True, slots=True)
+class Paper:
+    """A paper that is in the library."""
+
+    paper_id: int
+    file: str
+    """The shortest name that tells it apart: `attention.pdf`, or `2017/attention.pdf`."""
+    path: str
+    """The full path that it was read from."""
+    md5: str
+    """Of the file's bytes, in hexadecimal."""
+    size_bytes: int
+    modified_ns: int
+    """The file's mtime when it was read, in nanoseconds since 1970."""
+    pages: int
+    chunks: int
+    title: str
+    added_at: str
+    """ISO 8601, UTC."""
+    warnings: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class StoredChunk:
+    """A chunk as the library gives it back, with the paper that it is from."""
+
+    chunk_id: int
+    paper_id: int
+    file: str
+    path: str
+    ordinal: int
+    text: str
+    start: int
+    end: int
+    page_start: int
+    page_end: int
+    section: str
+    kind: str
+    page_breaks: tuple[tuple[int, int], ...]
+    """(offset in `text`, page number) for each page that the chunk touches; the first offset is 0."""
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """A passage that was found, with each score that made it."""
+
+    rank: int
+    """From 1."""
+    chunk: StoredChunk
+    score: float
+    """The score that decided the rank; higher is better."""
+    scores: Mapping[str, float | None]
+    """Keys `dense` (cosine), `bm25`, `fused`, `rerank`; None where that search did not see the passage."""
+    found_by: tuple[str, ...]
+    """Which searches found it: "dense", "bm25"."""
+
+
+@dataclass(frozen=True, slots=True)
+class Filters:
+    """What a search may find. Empty means everything."""
+
+    papers: tuple[str, ...] = ()
+    """Shell patterns or parts of file names, any of which may match, case aside."""
+    pages: tuple[int, int] | None = None
+    """First and last page, inclusive; a passage that touches one of them counts."""
+    kinds: tuple[str, ...] = ()
+    sections: tuple[str, ...] = ()
+    """Parts of section names, any of which may match, case aside."""
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """How a search is made: see the table in retrieval/profiles.py."""
+
+    name: str
+    dense_candidates: int
+    bm25_candidates: int
+    fusion: str
+    """ "weighted" (min-max to 0-1, then a weighted sum) or "rrf" (sum of 1 / (60 + rank))."""
+    dense_weight: float
+    bm25_weight: float
+    rerank_depth: int
+    """How many of the fused candidates the reranker reads."""
+    top_k: int
+    """How many passages are given to the answer."""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What a search gives back."""
+
+    question: str
+    profile: str
+    hits: tuple[Hit, ...]
+    notices: tuple[str, ...] = ()
+    timings_ms: Mapping[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """A question that was asked before, and its answer."""
+
+    question: str
+    answer: str
+
+
+@dataclass(frozen=True, slots=True)
+class Citation:
+    """A page that an answer points at."""
+
+    file: str
+    page: int
+    quote: str
+    """The words of that page that stand behind the sentence."""
+    supported: bool
+    """Whether the cited page was among the passages given and holds what is said."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """An answer with all that it rests on."""
+
+    answer_id: str
+    question: str
+    text: str
+    mode: str
+    """ "llm" or "extractive"."""
+    refused: bool
+    citations: tuple[Citation, ...]
+    found: Found
+    models: Mapping[str, str | None]
+    """Keys `embedder`, `reranker`, `llm`: the identity of what was used, None where nothing was."""
+    notices: tuple[str, ...] = ()
+    timings_ms: Mapping[str, float] = field(default_factory=dict)
