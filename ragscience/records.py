@@ -89,6 +89,18 @@ class StoredChunk:
 
 
 @dataclass(frozen=True, slots=True)
+class EmbedderIdentity:
+    """What a library's vectors were made with; vectors of different identities are never mixed."""
+
+    provider: str
+    """ "embedded", "ollama" or "sentence-transformers"."""
+    model: str
+    digest: str
+    """Of the weights, in hexadecimal (sha256, or what Ollama calls the model's digest)."""
+    dimension: int
+
+
+@dataclass(frozen=True, slots=True)
 class Hit:
     """A passage that was found, with each score that made it."""
 
