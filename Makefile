@@ -1,0 +1,85 @@
+# One command for each habit; every target sets up what it needs first.
+#   make demo     ingest papers/ and ask a first question (no Ollama, no network beyond pip)
+#   make test     all tests
+#   make check    what CI runs: format, lint, types, docs in step, tests with coverage, import rules
+#   make docs     write the generated pages of docs/ anew
+#   make bench    the benchmarks (SUITE=name for one of them)
+#   make sample   draw papers/sample/ragscience.pdf anew
+#   make clean    remove what the tools left behind (not your library)
+
+SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+
+# The first interpreter that runs and is new enough; a name alone proves nothing where version shims are installed.
+PYTHON ?= $(shell for name in python3.11 python3 python3.12 python3.13; do \
+	$$name -c 'import sys; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1 && { echo $$name; break; }; done)
+VENV := .venv
+PY := $(VENV)/bin/python
+RUN_READY := $(VENV)/.requirements.stamp
+DEV_READY := $(VENV)/.requirements-dev.stamp
+PIP_INSTALL := $(PY) -m pip install --quiet --disable-pip-version-check --no-input
+
+QUESTION ?= Why does fusion give dense search a weight of 0.7 and keyword search 0.3?
+SUITE ?=
+
+.PHONY: help setup demo test check docs bench sample clean
+
+help:
+	@sed -n '2,8s/^# *//p' Makefile
+
+$(PY):
+	@test -n "$(PYTHON)" || { echo "Python 3.11 or newer is needed, and none was found. Fix: make PYTHON=/path/to/python3.11 ..." >&2; exit 1; }
+	@echo "==> making $(VENV) with $(PYTHON)"
+	@$(PYTHON) -m venv $(VENV)
+
+$(RUN_READY): requirements.txt | $(PY)
+	@echo "==> installing requirements.txt (once; some hundred megabytes, so a few minutes on a slow line)"
+	@$(PIP_INSTALL) -r requirements.txt
+	@touch $@
+
+$(DEV_READY): requirements-dev.txt $(RUN_READY)
+	@echo "==> installing requirements-dev.txt (once)"
+	@$(PIP_INSTALL) -r requirements-dev.txt
+	@touch $@
+
+setup: $(RUN_READY)
+
+# Exit code 3 says that some of the user's own PDFs could not be read; the others are in, so the question still makes sense.
+demo: $(RUN_READY)
+	@echo "==> python ingest.py"
+	@$(PY) ingest.py || { code=$$?; [ $$code -eq 3 ] || exit $$code; }
+	@echo "==> python query.py \"$(QUESTION)\""
+	@$(PY) query.py "$(QUESTION)"
+
+test: $(DEV_READY)
+	@echo "==> tests"
+	@$(PY) -m pytest
+
+check: $(DEV_READY)
+	@echo "==> format"
+	@$(PY) -m ruff format --check .
+	@echo "==> lint"
+	@$(PY) -m ruff check .
+	@echo "==> types"
+	@$(PY) -m mypy
+	@echo "==> docs in step with the code"
+	@$(PY) tools/make_docs.py --check
+	@echo "==> tests, with coverage by branches (the import rules are tests/test_imports.py)"
+	@$(PY) -m pytest --cov --cov-branch --cov-report=term:skip-covered --cov-fail-under=90
+
+docs: $(DEV_READY)
+	@$(PY) tools/make_docs.py
+
+bench: $(DEV_READY)
+	@$(PY) -m benchmarks $(SUITE)
+
+sample: $(RUN_READY)
+	@$(PY) tools/make_sample.py
+
+clean:
+	@find . -path ./$(VENV) -prune -o -type d \( -name __pycache__ -o -name .pytest_cache -o -name .mypy_cache \
+		-o -name .ruff_cache -o -name .hypothesis \) -prune -exec rm -rf {} +
+	@rm -f .coverage .coverage.*
+	@echo "removed caches; your library and $(VENV) are as they were"

@@ -1,0 +1,158 @@
+"""PDFs in: `python ingest.py` reads what is in papers/ and keeps the library in step with it."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from config import load_settings
+from ragscience.errors import UsageError
+from ragscience.terminal.door import Debug, HomeFolder, Offline, Quiet, make_app, run_door
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from ragscience.terminal.ingest_session import IngestSession
+
+app = make_app(
+    "Read PDFs into the library: new and changed files of papers/, or the paths given.", default="add", bare="add"
+)
+
+Json = Annotated[bool, typer.Option("--json", help="One JSON object on stdout.")]
+Yes = Annotated[bool, typer.Option("--dry-run", help="Only say what would be done.")]
+
+
+@app.command()
+def add(
+    paths: Annotated[
+        list[Path] | None, typer.Argument(help="Files or folders, searched recursively; papers/ when none is given.")
+    ] = None,
+    home: HomeFolder = None,
+    offline: Offline = None,
+    quiet: Quiet = False,
+    debug: Debug = False,
+) -> int:
+    """Read new and changed PDFs into the library (the default command)."""
+    with _session(home, offline, quiet) as session:
+        return session.add(paths or [session.home.papers])
+
+
+@app.command("list")
+def list_papers(home: HomeFolder = None, json: Json = False, debug: Debug = False) -> int:
+    """Show what is in the library."""
+    from ragscience.store import Home, Library
+
+    with Library.open(Home(load_settings(home=home).home)) as library:
+        papers = library.papers()
+    if json:
+        from ragscience.terminal.json_output import SCHEMA_VERSION, dump, paper_json
+
+        typer.echo(dump({"schema": SCHEMA_VERSION, "papers": [paper_json(paper) for paper in papers]}))
+        return 0
+    from ragscience.terminal.views import papers_view
+
+    papers_view(papers, _console())
+    return 0
+
+
+@app.command()
+def show(
+    file: Annotated[str, typer.Argument(help="A paper, by the name that `list` shows, its path or its MD5.")],
+    page: Annotated[int | None, typer.Option("--page", help="Show this page as it was read.", min=1)] = None,
+    home: HomeFolder = None,
+    debug: Debug = False,
+) -> int:
+    """Show what is known of one paper, or one of its pages as it was read."""
+    from ragscience.ingesting import papers_named
+    from ragscience.store import Home, Library
+    from ragscience.terminal.plain import plain
+    from ragscience.terminal.views import paper_view
+
+    with Library.open(Home(load_settings(home=home).home)) as library:
+        for paper in papers_named(library, [file]):
+            if page is None:
+                paper_view(paper, library.pages(paper.paper_id), _console())
+                continue
+            if page > paper.pages:
+                raise UsageError(f"{paper.file} has {paper.pages} pages, not {page}.", "Ask for one of them.")
+            typer.echo(plain(library.page_text(paper.paper_id, page)))
+    return 0
+
+
+@app.command()
+def remove(
+    files: Annotated[list[str], typer.Argument(help="Papers, by the names that `list` shows, paths or MD5s.")],
+    home: HomeFolder = None,
+    quiet: Quiet = False,
+    debug: Debug = False,
+) -> int:
+    """Take papers out of the library; their files stay."""
+    with _session(home, None, quiet) as session:
+        return session.remove(files)
+
+
+@app.command()
+def sync(
+    dry_run: Yes = False,
+    home: HomeFolder = None,
+    offline: Offline = None,
+    quiet: Quiet = False,
+    debug: Debug = False,
+) -> int:
+    """Make the library what is on disk: read what is new or changed in papers/, remove what has vanished."""
+    with _session(home, offline, quiet) as session:
+        return session.sync(dry_run=dry_run)
+
+
+@app.command()
+def rebuild(
+    embeddings: Annotated[bool, typer.Option("--embeddings", help="Only make the vectors anew.")] = False,
+    indexes: Annotated[bool, typer.Option("--indexes", help="Only make the search indexes anew.")] = False,
+    home: HomeFolder = None,
+    offline: Offline = None,
+    quiet: Quiet = False,
+    debug: Debug = False,
+) -> int:
+    """Read, cut and embed every paper again, with the settings and models of now."""
+    if embeddings and indexes:
+        raise UsageError("--embeddings and --indexes exclude each other.", "`rebuild` alone does both.")
+    with _session(home, offline, quiet) as session:
+        if indexes:
+            return session.rebuild_indexes()
+        if embeddings:
+            return session.rebuild_embeddings()
+        return session.rebuild()
+
+
+@app.command()
+def doctor(home: HomeFolder = None, debug: Debug = False) -> int:
+    """Look for what is wrong, and say what to do about it."""
+    from ragscience.doctor import examine
+    from ragscience.store import Home, Library
+
+    place = Home(load_settings(home=home).home)
+    failed = False
+    with Library.open(place) as library:
+        for finding in examine(place, library):
+            failed = failed or finding.severity == "error"
+            typer.echo(f"{finding.severity:8}{finding.message} {finding.remedy}".rstrip())
+    return 1 if failed else 0
+
+
+def _session(home: Path | None, offline: bool | None, quiet: bool) -> IngestSession:
+    from ragscience.terminal.ingest_session import IngestSession
+
+    return IngestSession(load_settings(home=home, offline=offline), quiet=quiet)
+
+
+def _console() -> Console:
+    from rich.console import Console
+
+    return Console(highlight=False, markup=False, emoji=False, soft_wrap=not sys.stdout.isatty())
+
+
+if __name__ == "__main__":
+    run_door(app)

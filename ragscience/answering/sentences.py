@@ -1,0 +1,247 @@
+"""The text of a paper, cut into sentences and lines, with exact offsets.
+
+Text from a PDF is not prose alone: lines break inside sentences, tables and equations arrive as runs of short lines, and
+headings have no full stop. Prose becomes sentences; a run of short lines becomes rows, each of them a label with the
+figures that follow it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+__all__ = ["SENTENCE_LIMIT", "Span", "split_sentences"]
+
+SENTENCE_LIMIT = 600
+"""Characters: what runs on for longer without a full stop is cut at a blank; a single word never is."""
+
+_ROW_LIMIT = 160
+_LINE = re.compile(r"[^\n\r\f\v\x85\u2028\u2029]+")
+_STOP = re.compile(r"""[.!?…]+["'”’»)\]]*(?=\s)|[。！？]+[”’」』）]*""")
+_LAST_WORD = re.compile(r"""[^\s("'“‘\[]+$""")
+_STARTS_SENTENCE = re.compile(r"""["'“‘«(\[•–—\-*]*\s*[^\Wa-z_]|[“«•(\[$\\]""")
+_ENUMERATION = re.compile(r"\(?(?:\d{1,2}|[A-Za-z]|[ivx]{1,4})[.)]")
+_ACRONYM = re.compile(r"(?:[^\W\d_]\.)+[^\W\d_]?\.?|[A-Z]\.")
+_CAPTION = re.compile(r"(?:table|tab\.|figure|fig\.|algorithm|listing)\s*[\dIVX]+\s*[.:|]", re.IGNORECASE)
+_HEADING = re.compile(r"(?:\d+|[A-Z])(?:\.\d+)*\.?(?:\s+[A-Z]|\s*$)")
+_ABBREVIATIONS = frozenset(
+    [
+        "e.g",
+        "i.e",
+        "eg",
+        "ie",
+        "fig",
+        "figs",
+        "eq",
+        "eqs",
+        "eqn",
+        "eqns",
+        "sec",
+        "secs",
+        "sect",
+        "tab",
+        "tabs",
+        "cf",
+        "vs",
+        "viz",
+        "vol",
+        "no",
+        "nos",
+        "pp",
+        "p",
+        "ch",
+        "chap",
+        "app",
+        "ref",
+        "refs",
+        "resp",
+        "approx",
+        "dr",
+        "mr",
+        "mrs",
+        "ms",
+        "prof",
+        "st",
+        "jr",
+        "sr",
+        "dept",
+        "univ",
+        "proc",
+        "conf",
+        "thm",
+        "lem",
+        "def",
+        "prop",
+        "cor",
+        "alg",
+        "ca",
+        "w.r.t",
+        "s.t",
+        "a.k.a",
+        "ed",
+        "eds",
+        "incl",
+        "est",
+        "max",
+        "min",
+        "avg",
+        "std",
+    ]
+)
+_MAY_END = frozenset({"al", "etc", "inc", "ltd", "corp", "co"})
+"""Abbreviations after which a sentence may well begin: a capital decides."""
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """`text[start:end]`, without blanks at either end."""
+
+    start: int
+    end: int
+    kind: str
+    """ "sentence", "caption" (of a table or figure), or "row" (a line of a table, an equation, a heading)."""
+
+
+def split_sentences(text: str) -> list[Span]:
+    """The spans of `text`, in order; they don't overlap, and every character that is not a blank is in one."""
+    spans: list[Span] = []
+    for start, end, prose in _runs(text):
+        spans.extend(_sentences(text, start, end) if prose else _rows(text, start, end))
+    return spans
+
+
+def _runs(text: str) -> Iterator[tuple[int, int, bool]]:
+    """Stretches of whole lines, each prose (True) or short lines (False)."""
+    lines = [(m.start(), m.end()) for m in _LINE.finditer(text)]
+    short = _short_lines(text, lines)
+    begin: int | None = None
+    for i, (start, end) in enumerate(lines):
+        if begin is None:
+            begin = start
+        last = i + 1 == len(lines)
+        if last or short[i] != short[i + 1] or _breaks_after(text, lines, i):
+            yield begin, end, not short[i]
+            begin = None
+
+
+def _breaks_after(text: str, lines: Sequence[tuple[int, int]], i: int) -> bool:
+    """Whether a paragraph ends with line `i`: a blank line, or a caption begins, follows."""
+    start, _ = lines[i + 1]
+    gap = text[lines[i][1] : start]
+    return gap.count("\n") > 1 or "\f" in gap or not text[slice(*lines[i])].strip() or bool(_CAPTION.match(text, start))
+
+
+def _short_lines(text: str, lines: Sequence[tuple[int, int]]) -> list[bool]:
+    """Which lines are cells, rows, equations or headings rather than prose."""
+    widths = [len(text[start:end].strip()) for start, end in lines]
+    broad = sorted(width for width in widths if width >= 25)
+    typical = broad[int(len(broad) * 0.7)] if broad else 0
+    limit = min(0.6 * typical, 45.0)
+    looks = [0 < width < limit for width in widths]
+    short = [False] * len(lines)
+    i = 0
+    while i < len(lines):
+        if not looks[i]:
+            i += 1
+            continue
+        j = i
+        while j < len(lines) and (looks[j] or widths[j] == 0):
+            j += 1
+        first = i + 1 if i > 0 and _goes_on(text, lines, i) else i
+        if j - first >= 3 or (j - first >= 1 and _stands_alone(text, lines, first, j)):
+            short[first:j] = [True] * (j - first)
+        i = j
+    return short
+
+
+def _goes_on(text: str, lines: Sequence[tuple[int, int]], i: int) -> bool:
+    """Whether line `i` ends the sentence that the line before it began."""
+    before, line = text[slice(*lines[i - 1])].rstrip(), text[slice(*lines[i])].strip()
+    return bool(before) and not before.endswith((".", ":", "!", "?")) and line.endswith((".", "?", "!"))
+
+
+def _stands_alone(text: str, lines: Sequence[tuple[int, int]], first: int, end: int) -> bool:
+    """Whether one or two short lines are a heading: no full stop before, in or at the end of them."""
+    before = text[slice(*lines[first - 1])].rstrip() if first else ""
+    if before and not before.endswith((".", ":", "!", "?", "…", ")")):
+        return False
+    own = text[lines[first][0] : lines[end - 1][1]].strip()
+    if own.endswith((".", ",", ";", "-", "?", "!")):
+        return False
+    after = text[slice(*lines[end])].lstrip() if end < len(lines) else ""
+    return bool(_HEADING.match(own)) or (bool(after) and not after[0].islower() and own[0].isupper())
+
+
+def _sentences(text: str, start: int, end: int) -> Iterator[Span]:
+    kind = "caption" if _CAPTION.match(text, start, end) else "sentence"
+    begin = start
+    for stop in _STOP.finditer(text, start, end):
+        if _ends_sentence(text, begin, stop, end):
+            yield from _bounded(text, begin, stop.end(), kind)
+            begin = stop.end()
+    yield from _bounded(text, begin, end, kind)
+
+
+def _ends_sentence(text: str, begin: int, stop: re.Match[str], end: int) -> bool:
+    rest = text[stop.end() : min(stop.end() + 40, end)].lstrip()
+    if not rest:
+        return False
+    mark = stop.group()
+    if mark[0] in "。！？":
+        return True
+    if not _STARTS_SENTENCE.match(rest):
+        return False
+    if mark[0] != ".":
+        return True
+    word = _LAST_WORD.search(text[max(begin, stop.start() - 40) : stop.start()])
+    token = word.group() if word else ""
+    if _ENUMERATION.fullmatch(token + ".") and not text[begin : stop.start() - len(token)].strip(" \n(["):
+        return False  # "1. Introduction", "(a. …": a list's mark, not a sentence
+    if token.casefold() in _ABBREVIATIONS or _ACRONYM.fullmatch(token + "."):
+        return False
+    return token.casefold() not in _MAY_END or rest[0].isupper()
+
+
+def _rows(text: str, start: int, end: int) -> Iterator[Span]:
+    """Lines gathered to rows: a row begins where words follow figures, and is not longer than `_ROW_LIMIT`."""
+    begin, row_end, had_figures = -1, start, False
+    for line in _LINE.finditer(text, start, end):
+        cell = line.group()
+        if not cell.strip():
+            continue
+        figures = _is_figures(cell)
+        if begin >= 0 and ((had_figures and not figures) or line.end() - begin > _ROW_LIMIT):
+            yield from _bounded(text, begin, row_end, "row")
+            begin, had_figures = -1, False
+        if begin < 0:
+            begin = line.start()
+        had_figures = had_figures or figures
+        row_end = line.end()
+    if begin >= 0:
+        yield from _bounded(text, begin, row_end, "row")
+
+
+def _is_figures(cell: str) -> bool:
+    """Whether a cell holds a value rather than a label: digits outnumber letters, or it stands for nothing."""
+    digits = sum(character.isdigit() for character in cell)
+    letters = sum(character.isalpha() for character in cell)
+    return digits > letters or not (digits or letters)
+
+
+def _bounded(text: str, start: int, end: int, kind: str) -> Iterator[Span]:
+    """`text[start:end]` without outer blanks, cut at blanks into pieces of at most SENTENCE_LIMIT where there are any."""
+    while start < end and text[start].isspace():
+        start += 1
+    while end > start and text[end - 1].isspace():
+        end -= 1
+    while end - start > SENTENCE_LIMIT:
+        cut = next((i for i in range(start + SENTENCE_LIMIT, start, -1) if text[i].isspace()), None)
+        if cut is None:
+            cut = next((i for i in range(start + SENTENCE_LIMIT, end) if text[i].isspace()), end)
+        yield Span(start, len(text[:cut].rstrip()) if cut < end else end, kind)
+        start = cut
+        while start < end and text[start].isspace():
+            start += 1
+    if start < end:
+        yield Span(start, end, kind)

@@ -1,0 +1,287 @@
+"""Files become papers of the library: the pipeline that joins reading, chunking, models and store.
+
+What decides is a file's content: the MD5 of its bytes. A paper is in the library when its transaction has committed;
+whatever stops a run costs at most the paper in hand.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+from ragscience.errors import FileProblem, RagScienceError
+from ragscience.records import Chunk, Document, Paper
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from ragscience.models.protocols import Embedder
+    from ragscience.store import Library
+
+__all__ = [
+    "Failure",
+    "FileState",
+    "IngestReport",
+    "Ingestion",
+    "Plan",
+    "Watcher",
+    "find_pdfs",
+    "make_plan",
+    "run_plan",
+    "settle",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """A file that is not in the library, and why."""
+
+    path: Path
+    problem: FileProblem
+
+
+@dataclass(frozen=True, slots=True)
+class FileState:
+    """A file as it was found on disk."""
+
+    path: Path
+    md5: str
+    size_bytes: int
+    modified_ns: int
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What a run has to do, found out without loading a model."""
+
+    to_read: tuple[FileState, ...]
+    moved: tuple[tuple[Paper, FileState], ...]
+    """Papers whose bytes are now under another name."""
+    unchanged: tuple[FileState, ...]
+    copies: tuple[tuple[FileState, str], ...]
+    """Files whose bytes are in the library, or in this plan, under another name, which still exists."""
+    failures: tuple[Failure, ...]
+
+
+@dataclass(slots=True)
+class IngestReport:
+    """What a run did."""
+
+    added: list[Paper] = field(default_factory=list)
+    updated: list[Paper] = field(default_factory=list)
+    failures: list[Failure] = field(default_factory=list)
+    embedded: int = 0
+    """Chunks that the embedder was asked for."""
+    reused: int = 0
+    """Chunks whose vectors the library had already."""
+
+
+class Watcher(Protocol):
+    """Told of a run's progress."""
+
+    def reading(self, state: FileState) -> None:
+        """The file's text is here; its chunks are next."""
+
+    def embedded(self, chunks: int) -> None:
+        """So many more chunks have vectors."""
+
+    def done(self, paper: Paper, *, updated: bool) -> None:
+        """The paper is in the library."""
+
+    def failed(self, failure: Failure) -> None:
+        """The file is not in the library."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ingestion:
+    """How files are read, cut and embedded."""
+
+    read_all: Callable[[Iterable[Path]], Iterator[tuple[Path, Document | FileProblem]]]
+    chunk: Callable[[Document], Sequence[Chunk]]
+    embedder: Embedder
+    batch: int
+    """Chunks in one call of the embedder."""
+
+
+def find_pdfs(paths: Sequence[Path]) -> tuple[list[Path], list[Failure]]:
+    """The PDFs that `paths` name, full paths, each once, sorted within a folder; and the paths that name nothing.
+
+    Folders are searched recursively, hidden ones left out; a file that is named is taken whatever its ending.
+    """
+    found: dict[Path, None] = {}
+    failures: list[Failure] = []
+    for path in paths:
+        full = Path(os.path.abspath(path))  # noqa: PTH100  # a link keeps its own name
+        if full.is_dir():
+            for folder, folders, files in os.walk(full):
+                folders[:] = sorted(name for name in folders if not name.startswith("."))
+                for name in sorted(files):
+                    if name.lower().endswith(".pdf") and not name.startswith("."):
+                        found[Path(folder) / name] = None
+        elif full.exists():
+            found[full] = None
+        else:
+            problem = FileProblem(f"There is no file or folder {path}.", "Check the name.", reason="missing")
+            failures.append(Failure(full, problem))
+    return list(found), failures
+
+
+def file_state(path: Path) -> FileState:
+    """The file's MD5, size and time. Raises FileProblem where it cannot be read."""
+    try:
+        if not path.is_file():
+            raise FileProblem("It is not a regular file.", reason="unreadable")
+        with path.open("rb") as file:
+            stat = os.fstat(file.fileno())
+            digest = hashlib.file_digest(file, lambda: hashlib.md5(usedforsecurity=False)).hexdigest()
+    except OSError as error:
+        raise FileProblem(f"It cannot be read: {error.strerror}.", reason="unreadable") from error
+    return FileState(path, digest, stat.st_size, stat.st_mtime_ns)
+
+
+def make_plan(library: Library, files: Iterable[Path], failures: Sequence[Failure] = ()) -> Plan:
+    """What of `files` the library does not have yet, or not under that name."""
+    to_read: dict[str, FileState] = {}
+    moved: list[tuple[Paper, FileState]] = []
+    unchanged: list[FileState] = []
+    copies: list[tuple[FileState, str]] = []
+    failed = list(failures)
+    by_md5 = {paper.md5: paper for paper in library.papers()}
+    for path in files:
+        try:
+            state = file_state(path)
+        except FileProblem as problem:
+            failed.append(Failure(path, problem))
+            continue
+        known = by_md5.get(state.md5)
+        if state.md5 in to_read:
+            copies.append((state, str(to_read[state.md5].path)))
+        elif known is None:
+            to_read[state.md5] = state
+        elif known.path == str(path):
+            unchanged.append(state)
+        elif _still_holds(known):
+            copies.append((state, known.path))
+        else:
+            moved.append((known, state))
+            by_md5[state.md5] = replace(known, path=str(state.path))
+    return Plan(tuple(to_read.values()), tuple(moved), tuple(unchanged), tuple(copies), tuple(failed))
+
+
+def _still_holds(paper: Paper) -> bool:
+    """Whether the file that the paper was read from still has the same bytes."""
+    try:
+        return file_state(Path(paper.path)).md5 == paper.md5
+    except FileProblem:
+        return False
+
+
+def settle(library: Library, plan: Plan) -> IngestReport:
+    """What of the plan needs neither reading nor a model: renamed files, and caches that an earlier run left behind."""
+    for paper, state in plan.moved:
+        library.rename_paper(paper.paper_id, str(state.path), state.modified_ns)
+    if not plan.to_read:
+        library.refresh_indexes()
+    return IngestReport(failures=list(plan.failures))
+
+
+def run_plan(library: Library, plan: Plan, ingestion: Ingestion, watcher: Watcher) -> IngestReport:
+    """Carry the plan out, paper by paper; the caches are brought up to date at the end, also when it is interrupted.
+
+    A file that cannot be read or cut is reported and the run goes on. Raises ModelProblem where the embedder fails and
+    LibraryUnavailable or RagScienceError where the library cannot be written: what was committed stays.
+    """
+    report = settle(library, plan)
+    states = {state.path: state for state in plan.to_read}
+    try:
+        for path, read in ingestion.read_all(state.path for state in plan.to_read):
+            try:
+                if isinstance(read, FileProblem):
+                    raise read
+                _ingest_one(library, states[path], read, ingestion, watcher, report)
+            except FileProblem as problem:
+                failure = Failure(path, problem)
+                report.failures.append(failure)
+                watcher.failed(failure)
+    finally:
+        library.refresh_indexes()
+    return report
+
+
+def _ingest_one(
+    library: Library, state: FileState, document: Document, ingestion: Ingestion, watcher: Watcher, report: IngestReport
+) -> None:
+    stat = state.path.stat() if state.path.exists() else None
+    if stat is None or (stat.st_size, stat.st_mtime_ns) != (state.size_bytes, state.modified_ns):
+        raise FileProblem("It was changed while it was read.", "Run `python ingest.py` again.", reason="changed")
+    watcher.reading(state)
+    chunks = ingestion.chunk(document)
+    if not chunks:
+        raise FileProblem("It has no text.", "Is it a scan? It needs OCR first.", reason="no-text")
+    vectors = embed_texts(library, [chunk.text for chunk in chunks], ingestion, watcher, report)
+    replaced = library.paper_by_path(str(state.path))
+    paper = library.add_paper(
+        path=str(state.path),
+        md5=state.md5,
+        size_bytes=state.size_bytes,
+        modified_ns=state.modified_ns,
+        document=document,
+        chunks=chunks,
+        vectors=vectors,
+        replaces=[replaced.paper_id] if replaced else [],
+    )
+    (report.updated if replaced else report.added).append(paper)
+    watcher.done(paper, updated=replaced is not None)
+
+
+def embed_texts(
+    library: Library, texts: Sequence[str], ingestion: Ingestion, watcher: Watcher, report: IngestReport
+) -> NDArray[np.float32]:
+    """Unit rows, shape (len(texts), dimension), float32: taken from the library where it has them, else embedded."""
+    import numpy as np
+
+    from ragscience.store import text_hash
+
+    hashes = [text_hash(text) for text in texts]
+    known = library.vectors_by_hash(hashes)
+    vectors = np.empty((len(texts), ingestion.embedder.identity.dimension), np.float32)
+    missing: list[int] = []
+    for row, key in enumerate(hashes):
+        if key in known:
+            vectors[row] = known[key]
+        else:
+            missing.append(row)
+    report.reused += len(texts) - len(missing)
+    watcher.embedded(len(texts) - len(missing))
+    for first in range(0, len(missing), ingestion.batch):
+        rows = missing[first : first + ingestion.batch]
+        vectors[rows] = ingestion.embedder.embed_documents([texts[row] for row in rows])
+        report.embedded += len(rows)
+        watcher.embedded(len(rows))
+    return vectors
+
+
+def vanished(library: Library) -> list[Paper]:
+    """The papers whose file is gone from where it was."""
+    return [paper for paper in library.papers() if not Path(paper.path).exists()]
+
+
+def papers_named(library: Library, names: Sequence[str]) -> list[Paper]:
+    """The papers that `names` mean: a file name as `list` shows it, its full path, or its MD5.
+
+    Raises RagScienceError for a name that means none.
+    """
+    papers = library.papers()
+    found: dict[int, Paper] = {}
+    for name in names:
+        full = os.path.abspath(name)  # noqa: PTH100  # as find_pdfs does
+        matching = [paper for paper in papers if name in (paper.file, paper.md5, paper.path) or paper.path == full]
+        if not matching:
+            raise RagScienceError(f"The library has no paper {name!r}.", "`python ingest.py list` shows what it has.")
+        found.update((paper.paper_id, paper) for paper in matching)
+    return list(found.values())

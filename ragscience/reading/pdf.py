@@ -1,0 +1,222 @@
+"""A PDF becomes a Document: the text of each page, and where it begins and ends in the whole.
+
+PyMuPDF reads the file. It repairs what it can, so a file is refused only where nothing of it can be used.
+"""
+
+from __future__ import annotations
+
+import re
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from ragscience.errors import FileProblem
+from ragscience.reading.cleaning import clean_text, illegible_share, printable_name, sensible_title
+from ragscience.records import Document, Page
+
+__all__ = ["PAGE_BREAK", "load_pymupdf", "page_text", "read_pdf"]
+
+PAGE_BREAK = "\n\n"
+"""Stands between the texts of two pages; it belongs to neither."""
+
+_HEADER_WITHIN_BYTES = 1024
+"""Where `%PDF` may begin: readers accept it anywhere in the first 1024 bytes (PDF 1.7 reference, appendix H, note 13)."""
+
+_ILLEGIBLE_SHARE = 0.5
+"""Above it a text layer is worth nothing. Fonts without Unicode values give 0.6 to 0.9 on whole pages; readable papers
+with old bitmap fonts stay below 0.4 on their worst page (a table), and below 0.1 as a whole."""
+
+_OUT_OF_MEMORY = re.compile(r"\b(malloc|calloc|realloc)\b.*\bfailed\b")
+_OCR = "Give it a text layer first, for example with: ocrmypdf IN.pdf OUT.pdf"
+_AGAIN = "Fetch the file again from where it came from."
+
+
+def read_pdf(path: Path, password: str = "") -> Document:
+    """The document that a PDF holds, page by page, with a warning for whatever is missing from it.
+
+    Raises FileProblem with reason "missing", "unreadable", "not-a-pdf", "empty", "encrypted", "damaged", "no-pages" or
+    "no-text", and MemoryError where the process may not have the memory that the file needs.
+    """
+    _require_pdf_header(path)
+    with _opened(path, password) as source:
+        pages = [_read_page(source, index) for index in range(_page_count(source, path))]
+        # Asked for last: a page that was needed and damaged is repaired while it is read.
+        was_repaired = bool(source.is_repaired)
+        title = sensible_title((source.metadata or {}).get("title"))
+    _require_text(path, [text for text, _ in pages])
+    return _document(pages, title=title, was_repaired=was_repaired)
+
+
+def page_text(page: Any) -> str:
+    """The clean text of a `pymupdf.Page`, in the order in which the file draws it. Raises what PyMuPDF raises."""
+    return clean_text(page.get_text("text"))
+
+
+def load_pymupdf() -> Any:
+    """The module pymupdf, told to keep its messages to itself."""
+    import pymupdf
+
+    pymupdf.TOOLS.mupdf_display_errors(False)
+    pymupdf.TOOLS.mupdf_display_warnings(False)
+    return pymupdf
+
+
+def _failures() -> tuple[type[Exception], ...]:
+    """What PyMuPDF raises for a bad file: its own errors are RuntimeErrors, MuPDF's come through as FzErrorBase."""
+    return RuntimeError, ValueError, IndexError, load_pymupdf().mupdf.FzErrorBase
+
+
+def _require_pdf_header(path: Path) -> None:
+    """Raise FileProblem unless the path is a regular file that begins as a PDF does."""
+    name = printable_name(path)
+    try:
+        status = path.stat()
+        if not stat.S_ISREG(status.st_mode):
+            raise FileProblem(f"{name} is not a regular file.", "Give the path of a PDF file.", reason="unreadable")
+        with path.open("rb") as file:
+            head = file.read(_HEADER_WITHIN_BYTES + len(b"%PDF") - 1)
+    except (FileNotFoundError, NotADirectoryError) as error:
+        raise FileProblem(f"{name} does not exist.", "Check the path.", reason="missing") from error
+    except (OSError, ValueError) as error:
+        cause = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+        raise FileProblem(f"{name} cannot be read: {cause}.", "Check its permissions.", reason="unreadable") from error
+    if status.st_size == 0:
+        raise FileProblem(f"{name} is empty: it has 0 bytes.", _AGAIN, reason="empty")
+    if b"%PDF" not in head:
+        raise FileProblem(f"{name} is not a PDF: it is {_kind(head)}.", _AGAIN, reason="not-a-pdf")
+
+
+def _kind(head: bytes) -> str:
+    """In a few words, what a file seems to be by its first bytes."""
+    start = head.lstrip().lower()
+    if start.startswith((b"<!doctype html", b"<html")):
+        return "a web page"
+    if start.startswith(b"version https://git-lfs"):
+        return "a Git LFS pointer"
+    if start.startswith(b"pk\x03\x04"):
+        return "a ZIP or office file"
+    if start.startswith((b"%!ps", b"\x04%!ps")):
+        return "PostScript"
+    return f"without a %PDF header in its first {_HEADER_WITHIN_BYTES} bytes"
+
+
+@contextmanager
+def _opened(path: Path, password: str) -> Iterator[Any]:
+    """The file as an open, decrypted `pymupdf.Document`, which is closed at the end. Raises FileProblem."""
+    pymupdf = load_pymupdf()
+    name = printable_name(path)
+    try:
+        # MuPDF wants names in UTF-8: a file whose name is not goes in as bytes.
+        is_utf8 = str(path).isprintable() or _encodes(str(path))
+        source = (
+            pymupdf.open(path, filetype="pdf") if is_utf8 else pymupdf.open(stream=path.read_bytes(), filetype="pdf")
+        )
+    except _failures() as error:
+        raise _damaged(name, error) from error
+    try:
+        if not source.is_pdf:
+            raise FileProblem(f"{name} is not a PDF, although it says so.", _AGAIN, reason="not-a-pdf")
+        if source.needs_pass and not _unlocked(source, password):
+            wrong = ", and the one given does not open it" if password else ""
+            fix = "Save a copy without a password, for example with: qpdf --decrypt --password=… IN.pdf OUT.pdf"
+            raise FileProblem(f"{name} is encrypted: it needs a password{wrong}.", fix, reason="encrypted")
+        yield source
+    finally:
+        source.close()
+        pymupdf.TOOLS.store_shrink(100)
+        pymupdf.TOOLS.reset_mupdf_warnings()
+
+
+def _encodes(name: str) -> bool:
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _unlocked(source: Any, password: str) -> bool:
+    try:
+        return bool(source.authenticate(password))
+    except _failures():
+        return False
+
+
+def _page_count(source: Any, path: Path) -> int:
+    """The number of pages, at least 1. Raises FileProblem."""
+    try:
+        count = int(source.page_count)
+    except _failures() as error:
+        raise _damaged(printable_name(path), error) from error
+    if count < 1:
+        raise FileProblem(f"{printable_name(path)} has no pages: it is empty or damaged.", _AGAIN, reason="no-pages")
+    return count
+
+
+def _read_page(source: Any, index: int) -> tuple[str, str]:
+    """The text of a page, and what is wrong with it ("" where nothing is)."""
+    try:
+        text = page_text(source[index])
+    except _failures() as error:
+        _raise_if_out_of_memory(error)
+        return "", f"could not be read: {_cause(error)}"
+    return text, "" if text.strip() else "has no text: blank, scanned or damaged"
+
+
+def _require_text(path: Path, texts: list[str]) -> None:
+    """Raise FileProblem where a document's pages hold nothing that can be read."""
+    name = printable_name(path)
+    whole = "\n".join(texts)
+    pages = "its only page" if len(texts) == 1 else f"any of its {len(texts)} pages"
+    if not whole.strip():
+        message = f"{name} has no text on {pages}, so it is probably scanned."
+        raise FileProblem(message, _OCR, reason="no-text")
+    if (share := illegible_share(whole)) > _ILLEGIBLE_SHARE:
+        message = f"{name} has no readable text: {share:.0%} of its characters have no meaning outside its fonts."
+        raise FileProblem(message, _OCR, reason="no-text")
+
+
+def _document(pages: list[tuple[str, str]], *, title: str, was_repaired: bool) -> Document:
+    """Join the pages, leaving out those that are illegible, and sum up what is wrong with them."""
+    records, texts, position = [], [], 0
+    lost = blank = garbled = 0
+    for number, (text, warning) in enumerate(pages, 1):
+        kept = text if text.strip() else ""
+        if illegible_share(kept) > _ILLEGIBLE_SHARE:
+            kept, warning = "", f"has no readable text: {illegible_share(text):.0%} of its characters are illegible"
+            garbled += 1
+        elif not kept:
+            lost, blank = (lost + 1, blank) if warning.startswith("could not") else (lost, blank + 1)
+        records.append(Page(number, position, position + len(kept), warning))
+        texts.append(kept)
+        position += len(kept) + len(PAGE_BREAK)
+    warnings = ["the file is damaged and was repaired: something may be missing"] if was_repaired else []
+    for count, what in (
+        (lost, "could not be read"),
+        (blank, "no text: blank, scanned or damaged"),
+        (garbled, "no readable text"),
+    ):
+        if count:
+            verb = "" if what.startswith("could") else ("has " if count == 1 else "have ")
+            warnings.append(f"{count} of {len(pages)} pages {verb}{what}")
+    return Document(PAGE_BREAK.join(texts), tuple(records), title, tuple(warnings))
+
+
+def _damaged(name: str, error: Exception) -> FileProblem:
+    _raise_if_out_of_memory(error)
+    return FileProblem(f"{name} is damaged and cannot be opened: {_cause(error)}.", _AGAIN, reason="damaged")
+
+
+def _cause(error: Exception) -> str:
+    """MuPDF's own words where they are known, on one line."""
+    origin = error.__cause__ or error
+    words = clean_text(str(origin)).split()
+    return " ".join(words)[:200].rstrip(".") or type(origin).__name__
+
+
+def _raise_if_out_of_memory(error: Exception) -> None:
+    """Raise MemoryError where MuPDF's allocator failed, which it reports as any other error."""
+    if _OUT_OF_MEMORY.search(str(error)) or _OUT_OF_MEMORY.search(str(error.__cause__ or "")):
+        raise MemoryError(str(error)) from error

@@ -1,0 +1,95 @@
+"""A question goes in, the passages that may answer it come out."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from ragscience.errors import ModelProblem
+from ragscience.records import Filters, Found, Hit, Profile
+from ragscience.retrieval.fusion import reciprocal_rank, weighted_sum
+
+if TYPE_CHECKING:
+    from ragscience.models.protocols import Embedder, Reranker
+    from ragscience.store import Library
+
+__all__ = ["search"]
+
+
+def search(
+    question: str,
+    *,
+    library: Library,
+    embedder: Embedder,
+    reranker: Reranker | None,
+    profile: Profile,
+    filters: Filters,
+) -> Found:
+    """The `profile.top_k` best passages that `filters` allow.
+
+    Dense and keyword search each give their candidates, filtered inside the search; the fused order decides which the
+    reranker reads, and the reranker's order is the result. Ties go to the passage that was ingested first. Raises
+    NothingFound where a paper pattern fits no paper, ModelProblem where the embedder fails; a reranker that fails
+    costs its ordering and a notice.
+    """
+    timings: dict[str, float] = {}
+    notices: list[str] = []
+    with _timed(timings, "retrieval_ms"):
+        allowed = library.select(filters)
+        with _timed(timings, "embed_ms"):
+            vector = embedder.embed_query(question)
+        with _timed(timings, "dense_ms"):
+            dense = _as_scores(*library.search_dense(vector, profile.dense_candidates, allowed))
+        with _timed(timings, "bm25_ms"):
+            bm25 = _as_scores(*library.search_keywords(question, profile.bm25_candidates, allowed))
+        fused = _fuse(profile, dense, bm25)
+        order = sorted(fused, key=lambda chunk_id: (-fused[chunk_id], chunk_id))
+        depth = max(profile.rerank_depth, profile.top_k) if reranker else profile.top_k
+        chunks = {chunk.chunk_id: chunk for chunk in library.chunks(order[:depth])}
+        order = [chunk_id for chunk_id in order[:depth] if chunk_id in chunks]
+    reranked: dict[int, float] = {}
+    if reranker and order:
+        with _timed(timings, "rerank_ms"):
+            try:
+                scores = reranker.score(question, [chunks[chunk_id].text for chunk_id in order])
+                reranked = dict(zip(order, map(float, scores), strict=True))
+            except ModelProblem as problem:
+                notices.append(f"The reranker failed, so the first pass's order stands: {problem}")
+        order.sort(key=lambda chunk_id: (-reranked.get(chunk_id, 0.0), -fused[chunk_id], chunk_id))
+    hits = tuple(
+        Hit(
+            rank=rank,
+            chunk=chunks[chunk_id],
+            score=reranked.get(chunk_id, fused[chunk_id]),
+            scores={
+                "dense": dense.get(chunk_id),
+                "bm25": bm25.get(chunk_id),
+                "fused": fused[chunk_id],
+                "rerank": reranked.get(chunk_id),
+            },
+            found_by=tuple(name for name, found in (("dense", dense), ("bm25", bm25)) if chunk_id in found),
+        )
+        for rank, chunk_id in enumerate(order[: profile.top_k], start=1)
+    )
+    return Found(question, profile.name, hits, tuple(notices), timings)
+
+
+def _as_scores(ids: object, scores: object) -> dict[int, float]:
+    return dict(zip(map(int, ids), map(float, scores), strict=True))  # type: ignore[call-overload]  # two 1-d arrays
+
+
+def _fuse(profile: Profile, dense: dict[int, float], bm25: dict[int, float]) -> dict[int, float]:
+    if profile.fusion == "rrf":
+        return reciprocal_rank([(profile.dense_weight, list(dense)), (profile.bm25_weight, list(bm25))])
+    return weighted_sum([(profile.dense_weight, dense), (profile.bm25_weight, bm25)])
+
+
+@contextmanager
+def _timed(timings: dict[str, float], name: str) -> Iterator[None]:
+    started = time.perf_counter()
+    try:
+        yield
+    finally:
+        timings[name] = round((time.perf_counter() - started) * 1000, 3)

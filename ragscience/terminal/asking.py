@@ -1,0 +1,132 @@
+"""One-shot questions, alone or from a script: the result on stdout, everything else on stderr."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import Any
+
+from rich.console import Console
+
+from ragscience.errors import RagScienceError
+from ragscience.records import Answer, Filters, Turn
+from ragscience.terminal.door import say
+from ragscience.terminal.json_output import answer_json, dump, error_json, found_json
+from ragscience.terminal.plain import plain
+from ragscience.terminal.questions import BadLine, Question, check_question, read_questions
+from ragscience.terminal.session import Session
+from ragscience.terminal.views import answer_footer, hits_view
+
+__all__ = ["ask_all", "ask_once", "console", "search_all"]
+
+SOME_FAILED = 3
+REFUSED = 4
+
+Asked = tuple[str | None, str | None]
+"""A question, or the name of a file of questions."""
+
+
+def search_all(
+    session: Session, asked: Asked, *, papers: tuple[str, ...], pages: tuple[int, int] | None, as_json: bool
+) -> int:
+    """Show the passages for each question; an exit code."""
+
+    def one(question: Question, filters: Filters) -> int:
+        found = session.search(question.text, filters)
+        if as_json:
+            _line(found_json(found, question.question_id, tuple(session.notices)))
+        else:
+            hits_view(found, console())
+        return 0
+
+    return _each(session, asked, one, papers, pages, as_json)
+
+
+def ask_all(
+    session: Session,
+    asked: Asked,
+    *,
+    papers: tuple[str, ...],
+    pages: tuple[int, int] | None,
+    as_json: bool,
+    strict: bool,
+) -> int:
+    """Answer each question; an exit code, REFUSED under `strict` when one was refused."""
+
+    def one(question: Question, filters: Filters) -> int:
+        if as_json:
+            answer = session.answer(question.text, history=question.history, filters=filters)
+            _line(answer_json(answer, question.question_id, tuple(session.notices)))
+        else:
+            answer = ask_once(session, question.text, history=question.history, filters=filters)
+        return REFUSED if strict and answer.refused else 0
+
+    return _each(session, asked, one, papers, pages, as_json)
+
+
+def ask_once(session: Session, question: str, *, history: tuple[Turn, ...], filters: Filters) -> Answer:
+    """Show one answer, as it comes where a person watches, with its sources; and return it."""
+    shown: list[str] = []
+
+    def show(token: str) -> None:
+        shown.append(token)
+        sys.stdout.write(plain(token))
+        sys.stdout.flush()
+
+    answer = session.answer(question, history=history, filters=filters, on_token=show if sys.stdout.isatty() else None)
+    out = console()
+    streamed = "".join(shown)
+    if streamed:
+        out.print()
+    if streamed.strip() != answer.text.strip():
+        if streamed:
+            out.print("The checked answer:", style="dim")
+        out.print(plain(answer.text), soft_wrap=not sys.stdout.isatty())
+    answer_footer(answer, out)
+    for notice in (*answer.found.notices, *answer.notices):
+        session.notice(notice)
+    return answer
+
+
+def console() -> Console:
+    """Stdout for people: no markup is read out of texts, and nothing is wrapped in a pipe."""
+    return Console(highlight=False, markup=False, emoji=False, soft_wrap=not sys.stdout.isatty())
+
+
+def _each(
+    session: Session,
+    asked: Asked,
+    one: Callable[[Question, Filters], int],
+    papers: tuple[str, ...],
+    pages: tuple[int, int] | None,
+    as_json: bool,
+) -> int:
+    text, source = asked
+    limit = session.settings.max_question_chars
+    if text is not None:
+        return one(Question(check_question(text, limit)), Filters(papers=papers, pages=pages))
+    code = 0
+    for item in read_questions(source or "-", limit):
+        error, question_id, question = None, None, None
+        if isinstance(item, BadLine):
+            error, question_id = item.error, item.question_id
+        else:
+            question_id, question = item.question_id, item.text
+            try:
+                if not as_json:
+                    console().print(f"\n> {plain(item.text)}", style="bold")
+                code = max(code, one(item, Filters(papers=(*papers, *item.papers), pages=pages)))
+            except RagScienceError as problem:
+                error = problem
+        if error is not None:
+            code = SOME_FAILED if code == 0 else code
+            if as_json:
+                _line(error_json(error, question_id, question))
+            else:
+                say(f"error: {error}")
+    return code
+
+
+def _line(value: dict[str, Any]) -> None:
+    sys.stdout.write(dump(value) + "\n")
+    sys.stdout.flush()

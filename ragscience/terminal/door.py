@@ -1,0 +1,133 @@
+"""What both doors share: how a command line becomes a command, and how an error becomes one line and an exit code."""
+
+from __future__ import annotations
+
+import os
+import sys
+import traceback
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperGroup
+from typer.exceptions import TyperException
+
+from ragscience.errors import RagScienceError, UsageError
+from ragscience.terminal.plain import plain
+
+__all__ = [
+    "CANCELLED",
+    "Debug",
+    "DefaultCommand",
+    "HomeFolder",
+    "Offline",
+    "Quiet",
+    "make_app",
+    "page_range",
+    "run_door",
+    "say",
+]
+
+CANCELLED = 130
+"""The exit code after Ctrl-C, as shells have it (128 + SIGINT)."""
+
+HomeFolder = Annotated[
+    Path | None, typer.Option("--home", help="Folder with papers/, vectorstore/ and ingested.json.", metavar="DIR")
+]
+Offline = Annotated[
+    bool | None, typer.Option("--offline", help="Refuse whatever would leave this machine.", show_default=False)
+]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress and no notices on stderr.")]
+Debug = Annotated[bool, typer.Option("--debug", help="Show the whole traceback of an error.")]
+
+
+class DefaultCommand(TyperGroup):
+    """A group whose first word may be left out: what is not a command belongs to the default command."""
+
+    default_command = ""
+    bare_command = ""
+    """What runs when nothing at all is given."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Put the default command in front, where no command is named."""
+        if not args:
+            args = [self.bare_command]
+        elif args[0] not in self.commands and args[0] not in ("--help", "-h"):
+            args = [self.default_command, *args]
+        return super().parse_args(ctx, args)
+
+
+def make_app(help_text: str, *, default: str, bare: str) -> typer.Typer:
+    """A Typer app whose `default` command needs no name, and which runs `bare` when called with nothing."""
+
+    class Group(DefaultCommand):
+        default_command = default
+        bare_command = bare
+
+    return typer.Typer(
+        cls=Group,
+        help=help_text,
+        add_completion=False,
+        no_args_is_help=False,
+        rich_markup_mode=None,
+        pretty_exceptions_enable=False,
+        context_settings={"help_option_names": ["-h", "--help"]},
+    )
+
+
+def say(text: str) -> None:
+    """One line on stderr, safe to show."""
+    sys.stderr.write(plain(text).replace("\n", " ").rstrip() + "\n")
+    sys.stderr.flush()
+
+
+def page_range(text: str | None) -> tuple[int, int] | None:
+    """`3-9`, `3-` or `3` as first and last page, inclusive. Raises UsageError."""
+    if text is None:
+        return None
+    first, dash, last = text.partition("-")
+    try:
+        low = int(first)
+        high = (int(last) if last else sys.maxsize // 2) if dash else low
+    except ValueError:
+        low = high = 0
+    if not 1 <= low <= high:
+        raise UsageError(f"--pages {text!r} is no range of pages.", "Write `--pages 3` or `--pages 3-9`.")
+    return low, high
+
+
+def run_door(app: Callable[..., Any]) -> None:
+    """Run the app; the only place where an error becomes a line on stderr and an exit code."""
+    debug = "--debug" in sys.argv
+    try:
+        result = app(standalone_mode=False)
+        code = result if isinstance(result, int) else 0
+        sys.stdout.flush()
+    except RagScienceError as error:
+        if debug:
+            traceback.print_exc()
+        say(f"error: {error}")
+        code = error.exit_code
+    except TyperException as error:
+        say(f"error: {error.format_message()} `python {Path(sys.argv[0]).name} --help` shows what there is.")
+        code = 2
+    except (KeyboardInterrupt, typer.Abort):
+        code = CANCELLED
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        code = 0
+    except OSError as error:
+        if debug:
+            traceback.print_exc()
+        where = f" ({error.filename})" if error.filename else ""
+        say(f"error: {error.strerror or error}{where}. Check the path, the rights and the space left on the disk.")
+        code = 1
+    except Exception as error:  # the door's last line of defence: never a traceback unasked
+        if debug:
+            traceback.print_exc()
+        say(f"error: something unforeseen, {type(error).__name__}: {error}. Run it again with --debug and report it.")
+        code = 1
+    if code == CANCELLED:
+        say("stopped.")
+    sys.exit(code)

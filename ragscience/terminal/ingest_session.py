@@ -1,0 +1,224 @@
+"""What the commands of ingest.py do, over one home."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Self
+
+from ragscience.ingesting import (
+    Ingestion,
+    IngestReport,
+    Plan,
+    find_pdfs,
+    make_plan,
+    papers_named,
+    run_plan,
+    settle,
+    vanished,
+)
+from ragscience.records import Document, Paper
+from ragscience.store import Home, Library
+from ragscience.terminal.door import say
+from ragscience.terminal.models_of import embedder_of
+
+if TYPE_CHECKING:
+    from config import Settings
+    from ragscience.models.protocols import Embedder
+
+__all__ = ["IngestSession"]
+
+SOME_FAILED = 3
+
+
+class IngestSession:
+    """The library opened for writing, and the models that fill it, made when they are needed."""
+
+    def __init__(self, settings: Settings, *, quiet: bool) -> None:
+        self.settings = settings
+        self.home = Home(settings.home)
+        self.quiet = quiet
+        self._library: Library | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._library is not None:
+            self._library.close()
+
+    @property
+    def library(self) -> Library:
+        """The library, locked for this process."""
+        if self._library is None:
+            self._library = Library.open_for_writing(self.home)
+        return self._library
+
+    def add(self, paths: Sequence[Path]) -> int:
+        """Read what is new or changed under `paths`; an exit code."""
+        if list(paths) == [self.home.papers]:
+            self._make_papers_folder()
+        plan = make_plan(self.library, *find_pdfs(paths))
+        return self._carry_out(plan)
+
+    def sync(self, *, dry_run: bool) -> int:
+        """Make the library what is on disk; an exit code."""
+        self._make_papers_folder()
+        plan = make_plan(self.library, *find_pdfs([self.home.papers]))
+        moved = {paper.paper_id for paper, _ in plan.moved}
+        gone = [paper for paper in vanished(self.library) if paper.paper_id not in moved]
+        outside = [Path(paper.path) for paper in self.library.papers() if self._changed_outside(paper, plan)]
+        if outside:
+            plan = make_plan(self.library, [*_plan_paths(plan), *outside], plan.failures)
+        if dry_run:
+            for state in plan.to_read:
+                self._tell(f"would read {state.path}")
+            for paper in gone:
+                self._tell(f"would remove {paper.file}")
+            return 0
+        if gone:
+            self.library.remove_papers([paper.paper_id for paper in gone])
+            for paper in gone:
+                self._tell(f"removed {paper.file}: its file is gone")
+        return self._carry_out(plan)
+
+    def _changed_outside(self, paper: Paper, plan: Plan) -> bool:
+        path = Path(paper.path)
+        if path in set(_plan_paths(plan)) or not path.exists():
+            return False
+        stat = path.stat()
+        return (stat.st_size, stat.st_mtime_ns) != (paper.size_bytes, paper.modified_ns)
+
+    def remove(self, names: Sequence[str]) -> int:
+        """Take papers out of the library; an exit code."""
+        papers = papers_named(self.library, names)
+        self.library.remove_papers([paper.paper_id for paper in papers])
+        self.library.refresh_indexes()
+        for paper in papers:
+            self._tell(f"removed {paper.file} ({paper.chunks} passages); the file itself stays")
+        return 0
+
+    def rebuild(self) -> int:
+        """Read, cut and embed every paper again; a file that is gone leaves its paper as it is."""
+        from ragscience.ingesting import file_state
+
+        library, embedder = self.library, embedder_of(self.settings, None, self._tell)
+        if library.embedder is not None and library.embedder != embedder.identity:
+            self._replace_vectors(embedder)
+        papers = library.papers()
+        plan = make_plan(library, [])
+        states, gone = [], []
+        for paper in papers:
+            path = Path(paper.path)
+            if path.exists():
+                states.append(file_state(path))
+            else:
+                gone.append(paper)
+        for paper in gone:
+            self._tell(f"{paper.file} is kept as it was: its file is gone")
+        plan = Plan(tuple(states), (), (), (), plan.failures)
+        report = self._run(plan, embedder)
+        if not report.failures and not gone:
+            library.set_identity(embedder.identity, self._chunker())
+        self.rebuild_indexes()
+        return self._finish(report, plan)
+
+    def rebuild_embeddings(self) -> int:
+        """Make all vectors anew with the embedder that the settings name; all or nothing."""
+        self._replace_vectors(embedder_of(self.settings, None, self._tell))
+        return self.rebuild_indexes()
+
+    def rebuild_indexes(self) -> int:
+        """Make the search indexes anew from the database."""
+        self.library.rebuild_indexes()
+        self._tell(f"search indexes made anew: {self.library.chunk_count} passages")
+        return 0
+
+    def _replace_vectors(self, embedder: Embedder) -> None:
+        import numpy as np
+
+        library, batch = self.library, self.settings.embedding_batch
+        total = library.chunk_count
+
+        def batches() -> Iterator[tuple[Sequence[int], np.ndarray]]:
+            done = 0
+            for ids, texts in library.texts(batch):
+                yield ids, embedder.embed_documents(texts)
+                done += len(ids)
+                self._tell(f"embedded {done} of {total} passages")
+
+        library.replace_vectors(embedder.identity, batches())
+
+    def _carry_out(self, plan: Plan) -> int:
+        if not plan.to_read:
+            return self._finish(settle(self.library, plan), plan)
+        embedder = embedder_of(self.settings, self.library.embedder, self._tell)
+        if self.library.chunk_count:
+            self.library.require_identity(embedder.identity, self._chunker())
+        else:
+            self.library.set_identity(embedder.identity, self._chunker())
+        return self._finish(self._run(plan, embedder), plan)
+
+    def _run(self, plan: Plan, embedder: Embedder) -> IngestReport:
+        from ragscience.chunking import chunk_document
+        from ragscience.reading.pool import ReadingPool
+        from ragscience.terminal.progress import IngestProgress
+
+        settings = self.settings
+
+        def chunk(document: Document) -> Sequence[object]:
+            return chunk_document(
+                document,
+                size=settings.chunk_size,
+                overlap=settings.chunk_overlap,
+                separators=settings.separators,
+            )
+
+        workers = settings.reading_workers or max(1, len(os.sched_getaffinity(0)) - 1)
+        pool = ReadingPool(
+            workers=workers,
+            timeout_seconds=settings.reading_timeout_seconds,
+            memory_bytes=settings.reading_memory_mb * 2**20,
+        )
+        with pool, IngestProgress(len(plan.to_read), quiet=self.quiet) as progress:
+            ingestion = Ingestion(pool.read_all, chunk, embedder, settings.embedding_batch)
+            return run_plan(self.library, plan, ingestion, progress)
+
+    def _finish(self, report: IngestReport, plan: Plan) -> int:
+        for paper, state in plan.moved:
+            self._tell(f"{paper.file} is now {state.path}")
+        for state, other in plan.copies:
+            self._tell(f"{state.path.name} has the same bytes as {other}: not read again")
+        for failure in report.failures:
+            say(f"not read: {failure.path}: {failure.problem}")
+        known = len(plan.unchanged) + len(plan.copies) + len(plan.moved)
+        counts = {
+            "added": len(report.added),
+            "updated": len(report.updated),
+            "known already": known,
+            "not read": len(report.failures),
+        }
+        said = ", ".join(f"{count} {name}" for name, count in counts.items() if count) or "no PDFs found"
+        self._tell(f"{said}; the library has {self.library.paper_count} papers, {self.library.chunk_count} passages.")
+        return SOME_FAILED if report.failures else 0
+
+    def _chunker(self) -> str:
+        from ragscience.chunking import chunker_identity
+
+        return chunker_identity(self.settings.chunk_size, self.settings.chunk_overlap, self.settings.separators)
+
+    def _make_papers_folder(self) -> None:
+        self.home.papers.mkdir(parents=True, exist_ok=True)
+
+    def _tell(self, text: str) -> None:
+        if not self.quiet:
+            say(text)
+
+
+def _plan_paths(plan: Plan) -> list[Path]:
+    states = [*plan.to_read, *plan.unchanged, *(state for _, state in plan.moved), *(state for state, _ in plan.copies)]
+    return [state.path for state in states]

@@ -1,0 +1,33 @@
+"""Text from a PDF or a model, made safe to write to a terminal."""
+
+from __future__ import annotations
+
+import re
+
+__all__ = ["plain"]
+
+_NEW_LINES = re.compile("[\v\f\x85\u2028\u2029]")
+_ESCAPES = re.compile("[\x1b\x9b]")
+_SURROGATES = re.compile("[\ud800-\udfff]")
+_UNSEEN = re.compile(
+    "["
+    "\x00-\x08\x0e-\x1f\x7f-\x84\x86-\x9f\r"  # controls that are neither a line's end nor an escape
+    "\u00ad\u061c\u180e"  # soft hyphen, Arabic letter mark, Mongolian vowel separator
+    "\u200b-\u200f"  # zero width space, joiners, direction marks
+    "\u202a-\u202e\u2066-\u206f"  # direction embeddings, overrides and isolates; deprecated shapes
+    "\u2060-\u2065\ufeff\ufff9-\ufffb"  # word joiner, invisible operators, byte order mark, annotations
+    "\U000e0000-\U000e0fff"  # tags and variation selectors that no font shows
+    "]"
+)
+
+
+def plain(text: str) -> str:
+    """`text` without anything that moves the cursor, changes colours, hides or reorders what is read.
+
+    The escape character becomes "␛", so that what followed it stays readable and powerless; other controls and
+    invisible format characters go, new lines and tabs stay, a lone surrogate becomes "\\ufffd". Right-to-left text and
+    combining marks are kept as they are. Each character is treated by itself: `plain(a + b) == plain(a) + plain(b)`,
+    so that a stream can be cleaned piece by piece.
+    """
+    text = _ESCAPES.sub("␛", _NEW_LINES.sub("\n", text))
+    return _SURROGATES.sub("\ufffd", _UNSEEN.sub("", text))

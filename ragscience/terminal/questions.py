@@ -1,0 +1,120 @@
+"""Questions from the command line, a file or a pipe: checked, and numbered where they fail."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ragscience.errors import RagScienceError, UsageError
+from ragscience.records import Turn
+
+__all__ = ["BadLine", "Question", "check_question", "read_questions"]
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """One question of a script."""
+
+    text: str
+    question_id: str | None = None
+    history: tuple[Turn, ...] = ()
+    papers: tuple[str, ...] = ()
+    """Patterns that limit this question, beside those of the command line."""
+
+
+@dataclass(frozen=True, slots=True)
+class BadLine:
+    """A line that is no question; it takes a question's place in the output."""
+
+    error: RagScienceError
+    question_id: str | None = None
+
+
+def check_question(text: str, max_chars: int) -> str:
+    """The question without white space around it. Raises UsageError for nothing, for too much and for no text."""
+    stripped = text.strip()
+    if not stripped:
+        raise UsageError("The question is empty.", 'Ask something: python query.py "…"')
+    if len(stripped) > max_chars:
+        raise UsageError(
+            f"The question has {len(stripped):,} characters; {max_chars:,} are allowed.",
+            "Shorten it, or raise RAG_MAX_QUESTION_CHARS.",
+        )
+    if "\x00" in stripped or any("\ud800" <= char <= "\udfff" for char in stripped):
+        raise UsageError("The question is not text (it has NUL or undecodable bytes).", "Give it as UTF-8.")
+    return stripped
+
+
+def read_questions(source: str, max_chars: int) -> Iterator[Question | BadLine]:
+    """One question a line from the file `source`, or from stdin for `-`, as the lines come; blank ones are skipped.
+
+    A line is plain text, or a JSON object with `question` and optionally `id`, `history` and `paper`. Raises UsageError
+    where the file cannot be read.
+    """
+    with ExitStack() as stack:
+        if source == "-":
+            lines = sys.stdin.buffer
+        else:
+            try:
+                lines = stack.enter_context(Path(source).open("rb"))
+            except OSError as error:
+                raise UsageError(f"{source} cannot be read: {error.strerror}.", "Check --from.") from error
+        for number, raw in enumerate(lines, start=1):
+            if raw.strip():
+                yield _parse(raw, number, max_chars)
+
+
+def _parse(raw: bytes, number: int, max_chars: int) -> Question | BadLine:
+    question_id: str | None = None
+    try:
+        try:
+            line = raw.decode("utf-8-sig" if number == 1 else "utf-8").strip()
+        except UnicodeDecodeError:
+            raise UsageError(f"Line {number} is not UTF-8 text.", "Convert the file to UTF-8.") from None
+        if not line.startswith("{"):
+            return Question(check_question(line, max_chars))
+        try:
+            item = json.loads(line)
+        except (ValueError, RecursionError):
+            raise UsageError(f"Line {number} is not valid JSON.", 'Write {"question": "…"} or plain text.') from None
+        raw_id = item.get("id")
+        question_id = None if raw_id is None else str(raw_id)
+        if not isinstance(item.get("question"), str):
+            raise UsageError(f'Line {number} has no "question".', 'Write {"question": "…"} or plain text.')
+        return Question(
+            check_question(item["question"], max_chars),
+            question_id,
+            _history(item.get("history"), number),
+            _papers(item.get("paper"), number),
+        )
+    except UsageError as error:
+        return BadLine(error, question_id)
+
+
+def _history(value: Any, number: int) -> tuple[Turn, ...]:
+    if value is None:
+        return ()
+    shape = 'Write "history": [{"question": "…", "answer": "…"}].'
+    if not isinstance(value, list):
+        raise UsageError(f'Line {number}: "history" is not a list.', shape)
+    turns = []
+    for item in value:
+        texts = (item.get("question"), item.get("answer")) if isinstance(item, dict) else (None, None)
+        if not (isinstance(texts[0], str) and isinstance(texts[1], str)):
+            raise UsageError(f'Line {number}: a turn of "history" has no question or no answer.', shape)
+        turns.append(Turn(*texts))
+    return tuple(turns)
+
+
+def _papers(value: Any, number: int) -> tuple[str, ...]:
+    patterns = [value] if isinstance(value, str) else value
+    if patterns is None:
+        return ()
+    if not isinstance(patterns, list) or not all(isinstance(item, str) for item in patterns):
+        raise UsageError(f'Line {number}: "paper" is neither a name nor a list of names.', 'Write "paper": "bert*".')
+    return tuple(patterns)

@@ -1,0 +1,136 @@
+"""The settings become a library, models and searches: each made once, when it is first needed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import cached_property
+from types import TracebackType
+from typing import TYPE_CHECKING, Self
+
+from ragscience.records import Answer, Filters, Found, Profile, Turn
+from ragscience.retrieval import profile_named, search
+from ragscience.store import Home, Library
+from ragscience.terminal.door import say
+
+if TYPE_CHECKING:
+    from config import Settings
+    from ragscience.models.ollama import OllamaLLM
+    from ragscience.models.protocols import Embedder, Reranker
+
+__all__ = ["Session"]
+
+
+class Session:
+    """One run of query.py over one home: the library open for reading, and the models, loaded on first use."""
+
+    def __init__(self, settings: Settings, *, quiet: bool, wanted: int | None) -> None:
+        self.settings = settings
+        self.home = Home(settings.home)
+        self.notices: list[str] = []
+        """What was said so far, for the JSON."""
+        self._quiet = quiet
+        self._wanted = wanted
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if "library" in self.__dict__:
+            self.library.close()
+
+    def notice(self, text: str) -> None:
+        """Say it once on stderr, unless quiet, and keep it for the JSON."""
+        if text and text not in self.notices:
+            self.notices.append(text)
+            if not self._quiet:
+                say(text)
+
+    @cached_property
+    def library(self) -> Library:
+        """The library, for reading."""
+        library = Library.open(self.home)
+        if not library.chunk_count:
+            self.notice("The library is empty: put PDFs into papers/ and run `python ingest.py`.")
+        return library
+
+    @cached_property
+    def profile(self) -> Profile:
+        """How this run searches."""
+        settings = self.settings
+        return profile_named(
+            settings.profile,
+            candidates=settings.top_k_candidates,
+            top_k=settings.top_k,
+            dense_weight=settings.dense_weight,
+            bm25_weight=settings.bm25_weight,
+            wanted=self._wanted,
+        )
+
+    @cached_property
+    def embedder(self) -> Embedder:
+        """The embedder that the library was made with."""
+        from ragscience.terminal.models_of import embedder_of
+
+        return embedder_of(self.settings, self.library.embedder, self._say_choice)
+
+    @cached_property
+    def reranker(self) -> Reranker | None:
+        """The reranker, or None for the first pass's order."""
+        from ragscience.terminal.models_of import reranker_of
+
+        return reranker_of(self.settings, self.notice)
+
+    @cached_property
+    def llm(self) -> OllamaLLM | None:
+        """The chat model, or None for extractive answers."""
+        from ragscience.terminal.models_of import llm_of
+
+        return llm_of(self.settings, self._say_choice)
+
+    def search(self, question: str, filters: Filters) -> Found:
+        """The passages that the filters allow, best first."""
+        if not self.library.chunk_count:
+            return Found(question, self.profile.name, ())
+        return search(
+            question,
+            library=self.library,
+            embedder=self.embedder,
+            reranker=self.reranker,
+            profile=self.profile,
+            filters=filters,
+        )
+
+    def answer(
+        self,
+        question: str,
+        *,
+        history: Sequence[Turn],
+        filters: Filters,
+        on_token: Callable[[str], None] | None = None,
+    ) -> Answer:
+        """The answer, worded by the LLM or quoted."""
+        from ragscience.answering.answers import answer
+
+        library = self.library
+        return answer(
+            question,
+            history=history,
+            search=lambda text: self.search(text, filters),
+            llm=self.llm,
+            embedder=self.embedder if library.chunk_count else None,
+            models={
+                "embedder": library.embedder.model if library.embedder else None,
+                "reranker": self.reranker.name if library.chunk_count and self.reranker else None,
+                "llm": self.llm.name if self.llm else None,
+            },
+            on_token=on_token,
+            sentences=self.settings.extractive_sentences,
+            min_relevance=self.settings.min_relevance,
+        )
+
+    def _say_choice(self, text: str) -> None:
+        """One line about what was chosen; it is no notice, for nothing is missing."""
+        if not self._quiet:
+            say(text)

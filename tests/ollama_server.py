@@ -1,0 +1,414 @@
+"""A real HTTP server that speaks Ollama's API from a script, so that the real clients can be driven without a model.
+
+    with OllamaServer(models={"llama3.1:8b": chat_model(), "nomic-embed-text:latest": embedding_model(768)}) as server:
+        server.script("Attention is a weighted sum (attention.pdf, p.3).", prompt_eval_count=900)
+        ...                                     # point a client at server.url
+        assert server.requests[-1].body["options"]["num_ctx"] == 8192
+
+Served: GET /  /api/version  /api/tags; POST /api/show  /api/chat  /api/generate (streamed NDJSON, or one object with
+`stream: false`)  /api/embed  /api/embeddings  /api/pull. Shapes as in https://docs.ollama.com/api. Replies come from
+the queue that `script` fills, then from `default_reply(body)`. `fault` injects what goes wrong. Embeddings are hashed
+words, summed: the same text gives the same vector, texts that share words are near, and words past the context are cut
+in silence, as Ollama does.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import threading
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+import numpy as np
+
+__all__ = ["Fault", "OllamaServer", "Request", "ServedModel", "chat_model", "embedding_model", "hashed_embedding"]
+
+CREATED_AT = "2026-01-01T00:00:00Z"
+
+
+@dataclass(frozen=True)
+class ServedModel:
+    """What /api/tags and /api/show say of a model; `dimension` 0 means that it chats and does not embed."""
+
+    context_length: int
+    dimension: int = 0
+    digest: str = ""
+    architecture: str = "llama"
+
+    @property
+    def capabilities(self) -> list[str]:
+        return ["embedding"] if self.dimension else ["completion", "tools"]
+
+
+def chat_model(context_length: int = 131072, digest: str = "") -> ServedModel:
+    """A model that chats."""
+    return ServedModel(context_length, 0, digest, "llama")
+
+
+def embedding_model(dimension: int = 768, context_length: int = 2048, digest: str = "") -> ServedModel:
+    """A model that embeds."""
+    return ServedModel(context_length, dimension, digest, "nomic-bert")
+
+
+@dataclass(frozen=True)
+class Request:
+    """One request as it arrived: `body` is the parsed JSON, or None without one."""
+
+    method: str
+    path: str
+    body: Any
+
+
+@dataclass
+class Fault:
+    """What goes wrong with a path: with its next `times` requests (None: all), once `after` of them went well."""
+
+    path: str
+    status: int = 200
+    error: str = ""
+    """Answered as {"error": …} with `status`; with status 200 it is a line in the stream, as Ollama does once it began."""
+    until: threading.Event | None = None
+    """The answer is held back until this is set, or the server closes."""
+    cut_after: int | None = None
+    """The connection is cut after so many lines of the stream; 0: without any answer."""
+    malformed: bool = False
+    """Answered with broken JSON."""
+    dimension: int | None = None
+    """Embeddings get this dimension."""
+    after: int = 0
+    times: int | None = 1
+
+
+@dataclass(frozen=True)
+class Reply:
+    """One scripted reply of a chat model."""
+
+    pieces: tuple[str, ...]
+    prompt_eval_count: int | None = None
+    eval_count: int | None = None
+    done_reason: str = "stop"
+
+
+def hashed_embedding(text: str, dimension: int) -> list[float]:
+    """A unit vector: each word adds a direction of its own, chosen by its hash."""
+    words = re.findall(r"\w+", text.casefold()) or [""]
+    total = np.zeros(dimension)
+    for word in words:
+        seed = int.from_bytes(hashlib.sha256(word.encode()).digest()[:8], "little")
+        total += np.random.default_rng(seed).standard_normal(dimension)
+    return (total / np.linalg.norm(total)).tolist()
+
+
+def word_pieces(text: str) -> tuple[str, ...]:
+    """The reply as it is streamed: a word with the blanks before it is one piece."""
+    return tuple(re.findall(r"\s*\S+|\s+$", text))
+
+
+@dataclass
+class OllamaServer:
+    """The server; a context manager that listens on a free loopback port.
+
+    `models` is a mapping of names to `ServedModel`, or just names (those with "embed" or "minilm" in them embed).
+    """
+
+    models: Mapping[str, ServedModel] | Sequence[str] = ()
+    version: str = "0.13.5"
+    default_reply: Callable[[dict[str, Any]], str] = lambda body: "I could not find this in your papers."
+    scale: float = 1.0
+    """What every embedding is multiplied with: Ollama's own are of unit length, some servers' are not."""
+    requests: list[Request] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.models, Mapping):
+            self.models = {
+                name: embedding_model() if "embed" in name or "minilm" in name else chat_model() for name in self.models
+            }
+        self.models = dict(self.models)
+        self._replies: deque[Reply] = deque()
+        self._faults: list[Fault] = []
+        self._lock = threading.Lock()
+        self._server: ThreadingHTTPServer | None = None
+        self._thread: threading.Thread | None = None
+
+    # -- what a test says and asks ------------------------------------------------------------------------------
+
+    def script(
+        self,
+        *texts: str,
+        pieces: Sequence[str] | None = None,
+        prompt_eval_count: int | None = None,
+        eval_count: int | None = None,
+        done_reason: str = "stop",
+    ) -> None:
+        """Queue replies of the chat model, one a text; `pieces` gives one reply already cut as it is to be streamed."""
+        cut = [tuple(pieces)] if pieces is not None else []
+        for each in [*map(word_pieces, texts), *cut]:
+            self._replies.append(Reply(each, prompt_eval_count, eval_count, done_reason))
+
+    def fault(self, path: str, **how: Any) -> Fault:
+        """Let requests of `path` go wrong; `how` as the fields of `Fault`."""
+        fault = Fault(path, **how)
+        self._faults.append(fault)
+        return fault
+
+    def clear_faults(self) -> None:
+        """From now on all goes well."""
+        with self._lock:
+            self._faults.clear()
+
+    def of(self, path: str) -> list[Any]:
+        """The bodies of the requests of a path, in the order of their arrival."""
+        return [request.body for request in self.requests if request.path == path]
+
+    @property
+    def url(self) -> str:
+        assert self._server is not None, "the server is not open"
+        return f"http://127.0.0.1:{self._server.server_address[1]}"
+
+    # -- life ---------------------------------------------------------------------------------------------------
+
+    def __enter__(self) -> OllamaServer:
+        handler = type("Handler", (_Handler,), {"script": self})
+        self._server = _QuietServer(("127.0.0.1", 0), handler)
+        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.02,), daemon=True)
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for fault in self._faults:
+            if fault.until is not None:
+                fault.until.set()
+        assert self._server is not None
+        assert self._thread is not None
+        self._server.shutdown()
+        self._thread.join()
+        self._server.server_close()
+
+    # -- what the handler asks ----------------------------------------------------------------------------------
+
+    def arrived(self, request: Request) -> Fault | None:
+        """Record a request; the fault that it meets, if any."""
+        with self._lock:
+            self.requests.append(request)
+            for fault in self._faults:
+                if fault.path != request.path or fault.times == 0:
+                    continue
+                if fault.after > 0:
+                    fault.after -= 1
+                    continue
+                if fault.times is not None:
+                    fault.times -= 1
+                return fault
+        return None
+
+    def next_reply(self, body: dict[str, Any]) -> Reply:
+        with self._lock:
+            if self._replies:
+                return self._replies.popleft()
+        return Reply(word_pieces(self.default_reply(body)))
+
+    def find(self, name: str) -> tuple[str, ServedModel] | None:
+        assert isinstance(self.models, Mapping)
+        for known in (name, f"{name}:latest", name.removesuffix(":latest")):
+            if known in self.models:
+                return known, self.models[known]
+        return None
+
+    def digest(self, name: str) -> str:
+        assert isinstance(self.models, Mapping)
+        return self.models[name].digest or hashlib.sha256(name.encode()).hexdigest()
+
+
+class _QuietServer(ThreadingHTTPServer):
+    daemon_threads = True
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """A client that went away is no news; anything else is a fault of the test."""
+        import sys
+
+        if not isinstance(sys.exc_info()[1], ConnectionError):
+            super().handle_error(request, client_address)
+
+
+class _Handler(BaseHTTPRequestHandler):
+    script: OllamaServer
+    protocol_version = "HTTP/1.1"
+
+    def log_message(self, *args: object) -> None:
+        pass
+
+    def do_HEAD(self) -> None:
+        self.send_response(200)
+        self.send_header("content-length", "0")
+        self.end_headers()
+
+    def do_GET(self) -> None:
+        self._serve("GET", None)
+
+    def do_POST(self) -> None:
+        raw = self.rfile.read(int(self.headers.get("content-length") or 0))
+        self._serve("POST", json.loads(raw) if raw else {})
+
+    def _serve(self, method: str, body: Any) -> None:
+        fault = self.script.arrived(Request(method, self.path, body))
+        if fault is not None:
+            if fault.until is not None:
+                fault.until.wait()
+            if fault.cut_after == 0:
+                self.close_connection = True
+                return
+            if fault.malformed:
+                self._send(b'{"model": "broken", "embeddings": [[0.1, ', 200)
+                return
+            if fault.status != 200:
+                self._json({"error": fault.error}, fault.status)
+                return
+        if method == "GET":
+            self._get()
+        else:
+            self._post(body, fault)
+
+    def _get(self) -> None:
+        if self.path == "/":
+            self._send(b"Ollama is running", 200, "text/plain; charset=utf-8")
+        elif self.path == "/api/version":
+            self._json({"version": self.script.version})
+        elif self.path == "/api/tags":
+            self._json({"models": [self._card(name) for name in self.script.models]})
+        else:
+            self._send(b"404 page not found", 404, "text/plain")
+
+    def _card(self, name: str) -> dict[str, Any]:
+        _, model = self.script.find(name) or ("", chat_model())
+        details = {"parent_model": "", "format": "gguf", "family": model.architecture, "families": [model.architecture]}
+        details |= {"parameter_size": "8.0B", "quantization_level": "Q4_K_M"}
+        digest = self.script.digest(name)
+        return {"name": name, "model": name, "modified_at": CREATED_AT, "size": 1000, "digest": digest} | {
+            "details": details
+        }
+
+    def _post(self, body: dict[str, Any], fault: Fault | None) -> None:
+        if self.path == "/api/pull":
+            self._pull(body, fault)
+            return
+        name = str(body.get("model") or body.get("name") or "")
+        found = self.script.find(name)
+        if found is None:
+            self._json({"error": f"model '{name}' not found"}, 404)
+        elif self.path == "/api/show":
+            self._show(*found)
+        elif self.path in ("/api/embed", "/api/embeddings"):
+            self._embed(body, found[1], fault)
+        elif self.path in ("/api/chat", "/api/generate"):
+            if found[1].dimension:
+                self._json({"error": f'"{name}" does not support chat'}, 400)
+            else:
+                self._complete(body, name, fault)
+        else:
+            self._send(b"404 page not found", 404, "text/plain")
+
+    def _show(self, name: str, model: ServedModel) -> None:
+        info: dict[str, Any] = {"general.architecture": model.architecture}
+        info[f"{model.architecture}.context_length"] = model.context_length
+        info[f"{model.architecture}.embedding_length"] = model.dimension or 4096
+        self._json(
+            {"modelfile": "", "template": "", "details": self._card(name)["details"], "model_info": info}
+            | {"capabilities": model.capabilities, "modified_at": CREATED_AT}
+        )
+
+    def _embed(self, body: dict[str, Any], model: ServedModel, fault: Fault | None) -> None:
+        if not model.dimension:
+            self._json({"error": "this model does not support embeddings"}, 501)
+            return
+        single = self.path == "/api/embeddings"
+        given = body.get("prompt", "") if single else body.get("input", "")
+        texts = [given] if isinstance(given, str) else list(given)
+        dimension = fault.dimension if fault is not None and fault.dimension is not None else model.dimension
+        vectors, tokens = [], 0
+        for text in texts:
+            words = text.split()
+            if len(words) > model.context_length and body.get("truncate") is False:
+                self._json({"error": "the input length exceeds the context length"}, 400)
+                return
+            seen = words[: model.context_length]
+            tokens += len(seen)
+            vectors.append([x * self.script.scale for x in hashed_embedding(" ".join(seen), dimension)])
+        if single:
+            self._json({"embedding": vectors[0]})
+        else:
+            self._json(
+                {"model": body.get("model"), "embeddings": vectors, "total_duration": 1, "load_duration": 1}
+                | {"prompt_eval_count": tokens}
+            )
+
+    def _complete(self, body: dict[str, Any], name: str, fault: Fault | None) -> None:
+        reply = self.script.next_reply(body)
+        streamed = body.get("stream", True)
+        asked = body.get("messages") or body.get("prompt") or ""
+        prompt_tokens = reply.prompt_eval_count
+        if prompt_tokens is None:
+            prompt_tokens = max(1, len(json.dumps(asked)) // 4)
+        tokens = len(reply.pieces) if reply.eval_count is None else reply.eval_count
+        last = {"done": True, "done_reason": reply.done_reason, "total_duration": 2, "load_duration": 1}
+        last |= {"prompt_eval_count": prompt_tokens, "prompt_eval_duration": 1, "eval_count": tokens}
+        last |= {"eval_duration": 1}
+        if streamed:
+            lines = [self._turn(name, piece) | {"done": False} for piece in reply.pieces]
+            self._stream([*lines, self._turn(name, "") | last], fault)
+        elif fault is not None and fault.cut_after is not None:
+            self.close_connection = True
+        else:
+            self._json(self._turn(name, "".join(reply.pieces)) | last)
+
+    def _turn(self, name: str, text: str) -> dict[str, Any]:
+        head = {"model": name, "created_at": CREATED_AT}
+        if self.path == "/api/chat":
+            return head | {"message": {"role": "assistant", "content": text}}
+        return head | {"response": text}
+
+    def _pull(self, body: dict[str, Any], fault: Fault | None) -> None:
+        name = str(body.get("model") or body.get("name") or "")
+        digest = "sha256:" + hashlib.sha256(name.encode()).hexdigest()
+        layer = {"status": f"pulling {digest[7:19]}", "digest": digest, "total": 1000}
+        lines: list[dict[str, Any]] = [
+            {"status": "pulling manifest"},
+            *(layer | {"completed": n} for n in (0, 500, 1000)),
+        ]
+        self._stream([*lines, {"status": "verifying sha256 digest"}, {"status": "success"}], fault)
+        if fault is None:
+            assert isinstance(self.script.models, dict)
+            known = name if ":" in name else f"{name}:latest"
+            self.script.models.setdefault(known, embedding_model() if "embed" in name else chat_model())
+
+    def _stream(self, lines: Sequence[dict[str, Any]], fault: Fault | None) -> None:
+        self.send_response(200)
+        self.send_header("content-type", "application/x-ndjson")
+        self.send_header("transfer-encoding", "chunked")
+        self.end_headers()
+        cut = fault.cut_after if fault is not None else None
+        if fault is not None and fault.error:
+            lines = [*lines[: cut or 1], {"error": fault.error}]
+            cut = None
+        for line in lines if cut is None else lines[:cut]:
+            data = json.dumps(line).encode() + b"\n"
+            self.wfile.write(b"%x\r\n" % len(data) + data + b"\r\n")
+            self.wfile.flush()
+        if cut is None:
+            self.wfile.write(b"0\r\n\r\n")
+        else:
+            self.close_connection = True
+
+    def _json(self, obj: Any, status: int = 200) -> None:
+        self._send(json.dumps(obj).encode(), status)
+
+    def _send(self, body: bytes, status: int, kind: str = "application/json; charset=utf-8") -> None:
+        self.send_response(status)
+        self.send_header("content-type", kind)
+        self.send_header("content-length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
