@@ -19,7 +19,7 @@ VENV := .venv
 PY := $(VENV)/bin/python
 RUN_READY := $(VENV)/.requirements.stamp
 DEV_READY := $(VENV)/.requirements-dev.stamp
-PIP_INSTALL := $(PY) -m pip install --quiet --disable-pip-version-check --no-input
+PIP_INSTALL := $(PY) -m pip install -qq --disable-pip-version-check --no-input
 
 QUESTION ?= Why does fusion give dense search a weight of 0.7 and keyword search 0.3?
 SUITE ?=

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from config import load_settings
 from ragscience.errors import UsageError
 from ragscience.terminal.door import Debug, HomeFolder, Offline, Quiet, make_app, run_door
 
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from config import Settings
     from ragscience.terminal.ingest_session import IngestSession
 
 app = make_app(
@@ -45,7 +45,7 @@ def list_papers(home: HomeFolder = None, json: Json = False, debug: Debug = Fals
     """Show what is in the library."""
     from ragscience.store import Home, Library
 
-    with Library.open(Home(load_settings(home=home).home)) as library:
+    with Library.open(Home(_settings(home=home).home)) as library:
         papers = library.papers()
     if json:
         from ragscience.terminal.json_output import SCHEMA_VERSION, dump, paper_json
@@ -71,7 +71,7 @@ def show(
     from ragscience.terminal.plain import plain
     from ragscience.terminal.views import paper_view
 
-    with Library.open(Home(load_settings(home=home).home)) as library:
+    with Library.open(Home(_settings(home=home).home)) as library:
         for paper in papers_named(library, [file]):
             if page is None:
                 paper_view(paper, library.pages(paper.paper_id), _console())
@@ -133,7 +133,7 @@ def doctor(home: HomeFolder = None, debug: Debug = False) -> int:
     from ragscience.doctor import examine
     from ragscience.store import Home, Library
 
-    place = Home(load_settings(home=home).home)
+    place = Home(_settings(home=home).home)
     failed = False
     with Library.open(place) as library:
         for finding in examine(place, library):
@@ -145,13 +145,19 @@ def doctor(home: HomeFolder = None, debug: Debug = False) -> int:
 def _session(home: Path | None, offline: bool | None, quiet: bool) -> IngestSession:
     from ragscience.terminal.ingest_session import IngestSession
 
-    return IngestSession(load_settings(home=home, offline=offline), quiet=quiet)
+    return IngestSession(_settings(home=home, offline=offline), quiet=quiet)
 
 
 def _console() -> Console:
     from rich.console import Console
 
     return Console(highlight=False, markup=False, emoji=False, soft_wrap=not sys.stdout.isatty())
+
+
+def _settings(**flags: object) -> Settings:
+    from config import load_settings
+
+    return load_settings(**flags)
 
 
 if __name__ == "__main__":

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from config import load_settings
 from ragscience.errors import UsageError
 from ragscience.terminal.door import Debug, HomeFolder, Offline, Quiet, make_app, page_range, run_door
 
 if TYPE_CHECKING:
+    from config import Settings
     from ragscience.terminal.session import Session
 
 app = make_app(
@@ -113,7 +113,7 @@ def list_models(home: HomeFolder = None, offline: Offline = None, json: Json = F
     """Show what each part would use, where its files are and why."""
     from ragscience.terminal.models_of import show_models
 
-    return show_models(load_settings(home=home, offline=offline), as_json=json)
+    return show_models(_settings(home=home, offline=offline), as_json=json)
 
 
 @models_app.command()
@@ -121,7 +121,7 @@ def pull(home: HomeFolder = None, offline: Offline = None, quiet: Quiet = False,
     """Fetch what is missing: the cross-encoder from the hub, Ollama's models through Ollama."""
     from ragscience.terminal.models_of import pull_models
 
-    return pull_models(load_settings(home=home, offline=offline), quiet=quiet)
+    return pull_models(_settings(home=home, offline=offline), quiet=quiet)
 
 
 def _session(
@@ -129,7 +129,7 @@ def _session(
 ) -> Session:
     from ragscience.terminal.session import Session
 
-    settings = load_settings(home=home, offline=offline, profile=profile, rerank="off" if no_rerank else None)
+    settings = _settings(home=home, offline=offline, profile=profile, rerank="off" if no_rerank else None)
     return Session(settings, quiet=quiet, wanted=k)
 
 
@@ -139,6 +139,12 @@ def _one_of(question: str | None, source: str | None) -> tuple[str | None, str |
             "Give either a question or --from.", 'For one: python query.py "…"; for a chat: python query.py'
         )
     return question, source
+
+
+def _settings(**flags: object) -> Settings:
+    from config import load_settings
+
+    return load_settings(**flags)
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -59,3 +60,87 @@ def make_scan(path: Path, pages: int = 1) -> Path:
     document.save(path)
     document.close()
     return path
+
+
+def make_raw_pdf(path: Path, objects: Sequence[bytes]) -> Path:
+    """Write a PDF from the bodies of its objects, numbered from 1; the first must be the catalog."""
+    out = bytearray(b"%PDF-1.7\n")
+    offsets = []
+    for number, body in enumerate(objects, 1):
+        offsets.append(len(out))
+        out += b"%d 0 obj\n%b\nendobj\n" % (number, body)
+    xref = len(out)
+    out += b"xref\n0 %d\n0000000000 65535 f \n" % (len(objects) + 1)
+    out += b"".join(b"%010d 00000 n \n" % offset for offset in offsets)
+    out += b"trailer\n<< /Size %d /Root 1 0 R >>\nstartxref\n%d\n%%%%EOF\n" % (len(objects) + 1, xref)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(out)
+    return path
+
+
+def make_mapped_pdf(path: Path, text: str, meaning: Mapping[str, int]) -> Path:
+    """Write one page that shows an ASCII text, some letters of which the font's ToUnicode table gives other meanings.
+
+    With that, and with octal escapes in the text, a page can hold what no drawing function lets through: private use
+    and control characters.
+    """
+    entries = "".join(f"<{ord(letter):02X}> <{code:04X}>\n" for letter, code in meaning.items())
+    table = (
+        "/CIDInit /ProcSet findresource begin 12 dict begin begincmap /CMapName /M def /CMapType 2 def\n"
+        "1 begincodespacerange <00> <FF> endcodespacerange\n"
+        f"{len(meaning)} beginbfchar\n{entries}endbfchar\nendcmap end end"
+    )
+    return make_raw_pdf(
+        path,
+        [
+            b"<< /Type /Catalog /Pages 2 0 R >>",
+            b"<< /Type /Pages /Kids [3 0 R] /Count 1 >>",
+            b"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 595 842] /Contents 4 0 R"
+            b" /Resources << /Font << /F 5 0 R >> >> >>",
+            _stream(f"BT /F 10 Tf 50 780 Td ({text}) Tj ET".encode("ascii")),
+            b"<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica /ToUnicode 6 0 R >>",
+            _stream(table.encode("ascii")),
+        ],
+    )
+
+
+def make_endless_pdf(path: Path) -> Path:
+    """Write one page whose drawing calls ten forms that call ten forms each, and so on, 16 levels deep."""
+    levels = 16
+    objects = [
+        b"<< /Type /Catalog /Pages 2 0 R >>",
+        b"<< /Type /Pages /Kids [3 0 R] /Count 1 >>",
+        b"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 595 842] /Contents 4 0 R"
+        b" /Resources << /XObject << /X 5 0 R >> >> >>",
+        _stream(b"/X Do"),
+    ]
+    for number in range(5, 5 + levels):
+        form = b"/Type /XObject /Subtype /Form /BBox [0 0 595 842]"
+        if number < 4 + levels:
+            resources = b" /Resources << /XObject << /X %d 0 R >> >>" % (number + 1)
+            objects.append(_stream(b"/X Do " * 10, form + resources))
+        else:
+            objects.append(_stream(b"0 0 m", form))
+    return make_raw_pdf(path, objects)
+
+
+def make_huge_pdf(path: Path, characters: int) -> Path:
+    """Write a small file with so many characters on its one page that reading it takes some 100 bytes for each."""
+    line = b"1 0 0 1 50 780 Tm (" + b"a" * 1000 + b") Tj "
+    return make_raw_pdf(
+        path,
+        [
+            b"<< /Type /Catalog /Pages 2 0 R >>",
+            b"<< /Type /Pages /Kids [3 0 R] /Count 1 >>",
+            b"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 595 842] /Contents 4 0 R"
+            b" /Resources << /Font << /F 5 0 R >> >> >>",
+            _stream(b"BT /F 0.1 Tf " + line * (characters // 1000) + b"ET", compress=True),
+            b"<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>",
+        ],
+    )
+
+
+def _stream(data: bytes, entries: bytes = b"", *, compress: bool = False) -> bytes:
+    if compress:
+        data, entries = zlib.compress(data), entries + b" /Filter /FlateDecode"
+    return b"<< %b /Length %d >>\nstream\n%b\nendstream" % (entries, len(data), data)

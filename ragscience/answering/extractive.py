@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
+import re
 from collections import Counter
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import TYPE_CHECKING, Protocol
 
 from ragscience.answering.units import Unit, page_parts, units_of
@@ -21,7 +23,16 @@ __all__ = ["SentenceEmbedder", "extract", "quoted"]
 _CANDIDATES = 48
 """Units whose vectors are made: about a second on one slow core, and past it lexical scores are near zero."""
 _DENSE, _LEXICAL, _PASSAGE = 0.5, 0.35, 0.15
-_SAME = 0.6
+_AROUND = 0.2
+"""Share of the better neighbour's score."""
+_FIGURES = 0.1
+"""For a unit with figures, where the question asks for a quantity."""
+_QUANTITY = re.compile(
+    r"\bhow (?:many|much|long|often|large|big|far|fast|high|low|small|old|deep)\b|\b(?:what|which)\b.{0,60}?\b(?:number|"
+    r"size|rate|accuracy|score|percentage|factor|value|error|f1|bleu|recall|precision|interval|average|settings?)\b",
+    re.IGNORECASE,
+)
+_SAME = 0.8
 """Share of its terms that a unit may have in common with a better one before it counts as a repetition."""
 _FEWEST_SHARED = 4
 _FRAGMENT = 0.8
@@ -53,8 +64,16 @@ def extract(
     order = sorted(range(len(units)), key=lambda i: (-first[i], i))[:_CANDIDATES]
     units, lexical = [units[i] for i in order], [lexical[i] for i in order]
     dense, notices = _dense(question, units, embedder)
+    own = [_DENSE * dense[i] + _LEXICAL * lexical[i] for i in range(len(units))]
+    around = _around(units, own)
+    asks_quantity = bool(_QUANTITY.search(question))
     scores = [
-        (_DENSE * dense[i] + _LEXICAL * lexical[i] + _PASSAGE * passage[unit.hit.rank])
+        (
+            own[i]
+            + _AROUND * around[i]
+            + _PASSAGE * passage[unit.hit.rank]
+            + (_FIGURES if asks_quantity and any(map(str.isdigit, unit.text)) else 0.0)
+        )
         * (1.0 if unit.whole else _FRAGMENT)
         for i, unit in enumerate(units)
     ]
@@ -103,6 +122,17 @@ def _dense(
     except ModelProblem as problem:
         return [0.0] * len(units), (f"Quotes are chosen by words alone, because the embedder failed: {problem}",)
     return [float(value) for value in rows @ asked], ()
+
+
+def _around(units: Sequence[Unit], own: Sequence[float]) -> list[float]:
+    """For each unit the better score of its neighbours in the passage: what answers often stands beside what is asked."""
+    by_place = sorted(range(len(units)), key=lambda i: (units[i].hit.rank, units[i].start))
+    around = [0.0] * len(units)
+    for left, right in pairwise(by_place):
+        if units[left].hit.rank == units[right].hit.rank:
+            around[left] = max(around[left], own[right])
+            around[right] = max(around[right], own[left])
+    return around
 
 
 def _without_repetitions(ranked: Sequence[Unit], limit: int) -> list[Unit]:

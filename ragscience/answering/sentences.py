@@ -1,8 +1,8 @@
 """The text of a paper, cut into sentences and lines, with exact offsets.
 
-Text from a PDF is not prose alone: lines break inside sentences, tables and equations arrive as runs of short lines, and
-headings have no full stop. Prose becomes sentences; a run of short lines becomes rows, each of them a label with the
-figures that follow it.
+Text from a PDF is not prose alone: lines break inside sentences, tables and equations arrive as runs of short lines,
+and headings have no full stop. Prose becomes sentences; a run of short lines becomes rows, each of them a label with
+the figures that follow it.
 """
 
 from __future__ import annotations
@@ -25,70 +25,11 @@ _ENUMERATION = re.compile(r"\(?(?:\d{1,2}|[A-Za-z]|[ivx]{1,4})[.)]")
 _ACRONYM = re.compile(r"(?:[^\W\d_]\.)+[^\W\d_]?\.?|[A-Z]\.")
 _CAPTION = re.compile(r"(?:table|tab\.|figure|fig\.|algorithm|listing)\s*[\dIVX]+\s*[.:|]", re.IGNORECASE)
 _HEADING = re.compile(r"(?:\d+|[A-Z])(?:\.\d+)*\.?(?:\s+[A-Z]|\s*$)")
-_ABBREVIATIONS = frozenset(
-    [
-        "e.g",
-        "i.e",
-        "eg",
-        "ie",
-        "fig",
-        "figs",
-        "eq",
-        "eqs",
-        "eqn",
-        "eqns",
-        "sec",
-        "secs",
-        "sect",
-        "tab",
-        "tabs",
-        "cf",
-        "vs",
-        "viz",
-        "vol",
-        "no",
-        "nos",
-        "pp",
-        "p",
-        "ch",
-        "chap",
-        "app",
-        "ref",
-        "refs",
-        "resp",
-        "approx",
-        "dr",
-        "mr",
-        "mrs",
-        "ms",
-        "prof",
-        "st",
-        "jr",
-        "sr",
-        "dept",
-        "univ",
-        "proc",
-        "conf",
-        "thm",
-        "lem",
-        "def",
-        "prop",
-        "cor",
-        "alg",
-        "ca",
-        "w.r.t",
-        "s.t",
-        "a.k.a",
-        "ed",
-        "eds",
-        "incl",
-        "est",
-        "max",
-        "min",
-        "avg",
-        "std",
-    ]
-)
+_SHORT_FORMS = """
+e.g i.e eg ie fig figs eq eqs eqn eqns sec secs sect tab tabs cf vs viz vol no nos pp p ch chap app ref refs resp approx
+dr mr mrs ms prof st jr sr dept univ proc conf thm lem def prop cor alg ca w.r.t s.t a.k.a ed eds incl est max min avg
+"""
+_ABBREVIATIONS = frozenset(_SHORT_FORMS.split())
 _MAY_END = frozenset({"al", "etc", "inc", "ltd", "corp", "co"})
 """Abbreviations after which a sentence may well begin: a capital decides."""
 
@@ -230,7 +171,7 @@ def _is_figures(cell: str) -> bool:
 
 
 def _bounded(text: str, start: int, end: int, kind: str) -> Iterator[Span]:
-    """`text[start:end]` without outer blanks, cut at blanks into pieces of at most SENTENCE_LIMIT where there are any."""
+    """`text[start:end]` without outer blanks, cut at blanks into pieces of at most SENTENCE_LIMIT."""
     while start < end and text[start].isspace():
         start += 1
     while end > start and text[end - 1].isspace():

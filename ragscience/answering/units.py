@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from ragscience.answering.sentences import Span, split_sentences
 from ragscience.answering.words import joined_lines
@@ -102,7 +103,7 @@ def _is_whole(chunk: StoredChunk, start: int, end: int) -> bool:
 def page_parts(chunk: StoredChunk, start: int, end: int) -> Iterator[tuple[int, int, int]]:
     """(page, start, end) for each page that `chunk.text[start:end]` has words on, in order."""
     breaks = [*chunk.page_breaks, (len(chunk.text), 0)]
-    for (begin, page), (stop, _) in zip(breaks, breaks[1:], strict=False):
+    for (begin, page), (stop, _) in pairwise(breaks):
         left, right = max(start, begin), min(end, stop)
         if left < right and chunk.text[left:right].strip():
             yield page, left, right

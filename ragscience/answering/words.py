@@ -15,148 +15,21 @@ _BROKEN_WORD = re.compile(r"(\w)[-\u2010\u00ad][ \t]*[\r\n]+[ \t]*(\w)")
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 _THOUSANDS = re.compile(r"(?<=\d),\s?(?=\d{3}(?!\d))")
 _DASHES = str.maketrans(dict.fromkeys("\u2010\u2011\u2012\u2013\u2014\u2212", "-"))
-_SPELLED = dict(
-    zip(
-        ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"],
-        map(str, range(13)),
-        strict=True,
+_SPELLED = {
+    word: str(value)
+    for value, word in enumerate(
+        ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"]
     )
-)
-_STOP_WORDS = frozenset(
-    [
-        "a",
-        "about",
-        "above",
-        "after",
-        "again",
-        "against",
-        "all",
-        "also",
-        "am",
-        "an",
-        "and",
-        "any",
-        "are",
-        "as",
-        "at",
-        "be",
-        "because",
-        "been",
-        "before",
-        "being",
-        "below",
-        "between",
-        "both",
-        "but",
-        "by",
-        "can",
-        "could",
-        "did",
-        "do",
-        "does",
-        "doing",
-        "down",
-        "during",
-        "each",
-        "either",
-        "else",
-        "few",
-        "for",
-        "from",
-        "further",
-        "had",
-        "has",
-        "have",
-        "having",
-        "he",
-        "her",
-        "here",
-        "hers",
-        "him",
-        "his",
-        "how",
-        "however",
-        "i",
-        "if",
-        "in",
-        "into",
-        "is",
-        "it",
-        "its",
-        "itself",
-        "just",
-        "may",
-        "me",
-        "might",
-        "more",
-        "most",
-        "much",
-        "must",
-        "my",
-        "nor",
-        "of",
-        "off",
-        "on",
-        "once",
-        "only",
-        "or",
-        "other",
-        "our",
-        "ours",
-        "out",
-        "over",
-        "own",
-        "per",
-        "same",
-        "shall",
-        "she",
-        "should",
-        "so",
-        "some",
-        "such",
-        "than",
-        "that",
-        "the",
-        "their",
-        "theirs",
-        "them",
-        "then",
-        "there",
-        "these",
-        "they",
-        "this",
-        "those",
-        "through",
-        "thus",
-        "to",
-        "too",
-        "under",
-        "until",
-        "up",
-        "upon",
-        "us",
-        "very",
-        "was",
-        "we",
-        "were",
-        "what",
-        "when",
-        "where",
-        "whether",
-        "which",
-        "while",
-        "who",
-        "whom",
-        "whose",
-        "why",
-        "will",
-        "with",
-        "would",
-        "you",
-        "your",
-        "yours",
-    ]
-)
+}
+_ENGLISH = """
+a about above after again against all also am an and any are as at be because been before being below between both but
+by can could did do does doing down during each either else few for from further had has have having he her here hers
+him his how however i if in into is it its itself just may me might more most much must my nor of off on once only or
+other our ours out over own per same shall she should so some such than that the their theirs them then there these
+they this those through thus to too under until up upon us very was we were what when where whether which while who
+whom whose why will with would you your yours
+"""
+_STOP_WORDS = frozenset(_ENGLISH.split())
 
 
 class _Stems(Protocol):
@@ -172,9 +45,9 @@ def _stemmer() -> _Stems:
 
 
 def joined_lines(text: str) -> str:
-    """`text` on one line: words that were hyphenated at a line's end are joined, blanks collapsed.
+    r"""`text` on one line: words that were hyphenated at a line's end are joined, blanks collapsed.
 
-    The hyphen stays where the word before it has a digit or a capital at its end ("GPT-\\n3"): it belongs to the name.
+    The hyphen stays where the word before it has a digit or a capital at its end ("GPT-\n3"): it belongs to the name.
     """
 
     def join(broken: re.Match[str]) -> str:
@@ -197,7 +70,7 @@ def terms(text: str) -> list[str]:
 
 
 def numbers(text: str, *, spelled: bool = False) -> frozenset[str]:
-    """The numbers of `text`, thousands without their commas ("200,000": 200000); with `spelled`, also zero to twelve."""
+    """The numbers of `text`, thousands without commas ("200,000": 200000); with `spelled`, also zero to twelve."""
     folded = _THOUSANDS.sub("", _folded(text))
     found = set(_NUMBER.findall(folded))
     if spelled:

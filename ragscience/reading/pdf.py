@@ -6,9 +6,12 @@ PyMuPDF reads the file. It repairs what it can, so a file is refused only where 
 from __future__ import annotations
 
 import re
+import shlex
 import stat
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -18,19 +21,33 @@ from ragscience.records import Document, Page
 
 __all__ = ["PAGE_BREAK", "load_pymupdf", "page_text", "read_pdf"]
 
-PAGE_BREAK = "\n\n"
-"""Stands between the texts of two pages; it belongs to neither."""
+PAGE_BREAK = "\n"
+"""Stands between the texts of two pages and belongs to neither: one line's end, as a sentence may go on over it."""
 
 _HEADER_WITHIN_BYTES = 1024
-"""Where `%PDF` may begin: readers accept it anywhere in the first 1024 bytes (PDF 1.7 reference, appendix H, note 13)."""
+"""Where `%PDF` may begin: anywhere in the first 1024 bytes (PDF 1.7 reference, appendix H, note 13)."""
 
 _ILLEGIBLE_SHARE = 0.5
 """Above it a text layer is worth nothing. Fonts without Unicode values give 0.6 to 0.9 on whole pages; readable papers
 with old bitmap fonts stay below 0.4 on their worst page (a table), and below 0.1 as a whole."""
 
 _OUT_OF_MEMORY = re.compile(r"\b(malloc|calloc|realloc)\b.*\bfailed\b")
-_OCR = "Give it a text layer first, for example with: ocrmypdf IN.pdf OUT.pdf"
 _AGAIN = "Fetch the file again from where it came from."
+
+
+@dataclass(frozen=True, slots=True)
+class _PageText:
+    text: str
+    lack: str = ""
+    """A key of _LACKS, or empty where the page is as it should be."""
+    detail: str = ""
+
+
+_LACKS = {
+    "lost": "could not be read",
+    "blank": "without text: blank, scanned or damaged",
+    "illegible": "without readable text: scanned, or in fonts without Unicode values",
+}
 
 
 def read_pdf(path: Path, password: str = "") -> Document:
@@ -45,13 +62,16 @@ def read_pdf(path: Path, password: str = "") -> Document:
         # Asked for last: a page that was needed and damaged is repaired while it is read.
         was_repaired = bool(source.is_repaired)
         title = sensible_title((source.metadata or {}).get("title"))
-    _require_text(path, [text for text, _ in pages])
+    _require_text(path, pages)
     return _document(pages, title=title, was_repaired=was_repaired)
 
 
 def page_text(page: Any) -> str:
-    """The clean text of a `pymupdf.Page`, in the order in which the file draws it. Raises what PyMuPDF raises."""
-    return clean_text(page.get_text("text"))
+    """The clean text of a `pymupdf.Page`, in the order in which the file draws it, without newlines at its end.
+
+    Raises what PyMuPDF raises.
+    """
+    return clean_text(page.get_text("text")).rstrip("\n")
 
 
 def load_pymupdf() -> Any:
@@ -120,7 +140,8 @@ def _opened(path: Path, password: str) -> Iterator[Any]:
             raise FileProblem(f"{name} is not a PDF, although it says so.", _AGAIN, reason="not-a-pdf")
         if source.needs_pass and not _unlocked(source, password):
             wrong = ", and the one given does not open it" if password else ""
-            fix = "Save a copy without a password, for example with: qpdf --decrypt --password=… IN.pdf OUT.pdf"
+            file, copy = shlex.quote(name), shlex.quote(f"open-{name}")
+            fix = f"Save a copy without a password, for example with: qpdf --decrypt --password=PASSWORD {file} {copy}"
             raise FileProblem(f"{name} is encrypted: it needs a password{wrong}.", fix, reason="encrypted")
         yield source
     finally:
@@ -155,52 +176,50 @@ def _page_count(source: Any, path: Path) -> int:
     return count
 
 
-def _read_page(source: Any, index: int) -> tuple[str, str]:
-    """The text of a page, and what is wrong with it ("" where nothing is)."""
+def _read_page(source: Any, index: int) -> _PageText:
+    """What a page gives, or why it gives nothing. Raises MemoryError."""
     try:
         text = page_text(source[index])
     except _failures() as error:
         _raise_if_out_of_memory(error)
-        return "", f"could not be read: {_cause(error)}"
-    return text, "" if text.strip() else "has no text: blank, scanned or damaged"
+        return _PageText("", "lost", _cause(error))
+    if not text.strip():
+        return _PageText("", "blank")
+    if (share := illegible_share(text)) > _ILLEGIBLE_SHARE:
+        return _PageText(text, "illegible", f"{share:.0%} of its characters")
+    return _PageText(text)
 
 
-def _require_text(path: Path, texts: list[str]) -> None:
-    """Raise FileProblem where a document's pages hold nothing that can be read."""
+def _require_text(path: Path, pages: list[_PageText]) -> None:
+    """Raise FileProblem where nothing on a document's pages can be read."""
     name = printable_name(path)
-    whole = "\n".join(texts)
-    pages = "its only page" if len(texts) == 1 else f"any of its {len(texts)} pages"
-    if not whole.strip():
-        message = f"{name} has no text on {pages}, so it is probably scanned."
-        raise FileProblem(message, _OCR, reason="no-text")
-    if (share := illegible_share(whole)) > _ILLEGIBLE_SHARE:
-        message = f"{name} has no readable text: {share:.0%} of its characters have no meaning outside its fonts."
-        raise FileProblem(message, _OCR, reason="no-text")
+    on_pages = "its only page" if len(pages) == 1 else f"any of its {len(pages)} pages"
+    if all(page.lack == "lost" for page in pages):
+        message = f"{name} is damaged: {on_pages} could not be read: {pages[0].detail}."
+        raise FileProblem(message.replace("any of", "none of"), _AGAIN, reason="damaged")
+    ocr = "Give it a text layer first, for example with: ocrmypdf --force-ocr "
+    ocr += f"{shlex.quote(name)} {shlex.quote(f'text-{name}')}"
+    share = illegible_share("\n".join(page.text for page in pages))
+    if share > _ILLEGIBLE_SHARE:
+        message = (
+            f"{name} has no readable text, so it is as good as scanned: {share:.0%} of its characters are illegible."
+        )
+        raise FileProblem(message, ocr, reason="no-text")
+    if all(page.lack for page in pages):
+        raise FileProblem(f"{name} has no text on {on_pages}, so it is probably scanned.", ocr, reason="no-text")
 
 
-def _document(pages: list[tuple[str, str]], *, title: str, was_repaired: bool) -> Document:
-    """Join the pages, leaving out those that are illegible, and sum up what is wrong with them."""
-    records, texts, position = [], [], 0
-    lost = blank = garbled = 0
-    for number, (text, warning) in enumerate(pages, 1):
-        kept = text if text.strip() else ""
-        if illegible_share(kept) > _ILLEGIBLE_SHARE:
-            kept, warning = "", f"has no readable text: {illegible_share(text):.0%} of its characters are illegible"
-            garbled += 1
-        elif not kept:
-            lost, blank = (lost + 1, blank) if warning.startswith("could not") else (lost, blank + 1)
-        records.append(Page(number, position, position + len(kept), warning))
-        texts.append(kept)
-        position += len(kept) + len(PAGE_BREAK)
-    warnings = ["the file is damaged and was repaired: something may be missing"] if was_repaired else []
-    for count, what in (
-        (lost, "could not be read"),
-        (blank, "no text: blank, scanned or damaged"),
-        (garbled, "no readable text"),
-    ):
-        if count:
-            verb = "" if what.startswith("could") else ("has " if count == 1 else "have ")
-            warnings.append(f"{count} of {len(pages)} pages {verb}{what}")
+def _document(pages: list[_PageText], *, title: str, was_repaired: bool) -> Document:
+    """Join the pages, without the text of those that are illegible, and sum up what they lack."""
+    texts = ["" if page.lack else page.text for page in pages]
+    records, start = [], 0
+    for number, (page, text) in enumerate(zip(pages, texts, strict=True), 1):
+        warning = _LACKS[page.lack] + (f" ({page.detail})" if page.detail else "") if page.lack else ""
+        records.append(Page(number, start, start + len(text), warning))
+        start += len(text) + len(PAGE_BREAK)
+    lacking = Counter(page.lack for page in pages if page.lack)
+    warnings = ["damaged and repaired: something may be missing"] if was_repaired else []
+    warnings += [f"{lacking[lack]} of {len(pages)} pages {what}" for lack, what in _LACKS.items() if lacking[lack]]
     return Document(PAGE_BREAK.join(texts), tuple(records), title, tuple(warnings))
 
 

@@ -19,7 +19,7 @@ from ragscience.ingesting import (
     settle,
     vanished,
 )
-from ragscience.records import Document, Paper
+from ragscience.records import Chunk, Document, Paper
 from ragscience.store import Home, Library
 from ragscience.terminal.door import say
 from ragscience.terminal.models_of import embedder_of
@@ -170,7 +170,7 @@ class IngestSession:
 
         settings = self.settings
 
-        def chunk(document: Document) -> Sequence[object]:
+        def chunk(document: Document) -> Sequence[Chunk]:
             return chunk_document(
                 document,
                 size=settings.chunk_size,

@@ -22,10 +22,10 @@ _UNSEEN = re.compile(
 
 
 def plain(text: str) -> str:
-    """`text` without anything that moves the cursor, changes colours, hides or reorders what is read.
+    r"""`text` without anything that moves the cursor, changes colours, hides or reorders what is read.
 
     The escape character becomes "␛", so that what followed it stays readable and powerless; other controls and
-    invisible format characters go, new lines and tabs stay, a lone surrogate becomes "\\ufffd". Right-to-left text and
+    invisible format characters go, new lines and tabs stay, a lone surrogate becomes "\ufffd". Right-to-left text and
     combining marks are kept as they are. Each character is treated by itself: `plain(a + b) == plain(a) + plain(b)`,
     so that a stream can be cleaned piece by piece.
     """

@@ -104,10 +104,10 @@ def _history(value: Any, number: int) -> tuple[Turn, ...]:
         raise UsageError(f'Line {number}: "history" is not a list.', shape)
     turns = []
     for item in value:
-        texts = (item.get("question"), item.get("answer")) if isinstance(item, dict) else (None, None)
-        if not (isinstance(texts[0], str) and isinstance(texts[1], str)):
+        question, answer = (item.get("question"), item.get("answer")) if isinstance(item, dict) else (None, None)
+        if not (isinstance(question, str) and isinstance(answer, str)):
             raise UsageError(f'Line {number}: a turn of "history" has no question or no answer.', shape)
-        turns.append(Turn(*texts))
+        turns.append(Turn(question, answer))
     return tuple(turns)
 
 

@@ -126,7 +126,7 @@ class Session:
                 "llm": self.llm.name if self.llm else None,
             },
             on_token=on_token,
-            sentences=self.settings.extractive_sentences,
+            extractive_sentences=self.settings.extractive_sentences,
             min_relevance=self.settings.min_relevance,
         )
 

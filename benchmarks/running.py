@@ -1,0 +1,83 @@
+"""Processes and functions, timed by turns."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeVar
+
+from benchmarks.report import REPOSITORY
+
+T = TypeVar("T")
+
+__all__ = ["Run", "by_turns", "clock", "door", "module", "run_process"]
+
+
+@dataclass(frozen=True)
+class Run:
+    """One process from start to end."""
+
+    seconds: float
+    peak_mb: float
+    stdout: str
+    stderr: str
+
+
+def run_process(command: Sequence[str], environment: Mapping[str, str] | None = None) -> Run:
+    """Run the command in the repository's folder; raises RuntimeError with its last words where it fails.
+
+    The peak is the resident memory that the kernel accounts to the process itself (wait4), in megabytes.
+    """
+    with tempfile.TemporaryFile("w+") as out, tempfile.TemporaryFile("w+") as err:
+        started = time.perf_counter()
+        process = subprocess.Popen(
+            command, stdout=out, stderr=err, stdin=subprocess.DEVNULL, cwd=REPOSITORY, env={**os.environ, **(environment or {})}
+        )
+        _, status, usage = os.wait4(process.pid, 0)
+        seconds = time.perf_counter() - started
+        process.returncode = os.waitstatus_to_exitcode(status)
+        out.seek(0)
+        err.seek(0)
+        stdout, stderr = out.read(), err.read()
+    if process.returncode != 0:
+        raise RuntimeError(f"{' '.join(command[:6])} ended with {process.returncode}: {stderr[-2000:]}")
+    scale = 1024 if sys.platform != "darwin" else 1024 * 1024
+    return Run(seconds, usage.ru_maxrss / scale, stdout, stderr)
+
+
+def door(name: str, home: Path, *arguments: str) -> list[str]:
+    """The command for `ingest.py` or `query.py` over a home of its own, offline."""
+    return [sys.executable, str(REPOSITORY / f"{name}.py"), *arguments, "--home", str(home), "--offline"]
+
+
+def module(name: str, *arguments: str) -> list[str]:
+    """The command for one of this package's modules."""
+    return [sys.executable, "-m", f"benchmarks.{name}", *arguments]
+
+
+def by_turns(sides: Mapping[str, Callable[[], T]], rounds: int) -> dict[str, list[T]]:
+    """Each side's results when they run A B A B, `rounds` times each, after one run each that does not count."""
+    results: dict[str, list[T]] = {name: [] for name in sides}
+    for turn in range(rounds + 1):
+        for name, run in sides.items():
+            result = run()
+            if turn:
+                results[name].append(result)
+    return results
+
+
+def clock(call: Callable[[], object]) -> Callable[[], float]:
+    """A function that calls `call` once and gives the seconds that it took."""
+
+    def timed() -> float:
+        started = time.perf_counter()
+        call()
+        return time.perf_counter() - started
+
+    return timed

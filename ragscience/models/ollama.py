@@ -1,0 +1,264 @@
+"""Embeddings and answers from Ollama, through LangChain's OllamaEmbeddings and ChatOllama.
+
+The heavy clients are imported when the first text is embedded or the first answer is asked.
+"""
+
+from __future__ import annotations
+
+import ssl
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+
+from ragscience.errors import ModelProblem
+from ragscience.models.ollama_api import ModelDetails, Ollama, is_loopback
+from ragscience.models.wordpieces import sendable, split_windows
+from ragscience.records import EmbedderIdentity
+
+if TYPE_CHECKING:
+    from langchain_ollama import ChatOllama
+    from numpy.typing import NDArray
+
+__all__ = ["TASK_PREFIXES", "OllamaEmbedder", "OllamaLLM", "as_problem", "byte_windows"]
+
+TASK_PREFIXES: dict[str, tuple[str, str]] = {
+    "nomic-embed-text": ("search_document: ", "search_query: "),
+    "mxbai-embed-large": ("", "Represent this sentence for searching relevant passages: "),
+    "snowflake-arctic-embed": ("", "Represent this sentence for searching relevant passages: "),
+}
+"""Start of a model's name to what it was trained to see before a document and before a question (model cards)."""
+UNKNOWN_CONTEXT = 512
+"""Tokens, where /api/show tells none: the smallest window among the usual embedding models."""
+LARGEST_CONTEXT = 8192
+"""Tokens asked for at most: a chunk never needs more, and memory grows with it."""
+BYTES_PER_TOKEN = 2
+"""Low on purpose (English has four or more, formulas and digits about two): what Ollama cuts, it cuts in silence."""
+ATTEMPTS = 3
+"""For one batch, as Ollama starts its runner again after a crash."""
+
+
+class OllamaEmbedder:
+    """An Embedder over an Ollama model: its full name ("nomic-embed-text:latest"), and the digest that Ollama tells."""
+
+    def __init__(self, ollama: Ollama, name: str, digest: str, *, batch_size: int) -> None:
+        self._ollama = ollama
+        self._name = name
+        self._digest = digest
+        self._batch_size = batch_size
+        self._details: ModelDetails | None = None
+        self._dimension: int | None = None
+        self._client: Any = None
+        prefixes = [both for start, both in TASK_PREFIXES.items() if name.rpartition("/")[2].startswith(start)]
+        self._document_prefix, self._query_prefix = prefixes[0] if prefixes else ("", "")
+
+    @property
+    def identity(self) -> EmbedderIdentity:
+        """Asks the server for the dimension, once. Raises ModelProblem."""
+        if self._dimension is None:
+            self._dimension = self._known().dimension or len(self._ask(["dimension"])[0])
+        return EmbedderIdentity("ollama", self._name, self._digest, self._dimension)
+
+    def embed_documents(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Unit rows, shape (len(texts), dimension), float32. Raises ModelProblem.
+
+        Goes out in batches; one that fails is sent again by itself, what is done stays done.
+        """
+        return self._embed(texts, self._document_prefix)
+
+    def embed_query(self, text: str) -> NDArray[np.float32]:
+        """A unit vector, shape (dimension,), float32. Raises ModelProblem."""
+        vector: NDArray[np.float32] = self._embed([text], self._query_prefix)[0]
+        return vector
+
+    def _embed(self, texts: Sequence[str], prefix: str) -> NDArray[np.float32]:
+        """The mean of each text's unit window vectors, weighted by their length, made unit."""
+        dimension = self.identity.dimension
+        most_bytes = max(64, self._context() * BYTES_PER_TOKEN - len(prefix.encode()))
+        windows = [
+            (number, window)
+            for number, text in enumerate(texts)
+            for window in byte_windows(sendable(text) or " ", most_bytes)
+        ]
+        totals = np.zeros((len(texts), dimension), dtype=np.float32)
+        for start in range(0, len(windows), self._batch_size):
+            batch = windows[start : start + self._batch_size]
+            vectors = self._checked([prefix + window for _, window in batch], dimension)
+            weights = np.array([len(window) for _, window in batch], dtype=np.float32)
+            np.add.at(totals, [number for number, _ in batch], vectors * weights[:, None])
+        return _unit(totals, self._name)
+
+    def _checked(self, inputs: list[str], dimension: int) -> NDArray[np.float32]:
+        """Unit rows for the inputs, as many and as long as they must be."""
+        rows = self._ask(inputs)
+        found = sorted({len(row) for row in rows})
+        if len(rows) != len(inputs) or found != [dimension]:
+            raise ModelProblem(
+                f"{self._name} gave {len(rows)} vectors of dimension {found} for {len(inputs)} texts; "
+                f"{dimension} was expected.",
+                "Pull the model again, then `python ingest.py rebuild --embeddings`.",
+            )
+        return _unit(np.array(rows, dtype=np.float32), self._name)
+
+    def _ask(self, inputs: list[str]) -> list[list[float]]:
+        """One call, sent again when it fails in a way that may pass."""
+        import httpx
+        import ollama
+
+        client = self._open()
+        for attempt in range(1, ATTEMPTS + 1):
+            try:
+                rows: list[list[float]] = client.embed_documents(inputs)
+            except (httpx.HTTPError, ollama.ResponseError, ConnectionError, ValueError) as error:
+                if attempt == ATTEMPTS or not _may_pass(error):
+                    raise as_problem(error, self._name, self._ollama.url) from error
+            else:
+                return rows
+        raise NotImplementedError  # the loop returns or raises
+
+    def _open(self) -> Any:
+        if self._client is None:
+            from langchain_ollama import OllamaEmbeddings
+
+            self._client = OllamaEmbeddings(
+                model=self._name,
+                base_url=self._ollama.url,
+                num_ctx=self._context(),
+                client_kwargs=_client_options(self._ollama),
+            )
+        return self._client
+
+    def _known(self) -> ModelDetails:
+        if self._details is None:
+            self._details = self._ollama.show(self._name)
+        return self._details
+
+    def _context(self) -> int:
+        return min(self._known().context_length or UNKNOWN_CONTEXT, LARGEST_CONTEXT)
+
+
+class OllamaLLM:
+    """An LLM: a chat model of Ollama's. `num_ctx` and `num_predict` (the longest reply) are in tokens."""
+
+    def __init__(
+        self, ollama: Ollama, name: str, *, temperature: float, num_ctx: int, num_predict: int, digest: str = ""
+    ) -> None:
+        self._ollama = ollama
+        self._name = name
+        self._temperature = temperature
+        self._num_predict = num_predict
+        self._chat_model: ChatOllama | None = None
+        self.num_ctx = num_ctx
+        self.digest = digest
+
+    @property
+    def name(self) -> str:
+        """With its tag: "llama3.1:8b"."""
+        return self._name
+
+    @property
+    def chat_model(self) -> ChatOllama:
+        """LangChain's model for this one, made on first use."""
+        if self._chat_model is None:
+            from langchain_ollama import ChatOllama
+
+            self._chat_model = ChatOllama(
+                model=self._name,
+                base_url=self._ollama.url,
+                temperature=self._temperature,
+                num_ctx=self.num_ctx,
+                num_predict=self._num_predict,
+                client_kwargs=_client_options(self._ollama),
+            )
+        return self._chat_model
+
+    def stream(self, prompt: str) -> Iterator[str]:
+        """The reply, piece by piece; empty pieces are left out. Raises ModelProblem."""
+        import httpx
+        import ollama
+
+        try:
+            for chunk in self.chat_model.stream(sendable(prompt)):
+                if chunk.content:
+                    yield str(chunk.content)
+        except (httpx.HTTPError, ollama.ResponseError, ConnectionError, ValueError) as error:
+            raise as_problem(error, self._name, self._ollama.url) from error
+
+
+def byte_windows(text: str, most_bytes: int) -> list[str]:
+    """The text in pieces of at most `most_bytes` of UTF-8 that overlap by an eighth; itself where it fits."""
+    if len(text.encode()) <= most_bytes:
+        return [text]
+    points = np.frombuffer(text.encode("utf-32-le"), dtype=np.uint32)
+    widths = 1 + (points > 0x7F) + (points > 0x7FF) + (points > 0xFFFF).astype(np.int64)
+    ends = np.cumsum(widths)
+    starts = ends - widths
+    pieces = []
+    for first, last in split_windows(int(ends[-1]), most_bytes, most_bytes // 8):
+        pieces.append(text[np.searchsorted(starts, first) : np.searchsorted(ends, last, side="right")])
+    return pieces
+
+
+def as_problem(error: Exception, name: str, url: str) -> ModelProblem:
+    """What happened to a call of Ollama, in one line, with what to do about it."""
+    import httpx
+    import ollama
+
+    if isinstance(error, httpx.ConnectError | httpx.ConnectTimeout | ConnectionError):
+        return ModelProblem(f"Ollama does not answer at {url}.", "Start it with `ollama serve`.")
+    if isinstance(error, httpx.TimeoutException):
+        return ModelProblem(
+            f"{name} sent nothing for too long.", "Raise RAG_OLLAMA_TIMEOUT_SECONDS, or choose a smaller model."
+        )
+    if isinstance(error, httpx.HTTPError):
+        return ModelProblem(f"The connection to Ollama at {url} broke ({type(error).__name__}).", "Try again.")
+    if not isinstance(error, ollama.ResponseError):
+        return ModelProblem(f"{name}'s reply could not be read: {_one_line(error)}.", "Try again, or update Ollama.")
+    # mypy sees no types of the `ollama` package's error.
+    refused = cast("Any", error)
+    said = _one_line(refused.error)
+    if refused.status_code == 404:
+        return ModelProblem(f"Ollama has no model {name}.", f"Fetch it with `ollama pull {name}`.")
+    if "memory" in said.casefold():
+        return ModelProblem(f"{name} does not fit in memory: {said}.", "Lower RAG_NUM_CTX, or choose a smaller model.")
+    return ModelProblem(f"Ollama failed with {name}: {said}.", "Try again; `ollama ps` shows what it is running.")
+
+
+def _one_line(said: object) -> str:
+    return " ".join(str(said).split())[:300].rstrip(".")
+
+
+def _may_pass(error: Exception) -> bool:
+    """Whether the same call may succeed: a cut connection or a crashed runner, not a refusal or a silence."""
+    import httpx
+    import ollama
+
+    if isinstance(error, ollama.ResponseError):
+        refused = cast("Any", error)
+        return bool(refused.status_code >= 500 and "memory" not in str(refused.error).casefold())
+    return isinstance(error, httpx.RemoteProtocolError | httpx.ReadError | httpx.WriteError)
+
+
+def _client_options(ollama: Ollama) -> dict[str, Any]:
+    """For httpx: our timeouts, no redirects, no proxy for this machine, and no connection kept open unused."""
+    import httpx
+
+    local = is_loopback(ollama.url)
+    options: dict[str, Any] = {
+        "timeout": httpx.Timeout(ollama.timeout_seconds, connect=ollama.connect_seconds),
+        "limits": httpx.Limits(max_keepalive_connections=0),
+        "follow_redirects": False,
+        "trust_env": not local,
+    }
+    if local and ollama.url.startswith("http://"):
+        # Reading the certificates takes longer than a question; a context without any trusts nobody.
+        options["verify"] = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    return options
+
+
+def _unit(rows: NDArray[np.float32], name: str) -> NDArray[np.float32]:
+    norms = np.linalg.norm(rows, axis=1, keepdims=True)
+    if not np.all(np.isfinite(norms)) or not np.all(norms > 0):
+        raise ModelProblem(f"{name} gave a vector that is zero or not a number.", "Pull the model again.")
+    unit: NDArray[np.float32] = (rows / norms).astype(np.float32)
+    return unit

@@ -1,0 +1,167 @@
+"""Ollama's health and catalogue, over its HTTP API (https://docs.ollama.com/api), by the standard library alone.
+
+An `Ollama` is asked at most once for its status, so that a run costs two small requests however many parts need it.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import json
+import urllib.error
+import urllib.request
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from http.client import HTTPException, HTTPResponse
+from typing import Any
+from urllib.parse import urlsplit
+
+from ragscience.errors import ModelProblem
+
+__all__ = ["ModelDetails", "Ollama", "OllamaStatus", "is_loopback", "status"]
+
+
+@dataclass(frozen=True, slots=True)
+class OllamaStatus:
+    """Whether Ollama answers, and what it has."""
+
+    running: bool
+    version: str = ""
+    models: Mapping[str, str] = field(default_factory=dict)
+    """Full name ("llama3.1:8b") to digest, in hexadecimal."""
+    why: str = ""
+    """Why it is not running: a sentence without its full stop."""
+
+    def find(self, name: str) -> str | None:
+        """The full name of an installed model; a name without a tag means its tag `latest`."""
+        return next((known for known in (name, f"{name}:latest") if known in self.models), None)
+
+
+@dataclass(frozen=True, slots=True)
+class ModelDetails:
+    """What /api/show says of a model."""
+
+    context_length: int | None
+    """Tokens; None where it is not told."""
+    dimension: int | None
+    """Of its embeddings (of its hidden state, for a chat model); None where it is not told."""
+    capabilities: tuple[str, ...]
+
+
+def is_loopback(url: str) -> bool:
+    """Whether the URL's host is this machine, judged without asking a name server."""
+    host = urlsplit(url).hostname or ""
+    if host == "localhost":
+        return True
+    try:
+        address = ipaddress.ip_address(host)
+    except ValueError:
+        return False
+    return address.is_loopback or address.is_unspecified
+
+
+class _NoRedirect(urllib.request.HTTPRedirectHandler):
+    """An answer that sends elsewhere is not Ollama's; following it could leave this machine."""
+
+    def redirect_request(self, *_: Any, **__: Any) -> None:
+        return None
+
+
+class Ollama:
+    """An Ollama server; `offline` refuses one that is not on this machine.
+
+    Requests to this machine never go through a proxy, whatever the environment says.
+    """
+
+    def __init__(self, url: str, *, connect_seconds: float, timeout_seconds: float, offline: bool) -> None:
+        self.url = url.rstrip("/")
+        self.connect_seconds = connect_seconds
+        self.timeout_seconds = timeout_seconds
+        self.offline = offline
+        proxies = urllib.request.ProxyHandler({}) if is_loopback(url) else urllib.request.ProxyHandler()
+        self._opener = urllib.request.build_opener(proxies, _NoRedirect)
+
+    @cached_property
+    def status(self) -> OllamaStatus:
+        """Asked once. Never raises: what does not answer is not running."""
+        if self.offline and not is_loopback(self.url):
+            return OllamaStatus(False, why=f"offline, and Ollama at {self.url} is another machine")
+        try:
+            version = self._json("/api/version", None, self.connect_seconds).get("version", "")
+            listed = self._json("/api/tags", None, self.connect_seconds).get("models") or []
+            models = {str(model["name"]): str(model.get("digest", "")) for model in listed}
+        except urllib.error.HTTPError as error:
+            error.close()
+            return OllamaStatus(False, why=f"what answers at {self.url} is not Ollama (HTTP {error.code})")
+        except OSError:
+            return OllamaStatus(False, why=f"Ollama does not answer at {self.url}")
+        except (ValueError, HTTPException, KeyError, TypeError, AttributeError):
+            return OllamaStatus(False, why=f"what answers at {self.url} is not Ollama")
+        return OllamaStatus(True, str(version), models)
+
+    def require(self, name: str) -> str:
+        """The full name of an installed model. Raises ModelProblem: offline, not running, or without that model."""
+        if self.offline and not is_loopback(self.url):
+            raise ModelProblem(
+                f"Offline, and Ollama at {self.url} is another machine.", "Leave out --offline, or set RAG_OLLAMA_URL."
+            )
+        if not self.status.running:
+            why = self.status.why[:1].upper() + self.status.why[1:]
+            raise ModelProblem(f"{why}.", "Start it with `ollama serve`.")
+        full = self.status.find(name)
+        if full is None:
+            raise ModelProblem(f"Ollama has no model {name}.", f"Fetch it with `ollama pull {name}`.")
+        return full
+
+    def show(self, name: str) -> ModelDetails:
+        """What the server says of an installed model. Raises ModelProblem."""
+        try:
+            answer = self._json("/api/show", {"model": name}, self.timeout_seconds)
+            info = answer.get("model_info") or {}
+            architecture = info.get("general.architecture", "")
+            context, dimension = (info.get(f"{architecture}.{key}") for key in ("context_length", "embedding_length"))
+        except urllib.error.HTTPError as error:
+            error.close()
+            if error.code == 404:
+                raise ModelProblem(f"Ollama has no model {name}.", f"Fetch it with `ollama pull {name}`.") from None
+            raise self._unreadable(name, f"HTTP {error.code}") from None
+        except OSError:
+            raise ModelProblem(f"Ollama does not answer at {self.url}.", "Start it with `ollama serve`.") from None
+        except (ValueError, HTTPException, AttributeError) as error:
+            raise self._unreadable(name, type(error).__name__) from None
+        capabilities = answer.get("capabilities") or []
+        return ModelDetails(_positive(context), _positive(dimension), tuple(str(each) for each in capabilities))
+
+    def lines(self, path: str, body: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+        """A streamed answer, one object a line. Raises OSError, HTTPException, ValueError as they come."""
+        with self._open(path, body, self.timeout_seconds) as response:
+            for line in response:
+                if line.strip():
+                    yield json.loads(line)
+
+    def _json(self, path: str, body: Mapping[str, Any] | None, timeout_seconds: float) -> dict[str, Any]:
+        with self._open(path, body, timeout_seconds) as response:
+            answer = json.loads(response.read())
+        if not isinstance(answer, dict):
+            raise ValueError("not a JSON object")
+        return answer
+
+    def _open(self, path: str, body: Mapping[str, Any] | None, timeout_seconds: float) -> HTTPResponse:
+        if urlsplit(self.url).scheme not in ("http", "https"):
+            raise ModelProblem(f"{self.url!r} is not an address of Ollama.", "RAG_OLLAMA_URL begins with http://.")
+        data = None if body is None else json.dumps(body).encode()
+        request = urllib.request.Request(self.url + path, data, {"content-type": "application/json"})  # noqa: S310  # the scheme is checked above
+        response: HTTPResponse = self._opener.open(request, timeout=timeout_seconds)
+        return response
+
+    def _unreadable(self, name: str, what: str) -> ModelProblem:
+        return ModelProblem(f"Ollama at {self.url} gave no usable answer about {name} ({what}).", "Update Ollama.")
+
+
+def status(base_url: str, timeout_seconds: float) -> OllamaStatus:
+    """Whether Ollama answers at `base_url`, asked now. A refused connection returns at once; never raises for it."""
+    return Ollama(base_url, connect_seconds=timeout_seconds, timeout_seconds=timeout_seconds, offline=False).status
+
+
+def _positive(value: Any) -> int | None:
+    return value if isinstance(value, int) and value > 0 else None

@@ -1,0 +1,122 @@
+"""Fetches models, when the user asks for it: the only code that downloads weights."""
+
+from __future__ import annotations
+
+import os
+import urllib.error
+from collections.abc import Callable
+from dataclasses import dataclass
+from http.client import HTTPException
+from pathlib import Path
+from typing import Any
+
+from ragscience.errors import ModelProblem
+from ragscience.models.cross_encoder import NEEDED_FILES, hub_cache
+from ragscience.models.ollama_api import Ollama, is_loopback
+
+__all__ = ["PullProgress", "pull_cross_encoder", "pull_ollama"]
+
+HUB = "https://huggingface.co"
+
+
+@dataclass(frozen=True, slots=True)
+class PullProgress:
+    """How far a download is."""
+
+    item: str
+    """A file, or what Ollama says that it is doing."""
+    done_bytes: int
+    total_bytes: int | None
+    """None while it is not known."""
+
+
+def pull_cross_encoder(name: str, on_progress: Callable[[PullProgress], None]) -> Path:
+    """Fetch a cross-encoder's files from the hub (HF_ENDPOINT, by default huggingface.co) into its cache.
+
+    Gives the folder with the files. Files that are there already are not fetched again, and one that was cut goes on
+    where it stopped. Raises ModelProblem: no network, no such model, no such file.
+    """
+    from huggingface_hub import hf_hub_download
+    from huggingface_hub.errors import EntryNotFoundError, HfHubHTTPError, HFValidationError, LocalEntryNotFoundError
+
+    endpoint = os.environ.get("HF_ENDPOINT", HUB).rstrip("/")
+    folder = hub_cache()
+    try:
+        for file in NEEDED_FILES:
+            on_progress(PullProgress(file, 0, None))
+            folder = Path(
+                hf_hub_download(
+                    name, file, cache_dir=hub_cache(), endpoint=endpoint, tqdm_class=_reporting(file, on_progress)
+                )
+            ).parent
+    except LocalEntryNotFoundError as error:
+        raise ModelProblem(
+            f"{name} could not be fetched: {endpoint} cannot be reached.",
+            "Check the network, or copy the model's folder here and name it in RAG_RERANKER.",
+        ) from error
+    except EntryNotFoundError as error:
+        raise ModelProblem(f"{name} has no {file} at {endpoint}.", "Name another cross-encoder.") from error
+    except HfHubHTTPError as error:
+        raise ModelProblem(
+            f"{endpoint} refused {name}: {_first_line(error)}.", "Check the name in RAG_RERANKER."
+        ) from error
+    except HFValidationError as error:
+        raise ModelProblem(f"{name!r} is not the name of a model on the hub.", "It looks like owner/model.") from error
+    except OSError as error:
+        raise ModelProblem(
+            f"{name} could not be fetched: {_first_line(error)}.", "Check the disk, then again."
+        ) from error
+    return folder
+
+
+def _reporting(file: str, on_progress: Callable[[PullProgress], None]) -> type[Any]:
+    """A progress bar in tqdm's shape, as huggingface_hub wants one, that reports instead of drawing."""
+    from tqdm import tqdm  # type: ignore[import-untyped]  # tqdm has no types
+
+    class Reporting(tqdm):  # type: ignore[misc]  # for the same reason
+        def __init__(self, *args: Any, **kwargs: Any) -> None:
+            kwargs.pop("name", None)
+            kwargs["disable"] = True
+            super().__init__(*args, **kwargs)
+            self.expected: int | None = kwargs.get("total")
+            self.seen = int(kwargs.get("initial") or 0)
+
+        def update(self, n: float | None = 1) -> bool | None:
+            self.seen += int(n or 0)
+            on_progress(PullProgress(file, self.seen, self.expected))
+            return None
+
+    return Reporting
+
+
+def pull_ollama(ollama: Ollama, name: str, on_progress: Callable[[PullProgress], None]) -> None:
+    """Let Ollama fetch a model (POST /api/pull). Raises ModelProblem: not running, no such model, cut on the way."""
+    if ollama.offline and not is_loopback(ollama.url):
+        raise ModelProblem(f"Offline, and Ollama at {ollama.url} is another machine.", "Leave out --offline.")
+    last = ""
+    try:
+        for line in ollama.lines("/api/pull", {"model": name, "stream": True}):
+            if "error" in line:
+                raise ModelProblem(
+                    f"Ollama could not fetch {name}: {line['error']}.", "Check the name and the network."
+                )
+            last = str(line.get("status", ""))
+            on_progress(PullProgress(last, int(line.get("completed") or 0), line.get("total")))
+    except urllib.error.HTTPError as error:
+        said = error.read().decode(errors="replace")[:300]
+        error.close()
+        raise ModelProblem(
+            f"Ollama could not fetch {name} (HTTP {error.code}): {said}.", "Check the name in the settings."
+        ) from None
+    except urllib.error.URLError:
+        raise ModelProblem(f"Ollama does not answer at {ollama.url}.", "Start it with `ollama serve`.") from None
+    except (OSError, HTTPException, ValueError):
+        last = "cut"
+    if last != "success":
+        raise ModelProblem(
+            f"The download of {name} ended before it was whole.", "Run it again: it goes on where it stopped."
+        )
+
+
+def _first_line(error: BaseException) -> str:
+    return (str(error).splitlines() or [type(error).__name__])[0][:300].rstrip(".")

@@ -1,0 +1,153 @@
+"""Any other model that sentence-transformers can load from this machine; never downloads.
+
+torch is imported when the first text comes.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ragscience.errors import ModelProblem
+from ragscience.models.wordpieces import sendable, split_windows
+from ragscience.records import EmbedderIdentity
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["SentenceTransformerEmbedder", "TorchCrossEncoder", "folder_digest"]
+
+WEIGHT_NAMES = ("*.safetensors", "*.bin")
+WINDOW_OVERLAP = 32
+"""Tokens that neighbouring windows share."""
+
+
+def folder_digest(folder: Path) -> str:
+    """The sha256 of a model folder's weights, in hexadecimal: of each file's name and bytes, in the order of names."""
+    digest = hashlib.sha256()
+    for path in sorted({path for pattern in WEIGHT_NAMES for path in folder.rglob(pattern)}):
+        digest.update(path.relative_to(folder).as_posix().encode())
+        with path.open("rb") as file:
+            digest.update(hashlib.file_digest(file, "sha256").digest())
+    return digest.hexdigest()
+
+
+class SentenceTransformerEmbedder:
+    """An Embedder over a sentence-transformers folder. Texts beyond its window are read in windows and pooled."""
+
+    def __init__(self, folder: Path, name: str) -> None:
+        self._folder = folder
+        self._name = name
+        self._model: Any = None
+        self._identity: EmbedderIdentity | None = None
+
+    @property
+    def identity(self) -> EmbedderIdentity:
+        """Loads the model, to know its dimension. Raises ModelProblem."""
+        if self._identity is None:
+            dimension = int(self._load().get_sentence_embedding_dimension() or 0)
+            digest = folder_digest(self._folder)
+            self._identity = EmbedderIdentity("sentence-transformers", self._name, digest, dimension)
+        return self._identity
+
+    def embed_documents(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Unit rows, shape (len(texts), dimension), float32. Raises ModelProblem."""
+        return self._embed(texts, "document")
+
+    def embed_query(self, text: str) -> NDArray[np.float32]:
+        """A unit vector, shape (dimension,), float32. Raises ModelProblem."""
+        vector: NDArray[np.float32] = self._embed([text], "query")[0]
+        return vector
+
+    def _embed(self, texts: Sequence[str], task: str) -> NDArray[np.float32]:
+        """The mean of each text's unit window vectors, weighted by their characters, made unit."""
+        model = self._load()
+        windows: list[str] = []
+        owners: list[int] = []
+        for number, text in enumerate(texts):
+            pieces = self._windows(sendable(text))
+            windows += pieces
+            owners += [number] * len(pieces)
+        totals = np.zeros((len(texts), self.identity.dimension), dtype=np.float32)
+        if windows:
+            encode = model.encode_query if task == "query" else model.encode_document
+            vectors = encode(windows, normalize_embeddings=True, convert_to_numpy=True, show_progress_bar=False)
+            weights = np.array([max(1, len(window)) for window in windows], dtype=np.float32)
+            np.add.at(totals, owners, vectors.astype(np.float32) * weights[:, None])
+        rows: NDArray[np.float32] = totals / np.linalg.norm(totals, axis=1, keepdims=True)
+        return rows
+
+    def _windows(self, text: str) -> list[str]:
+        """The text cut into pieces that the model reads whole."""
+        model = self._load()
+        size = max(WINDOW_OVERLAP + 8, int(model.max_seq_length or 512) - 2)
+        tokens = model.tokenizer(text, add_special_tokens=False, return_offsets_mapping=True, verbose=False)
+        offsets = tokens["offset_mapping"]
+        spans = split_windows(len(offsets), size, WINDOW_OVERLAP)
+        if len(spans) == 1:
+            return [text]
+        return [text[offsets[start][0] : offsets[end - 1][1]] for start, end in spans]
+
+    def _load(self) -> Any:
+        if self._model is None:
+            _stay_offline()
+            from sentence_transformers import SentenceTransformer
+
+            try:
+                self._model = SentenceTransformer(str(self._folder), device="cpu", local_files_only=True)
+            except (OSError, ValueError, RuntimeError, KeyError) as error:
+                raise _unloadable(self._name, error) from error
+        return self._model
+
+
+class TorchCrossEncoder:
+    """A Reranker through sentence_transformers.CrossEncoder: the fallback for what is not a BERT."""
+
+    def __init__(self, folder: Path, name: str) -> None:
+        self._folder = folder
+        self._name = name
+        self._model: Any = None
+
+    @property
+    def name(self) -> str:
+        """What the answer's JSON calls it."""
+        return self._name
+
+    def score(self, question: str, passages: Sequence[str]) -> NDArray[np.float32]:
+        """One score a passage, higher is better, shape (len(passages),), float32. Raises ModelProblem."""
+        if not passages:
+            return np.empty(0, dtype=np.float32)
+        if self._model is None:
+            _stay_offline()
+            from sentence_transformers import CrossEncoder
+
+            try:
+                self._model = CrossEncoder(str(self._folder), device="cpu", local_files_only=True)
+            except (OSError, ValueError, RuntimeError, KeyError) as error:
+                raise _unloadable(self._name, error) from error
+        pairs = [(sendable(question), sendable(passage)) for passage in passages]
+        scores = np.asarray(self._model.predict(pairs, show_progress_bar=False), dtype=np.float32)
+        if scores.shape != (len(passages),):
+            raise ModelProblem(
+                f"{self._name} gives {scores.shape[-1]} scores a passage instead of one.",
+                "Name a cross-encoder in RAG_RERANKER.",
+            )
+        return scores
+
+
+def _stay_offline() -> None:
+    """These libraries read their environment when they are imported, which happens after this."""
+    os.environ["HF_HUB_OFFLINE"] = "1"
+    os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
+
+
+def _unloadable(name: str, error: BaseException) -> ModelProblem:
+    said = " ".join(str(error).split())[:200]
+    return ModelProblem(
+        f"sentence-transformers cannot load {name}: {said}.", "Name a folder with all of the model's files."
+    )

@@ -1,0 +1,83 @@
+"""`python -m ragscience.reading.worker MEMORY_BYTES ALARM_SECONDS`: reads the PDFs that stdin asks for, one at a time.
+
+A process of its own, because a PDF can make its reader crash, hang or swallow the memory. It ends when stdin does.
+"""
+
+from __future__ import annotations
+
+import os
+import resource
+import signal
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import BinaryIO
+
+from ragscience.errors import FileProblem
+from ragscience.reading.cleaning import printable_name
+from ragscience.reading.pdf import load_pymupdf, read_pdf
+from ragscience.reading.wire import READY, decode_request, encode_reply
+from ragscience.records import Document
+
+__all__ = ["main", "serve"]
+
+
+def serve(requests: BinaryIO, replies: BinaryIO, read: Callable[[Path, str], Document]) -> None:
+    """Answer each line of `requests` with a line of `replies`, until one of them is closed."""
+    try:
+        replies.write(READY)
+        replies.flush()
+        for line in requests:
+            path, password = decode_request(line)
+            replies.write(_reply(path, password, read))
+            replies.flush()
+    except BrokenPipeError:
+        return
+
+
+def _reply(path: Path, password: str, read: Callable[[Path, str], Document]) -> bytes:
+    try:
+        return encode_reply(read(path, password))
+    except FileProblem as problem:
+        return encode_reply(problem)
+    except MemoryError:
+        message = f"{printable_name(path)} needs more memory than reading it may take."
+        return encode_reply(FileProblem(message, "Raise RAG_READING_MEMORY_MB.", reason="too-large"))
+
+
+def _limit_memory(limit_bytes: int) -> None:
+    """Let no allocation take this process's address space beyond the limit, where the system can do that."""
+    _, hard = resource.getrlimit(resource.RLIMIT_AS)
+    soft = limit_bytes if hard == resource.RLIM_INFINITY else min(limit_bytes, hard)
+    try:
+        resource.setrlimit(resource.RLIMIT_AS, (soft, hard))
+    except (OSError, ValueError):
+        # macOS refuses a limit below what is mapped already; the time limit still holds there.
+        return
+
+
+def main(arguments: list[str]) -> int:
+    """Serve stdin's requests on stdout, which nothing else may write to. The exit code is 0."""
+    memory_bytes, alarm_seconds = int(arguments[0]), float(arguments[1])
+    replies = os.fdopen(os.dup(1), "wb")
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+    # PyMuPDF 2 loads its layout models (onnxruntime, networkx) at import where they are installed. Reading needs none
+    # of them; marked as not installed, they cost neither 0.8 s nor 450 MB of address space.
+    sys.modules.update({"pymupdf.layout": None, "pymupdf4llm": None})  # type: ignore[dict-item]
+    load_pymupdf()
+    _limit_memory(memory_bytes)
+
+    def read(path: Path, password: str) -> Document:
+        # When the pool is gone no one else ends a file that never ends: SIGALRM's default is to end the process.
+        signal.setitimer(signal.ITIMER_REAL, alarm_seconds)
+        try:
+            return read_pdf(path, password)
+        finally:
+            signal.setitimer(signal.ITIMER_REAL, 0)
+
+    serve(sys.stdin.buffer, replies, read)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,94 @@
+"""Files that are either wholly there or not at all, and what a disk's refusals mean to a person."""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from ragscience.errors import RagScienceError
+
+__all__ = ["Signature", "disk_errors", "put_in_place", "write_atomically"]
+
+_FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
+_FORBIDDEN = {errno.EACCES, errno.EPERM, errno.EROFS}
+_NOT_A_FOLDER = {errno.ENOTDIR, errno.EEXIST}
+
+
+@contextmanager
+def disk_errors(path: Path) -> Iterator[None]:
+    """Turn what the operating system says about writing `path` into RagScienceError with something to do about it."""
+    try:
+        yield
+    except OSError as error:
+        reason = error.strerror or str(error)
+        if error.errno in _FULL:
+            raise RagScienceError(f"The disk is full: {path} could not be written ({reason}).", "Make room.") from error
+        if error.errno in _FORBIDDEN:
+            fix = "Give this user the right to write there, or name another folder with --home."
+            raise RagScienceError(f"{path} cannot be written: {reason}.", fix) from error
+        if error.errno in _NOT_A_FOLDER:
+            fix = "A file is where a folder belongs: move it away, or name another folder with --home."
+            raise RagScienceError(f"{path} cannot be made: {reason}.", fix) from error
+        raise RagScienceError(f"{path} could not be written: {reason}.", "Look at the disk.") from error
+
+
+def write_atomically(path: Path, content: bytes) -> None:
+    """Replace `path` so that a reader, or a crash, finds the old content or the new. Raises OSError."""
+    temporary = path.with_name(f"{path.name}.{os.getpid()}.tmp")
+    try:
+        temporary.write_bytes(content)
+        put_in_place(temporary, path)
+    except OSError:
+        temporary.unlink(missing_ok=True)
+        raise
+
+
+def put_in_place(temporary: Path, path: Path) -> None:
+    """Bring a finished file to the disk, then to its name, then the name to the disk. Raises OSError."""
+    _sync(temporary)
+    temporary.replace(path)
+    _sync(path.parent)
+
+
+def _sync(path: Path) -> None:
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+@dataclass(frozen=True, slots=True)
+class Signature:
+    """How a cache file is known again: untouched by its size and time, or else by its digest."""
+
+    size: int
+    modified_ns: int
+    digest: str
+    """BLAKE2b of 16 bytes, in hexadecimal."""
+
+    @classmethod
+    def of(cls, path: Path) -> Signature:
+        """Of the file as it is now. Raises OSError."""
+        stat = path.stat()
+        return cls(stat.st_size, stat.st_mtime_ns, _digest(path))
+
+    def fits(self, path: Path) -> bool:
+        """Whether the file is what was signed; its content is only read where its time differs (a copied home)."""
+        try:
+            stat = path.stat()
+            if stat.st_size != self.size:
+                return False
+            return stat.st_mtime_ns == self.modified_ns or _digest(path) == self.digest
+        except OSError:
+            return False
+
+
+def _digest(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, lambda: hashlib.blake2b(digest_size=16)).hexdigest()

@@ -1,0 +1,396 @@
+"""The library: papers, their passages and vectors, and the searches over them.
+
+SQLite is the truth; the indexes are caches that are brought in step with it. Reading never writes to the database, and
+any number of readers may go on while one writer works: what one of them sees is always one generation of the library.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import cached_property
+from types import TracebackType
+from typing import TYPE_CHECKING, Self
+
+from ragscience.errors import LibraryUnavailable, NothingFound, RagScienceError
+from ragscience.records import Chunk, Document, EmbedderIdentity, Filters, Page, Paper, StoredChunk
+from ragscience.store import rows, selecting, writing
+from ragscience.store import vectors as stored_vectors
+from ragscience.store.layout import Home
+from ragscience.store.ledger import write_ledger
+from ragscience.store.transactions import Transactions
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from ragscience.store.indexes import Indexes
+
+__all__ = ["Library"]
+
+
+class Library:
+    """A home's library, opened for reading or for writing; use it as a context manager, or close it."""
+
+    def __init__(self, home: Home, transactions: Transactions) -> None:
+        self.home = home
+        self._transactions = transactions
+        self._reading = transactions.reading
+        self._writing = transactions.writing
+
+    @classmethod
+    def open(cls, home: Home) -> Library:
+        """For reading; a home without a library is one with no papers, and nothing is created.
+
+        Raises LibraryUnavailable for a newer schema, RagScienceError for a damaged or foreign file.
+        """
+        return cls(home, Transactions.for_reading(home))
+
+    @classmethod
+    def open_for_writing(cls, home: Home) -> Library:
+        """For reading and writing, alone; makes what is missing and repairs the ledger.
+
+        Raises LibraryUnavailable while another process writes or for a newer schema, RagScienceError where the home
+        cannot be written or the database is damaged.
+        """
+        library = cls(home, Transactions.for_writing(home))
+        try:
+            library.write_ledger()
+        except BaseException:
+            library.close()
+            raise
+        return library
+
+    def close(self) -> None:
+        """Let the files, and the lock, go; closing twice is harmless."""
+        self._transactions.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    @contextmanager
+    def snapshot(self) -> Iterator[None]:
+        """All that is read inside is of one generation, whatever a writer does meanwhile."""
+        with self._reading():
+            yield
+
+    # What it is
+
+    @property
+    def embedder(self) -> EmbedderIdentity | None:
+        """What made the vectors; None before the first ingest."""
+        with self._reading() as db:
+            return rows.identity(db)[0] if db else None
+
+    @property
+    def chunker(self) -> str | None:
+        """What cut the passages; None before the first ingest."""
+        with self._reading() as db:
+            return rows.identity(db)[1] if db else None
+
+    @property
+    def generation(self) -> int:
+        """Grows with each change; 0 for an empty library."""
+        with self._reading() as db:
+            return rows.read_state(db).generation if db else 0
+
+    @property
+    def paper_count(self) -> int:
+        """How many papers there are."""
+        return self._count("COUNT(*)")
+
+    @property
+    def chunk_count(self) -> int:
+        """How many passages there are."""
+        return self._count("COALESCE(SUM(chunks), 0)")
+
+    def _count(self, what: str) -> int:
+        with self._reading() as db:
+            return int(db.execute(f"SELECT {what} FROM papers").fetchone()[0]) if db else 0  # noqa: S608  # ours
+
+    def set_identity(self, embedder: EmbedderIdentity, chunker: str) -> None:
+        """Say what makes vectors and passages from now on.
+
+        Raises LibraryUnavailable where there are vectors of another embedder: see `replace_vectors`.
+        """
+        with self._writing() as db:
+            present, cut_by = rows.identity(db)
+            if (present, cut_by) == (embedder, chunker):
+                return
+            if present not in (None, embedder) and db.execute("SELECT 1 FROM papers").fetchone():
+                raise _other_embedder(present, embedder)
+            writing.set_identity(db, embedder, chunker)
+            writing.bump(db)
+
+    def require_identity(self, embedder: EmbedderIdentity, chunker: str | None = None) -> None:
+        """Raise LibraryUnavailable, naming the command that fixes it, unless these made the library.
+
+        A chunker of None is not compared.
+        """
+        with self._reading() as db:
+            made_by, cut_by = rows.identity(db) if db else (None, None)
+        if made_by not in (None, embedder):
+            raise _other_embedder(made_by, embedder)
+        if None not in (chunker, cut_by) and chunker != cut_by:
+            raise LibraryUnavailable(
+                f"The library's passages were cut by {cut_by}, not {chunker}.",
+                "`python ingest.py rebuild` cuts them anew, or set the chunk settings back.",
+            )
+
+    # Papers
+
+    def papers(self) -> list[Paper]:
+        """All papers, ordered by file."""
+        with self._reading() as db:
+            return rows.papers(db) if db else []
+
+    def paper_by_md5(self, md5: str) -> Paper | None:
+        """The paper with these bytes."""
+        return self._paper("WHERE md5 = ?", md5)
+
+    def paper_by_path(self, path: str) -> Paper | None:
+        """The paper that was read from this full path."""
+        return self._paper("WHERE path = ?", os.fsencode(path))
+
+    def _paper(self, where: str, value: object) -> Paper | None:
+        with self._reading() as db:
+            found = rows.papers(db, where, (value,)) if db else []
+        return found[0] if found else None
+
+    def known_files(self) -> dict[str, tuple[int, int, str, int]]:
+        """Full path of each paper's file: (size in bytes, mtime in ns, MD5, paper id)."""
+        with self._reading() as db:
+            return rows.known_files(db) if db else {}
+
+    def add_paper(
+        self,
+        *,
+        path: str,
+        md5: str,
+        size_bytes: int,
+        modified_ns: int,
+        document: Document,
+        chunks: Sequence[Chunk],
+        vectors: NDArray[np.float32],
+        replaces: Sequence[int] = (),
+        hashes: Sequence[bytes] | None = None,
+    ) -> Paper:
+        """Add a paper and take out those it replaces, all in one transaction, then write the ledger.
+
+        `vectors` are unit rows, shape (len(chunks), dimension), float32; `hashes` of the texts that they were made
+        from, `text_hash` of each chunk's text where none are given. Raises RagScienceError for vectors that are not
+        such, for a path or MD5 that another paper has, and where the disk refuses.
+        """
+        if hashes is None:
+            hashes = [stored_vectors.text_hash(chunk.text) for chunk in chunks]
+        with self._writing() as db:
+            dimension = rows.read_state(db).dimension
+            if not dimension:
+                raise RagScienceError("The library does not know its embedder yet.", "Set its identity first.")
+            stored_vectors.check_vectors(vectors, len(chunks), dimension)
+            writing.remove_papers(db, replaces)
+            new = writing.NewPaper(path, md5, size_bytes, modified_ns, document, chunks, vectors, hashes)
+            paper_id = writing.insert_paper(db, new)
+            writing.bump(db)
+            (paper,) = rows.papers(db, "WHERE paper_id = ?", (paper_id,))
+        self.write_ledger()
+        return paper
+
+    def remove_papers(self, ids: Sequence[int]) -> None:
+        """Take papers out with their passages and vectors; ids that are not there are no matter."""
+        with self._writing() as db:
+            if writing.remove_papers(db, ids):
+                writing.bump(db)
+        self.write_ledger()
+
+    def rename_paper(self, paper_id: int, path: str, modified_ns: int) -> None:
+        """The same bytes are now at `path`."""
+        self.rename_papers([(paper_id, path, modified_ns)])
+
+    def rename_papers(self, moves: Sequence[tuple[int, str, int]]) -> None:
+        """Give each (paper id, path, mtime in ns) its new path, in one transaction: two files may have changed places.
+
+        A paper whose path is taken and that is not among the moves leaves the library. Raises RagScienceError for an
+        id that is not there.
+        """
+        with self._writing() as db:
+            writing.rename_papers(db, moves)
+            writing.bump(db)
+        self.write_ledger()
+
+    def touch(self, paper_id: int, size_bytes: int, modified_ns: int) -> None:
+        """The file has a new size or time, and the same bytes."""
+        with self._writing() as db:
+            writing.touch(db, paper_id, size_bytes, modified_ns)
+
+    def write_ledger(self) -> bool:
+        """Make ingested.json say what the papers table says; whether it had to be written."""
+        return write_ledger(self.home.ledger, self.papers())
+
+    # Pages and passages
+
+    def pages(self, paper_id: int) -> list[Page]:
+        """The pages of a paper, in their order."""
+        with self._reading() as db:
+            return rows.pages(db, paper_id) if db else []
+
+    def page_text(self, paper_id: int, number: int) -> str:
+        """What was read from a page. Raises NothingFound where there is no such page."""
+        with self._reading() as db:
+            text = rows.page_text(db, paper_id, number) if db else None
+        if text is None:
+            raise NothingFound(f"There is no page {number} of that paper in the library.", "Pages are numbered from 1.")
+        return text
+
+    def chunks(self, ids: Sequence[int]) -> list[StoredChunk]:
+        """The passages in the order of `ids`; one that is no longer there is left out."""
+        with self._reading() as db:
+            return rows.chunks(db, ids) if db else []
+
+    def paper_chunks(self, paper_id: int) -> list[StoredChunk]:
+        """The passages of a paper, in their order."""
+        with self._reading() as db:
+            return rows.chunks(db, rows.paper_chunk_ids(db, paper_id)) if db else []
+
+    def texts(self, batch: int) -> Iterator[tuple[list[int], list[str]]]:
+        """(ids, texts) of all passages, ascending, `batch` at a time; not a snapshot unless it is read inside one."""
+        with self._reading() as db:
+            ids: list[int] = rows.chunk_ids(db).tolist() if db else []
+        for first in range(0, len(ids), batch):
+            with self._reading() as db:
+                found = dict(rows.texts(db, ids[first : first + batch])) if db else {}
+            if found:
+                yield list(found), list(found.values())
+
+    def select(self, filters: Filters) -> NDArray[np.int64] | None:
+        """Ids of the passages that `filters` allows, ascending, int64; None when it allows all.
+
+        Raises NothingFound for a paper pattern that fits no paper, with the nearest names.
+        """
+        with self._reading() as db:
+            if db is not None:
+                return selecting.select(db, filters)
+        if filters.papers:
+            raise NothingFound(f"No paper of the library matches {filters.papers[0]!r}.", "It has no papers yet.")
+        return None
+
+    # Vectors
+
+    def vectors(self, ids: Sequence[int] | None = None) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+        """(ids, ascending, int64; vectors, shape (n, dimension), float32) of all passages, or of those of `ids`."""
+        with self._reading() as db:
+            if db is not None:
+                return stored_vectors.read_vectors(db, rows.read_state(db).dimension, ids)
+        import numpy as np
+
+        return np.empty(0, np.int64), np.empty((0, 0), np.float32)
+
+    def vectors_by_hash(self, hashes: Sequence[bytes]) -> dict[bytes, NDArray[np.float32]]:
+        """The vectors, shape (dimension,), of those texts that the library's embedder has embedded before."""
+        with self._reading() as db:
+            return stored_vectors.vectors_by_hash(db, rows.read_state(db).dimension, hashes) if db else {}
+
+    def replace_vectors(
+        self,
+        embedder: EmbedderIdentity,
+        batches: Iterable[tuple[Sequence[int] | NDArray[np.int64], NDArray[np.float32]]],
+    ) -> None:
+        """Give every passage a vector of another embedder: all of them, or, whatever goes wrong, none.
+
+        `batches` are (ids, unit rows of shape (len(ids), embedder.dimension), float32) and are read one by one. Raises
+        RagScienceError unless each passage gets one.
+        """
+        with self._writing() as db:
+            stored_vectors.replace_vectors(db, embedder.dimension, batches)
+            writing.set_identity(db, embedder, None)
+            writing.bump(db, "vectors_epoch")
+            writing.bump(db)
+
+    # Search
+
+    @cached_property
+    def _indexes(self) -> Indexes:
+        from ragscience.store.indexes import Indexes
+
+        return Indexes(self.home)
+
+    def search_dense(
+        self, vector: NDArray[np.float32], k: int, allowed: NDArray[np.int64] | None
+    ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """(ids, int64; inner products, float64) of the `k` nearest passages, best first; of equals the lower id first.
+
+        `allowed` as `select` gives it. Raises LibraryUnavailable for a vector of another dimension.
+        """
+        from ragscience.store.indexes import vector_source
+        from ragscience.store.ranking import nothing
+
+        with self._reading() as db:
+            state = rows.read_state(db) if db else None
+            if db is None or state is None or not state.dimension:
+                return nothing()
+            if vector.shape != (state.dimension,):
+                raise LibraryUnavailable(
+                    f"The library's vectors have {state.dimension} dimensions, the question's {vector.shape[-1]}.",
+                    "Use the embedder that made it, or run `python ingest.py rebuild --embeddings`.",
+                )
+            found = self._indexes.dense(db, state).search(vector, k, allowed, vector_source(db, state))
+            if not self._transactions.may_write:
+                self._indexes.save_if_free(db, state, dense=True)
+            return found
+
+    def search_keywords(
+        self, text: str, k: int, allowed: NDArray[np.int64] | None
+    ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """(ids, int64; BM25 scores above 0, float64) of the `k` best passages; of equals the lower id first.
+
+        `allowed` as `select` gives it.
+        """
+        from ragscience.store.ranking import nothing
+        from ragscience.store.tokenizing import tokenize
+
+        with self._reading() as db:
+            if db is None:
+                return nothing()
+            state = rows.read_state(db)
+            found = self._indexes.keywords(db, state).search(tokenize(text), k, allowed)
+            if not self._transactions.may_write:
+                self._indexes.save_if_free(db, state, dense=False)
+            return found
+
+    def refresh_indexes(self) -> None:
+        """Bring both caches in step with the database, on disk. Raises RagScienceError where the disk refuses."""
+        self._transactions.require_lock()
+        with self._reading() as db:
+            if db is not None:
+                self._indexes.save(db, rows.read_state(db))
+
+    def rebuild_indexes(self) -> None:
+        """Make both caches anew from the database. Raises RagScienceError where the disk refuses."""
+        self._transactions.require_lock()
+        with self._reading() as db:
+            if db is not None:
+                self._indexes.remake(db, rows.read_state(db))
+
+    def stale_indexes(self) -> list[str]:
+        """Which caches on disk are missing, damaged or well behind: "keyword", "dense"."""
+        with self._reading() as db:
+            return self._indexes.behind(db, rows.read_state(db)) if db else []
+
+
+def _other_embedder(present: EmbedderIdentity | None, wanted: EmbedderIdentity) -> LibraryUnavailable:
+    return LibraryUnavailable(
+        f"The library's vectors were made by {_called(present)}, not {_called(wanted)}.",
+        "`python ingest.py rebuild --embeddings` makes them anew; or set the embedder back.",
+    )
+
+
+def _called(embedder: EmbedderIdentity | None) -> str:
+    if embedder is None:
+        return "nothing"
+    return f"{embedder.provider} {embedder.model} ({embedder.digest[:12]}, {embedder.dimension} dimensions)"

@@ -1,0 +1,49 @@
+"""The best of many scores, the same ones each time."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["best_first", "marked", "nothing", "shared"]
+
+
+def best_first(
+    ids: NDArray[np.int64], scores: NDArray[np.float64], k: int
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """The `k` best, higher scores first; of equal scores the lower id comes first, also where the cut falls.
+
+    Both arrays of shape (n,), in any order; the results have shape (min(k, n),).
+    """
+    if k <= 0:
+        return nothing()
+    if scores.size > k:
+        cut = np.partition(scores, scores.size - k)[scores.size - k]
+        above = np.flatnonzero(scores > cut)
+        level = np.flatnonzero(scores == cut)
+        level = level[np.argsort(ids[level], kind="stable")[: k - above.size]]
+        kept = np.concatenate([above, level])
+        ids, scores = ids[kept], scores[kept]
+    order = np.lexsort((ids, -scores))
+    return ids[order], scores[order]
+
+
+def nothing() -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """No ids and no scores."""
+    return np.empty(0, np.int64), np.empty(0, np.float64)
+
+
+def marked(ids: NDArray[np.int64], wanted: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Which of `ids` (ascending) are among `wanted`, shape of `ids`; few wanted ones cost little among many ids."""
+    marks = np.zeros(ids.size, np.bool_)
+    place = np.searchsorted(ids, wanted)
+    inside = place < ids.size
+    place = place[inside]
+    marks[place[ids[place] == wanted[inside]]] = True
+    return marks
+
+
+def shared(one: NDArray[np.int64], other: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The ids that are in both, ascending, of two ascending arrays."""
+    few, many = (one, other) if one.size <= other.size else (other, one)
+    return many[marked(many, few)]

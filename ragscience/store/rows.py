@@ -1,0 +1,226 @@
+"""Rows of the database become records. Each function reads; none begins or ends a transaction."""
+
+from __future__ import annotations
+
+import json
+import os
+import sqlite3
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import PurePath
+from typing import TYPE_CHECKING
+
+from ragscience.records import EmbedderIdentity, Page, Paper, StoredChunk
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+__all__ = [
+    "State",
+    "chunk_ids",
+    "chunks",
+    "identity",
+    "known_files",
+    "page_text",
+    "pages",
+    "paper_chunk_ids",
+    "papers",
+    "read_state",
+    "short_names",
+    "texts",
+]
+
+_PAPER = "paper_id, path, name, md5, size_bytes, modified_ns, title, added_at, warnings, pages, chunks"
+_CHUNK = (
+    'chunk_id, c.paper_id, p.path, p.name, ordinal, text, start, "end", page_start, page_end, section, kind,'
+    " page_breaks"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """What a cache must have been made from to be of any use."""
+
+    library_id: str
+    """Drawn when the database was made: another library's caches are never taken for ours."""
+    generation: int
+    """Grows with each change."""
+    vectors_epoch: int
+    """Grows when the vectors of chunks that stay are replaced."""
+    dimension: int
+    """0 before the first embedder is known."""
+
+
+def read_state(db: sqlite3.Connection) -> State:
+    """As of the current transaction."""
+    meta = dict(db.execute("SELECT key, value FROM meta"))
+    embedder = json.loads(meta["embedder"]) if "embedder" in meta else {}
+    return State(
+        meta["library_id"], int(meta["generation"]), int(meta["vectors_epoch"]), int(embedder.get("dimension", 0))
+    )
+
+
+def identity(db: sqlite3.Connection) -> tuple[EmbedderIdentity | None, str | None]:
+    """The embedder and the chunker that made the library; None before they are set."""
+    meta = dict(db.execute("SELECT key, value FROM meta WHERE key IN ('embedder', 'chunker')"))
+    embedder = EmbedderIdentity(**json.loads(meta["embedder"])) if "embedder" in meta else None
+    return embedder, meta.get("chunker")
+
+
+def papers(db: sqlite3.Connection, where: str = "", parameters: Sequence[object] = ()) -> list[Paper]:
+    """The papers that an SQL condition of this package's own keeps, ordered by their short names."""
+    names = _Names(db)
+    if not where:
+        names.read_all()
+    query = f"SELECT {_PAPER} FROM papers {where}"  # noqa: S608  # `where` is written in this package, values are bound
+    found = [
+        Paper(
+            paper_id,
+            names.short(path, name),
+            os.fsdecode(path),
+            md5,
+            size_bytes,
+            modified_ns,
+            page_count,
+            chunk_count,
+            title,
+            added_at,
+            tuple(json.loads(warnings)),
+        )
+        for (
+            paper_id,
+            path,
+            name,
+            md5,
+            size_bytes,
+            modified_ns,
+            title,
+            added_at,
+            warnings,
+            page_count,
+            chunk_count,
+        ) in db.execute(query, parameters).fetchall()
+    ]
+    return sorted(found, key=lambda paper: (paper.file, paper.paper_id))
+
+
+class _Names:
+    """Short names of papers, worked out among those whose files are named alike."""
+
+    def __init__(self, db: sqlite3.Connection) -> None:
+        self._db = db
+        self._names: dict[str, str] = {}
+
+    def read_all(self) -> None:
+        paths = self._db.execute("SELECT path FROM papers").fetchall()
+        self._names = short_names(os.fsdecode(path) for (path,) in paths)
+
+    def short(self, path: bytes, name: bytes) -> str:
+        full = os.fsdecode(path)
+        if full not in self._names:
+            alike = self._db.execute("SELECT path FROM papers WHERE name = ?", (name,)).fetchall()
+            self._names |= short_names(os.fsdecode(other) for (other,) in alike)
+        return self._names[full]
+
+
+def short_names(paths: Iterable[str]) -> dict[str, str]:
+    """For each path the shortest end of it, cut at a folder, that no other one has: `a.pdf`, or `2017/a.pdf`."""
+    names: dict[str, str] = {}
+    by_end: dict[str, list[str]] = {"": list(paths)}
+    depth = 0
+    while by_end:
+        depth += 1
+        crowded: dict[str, list[str]] = defaultdict(list)
+        for alike in by_end.values():
+            longer: dict[str, list[str]] = defaultdict(list)
+            for path in alike:
+                longer[_end(path, depth)].append(path)
+            for end, group in longer.items():
+                if len(group) == 1 or all(_end(path, depth) == path for path in group):
+                    names.update((path, end) for path in group)
+                else:
+                    crowded[end] += group
+        by_end = crowded
+    return names
+
+
+def _end(path: str, depth: int) -> str:
+    parts = PurePath(path).parts
+    return str(PurePath(*parts[-depth:])) if depth < len(parts) else path
+
+
+def known_files(db: sqlite3.Connection) -> dict[str, tuple[int, int, str, int]]:
+    """Full path of each paper's file: (size in bytes, mtime in ns, MD5, paper id)."""
+    rows = db.execute("SELECT path, size_bytes, modified_ns, md5, paper_id FROM papers")
+    return {os.fsdecode(path): (size, modified, md5, paper_id) for path, size, modified, md5, paper_id in rows}
+
+
+def chunks(db: sqlite3.Connection, ids: Sequence[int]) -> list[StoredChunk]:
+    """In the order of `ids`; an id that the library does not have is left out."""
+    wanted = [int(chunk_id) for chunk_id in ids]
+    query = (
+        f"SELECT {_CHUNK} FROM chunks c JOIN papers p USING (paper_id)"  # noqa: S608  # a constant of ours
+        " WHERE chunk_id IN (SELECT value FROM json_each(?))"
+    )
+    names = _Names(db)
+    found: dict[int, StoredChunk] = {}
+    for chunk_id, paper_id, path, name, *told, breaks in db.execute(query, (json.dumps(wanted),)).fetchall():
+        file, full = names.short(path, name), os.fsdecode(path)
+        page_breaks = tuple((offset, page) for offset, page in json.loads(breaks))
+        ordinal, text, start, end, page_start, page_end, section, kind = told
+        found[chunk_id] = StoredChunk(
+            chunk_id,
+            paper_id,
+            file,
+            full,
+            ordinal,
+            text,
+            start,
+            end,
+            page_start,
+            page_end,
+            section,
+            kind,
+            page_breaks,
+        )
+    return [found[chunk_id] for chunk_id in wanted if chunk_id in found]
+
+
+def paper_chunk_ids(db: sqlite3.Connection, paper_id: int) -> range:
+    """Empty for a paper that the library does not have."""
+    row = db.execute("SELECT first_chunk, chunks FROM papers WHERE paper_id = ?", (paper_id,)).fetchone()
+    return range(row[0], row[0] + row[1]) if row else range(0)
+
+
+def pages(db: sqlite3.Connection, paper_id: int) -> list[Page]:
+    """In their order; without their texts."""
+    query = 'SELECT number, start, "end", warning FROM pages WHERE paper_id = ? ORDER BY number'
+    return [Page(*row) for row in db.execute(query, (paper_id,))]
+
+
+def page_text(db: sqlite3.Connection, paper_id: int, number: int) -> str | None:
+    """What was read from a page, or None where there is no such page."""
+    row = db.execute("SELECT text FROM pages WHERE paper_id = ? AND number = ?", (paper_id, number)).fetchone()
+    return str(row[0]) if row else None
+
+
+def chunk_ids(db: sqlite3.Connection, paper_ids: Iterable[int] | None = None) -> NDArray[np.int64]:
+    """The ids of all chunks, or of those of some papers, ascending, int64; from the papers' ranges alone."""
+    import numpy as np
+
+    rows = db.execute("SELECT paper_id, first_chunk, chunks FROM papers ORDER BY first_chunk").fetchall()
+    if paper_ids is not None:
+        wanted = set(paper_ids)
+        rows = [row for row in rows if row[0] in wanted]
+    table = np.array(rows, dtype=np.int64).reshape(-1, 3)
+    first, count = table[:, 1], table[:, 2]
+    before = np.cumsum(count) - count
+    return np.repeat(first - before, count) + np.arange(int(count.sum()), dtype=np.int64)
+
+
+def texts(db: sqlite3.Connection, ids: Sequence[int]) -> Iterator[tuple[int, str]]:
+    """(chunk id, text) in ascending order of the ids that the library has."""
+    query = "SELECT chunk_id, text FROM chunks WHERE chunk_id IN (SELECT value FROM json_each(?)) ORDER BY chunk_id"
+    yield from db.execute(query, (json.dumps([int(chunk_id) for chunk_id in ids]),))

@@ -1,0 +1,201 @@
+"""The database: its tables, how it is opened for reading and for writing, and what SQLite's complaints mean."""
+
+from __future__ import annotations
+
+import sqlite3
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from urllib.parse import quote
+
+from ragscience.errors import LibraryUnavailable, RagScienceError
+from ragscience.store.files import disk_errors
+
+__all__ = ["SCHEMA_VERSION", "connect_for_reading", "connect_for_writing", "database_errors"]
+
+SCHEMA_VERSION = 1
+_APPLICATION_ID = 0x52534349  # "RSCI": what tells our file from any other SQLite database
+_PAGE_BYTES = 8192  # five vectors of 384 dimensions to a page, where the usual 4096 holds two and wastes a quarter
+_BUSY_SECONDS = 20.0
+
+_TABLES = """
+CREATE TABLE meta (
+    key TEXT PRIMARY KEY,
+    value TEXT NOT NULL
+) WITHOUT ROWID;
+
+-- Paths are kept as the bytes that the file system knows, because not each name is valid text.
+-- A paper's chunks have the ids first_chunk, first_chunk + 1, …: they are written together and never reused.
+CREATE TABLE papers (
+    paper_id INTEGER PRIMARY KEY AUTOINCREMENT,
+    path BLOB NOT NULL UNIQUE,
+    name BLOB NOT NULL,
+    md5 TEXT NOT NULL UNIQUE,
+    size_bytes INTEGER NOT NULL,
+    modified_ns INTEGER NOT NULL,
+    title TEXT NOT NULL,
+    added_at TEXT NOT NULL,
+    warnings TEXT NOT NULL,
+    pages INTEGER NOT NULL,
+    first_chunk INTEGER NOT NULL,
+    chunks INTEGER NOT NULL
+);
+CREATE INDEX papers_by_name ON papers (name);
+
+CREATE TABLE pages (
+    paper_id INTEGER NOT NULL REFERENCES papers,
+    number INTEGER NOT NULL,
+    start INTEGER NOT NULL,
+    "end" INTEGER NOT NULL,
+    warning TEXT NOT NULL,
+    text TEXT NOT NULL,
+    PRIMARY KEY (paper_id, number)
+) WITHOUT ROWID;
+
+CREATE TABLE chunks (
+    chunk_id INTEGER PRIMARY KEY AUTOINCREMENT,
+    paper_id INTEGER NOT NULL REFERENCES papers,
+    ordinal INTEGER NOT NULL,
+    text TEXT NOT NULL,
+    start INTEGER NOT NULL,
+    "end" INTEGER NOT NULL,
+    page_start INTEGER NOT NULL,
+    page_end INTEGER NOT NULL,
+    section TEXT NOT NULL,
+    kind TEXT NOT NULL,
+    page_breaks TEXT NOT NULL
+);
+CREATE INDEX chunks_by_filter ON chunks (paper_id, page_start, page_end, kind, section);
+
+CREATE TABLE vectors (
+    chunk_id INTEGER PRIMARY KEY REFERENCES chunks,
+    text_hash BLOB NOT NULL,
+    vector BLOB NOT NULL
+);
+CREATE INDEX vectors_by_text ON vectors (text_hash);
+"""
+
+
+def connect_for_reading(path: Path) -> sqlite3.Connection | None:
+    """A connection that cannot write, or None where there is no library yet.
+
+    Works in a folder that cannot be written, too. Raises LibraryUnavailable for a newer schema, RagScienceError for a
+    file that is no library.
+    """
+    if not path.exists():
+        return None
+    with database_errors(path):
+        connection = _connect(path, "mode=ro")
+        try:
+            try:
+                connection.execute("PRAGMA user_version").fetchone()
+            except sqlite3.OperationalError:
+                if not _nothing_pending(path):
+                    raise
+                # A write-ahead log needs files beside the database even to be read; without a log we can do without.
+                connection.close()
+                connection = _connect(path, "mode=ro&immutable=1")
+            version = _version(connection, path)
+        except BaseException:
+            connection.close()
+            raise
+        if version == 0:
+            connection.close()
+            return None
+        return connection
+
+
+def connect_for_writing(path: Path) -> sqlite3.Connection:
+    """A connection that writes, to a database that is made where there is none.
+
+    Raises LibraryUnavailable for a newer schema, RagScienceError for a file that is no library or cannot be written.
+    """
+    with disk_errors(path.parent):
+        path.parent.mkdir(parents=True, exist_ok=True)
+    with database_errors(path):
+        connection = _connect(path, "mode=rwc")
+        try:
+            if _version(connection, path) == 0:
+                _create(connection)
+            connection.execute("PRAGMA synchronous = FULL")
+            connection.execute("PRAGMA foreign_keys = ON")
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
+
+def _connect(path: Path, options: str) -> sqlite3.Connection:
+    uri = f"file:{quote(str(path.absolute()).encode(errors='surrogateescape'))}?{options}"
+    return sqlite3.connect(uri, uri=True, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False)
+
+
+def _nothing_pending(path: Path) -> bool:
+    log = path.with_name(f"{path.name}-wal")
+    return not log.exists() or log.stat().st_size == 0
+
+
+def _version(connection: sqlite3.Connection, path: Path) -> int:
+    """The schema's version; 0 for a database without tables, as a killed first run may leave it."""
+    (version,) = connection.execute("PRAGMA user_version").fetchone()
+    (application,) = connection.execute("PRAGMA application_id").fetchone()
+    if application == _APPLICATION_ID:
+        if version > SCHEMA_VERSION:
+            raise LibraryUnavailable(
+                f"{path} was written by a newer version (schema {version}; this one knows {SCHEMA_VERSION}).",
+                "Update RAG Science, or name another folder with --home.",
+            )
+        return int(version)
+    (tables,) = connection.execute("SELECT COUNT(*) FROM sqlite_master").fetchone()
+    if version or tables:
+        raise RagScienceError(
+            f"{path} is a database of something else.", "Move it away, or name another folder with --home."
+        )
+    return 0
+
+
+def _create(connection: sqlite3.Connection) -> None:
+    connection.execute(f"PRAGMA page_size = {_PAGE_BYTES}")
+    connection.execute("PRAGMA journal_mode = WAL")
+    connection.execute("BEGIN IMMEDIATE")
+    for statement in _TABLES.split(";\n"):
+        connection.execute(statement)
+    connection.executemany(
+        "INSERT INTO meta VALUES (?, ?)",
+        [("library_id", uuid.uuid4().hex), ("generation", "0"), ("vectors_epoch", "0"), ("next_chunk", "1")],
+    )
+    connection.execute(f"PRAGMA application_id = {_APPLICATION_ID}")
+    connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
+    connection.execute("COMMIT")
+
+
+@contextmanager
+def database_errors(path: Path) -> Iterator[None]:
+    """Turn SQLite's complaints about `path` into RagScienceError, or LibraryUnavailable where waiting helps."""
+    try:
+        yield
+    except sqlite3.DatabaseError as error:
+        raise _explained(path, error) from error
+
+
+def _explained(path: Path, error: sqlite3.DatabaseError) -> RagScienceError:
+    code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF
+    if code in {sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT}:
+        return RagScienceError(
+            f"{path} is damaged: {error}.",
+            f"Move the folder {path.parent} away and run `python ingest.py`: your papers are read again.",
+        )
+    if code in {sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM, sqlite3.SQLITE_AUTH}:
+        return RagScienceError(f"{path} cannot be written: {error}.", "Give this user the right to write there.")
+    if code == sqlite3.SQLITE_CANTOPEN:
+        return RagScienceError(
+            f"{path} cannot be opened: {error}.", "Give this user the right to read it and to write beside it."
+        )
+    if code == sqlite3.SQLITE_FULL:
+        return RagScienceError(f"The disk is full: {path} could not be written.", "Make room and run it again.")
+    if code == sqlite3.SQLITE_IOERR:
+        return RagScienceError(f"{path} could not be read or written: {error}.", "Is the disk full, or failing?")
+    if code in {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}:
+        return LibraryUnavailable(f"{path} is in use by another program.", "Close it, and run it again.")
+    return RagScienceError(f"{path} could not be used: {error}.", "`python ingest.py doctor` looks for the cause.")

@@ -1,0 +1,158 @@
+"""The settings become models; and what `query.py models` shows and fetches."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from dataclasses import asdict
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from ragscience.errors import RagScienceError, UsageError
+from ragscience.models.choosing import Choice, choose_embedder, choose_llm, choose_reranker, describe_models
+from ragscience.models.ollama_api import Ollama
+from ragscience.store import Home, Library
+from ragscience.terminal.door import say
+from ragscience.terminal.plain import plain
+
+if TYPE_CHECKING:
+    from config import Settings
+    from ragscience.models.ollama import OllamaLLM
+    from ragscience.models.protocols import Embedder, Reranker
+    from ragscience.models.pulling import PullProgress
+    from ragscience.records import EmbedderIdentity
+
+__all__ = ["embedder_of", "llm_of", "pull_models", "reranker_of", "show_models"]
+
+Tell = Callable[[str], None]
+
+
+def embedder_of(settings: Settings, required: EmbedderIdentity | None, tell: Tell) -> Embedder:
+    """The embedder for a library that was made with `required`; what was chosen for an empty one is told."""
+    choice = _embedder_choice(settings, required, tell)
+    if required is None:
+        tell(f"embedder: {choice.model.identity.model} ({choice.why})")
+    return choice.model
+
+
+def reranker_of(settings: Settings, notice: Tell) -> Reranker | None:
+    """The reranker, or None for the first pass's order; what is missing is a notice."""
+    choice = _reranker_choice(settings, notice)
+    notice(choice.notice)
+    return choice.model
+
+
+def llm_of(settings: Settings, tell: Tell) -> OllamaLLM | None:
+    """The chat model, or None for quotes; which it is, is told in one line."""
+    choice = _llm_choice(settings)
+    tell(choice.notice or f"answers: {choice.model.name if choice.model else 'quotes'} ({choice.why})")
+    return choice.model
+
+
+def show_models(settings: Settings, *, as_json: bool) -> int:
+    """Show what each part would use, where its files are and why; an exit code."""
+    with Library.open(Home(settings.home)) as library:
+        required = library.embedder
+    rows = describe_models(
+        embedder=lambda: _embedder_choice(settings, required, say),
+        reranker=lambda: _reranker_choice(settings, say),
+        llm=lambda: _llm_choice(settings),
+        ollama=_ollama(settings),
+    )
+    if as_json:
+        from ragscience.terminal.json_output import SCHEMA_VERSION, dump
+
+        sys.stdout.write(dump({"schema": SCHEMA_VERSION, "models": [asdict(row) for row in rows]}) + "\n")
+        return 0
+    from ragscience.terminal.asking import console
+    from ragscience.terminal.views import listing
+
+    for row in rows:
+        shown = {row.part: row.model or "none", "": row.where, " ": row.why, "  ": row.notice}
+        listing({name: value for name, value in shown.items() if value}, console())
+    return 0
+
+
+def pull_models(settings: Settings, *, quiet: bool) -> int:
+    """Fetch what is missing; an exit code. Raises UsageError when offline."""
+    if settings.offline:
+        raise UsageError("`models pull` needs the network, and --offline forbids it.", "Leave --offline out.")
+    from ragscience.models.cross_encoder import find_on_this_machine
+    from ragscience.models.pulling import pull_cross_encoder, pull_ollama
+
+    progress = _PullLines(quiet=quiet)
+    failures: list[RagScienceError] = []
+    jobs: list[tuple[str, Callable[[], object]]] = []
+    if find_on_this_machine(settings.reranker) is None:
+        jobs.append((settings.reranker, lambda: pull_cross_encoder(settings.reranker, progress)))
+    ollama = _ollama(settings)
+    if ollama.status.running:
+        for name in (settings.embedding_model, settings.llm):
+            if ollama.status.find(name) is None:
+                jobs.append((name, lambda name=name: pull_ollama(ollama, name, progress)))  # type: ignore[misc]
+    else:
+        say(f"Ollama's models are left out: {ollama.status.why}.")
+    for name, job in jobs:
+        try:
+            job()
+        except RagScienceError as error:
+            failures.append(error)
+            say(f"error: {name}: {error}")
+        else:
+            say(f"{name} is here now.")
+    if not jobs:
+        say("Nothing is missing.")
+    return 1 if failures else 0
+
+
+class _PullLines:
+    """A line for each tenth of a file."""
+
+    def __init__(self, *, quiet: bool) -> None:
+        self._quiet = quiet
+        self._said: dict[str, int] = {}
+
+    def __call__(self, progress: PullProgress) -> None:
+        tenth = 10 * progress.done_bytes // progress.total_bytes if progress.total_bytes else 0
+        if not self._quiet and self._said.get(progress.item) != tenth:
+            self._said[progress.item] = tenth
+            say(f"{plain(progress.item)}: {progress.done_bytes / 2**20:.0f} MiB, {10 * tenth} %")
+
+
+def _embedder_choice(settings: Settings, required: EmbedderIdentity | None, tell: Tell) -> Choice[Embedder]:
+    return choose_embedder(
+        settings.embedder,
+        settings.embedding_model,
+        required=required,
+        ollama=_ollama(settings),
+        batch_size=settings.embedding_batch,
+        cache_folder=settings.cache_folder,
+        on_notice=tell,
+    )
+
+
+def _reranker_choice(settings: Settings, tell: Tell) -> Choice[Reranker | None]:
+    return choose_reranker(settings.rerank, settings.reranker, cache_folder=settings.cache_folder, on_notice=tell)
+
+
+def _llm_choice(settings: Settings) -> Choice[OllamaLLM | None]:
+    return choose_llm(
+        settings.answerer,
+        settings.llm,
+        ollama=_ollama(settings),
+        temperature=settings.temperature,
+        num_ctx=settings.num_ctx,
+        num_predict=settings.max_answer_tokens,
+    )
+
+
+def _ollama(settings: Settings) -> Ollama:
+    return _ollama_at(
+        settings.ollama_url, settings.ollama_connect_seconds, settings.ollama_timeout_seconds, settings.offline
+    )
+
+
+@lru_cache(maxsize=4)
+def _ollama_at(url: str, connect_seconds: float, timeout_seconds: float, offline: bool) -> Ollama:
+    """One client for each server in a run, so that its state is asked for once."""
+    return Ollama(url, connect_seconds=connect_seconds, timeout_seconds=timeout_seconds, offline=offline)

@@ -1,0 +1,195 @@
+import json
+import subprocess
+import sys
+
+import jsonschema
+import pytest
+
+from ragscience.terminal.json_output import SCHEMAS
+from tests.conftest import ROOT, Doors
+from tests.doors.papers import fill
+
+
+@pytest.fixture(scope="module")
+def library(tmp_path_factory, model_cache):
+    import os
+
+    home = tmp_path_factory.mktemp("home")
+    fill(home / "papers")
+    os.environ["RAG_CACHE_FOLDER"] = str(model_cache)
+    ran = Doors(home).ingest()
+    del os.environ["RAG_CACHE_FOLDER"]
+    assert ran.code == 0, ran.err
+    return home
+
+
+@pytest.fixture
+def asked(library):
+    return Doors(library)
+
+
+def test_a_question_is_answered_with_its_page(asked):
+    ran = asked.query("How fast do bees fly in fog?")
+    assert ran.code == 0
+    assert "3.7 metres per second" in ran.out
+    assert "(bees.pdf, p.2)" in ran.out
+    assert "Traceback" not in ran.err
+
+
+def test_the_answers_json_is_what_its_schema_says(asked):
+    answer = json.loads(asked.query("ask", "At which temperature does the glaze mature?", "--json").out)
+    jsonschema.validate(answer, SCHEMAS["ask"])
+    assert answer["mode"] == "extractive"
+    assert not answer["refused"]
+    assert "1280" in answer["answer"]
+    assert {"file": "kilns.pdf", "page": 1} in [
+        {"file": item["file"], "page": item["page"]} for item in answer["citations"]
+    ]
+    assert answer["models"]["llm"] is None
+
+
+def test_the_searchs_json_is_what_its_schema_says(asked):
+    found = json.loads(asked.query("search", "harmonic constituents", "--json").out)
+    jsonschema.validate(found, SCHEMAS["search"])
+    best = found["hits"][0]
+    assert (best["file"], best["page_start"]) == ("tides.pdf", 1)
+    assert best["path"].endswith("more/tides.pdf")
+    assert set(best["found_by"]) == {"dense", "bm25"}
+    assert [hit["rank"] for hit in found["hits"]] == list(range(1, len(found["hits"]) + 1))
+
+
+def test_filters_hold(asked):
+    for flags, allowed in ((["--paper", "bees*"], {"bees.pdf"}), (["--paper", "kiln", "--paper", "tides"], None)):
+        found = json.loads(asked.query("search", "fog glaze tide", "-k", "20", "--json", *flags).out)
+        files = {hit["file"] for hit in found["hits"]}
+        assert files == (allowed or {"kilns.pdf", "tides.pdf"})
+    found = json.loads(asked.query("search", "brass wheel", "--pages", "3-9", "--json").out)
+    assert found["hits"]
+    assert all(hit["page_end"] >= 3 for hit in found["hits"])
+
+
+def test_a_pattern_without_a_paper_says_what_there_is(asked):
+    ran = asked.query("search", "fog", "--paper", "beas")
+    assert ran.code == 4
+    assert "bees.pdf" in ran.err
+
+
+def test_what_the_papers_do_not_say_is_refused(asked):
+    ran = asked.query("ask", "Who won the chess olympiad in Batumi?", "--strict")
+    assert ran.code == 4
+    assert ran.out.startswith("I could not find this in your papers.")
+    assert asked.query("ask", "Who won the chess olympiad in Batumi?").code == 0
+
+
+def test_a_script_of_questions_keeps_its_order(asked):
+    lines = b'What is the mean flight speed?\n{"id": "x"}\n{"id": "t", "question": "error at Dover", "paper": "tides"}\n'
+    ran = asked.query("ask", "--from", "-", "--json", stdin=lines)
+    first, second, third = map(json.loads, ran.out.splitlines())
+    assert ran.code == 3
+    assert "3.7" in first["answer"]
+    jsonschema.validate(second, SCHEMAS["error"])
+    assert (second["id"], third["id"]) == ("x", "t")
+    assert "12 centimetres" in third["answer"]
+
+
+def test_a_follow_up_has_its_history(asked):
+    line = {
+        "question": "And in fog?",
+        "history": [{"question": "How do honeybees navigate?", "answer": "By polarised light."}],
+    }
+    ran = asked.query("search", "--from", "-", "--json", stdin=json.dumps(line).encode())
+    assert ran.code == 0
+
+
+@pytest.mark.parametrize(
+    ("args", "code"),
+    [
+        (["ask", ""], 2),
+        (["ask", "x" * 100_000], 2),
+        (["ask"], 2),
+        (["ask", "q", "--from", "-"], 2),
+        (["search", "q", "--pages", "9-3"], 2),
+        (["search", "q", "--profile", "fast"], 2),
+        (["search", "q", "-k", "0"], 2),
+        (["search", "q", "--colour"], 2),
+        (["ask", "--from", "nowhere.jsonl"], 2),
+    ],
+)
+def test_bad_usage_is_one_line_and_exit_2(asked, args, code):
+    ran = asked.query(*args)
+    assert ran.code == code
+    assert ran.out == ""
+    assert ran.err.startswith("error: ")
+    assert ran.err.count("\n") == 1
+
+
+def test_binary_on_stdin_is_one_line(asked):
+    ran = asked.query("ask", "--from", "-", stdin=bytes(range(128, 256)))
+    assert ran.code == 3
+    assert "not UTF-8" in ran.err
+
+
+def test_the_chat_answers_searches_and_saves(asked, tmp_path):
+    lines = f"How fast do bees fly in fog?\n/sources\n/paper kilns\n/search glaze\n/nonsense\n/save {tmp_path}/a.md\n/help\n"
+    ran = asked.query(stdin=lines.encode())
+    assert ran.code == 0
+    assert "(bees.pdf, p.2)" in ran.out
+    assert "kilns.pdf, p.1" in ran.out
+    assert "no /nonsense" in ran.err
+    assert "3.7 metres per second" in (tmp_path / "a.md").read_text()
+
+
+def test_the_chat_goes_on_after_an_error(asked):
+    ran = asked.query(stdin=b"/paper nothing-like-it\n/clear\nWhat gives the blue colour?\n/quit\nnever read\n")
+    assert ran.code == 0
+    assert "Cobalt" in ran.out
+
+
+def test_an_empty_library_refuses_and_says_what_to_do(doors):
+    ran = doors.query("Anything?")
+    assert ran.code == 0
+    assert "I could not find this in your papers." in ran.out
+    assert "python ingest.py" in ran.err
+    assert not (doors.home / "vectorstore").exists()
+
+
+def test_models_are_listed_with_the_reason(asked):
+    ran = asked.query("models", "--json")
+    rows = {row["part"]: row for row in json.loads(ran.out)["models"]}
+    assert set(rows) == {"embedder", "reranker", "answer"}
+    assert "MiniLM" in rows["embedder"]["model"]
+
+
+def imported_by(home, *args):
+    script = (
+        "import sys, runpy\n"
+        f"sys.argv = ['query.py', *{list(args)!r}]\n"
+        "try:\n    runpy.run_path('query.py', run_name='__main__')\n"
+        "except SystemExit:\n    pass\n"
+        "print('\\nMODULES', *sorted({name.partition('.')[0] for name in sys.modules}))"
+    )
+    import os
+
+    ran = subprocess.run(
+        [sys.executable, "-c", script],
+        capture_output=True,
+        text=True,
+        check=True,
+        cwd=ROOT,
+        env={**os.environ, "RAG_HOME": str(home)},
+    )
+    return set(ran.stdout.rpartition("MODULES")[2].split())
+
+
+HEAVY = {"torch", "transformers", "sentence_transformers", "langchain", "langchain_core", "langchain_classic"}
+
+
+def test_help_imports_nothing_heavy(library):
+    modules = imported_by(library, "--help")
+    assert not modules & (HEAVY | {"faiss", "pymupdf", "onnxruntime", "numpy", "pydantic", "rich"})
+
+
+def test_a_search_imports_no_torch_and_no_langchain(library):
+    modules = imported_by(library, "search", "fog", "--json")
+    assert not modules & (HEAVY | {"pymupdf", "onnx", "scipy"})
+    assert "onnxruntime" in modules

@@ -1,0 +1,163 @@
+"""BERT in onnxruntime gives what transformers and sentence-transformers give in torch."""
+
+import json
+import struct
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from ragscience.models.bert_graph import NotBert, read_config, read_safetensors, write_graph
+from ragscience.models.bert_session import BATCH_TOKENS, BertSession, batches_by_length
+from tests.models.conftest import HEADS, HIDDEN, LAYERS, POSITIONS, make_bert
+
+
+def torch_hidden_states(folder, rows, type_ids):
+    import torch
+    from transformers import BertModel
+
+    model = BertModel.from_pretrained(str(folder), attn_implementation="eager", add_pooling_layer=False).eval()
+    states = []
+    with torch.no_grad():
+        for row, types in zip(rows, type_ids, strict=True):
+            output = model(input_ids=torch.tensor([row]), token_type_ids=torch.tensor([types]))
+            states.append(output.last_hidden_state[0].numpy())
+    return states
+
+
+def test_the_hidden_states_of_a_padded_batch_equal_torch_row_by_row(small_bert, models_cache):
+    random = np.random.default_rng(0)
+    rows = [random.integers(1000, 30000, size=size).tolist() for size in (3, 40, 1, 512, 17, 200)]
+    types = [[0] * (len(row) // 2) + [1] * (len(row) - len(row) // 2) for row in rows]
+    session = BertSession(small_bert, cache_folder=models_cache, expected_sha256=None, on_notice=pytest.fail)
+    expected = torch_hidden_states(small_bert, rows, types)
+    seen = []
+    for numbers, output in session.run(rows, types):
+        for number, states in zip(numbers, output, strict=True):
+            seen.append(number)
+            np.testing.assert_allclose(states[: len(rows[number])], expected[number], atol=2e-5)
+    assert sorted(seen) == list(range(len(rows)))
+
+
+def test_the_light_and_the_packed_session_agree(small_bert, models_cache):
+    session = BertSession(small_bert, cache_folder=models_cache, expected_sha256=None, on_notice=pytest.fail)
+    row = list(range(2000, 2030))
+    ((_, light),) = session.run([row])
+    both = {number: output for numbers, outputs in session.run([row] * 20 + [row[:9]]) for number, output in zip(numbers, outputs, strict=True)}
+    for number in range(20):
+        np.testing.assert_allclose(both[number], light[0], atol=1e-5)
+    ((_, packed),) = session.run([row])
+    np.testing.assert_allclose(packed, light, atol=1e-5)
+
+
+def test_checkpoints_with_gamma_and_beta_and_with_a_prefix_are_read(tmp_path, small_bert):
+    from safetensors.numpy import load_file, save_file
+
+    weights = load_file(str(small_bert / "model.safetensors"))
+    old = make_bert(tmp_path / "old", labels=0)
+    renamed = {
+        "bert." + name.replace("LayerNorm.weight", "LayerNorm.gamma").replace("LayerNorm.bias", "LayerNorm.beta"): array
+        for name, array in weights.items()
+    }
+    save_file(renamed, str(old / "model.safetensors"))
+    for name, folder in (("a", small_bert), ("b", old)):
+        (tmp_path / name).mkdir()
+        write_graph(folder, tmp_path / name)
+    assert (tmp_path / "a" / "weights.bin").read_bytes() == (tmp_path / "b" / "weights.bin").read_bytes()
+
+
+def test_the_shape_of_the_model_is_read(small_cross_encoder):
+    config = read_config(small_cross_encoder)
+    assert (config.layers, config.hidden, config.heads, config.max_tokens) == (LAYERS, HIDDEN, HEADS, POSITIONS)
+    assert config.labels == 1
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"model_type": "roberta"}, "roberta"),
+        ({"hidden_act": "relu"}, "relu"),
+        ({"position_embedding_type": "relative_key"}, "relative_key"),
+        ({"is_decoder": True}, "is_decoder"),
+        ({"architectures": ["BertForMaskedLM"]}, "BertForMaskedLM"),
+        ({"hidden_size": None}, "config.json"),
+    ],
+)
+def test_what_is_no_such_bert_is_said(tmp_path, change, said):
+    folder = make_bert(tmp_path / "other", labels=0, **change)
+    with pytest.raises(NotBert, match=said):
+        read_config(folder)
+
+
+@pytest.mark.parametrize(
+    ("content", "said"), [(None, "no config.json"), ("{", "not JSON"), ("[]", "no object"), ("{}", "type is None")]
+)
+def test_a_config_that_is_missing_or_broken_is_said(small_bert, content, said):
+    (small_bert / "config.json").unlink()
+    if content is not None:
+        (small_bert / "config.json").write_text(content)
+    with pytest.raises(NotBert, match=said):
+        read_config(small_bert)
+
+
+def test_the_number_of_outputs_is_two_where_the_config_says_nothing(tmp_path):
+    folder = make_bert(tmp_path / "two", labels=2)
+    config = json.loads((folder / "config.json").read_text())
+    for change, labels in (({}, 2), ({"id2label": None}, 2), ({"num_labels": 1}, 1)):
+        (folder / "config.json").write_text(json.dumps(config | change))
+        assert read_config(folder).labels == labels
+
+
+def test_missing_weights_are_named(tmp_path, small_bert):
+    from safetensors.numpy import load_file, save_file
+
+    weights = load_file(str(small_bert / "model.safetensors"))
+    del weights["encoder.layer.1.output.dense.bias"]
+    save_file(weights, str(small_bert / "model.safetensors"))
+    with pytest.raises(NotBert, match=r"encoder\.layer\.1\.output\.dense\.bias"):
+        write_graph(small_bert, tmp_path)
+    (small_bert / "model.safetensors").unlink()
+    with pytest.raises(NotBert, match=r"no model\.safetensors"):
+        read_config(small_bert)
+
+
+def test_floats_of_each_width_are_read_and_integers_are_left_out(tmp_path):
+    from safetensors.numpy import save_file
+
+    values = np.array([[0.5, -1.25], [3.0, 2.0**-10]], dtype=np.float32)
+    save_file({"a": values, "half": values.astype(np.float16), "ids": np.arange(3)}, str(tmp_path / "x.safetensors"))
+    read = read_safetensors(tmp_path / "x.safetensors")
+    assert set(read) == {"a", "half"}
+    np.testing.assert_array_equal(read["a"], values)
+    np.testing.assert_array_equal(read["half"], values)
+    # BF16 is the upper half of a float32; numpy has no such type to write it with.
+    body = (values.view(np.uint32) >> 16).astype("<u2").tobytes()
+    header = json.dumps({"b": {"dtype": "BF16", "shape": [2, 2], "data_offsets": [0, len(body)]}}).encode()
+    (tmp_path / "y.safetensors").write_bytes(struct.pack("<Q", len(header)) + header + body)
+    np.testing.assert_array_equal(read_safetensors(tmp_path / "y.safetensors")["b"], values)
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60)
+@given(
+    st.binary(max_size=60)
+    | st.builds(
+        lambda text: struct.pack("<Q", len(text.encode())) + text.encode(),
+        st.sampled_from(['{"a": 1}', "[]", "{", '{"a": {"dtype": "F32", "shape": [2], "data_offsets": [0, 8]}}', "1"]),
+    )
+)
+def test_a_file_that_is_no_safetensors_is_said_and_nothing_else(tmp_path, data):
+    path = tmp_path / "wild.safetensors"
+    path.write_bytes(data)
+    with pytest.raises(NotBert, match=r"wild\.safetensors"):
+        assert read_safetensors(path) != {}
+
+
+@given(st.lists(st.integers(2, 512), max_size=80))
+def test_batches_hold_every_row_once_shortest_first_within_the_bound(lengths):
+    batches = batches_by_length(lengths)
+    order = [number for batch in batches for number in batch]
+    assert sorted(order) == list(range(len(lengths)))
+    assert [lengths[number] for number in order] == sorted(lengths)
+    for batch in batches:
+        assert len(batch) * max(lengths[number] for number in batch) <= BATCH_TOKENS

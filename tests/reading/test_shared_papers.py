@@ -1,0 +1,115 @@
+"""The real papers and the broken files, through the pool, under the limits that a person would set."""
+
+import csv
+import unicodedata
+
+import pytest
+
+from ragscience.reading.pool import ReadingPool
+from ragscience.records import Document
+from tests.shared_data import SHARED_DATA, needs_shared_data
+
+pytestmark = needs_shared_data
+
+NASTY = SHARED_DATA / "nasty"
+REASONS = {
+    "enc_attachment_only": "encrypted",
+    "enc_no_id": "no-text",
+    "enc_two_pw_r6": "encrypted",
+    "enc_unicode_pw": "encrypted",
+    "enc_user_pw_aes256_r6": "encrypted",
+    "enc_user_pw_rc4_40": "encrypted",
+    "bad_page_count": "damaged",
+    "made_bitflips": "damaged",
+    "open_error_340b": "damaged",
+    "open_error_fuzzed": "damaged",
+    "made_html_named_pdf": "not-a-pdf",
+    "made_lfs_pointer": "not-a-pdf",
+    "made_zero_bytes": "empty",
+    "no_tounicode_one_page": "no-text",
+    "no_tounicode_paper_garbage": "no-text",
+    "scan_5pages": "no-text",
+    "scan_image_only_3pages": "no-text",
+    "scan_jbig2": "no-text",
+    "slide_image_only_1page": "no-text",
+    "unreadable_metadata": "no-pages",
+    "zero_pages_a": "no-pages",
+    "zero_pages_b": "no-pages",
+    "zero_pages_c": "no-pages",
+    "zero_pages_d_big": "no-pages",
+}
+
+
+def read(paths, password=""):
+    with ReadingPool(2, 60, 1 << 30) as pool:
+        return {path.stem: result for path, result in pool.read_all(paths, password)}
+
+
+@pytest.fixture(scope="module")
+def nasty():
+    return read(sorted(NASTY.glob("*.pdf")))
+
+
+def rows():
+    with (NASTY / "NASTY.tsv").open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file, delimiter="\t"))
+
+
+def test_every_shared_paper_is_read_in_full():
+    paths = sorted((SHARED_DATA / "papers").glob("*.pdf"))
+    documents = read(paths).values()
+    assert len(documents) == 24
+    assert all(isinstance(document, Document) for document in documents)
+    assert sum(len(document.pages) for document in documents) == 515
+    assert [page for document in documents for page in document.pages if page.warning or page.start == page.end] == []
+
+
+def test_every_nasty_file_ends_as_a_document_or_as_the_problem_it_has(nasty):
+    assert set(nasty) == {row["file"].removesuffix(".pdf") for row in rows()}
+    assert {name: result.reason for name, result in nasty.items() if not isinstance(result, Document)} == REASONS
+
+
+def test_every_problem_is_one_line_with_a_way_out(nasty):
+    for name in REASONS:
+        assert nasty[name].message.startswith(f"{name}.pdf ")
+        assert nasty[name].fix
+        assert "\n" not in str(nasty[name])
+
+
+def test_no_document_holds_control_characters_and_every_offset_is_right(nasty):
+    for name in nasty.keys() - REASONS.keys():
+        document = nasty[name]
+        assert all(unicodedata.category(c) not in ("Cc", "Cs") or c in "\n\t" for c in document.text), name
+        texts = [document.text[page.start : page.end] for page in document.pages]
+        assert "\n".join(texts) == document.text, name
+
+
+def test_passwords_open_what_they_are_for():
+    locked = [row for row in rows() if row["password"]]
+    assert len(locked) >= 4
+    for row in locked:
+        (result,) = read([NASTY / row["file"]], row["password"]).values()
+        assert isinstance(result, Document), row["file"]
+        assert result.text.strip()
+
+
+def test_what_can_be_had_of_damaged_files_is_had_with_a_warning(nasty):
+    whole = nasty["made_junk_prefix"]
+    assert len(whole.pages) == 15
+    assert whole.warnings == ()
+    assert nasty["made_truncated_last_kB"].text == whole.text
+    assert "repaired" in nasty["made_truncated_last_kB"].warnings[0]
+    half = nasty["made_truncated_50pct"]
+    assert half.warnings[1] == "12 of 15 pages without text: blank, scanned or damaged"
+    assert sum(not page.warning for page in half.pages) == 3
+    assert nasty["page_tree_cycle"].warnings == ("1 of 2 pages could not be read",)
+    assert "14 of 16" in nasty["fuzzed_16_pages"].warnings[0]
+    assert "9 of 11" in nasty["slides_crispr_spanish_image_heavy"].warnings[0]
+
+
+def test_scripts_keep_their_letters(nasty):
+    assert sum("\u0600" <= c <= "\u06ff" for c in nasty["rtl_arabic_english"].text) == 127
+    kampo = nasty["cjk_encrypted_kampo"].text
+    assert sum("\u4e00" <= c <= "\u9fff" or "\u3040" <= c <= "\u30ff" for c in kampo) > 2000
+    assert len(nasty["made_5000_pages"].pages) == 5000
+    assert nasty["scan_with_ocr_layer"].text.strip()

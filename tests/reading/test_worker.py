@@ -1,0 +1,97 @@
+import io
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ragscience.errors import FileProblem
+from ragscience.reading.pdf import read_pdf
+from ragscience.reading.wire import READY, decode_reply, decode_request, encode_reply, encode_request
+from ragscience.reading.worker import serve
+from ragscience.records import Document, Page
+from tests.pdf_factory import make_pdf
+
+TEXT = st.text(st.characters(exclude_categories=()))
+PAGES = st.lists(st.builds(Page, st.integers(1), st.integers(0), st.integers(0), TEXT)).map(tuple)
+
+
+@given(st.builds(Document, TEXT, PAGES, TEXT, st.lists(TEXT).map(tuple)))
+def test_a_document_arrives_as_it_was_sent(document):
+    line = encode_reply(document)
+    assert line.count(b"\n") == 1
+    assert decode_reply(line) == document
+
+
+@given(TEXT, TEXT, TEXT)
+def test_a_problem_arrives_as_it_was_sent(message, fix, reason):
+    arrived = decode_reply(encode_reply(FileProblem(message, fix, reason=reason)))
+    assert isinstance(arrived, FileProblem)
+    assert (arrived.message, arrived.fix, arrived.reason) == (message, fix, reason)
+
+
+@given(TEXT.map(lambda name: Path("/" + name)), TEXT)
+def test_a_request_arrives_as_it_was_sent(path, password):
+    assert decode_request(encode_request(path, password)) == (path, password)
+
+
+def answers(requests, read):
+    replies = io.BytesIO()
+    serve(io.BytesIO(b"".join(requests)), replies, read)
+    ready, *lines = replies.getvalue().splitlines(keepends=True)
+    assert ready == READY
+    return [decode_reply(line) for line in lines]
+
+
+def test_each_request_is_answered_in_order(tmp_path):
+    good = make_pdf(tmp_path / "good.pdf", ["text"])
+    locked = make_pdf(tmp_path / "locked.pdf", ["secret"], user_password="pw")
+    asked = [(good, ""), (tmp_path / "none.pdf", ""), (locked, "pw"), (locked, "")]
+    first, second, third, fourth = answers([encode_request(*request) for request in asked], read_pdf)
+    assert first == read_pdf(good)
+    assert second.reason == "missing"
+    assert third.text == "secret"
+    assert fourth.reason == "encrypted"
+
+
+def test_a_file_beyond_the_memory_is_too_large():
+    def read(path, password):
+        raise MemoryError
+
+    (problem,) = answers([encode_request(Path("/big.pdf"), "")], read)
+    assert problem.reason == "too-large"
+    assert "big.pdf" in problem.message
+
+
+def test_a_reader_without_listeners_ends_quietly():
+    class Gone(io.BytesIO):
+        def flush(self):
+            raise BrokenPipeError
+
+    serve(io.BytesIO(encode_request(Path("/a.pdf"), "")), Gone(), read_pdf)
+
+
+def test_stdout_carries_replies_alone_and_no_layout_models_are_loaded(tmp_path):
+    path = make_pdf(tmp_path / "a.pdf", ["text"])
+    script = (
+        "import sys\n"
+        "from ragscience.reading import worker\n"
+        "real = worker.read_pdf\n"
+        "def noisy(path, password):\n"
+        "    import os\n"
+        "    print('from Python'); sys.stdout.flush(); os.write(1, b'from C')\n"
+        "    loaded = [n for n in ('onnxruntime', 'networkx', 'numpy') if n in sys.modules]\n"
+        "    assert not loaded, loaded\n"
+        "    return real(path, password)\n"
+        "worker.read_pdf = noisy\n"
+        "sys.exit(worker.main(['1000000000', '60']))\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script], input=encode_request(path, ""), capture_output=True, timeout=120, check=False
+    )
+    assert done.returncode == 0, done.stderr.decode()
+    ready, reply = done.stdout.splitlines()
+    assert json.loads(ready) == {"ready": True}
+    assert decode_reply(reply) == read_pdf(path)

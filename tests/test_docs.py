@@ -1,0 +1,165 @@
+"""The docs tell the truth: generated pages are in step, shown commands run, links lead somewhere."""
+
+import importlib.util
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+SAMPLE = ROOT / "papers" / "sample"
+DOCUMENTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+BLOCK = re.compile(r"(?P<mark><!-- not run: \S[^\n]*-->\n+)?```(?P<language>\w+)\n(?P<body>.*?)^```$", re.S | re.M)
+LINK = re.compile(r"\]\((?!https?:|#)([^)#\s]+)")
+COMMAND_SECONDS = 300
+NAMES = {path: path.relative_to(ROOT).as_posix() for path in DOCUMENTS}
+
+
+def commands_of(text):
+    """What a document shows after `$ ` in its console blocks, but for blocks marked as not run."""
+    blocks = [match for match in BLOCK.finditer(text) if match["language"] == "console" and not match["mark"]]
+    return [line[2:] for match in blocks for line in match["body"].splitlines() if line.startswith("$ ")]
+
+
+def python_of(text):
+    """The Python blocks of a document that are not marked as not run, as one script."""
+    return "\n".join(m["body"] for m in BLOCK.finditer(text) if m["language"] == "python" and not m["mark"])
+
+
+def shell_environment(home):
+    """Where `python` is the one that runs the tests, and a home of its own, with nobody's settings."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("RAG_")}
+    path = os.pathsep.join([str(Path(sys.executable).parent), kept.get("PATH", "")])
+    # Port 9 is "discard": nothing answers there, so that no document depends on an Ollama that happens to run.
+    return kept | {"PATH": path, "PYTHONPATH": str(ROOT), "RAG_HOME": str(home), "RAG_OLLAMA_URL": "http://127.0.0.1:9"}
+
+
+def run(command, home):
+    return subprocess.run(
+        ["bash", "-o", "pipefail", "-c", command],
+        cwd=home,
+        env=shell_environment(home),
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=COMMAND_SECONDS,
+        check=False,
+    )
+
+
+@pytest.fixture(scope="module")
+def prepared_home(tmp_path_factory):
+    """A folder like a fresh clone, with the sample ingested."""
+    home = tmp_path_factory.mktemp("prepared")
+    shutil.copytree(SAMPLE, home / "papers" / "sample")
+    for name in ("ingest.py", "query.py"):
+        (home / name).symlink_to(ROOT / name)
+    done = run("python ingest.py", home)
+    assert done.returncode == 0, done.stderr
+    return home
+
+
+@pytest.fixture
+def home(prepared_home, tmp_path):
+    """The prepared home, to be changed by one document alone."""
+    return Path(shutil.copytree(prepared_home, tmp_path / "home", symlinks=True))
+
+
+@pytest.mark.parametrize("path", [p for p in DOCUMENTS if commands_of(p.read_text("utf-8"))], ids=NAMES.get)
+def test_every_command_shown_runs(path, home):
+    for command in commands_of(path.read_text(encoding="utf-8")):
+        done = run(command, home)
+        assert done.returncode == 0, f"$ {command}\n{done.stdout[-2000:]}\n{done.stderr[-2000:]}"
+
+
+@pytest.mark.parametrize("path", [p for p in DOCUMENTS if python_of(p.read_text("utf-8"))], ids=NAMES.get)
+def test_python_shown_runs(path, home):
+    script = python_of(path.read_text(encoding="utf-8"))
+    done = subprocess.run(
+        [sys.executable, "-"], input=script, cwd=home, env=shell_environment(home), capture_output=True, text=True,
+        timeout=COMMAND_SECONDS, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr[-3000:]
+
+
+def test_there_is_something_to_run():
+    assert python_of((ROOT / "docs" / "notebook.md").read_text(encoding="utf-8"))
+    shown = " ".join(commands_of((ROOT / "README.md").read_text(encoding="utf-8")))
+    for word in ("ingest.py", "query.py", "--json", "ingest.py list", "ingest.py doctor"):
+        assert word in shown
+
+
+def test_commands_are_found_in_console_blocks_alone():
+    text = (
+        "```console\n$ python a.py\nits output\n$ python b.py\n```\n"
+        "<!-- not run: needs Ollama -->\n\n```console\n$ python c.py\n```\n"
+        "```text\n$ python d.py\n```\n```console\n$ python e.py\n```\n```python\nprint(1)\n```\n"
+    )
+    assert commands_of(text) == ["python a.py", "python b.py", "python e.py"]
+    assert python_of(text) == "print(1)\n"
+
+
+def test_a_command_that_fails_is_seen(tmp_path):
+    assert run("exit 7", tmp_path).returncode == 7
+    assert run("false | cat", tmp_path).returncode == 1
+
+
+@pytest.mark.parametrize("path", DOCUMENTS, ids=NAMES.get)
+def test_no_command_hides_in_a_block_that_is_not_run(path):
+    text = path.read_text(encoding="utf-8")
+    assert not {match["language"] for match in BLOCK.finditer(text)} & {"sh", "bash", "shell", "zsh"}
+
+
+@pytest.mark.parametrize("path", [*DOCUMENTS, ROOT / "CHANGELOG.md"], ids=lambda path: path.name)
+def test_links_lead_to_files_that_are_there(path):
+    targets = LINK.findall(path.read_text(encoding="utf-8"))
+    assert [target for target in targets if not (path.parent / target).exists()] == []
+
+
+# The generated pages
+
+
+@pytest.fixture(scope="module")
+def make_docs():
+    spec = importlib.util.spec_from_file_location("make_docs", ROOT / "tools" / "make_docs.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_generated_pages_are_in_step():
+    command = [sys.executable, str(ROOT / "tools" / "make_docs.py"), "--check"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_pages_out_of_step_are_named(make_docs, tmp_path):
+    made = {"same.md": "as it was\n", "changed.md": "new\n", "missing.md": "new\n"}
+    (tmp_path / "same.md").write_text("as it was\n", encoding="utf-8")
+    (tmp_path / "changed.md").write_text("old\n", encoding="utf-8")
+    assert make_docs.out_of_step(made, tmp_path) == ["changed.md", "missing.md"]
+
+
+def test_every_command_setting_and_exit_code_has_its_place(make_docs):
+    from config import Settings
+    from ragscience.errors import EXIT_CODES
+
+    pages = make_docs.pages()
+    for name in ("ingest.py add", "ingest.py sync", "query.py ask", "query.py models pull"):
+        assert f"### {name}\n" in pages["cli.md"]
+    assert all(f"| `{name}` | `RAG_{name.upper()}` |" in pages["config.md"] for name in Settings.model_fields)
+    assert all(f"| {code} | {meaning} |" in pages["cli.md"] for code, meaning in EXIT_CODES.items())
+
+
+def test_the_schemas_are_schemas():
+    from jsonschema import Draft202012Validator
+
+    from ragscience.terminal.json_output import SCHEMAS
+
+    assert {"ask", "search"} <= set(SCHEMAS)
+    for schema in SCHEMAS.values():
+        Draft202012Validator.check_schema(schema)

@@ -1,0 +1,248 @@
+"""The rules of the house: which room may know which, and what may not be written anywhere.
+
+The rules read the source, so that an import inside a function counts as much as one at the top. Each rule is tried on
+a snippet that breaks it, too: a rule that catches nothing is no rule.
+"""
+
+import ast
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+DOORS = ("config", "ingest", "query")
+
+COMMON = {"records", "errors"}
+MAY_KNOW = {
+    "": set(),  # ragscience/__init__.py
+    "records": set(),
+    "errors": set(),
+    "reading": COMMON,
+    "chunking": COMMON,
+    "models": COMMON,
+    "store": COMMON,
+    "retrieval": COMMON | {"store", "models", "graph"},
+    "answering": COMMON | {"retrieval", "models"},
+    "ingesting": COMMON | {"reading", "chunking", "models", "store"},
+    "doctor": COMMON | {"reading", "chunking", "models", "store", "ingesting"},
+    "terminal": COMMON | {"reading", "chunking", "models", "store", "retrieval", "answering", "ingesting", "doctor"},
+}
+"""The other rooms that each room may import from; a new room needs a row here."""
+ONLY_THROUGH_THE_FRONT = {("answering", "retrieval")}
+"""(room, other): only what `ragscience.<other>` itself offers, none of its modules."""
+
+FOR_TERMINALS = {"typer", "rich", "prompt_toolkit", "click"}
+HEAVY = {
+    "torch", "sentence_transformers", "transformers", "langgraph", "faiss", "pymupdf", "fitz", "onnx", "onnxruntime",
+    "tokenizers", "scipy", "rank_bm25",
+}  # fmt: skip
+UNSAFE = {"pickle", "_pickle", "cPickle", "cloudpickle", "dill", "joblib", "marshal", "shelve"}
+UNSAFE_FLAGS = {"allow_pickle", "allow_dangerous_deserialization", "trust_remote_code"}
+
+
+def is_heavy(module: str) -> bool:
+    top = module.split(".")[0]
+    return top in HEAVY or top.startswith("langchain")
+
+
+def imported(node: ast.AST, module: str, is_package: bool) -> Iterator[str]:
+    """Full names of what an import statement names: `from a.b import c` gives "a.b:c"."""
+    if isinstance(node, ast.Import):
+        yield from (alias.name for alias in node.names)
+    elif isinstance(node, ast.ImportFrom):
+        base = node.module or ""
+        if node.level:
+            package = module.split(".") if is_package else module.split(".")[:-1]
+            above = package[: len(package) - node.level + 1]
+            base = ".".join([*above, *([node.module] if node.module else [])])
+        yield from (f"{base}:{alias.name}" for alias in node.names)
+
+
+def at_the_top(tree: ast.Module) -> Iterator[ast.AST]:
+    """What runs when the module is imported: nothing inside a function, nothing for the type checker alone."""
+    waiting: list[ast.AST] = list(tree.body)
+    while waiting:
+        node = waiting.pop()
+        yield node
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
+            continue
+        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
+            waiting.extend(node.orelse)
+            continue
+        waiting.extend(ast.iter_child_nodes(node))
+
+
+def room_of(module: str) -> str:
+    """ "store" for ragscience.store.sqlite, "" for ragscience itself, the name for a door."""
+    parts = module.split(".")
+    if parts[0] != "ragscience":
+        return parts[0]
+    return parts[1] if len(parts) > 1 else ""
+
+
+def is_broad(handler: ast.ExceptHandler) -> bool:
+    """Whether it catches everything; cleaning up after anything and raising it again is not catching it."""
+    if handler.type is None:
+        return True
+    types = handler.type.elts if isinstance(handler.type, ast.Tuple) else [handler.type]
+    names = {ast.unparse(item) for item in types}
+    last = handler.body[-1]
+    raised_again = isinstance(last, ast.Raise) and last.exc is None
+    return "Exception" in names or ("BaseException" in names and not raised_again)
+
+
+def broad_handlers(source: str) -> list[int]:
+    return [n.lineno for n in ast.walk(ast.parse(source)) if isinstance(n, ast.ExceptHandler) and is_broad(n)]
+
+
+def violations(module: str, source: str, is_package: bool = False) -> list[str]:
+    """Which rules a module breaks, in words."""
+    tree, room = ast.parse(source), room_of(module)
+    for_people = room == "terminal" or module in DOORS
+    found = []
+    for node in ast.walk(tree):
+        for name in imported(node, module, is_package):
+            found += broken_by_import(room, name, for_people)
+        if isinstance(node, ast.Call):
+            if isinstance(node.func, ast.Name) and node.func.id in ("print", "input") and not for_people:
+                found.append(f"{node.func.id}() in a library")
+            for keyword in node.keywords:
+                if keyword.arg in UNSAFE_FLAGS and not (
+                    isinstance(keyword.value, ast.Constant) and keyword.value.value is False
+                ):
+                    found.append(f"{keyword.arg}: what is read from disk must not run code")
+    for node in at_the_top(tree):
+        for name in imported(node, module, is_package):
+            if is_heavy(name.partition(":")[0]):
+                found.append(f"{name} is heavy and imported at the top")
+    if not for_people:
+        found += [f"line {line} catches everything" for line in broad_handlers(source)]
+    return found
+
+
+def broken_by_import(room: str, name: str, for_people: bool) -> Iterator[str]:
+    """The rules about who may import what, for one imported name."""
+    base, _, what = name.partition(":")
+    top = base.split(".")[0]
+    if top in UNSAFE:
+        yield f"{name}: what is read from disk must not run code"
+    if top in FOR_TERMINALS and not for_people:
+        yield f"{name} belongs to the doors and the terminal"
+    if top in DOORS and not for_people:
+        yield f"{name}: settings reach the library as arguments"
+    if top in ("ingest", "query"):
+        yield f"{name}: nobody imports a door"
+    if top != "ragscience" or room in DOORS:
+        return
+    other = room_of(base) or (what if what in MAY_KNOW else "")
+    if room not in MAY_KNOW:
+        yield f"the room {room} has no row in MAY_KNOW"
+    elif other not in {room, "", *MAY_KNOW[room]}:
+        yield f"{room} must not know {other}"
+    elif (room, other) in ONLY_THROUGH_THE_FRONT and base != f"ragscience.{other}":
+        yield f"{room} may use {other} through `from ragscience.{other} import …` only, not {name}"
+
+
+def modules() -> list[tuple[str, Path]]:
+    """(dotted name, file) of every module of the library and of the doors that are there."""
+    found = [(name, ROOT / f"{name}.py") for name in DOORS]
+    for path in sorted((ROOT / "ragscience").rglob("*.py")):
+        parts = path.relative_to(ROOT).with_suffix("").parts
+        found.append((".".join(parts[:-1] if parts[-1] == "__init__" else parts), path))
+    return [(name, path) for name, path in found if path.exists()]
+
+
+@pytest.mark.parametrize(("name", "path"), modules(), ids=[name for name, _ in modules()])
+def test_module_keeps_the_rules(name, path):
+    assert violations(name, path.read_text(encoding="utf-8"), path.name == "__init__.py") == []
+
+
+def test_there_are_modules_to_look_at():
+    assert {"ragscience.records", "ragscience.models.protocols"} <= {name for name, _ in modules()}
+
+
+def test_at_most_one_place_catches_everything():
+    places = [
+        f"{path.relative_to(ROOT)}:{line}"
+        for name, path in modules()
+        if name in DOORS or room_of(name) == "terminal"
+        for line in broad_handlers(path.read_text(encoding="utf-8"))
+    ]
+    assert len(places) <= 1, places
+
+
+BROKEN = [
+    ("ragscience.records", "from ragscience.errors import UsageError", "records must not know errors"),
+    ("ragscience.errors", "import ragscience.records", "errors must not know records"),
+    ("ragscience.reading.pages", "from ragscience.store import Library", "reading must not know store"),
+    ("ragscience.reading.pages", "from ..chunking import cut", "reading must not know chunking"),
+    ("ragscience.chunking", "from ragscience.models.protocols import Embedder", "chunking must not know models"),
+    ("ragscience.models.minilm", "def f():\n    import ragscience.reading.pages", "models must not know reading"),
+    ("ragscience.store.library", "from ragscience import models", "store must not know models"),
+    ("ragscience.retrieval.search", "from ragscience.answering import answer", "retrieval must not know answering"),
+    ("ragscience.answering.chain", "from ragscience.retrieval.fusion import rrf", "through `from ragscience.retrieval"),
+    ("ragscience.answering.chain", "import ragscience.store", "answering must not know store"),
+    ("ragscience.ingesting", "from ragscience.terminal import views", "ingesting must not know terminal"),
+    ("ragscience.surprise", "from ragscience.records import Chunk", "has no row in MAY_KNOW"),
+    ("ragscience.store.library", "import typer", "belongs to the doors"),
+    ("ragscience.store.library", "from rich.console import Console", "belongs to the doors"),
+    ("ragscience.answering.chat", "def f():\n    from prompt_toolkit import prompt", "belongs to the doors"),
+    ("ragscience.store.library", "from config import Settings", "settings reach the library as arguments"),
+    ("ragscience.terminal.views", "import ingest", "nobody imports a door"),
+    ("ragscience.models.minilm", "import onnxruntime", "heavy and imported at the top"),
+    ("ragscience.store.dense", "try:\n    import faiss\nfinally:\n    pass", "heavy and imported at the top"),
+    ("ragscience.answering.chain", "class A:\n    from langchain_core import x", "heavy and imported at the top"),
+    ("query", "from torch import nn", "heavy and imported at the top"),
+    ("ragscience.store.library", "def f():\n    import pickle", "must not run code"),
+    ("ragscience.store.library", "numpy.load(path, allow_pickle=True)", "must not run code"),
+    ("ragscience.store.library", "print('stored')", "print() in a library"),
+    ("ragscience.store.library", "try:\n    f()\nexcept Exception:\n    pass", "line 3 catches everything"),
+    ("ragscience.store.library", "try:\n    f()\nexcept:\n    raise", "line 3 catches everything"),
+    (
+        "ragscience.store.library",
+        "try:\n    f()\nexcept (OSError, BaseException):\n    g()",
+        "line 3 catches everything",
+    ),
+]
+
+
+@pytest.mark.parametrize(("module", "source", "complaint"), BROKEN)
+def test_broken_rule_is_caught(module, source, complaint):
+    assert any(complaint in found for found in violations(module, source))
+
+
+KEPT = [
+    ("ragscience.answering.chain", "from ragscience.retrieval import search"),
+    ("ragscience.store.library", "from .sqlite import connect\nfrom ragscience.records import Paper"),
+    ("ragscience.retrieval.search", "from ragscience import store"),
+    ("ragscience.models.minilm", "def load():\n    import onnxruntime"),
+    ("ragscience.store.langchain", "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    import langchain_core"),
+    ("ragscience.store.library", "try:\n    f()\nexcept BaseException:\n    undo()\n    raise"),
+    ("ragscience.store.dense", "numpy.load(path, allow_pickle=False)"),
+    ("ragscience.terminal.views", "import rich\nfrom config import Settings\nprint('shown')"),
+    ("ingest", "import typer\nfrom ragscience.terminal import views"),
+]
+
+
+@pytest.mark.parametrize(("module", "source"), KEPT)
+def test_kept_rule_is_not_complained_about(module, source):
+    assert violations(module, source) == []
+
+
+def test_handlers_that_catch_everything_are_counted():
+    source = "try:\n    f()\nexcept Exception:\n    g()\n" * 2 + "try:\n    f()\nexcept OSError:\n    g()\n"
+    assert broad_handlers(source) == [3, 7]
+
+
+def test_importing_everything_loads_nothing_heavy():
+    """What the rules say of the source, seen from outside: a fresh interpreter that has imported every module."""
+    names = [name for name, _ in modules()]
+    code = "import importlib, sys\nfor name in sys.argv[1:]: importlib.import_module(name)\nprint(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code, *names], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    loaded = done.stdout.split()
+    assert "ragscience.records" in loaded
+    assert [name for name in loaded if is_heavy(name)] == []

@@ -1,0 +1,246 @@
+"""Writes the pages of docs/ that are made from the code: cli.md, config.md and json.md.
+
+python tools/make_docs.py           writes them
+python tools/make_docs.py --check   writes nothing; exits with 1 and names the pages that are out of step
+"""
+
+from __future__ import annotations
+
+import inspect
+import json
+import os
+import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT))
+
+MADE = "<!-- Made by tools/make_docs.py from the code: edit that, then run `make docs`. -->\n"
+PLACEHOLDERS = {"int": "INTEGER", "float": "NUMBER", "str": "TEXT", "Path": "PATH"}
+
+
+def pages() -> dict[str, str]:
+    """Each generated page by its file name in docs/."""
+    return {"cli.md": cli_page(), "config.md": config_page(), "json.md": json_page()}
+
+
+def cell(text: str) -> str:
+    """Text that may stand in a table: on one line, bars escaped."""
+    return " ".join(text.split()).replace("|", "\\|")
+
+
+def table(head: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
+    """A Markdown table."""
+    lines = [head, tuple("---" for _ in head), *(tuple(cell(item) for item in row) for row in rows)]
+    return "\n".join("| " + " | ".join(line) + " |" for line in lines) + "\n"
+
+
+# The commands
+
+
+def cli_page() -> str:
+    """docs/cli.md: each command of both doors as it is, and the exit codes."""
+    import typer.main
+
+    import ingest
+    import query
+    from ragscience.errors import EXIT_CODES
+    from ragscience.terminal.door import CANCELLED
+
+    parts = [
+        MADE,
+        "# Commands\n",
+        "The result goes to stdout, everything else to stderr. Every command also has `--help`.\n",
+    ]
+    for script, app in (("ingest.py", ingest.app), ("query.py", query.app)):
+        group = typer.main.get_command(app)
+        parts += [f"## {script}\n", f"{paragraph(group.help)}\n", habits(f"python {script}", group)]
+        for name, inner in group.commands.items():
+            if hasattr(inner, "commands"):
+                parts += [f"{paragraph(inner.help)} {habits(f'python {script} {name}', inner)}"]
+        for words, command in commands_of(group):
+            parts += command_section(f"{script} {words}", command)
+    codes = [(str(code), meaning) for code, meaning in {**EXIT_CODES, CANCELLED: "stopped by Ctrl-C"}.items()]
+    parts += ["## Exit codes\n", table(("code", "meaning"), codes)]
+    return "\n".join(parts)
+
+
+def paragraph(text: str | None) -> str:
+    """A docstring as one paragraph."""
+    return " ".join(inspect.cleandoc(text or "").split())
+
+
+def habits(script: str, group: Any) -> str:
+    """What the short forms stand for."""
+    alone, word = f"`{script} {group.bare_command}`", f"`{script} {group.default_command} …`"
+    return f"`{script}` alone is {alone}; `{script} …` with anything but a command is {word}.\n"
+
+
+def commands_of(group: Any) -> Iterator[tuple[str, Any]]:
+    """("models pull", command) for each command, those of groups inside it too."""
+    for name, command in group.commands.items():
+        if command.hidden:
+            continue
+        if hasattr(command, "commands"):
+            yield from ((f"{name} {inner}", found) for inner, found in commands_of(command))
+        else:
+            yield name, command
+
+
+def command_section(words: str, command: Any) -> list[str]:
+    """Usage, what it does, arguments and options of one command."""
+    shown = [parameter for parameter in command.params if not parameter.hidden and parameter.name != "help"]
+    arguments = [parameter for parameter in shown if parameter.param_type_name == "argument"]
+    options = [parameter for parameter in shown if parameter.param_type_name == "option"]
+    usage = " ".join([f"python {words}", *(["[OPTIONS]"] if options else []), *map(argument_name, arguments)])
+    section = [f"### {words}\n", f"```text\n{usage}\n```\n", f"{paragraph(command.help)}\n"]
+    if arguments:
+        rows = [(f"`{argument_name(argument)}`", argument.help or "") for argument in arguments]
+        section.append(table(("argument", "meaning"), rows))
+    if options:
+        rows = [(option_name(option), (option.help or "") + bounds(option), default_of(option)) for option in options]
+        section.append(table(("option", "meaning", "default"), rows))
+    return section
+
+
+def argument_name(argument: Any) -> str:
+    """As click writes it: [PATHS]... for none or several."""
+    name = argument.metavar or argument.name.upper()
+    name = name if argument.required else f"[{name}]"
+    return f"{name}..." if argument.nargs == -1 or argument.multiple else name
+
+
+def option_name(option: Any) -> str:
+    """All spellings, and a placeholder for the value where there is one."""
+    spellings = ", ".join(f"`{spelling}`" for spelling in (*option.opts, *option.secondary_opts))
+    if option.is_flag:
+        return spellings
+    annotation = option.type_descriptor.annotation
+    return f"{spellings} {option.metavar or PLACEHOLDERS.get(getattr(annotation, '__name__', ''), 'TEXT')}"
+
+
+def bounds(option: Any) -> str:
+    """What a number is allowed to be."""
+    if option.min is None and option.max is None:
+        return ""
+    if option.max is None:
+        return f" At least {option.min}."
+    return f" At most {option.max}." if option.min is None else f" From {option.min} to {option.max}."
+
+
+def default_of(option: Any) -> str:
+    """The default where it is not simply 'not given'."""
+    return "" if option.default in (None, False) or callable(option.default) else f"`{option.default}`"
+
+
+# The settings
+
+
+def config_page() -> str:
+    """docs/config.md: every setting with its default, bounds and reason."""
+    from config import Settings
+
+    properties = Settings.model_json_schema()["properties"]
+    rows = [
+        (
+            f"`{name}`",
+            f"`RAG_{name.upper()}`",
+            allowed(properties[name]),
+            written(field.default),
+            field.description or "",
+        )
+        for name, field in Settings.model_fields.items()
+    ]
+    return "\n".join(
+        [
+            MADE,
+            "# Settings\n",
+            "A flag of the command wins over the environment, the environment over the default. Lists are written as",
+            'JSON: `RAG_SEPARATORS=\'["\\n\\n", " "]\'`. A name that is not in this table is refused.\n',
+            table(("setting", "in the environment", "allowed", "default", "meaning"), rows),
+        ]
+    )
+
+
+def allowed(schema: Mapping[str, Any]) -> str:
+    """Type and bounds, in words."""
+    if "enum" in schema:
+        return ", ".join(f"`{value}`" for value in schema["enum"])
+    if "const" in schema:
+        return f"`{schema['const']}`"
+    kinds = {"integer": "whole number", "number": "number", "boolean": "true or false", "array": "list of text"}
+    words = "path" if schema.get("format") == "path" else kinds.get(schema.get("type", ""), "text")
+    low, above = schema.get("minimum"), schema.get("exclusiveMinimum")
+    limits = [f"above {above:g}"] if above is not None else [f"at least {low:g}"] if low is not None else []
+    if "maximum" in schema:
+        limits.append(f"at most {schema['maximum']:,}".replace(",", " "))
+    if "pattern" in schema:
+        limits.append(f"like `{schema['pattern']}`")
+    return ", ".join([words, *limits])
+
+
+def written(default: object) -> str:
+    """A default as it is written in the environment; folders without the names of this machine."""
+    if isinstance(default, Path):
+        if default == ROOT:
+            return "the folder that config.py is in"
+        text = f"~/{default.relative_to(Path.home())}" if default.is_relative_to(Path.home()) else str(default)
+        return f"`{text}`"
+    if isinstance(default, tuple):
+        return f"`{json.dumps(default)}`"
+    if isinstance(default, bool):
+        return f"`{str(default).lower()}`"
+    return f"`{default}`"
+
+
+# The JSON
+
+
+def json_page() -> str:
+    """docs/json.md: the JSON Schema of what `--json` prints."""
+    from ragscience.terminal.json_output import SCHEMA_VERSION, SCHEMAS
+
+    parts = [
+        MADE,
+        "# What --json prints\n",
+        f"One object a line, in UTF-8. `schema` is {SCHEMA_VERSION}; it goes up when a change could break a reader.",
+        "Below is the JSON Schema (draft 2020-12) of each shape.\n",
+    ]
+    for name, schema in SCHEMAS.items():
+        parts += [f"## {name}\n", f"```json\n{json.dumps(schema, indent=2, ensure_ascii=False)}\n```\n"]
+    return "\n".join(parts)
+
+
+def out_of_step(made: Mapping[str, str], folder: Path) -> list[str]:
+    """Names of the pages that are missing in the folder or differ from what the code makes."""
+    return [
+        name
+        for name, text in made.items()
+        if not (folder / name).is_file() or (folder / name).read_text(encoding="utf-8") != text
+    ]
+
+
+def main(arguments: list[str]) -> int:
+    """Writes or checks the pages; gives the exit code."""
+    # The default of the cache folder depends on it; the page tells what holds where it is not set.
+    os.environ.pop("XDG_CACHE_HOME", None)
+    made, folder = pages(), ROOT / "docs"
+    different = out_of_step(made, folder)
+    if arguments == ["--check"]:
+        for name in different:
+            print(f"docs/{name} is out of step with the code. Run `make docs`.", file=sys.stderr)
+        return 1 if different else 0
+    if arguments:
+        print(__doc__, file=sys.stderr)
+        return 2
+    folder.mkdir(exist_ok=True)
+    for name in different:
+        (folder / name).write_text(made[name], encoding="utf-8")
+        print(f"wrote docs/{name}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
