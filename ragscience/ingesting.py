@@ -182,11 +182,9 @@ def _still_holds(paper: Paper) -> bool:
 
 
 def settle(library: Library, plan: Plan) -> IngestReport:
-    """What of the plan needs neither reading nor a model: renamed files, and caches that an earlier run left behind."""
+    """What of the plan needs neither reading nor a model: files that have another name now."""
     for paper, state in plan.moved:
         library.rename_paper(paper.paper_id, str(state.path), state.modified_ns)
-    if not plan.to_read:
-        library.refresh_indexes()
     return IngestReport(failures=list(plan.failures))
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from ragscience.answering.answerable import is_answerable
 from ragscience.answering.citations import check_citations
-from ragscience.answering.extractive import SentenceEmbedder, extract, quoted
+from ragscience.answering.extractive import extract, quoted
 from ragscience.answering.prompts import REFUSAL
 from ragscience.records import Answer, Citation, Found, Turn
 
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
 
     from ragscience.answering.chain import Generated
+    from ragscience.models.protocols import Embedder
 
 __all__ = ["REFUSAL", "ChatLLM", "Searcher", "answer"]
 
@@ -41,7 +42,7 @@ def answer(
     history: Sequence[Turn],
     search: Searcher,
     llm: ChatLLM | None,
-    embedder: SentenceEmbedder | None,
+    embedder: Embedder | None,
     models: Mapping[str, str | None],
     on_token: Callable[[str], None] | None,
     extractive_sentences: int,
@@ -53,7 +54,8 @@ def answer(
     `on_token` gets the text piece by piece, as the LLM sends it and before its citations are checked; what has no
     stream (quotes, a refusal) comes in one piece. The answer's own text is the one that counts. An LLM that fails
     costs a notice: what it said so far is kept and marked, and quotes follow. `models` are the identities of what was
-    used; `llm` becomes None where none worded the answer. Raises what `search` and `on_token` raise.
+    used; `llm` becomes None where none worded the answer. The search's notices stay in `found`. What `search` and
+    `on_token` raise is raised.
     """
     run = _Run(question, search, embedder, models, on_token, extractive_sentences, min_relevance)
     return run.by_quotes() if llm is None else run.by_llm(llm, history)
@@ -66,7 +68,7 @@ class _Run:
         self,
         question: str,
         search: Searcher,
-        embedder: SentenceEmbedder | None,
+        embedder: Embedder | None,
         models: Mapping[str, str | None],
         on_token: Callable[[str], None] | None,
         extractive_sentences: int,
@@ -173,7 +175,7 @@ class _Run:
             citations=citations,
             found=found,
             models=dict(self._models) if mode == "llm" else {**self._models, "llm": None},
-            notices=(*found.notices, *notices),
+            notices=notices,
             timings_ms={**self._timings, "total_ms": _since(self._started)},
         )
 

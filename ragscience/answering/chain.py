@@ -63,6 +63,8 @@ def generate(
     import ollama
     from langsmith.run_helpers import tracing_context
 
+    from ragscience.models.ollama import as_problem
+
     stream = _StreamState(on_token)
     searched: list[tuple[Found, bool]] = []
 
@@ -81,7 +83,8 @@ def generate(
     except (httpx.HTTPError, ollama.ResponseError, ValueError) as error:
         if error is not stream.model_error:
             raise
-        failure = _as_problem(error, chat_model)
+        name, url = getattr(chat_model, "model", "the model"), getattr(chat_model, "base_url", None)
+        failure = as_problem(error, name, url or "its address")
     found, answerable = searched[-1] if searched else (None, True)
     return Generated("".join(stream.pieces) if text is None else text, found, answerable, failure, stream.first_ms)
 
@@ -206,32 +209,3 @@ class _StreamState:
                 state.fail(error)
 
         return Listener()
-
-
-def _as_problem(error: Exception, chat_model: BaseChatModel) -> ModelProblem:
-    """What happened to the model, with what to do about it."""
-    import httpx
-    import ollama
-
-    name = str(getattr(chat_model, "model", "the model"))
-    url = str(getattr(chat_model, "base_url", None) or "its address")
-    if isinstance(error, httpx.ConnectError | httpx.ConnectTimeout):
-        return ModelProblem(f"Ollama does not answer at {url}.", "Start it with `ollama serve`.")
-    if isinstance(error, httpx.TimeoutException):
-        return ModelProblem(
-            f"{name} sent nothing for too long.", "Raise RAG_OLLAMA_TIMEOUT_SECONDS, or choose a smaller model."
-        )
-    if isinstance(error, httpx.HTTPError):
-        return ModelProblem(f"The connection to Ollama at {url} broke ({type(error).__name__}).", "Ask again.")
-    if isinstance(error, ollama.ResponseError):
-        return _refused(error, name)
-    return ModelProblem(f"{name}'s reply could not be read: {error}", "Ask again, or update Ollama.")
-
-
-def _refused(error: Any, name: str) -> ModelProblem:
-    said = " ".join(str(error.error).split())[:300]
-    if error.status_code == 404:
-        return ModelProblem(f"Ollama has no model {name}.", f"Fetch it with `ollama pull {name}`.")
-    if "memory" in said.casefold():
-        return ModelProblem(f"{name} does not fit in memory: {said}.", "Lower RAG_NUM_CTX, or choose a smaller model.")
-    return ModelProblem(f"Ollama failed with {name}: {said}.", "Ask again; `ollama ps` shows what it is running.")

@@ -41,7 +41,7 @@ class Span:
     start: int
     end: int
     kind: str
-    """ "sentence", "caption" (of a table or figure), or "row" (a line of a table, an equation, a heading)."""
+    """ "sentence", "caption" (the first sentence of a table's or figure's), or "row" (a line of a table, an equation, a heading)."""
 
 
 def split_sentences(text: str) -> list[Span]:
@@ -120,7 +120,7 @@ def _sentences(text: str, start: int, end: int) -> Iterator[Span]:
     for stop in _STOP.finditer(text, start, end):
         if _ends_sentence(text, begin, stop, end):
             yield from _bounded(text, begin, stop.end(), kind)
-            begin = stop.end()
+            begin, kind = stop.end(), "sentence"
     yield from _bounded(text, begin, end, kind)
 
 

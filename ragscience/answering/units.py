@@ -13,9 +13,11 @@ from ragscience.records import Hit, StoredChunk
 
 __all__ = ["Unit", "page_parts", "units_of"]
 
-_BLOCK_CHARS = 240
+_BLOCK_CHARS = 300
 """A quote gathers neighbouring rows, or a short sentence and its neighbour, up to this length."""
-_SHORT_SENTENCE = 80
+_SHORT_SENTENCE = 150
+_LEAD_CHARS = 200
+"""A longer caption or header stays out of the quote: it is never cut in a word."""
 _LEADS_ON = re.compile(r"(?:[:,=]|[^\W\d_])$")
 
 
@@ -75,22 +77,18 @@ def _belongs(text: str, spans: Sequence[Span], i: int, j: int) -> bool:
     if after.kind == "row":
         # rows of one table; or an equation, and the sentence that leads to it
         return before.kind == "row" or (before.kind == "sentence" and bool(_LEADS_ON.search(text[: before.end])))
-    if before.kind != after.kind:
-        return False
-    return after.kind == "caption" or spans[i].end - spans[i].start < _SHORT_SENTENCE
+    return before.kind != "row" and after.kind == "sentence" and spans[i].end - spans[i].start < _SHORT_SENTENCE
 
 
 def _lead(text: str, spans: Sequence[Span], i: int) -> str:
-    """Caption and header of the table that row `i` is in: above it, or the first caption below."""
+    """How the caption of the table that row `i` is in begins, and its header: the last caption above, or one below."""
     first = i
     while first > 0 and spans[first - 1].kind == "row":
         first -= 1
-    header = text[spans[first].start : spans[first].end] if first < i else ""
-    captions = [span for span in spans[:first] if span.kind == "caption"][-3:]
-    if not captions:
-        captions = [span for span in spans[i:] if span.kind == "caption"][:3]
-    caption = text[captions[0].start : captions[-1].end] if captions else ""
-    return joined_lines(f"{caption} {header}"[:400])
+    captions = [span for span in spans if span.kind == "caption"]
+    near = [span for span in captions if span.start < spans[i].start][-1:] or captions[:1]
+    leads = [*near, *(spans[first : first + 1] if first < i else [])]
+    return joined_lines(" ".join(text[s.start : s.end] for s in leads if s.end - s.start <= _LEAD_CHARS))
 
 
 def _is_whole(chunk: StoredChunk, start: int, end: int) -> bool:

@@ -82,7 +82,9 @@ def test_what_the_papers_do_not_say_is_refused(asked):
 
 
 def test_a_script_of_questions_keeps_its_order(asked):
-    lines = b'What is the mean flight speed?\n{"id": "x"}\n{"id": "t", "question": "error at Dover", "paper": "tides"}\n'
+    lines = (
+        b'What is the mean flight speed?\n{"id": "x"}\n{"id": "t", "question": "error at Dover", "paper": "tides"}\n'
+    )
     ran = asked.query("ask", "--from", "-", "--json", stdin=lines)
     first, second, third = map(json.loads, ran.out.splitlines())
     assert ran.code == 3

@@ -44,7 +44,11 @@ def test_the_light_and_the_packed_session_agree(small_bert, models_cache):
     session = BertSession(small_bert, cache_folder=models_cache, expected_sha256=None, on_notice=pytest.fail)
     row = list(range(2000, 2030))
     ((_, light),) = session.run([row])
-    both = {number: output for numbers, outputs in session.run([row] * 20 + [row[:9]]) for number, output in zip(numbers, outputs, strict=True)}
+    both = {
+        number: output
+        for numbers, outputs in session.run([row] * 20 + [row[:9]])
+        for number, output in zip(numbers, outputs, strict=True)
+    }
     for number in range(20):
         np.testing.assert_allclose(both[number], light[0], atol=1e-5)
     ((_, packed),) = session.run([row])

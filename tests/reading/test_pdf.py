@@ -1,12 +1,14 @@
 import os
 import stat
+import subprocess
+import sys
 
 import pytest
 
 from ragscience.errors import FileProblem
 from ragscience.reading.pdf import PAGE_BREAK, read_pdf
 from ragscience.records import Page
-from tests.pdf_factory import make_endless_pdf, make_mapped_pdf, make_pdf, make_raw_pdf, make_scan
+from tests.pdf_factory import make_endless_pdf, make_huge_pdf, make_mapped_pdf, make_pdf, make_raw_pdf, make_scan
 
 
 def problem_of(path, password=""):
@@ -217,3 +219,15 @@ def test_the_endless_file_is_one_that_opens(tmp_path):
 
     with pymupdf.open(make_endless_pdf(tmp_path / "a.pdf")) as document:
         assert document.page_count == 1
+
+
+def test_memory_that_runs_out_inside_mupdf_is_a_memory_error(tmp_path):
+    path = make_huge_pdf(tmp_path / "huge.pdf", 3_000_000)
+    script = (
+        "import resource, sys; from pathlib import Path; from ragscience.reading.pdf import load_pymupdf, read_pdf\n"
+        "sys.modules.update({'pymupdf.layout': None, 'pymupdf4llm': None}); load_pymupdf()\n"
+        "resource.setrlimit(resource.RLIMIT_AS, (300 << 20, 300 << 20))\n"
+        "try:\n    read_pdf(Path(sys.argv[1]))\nexcept MemoryError as error:\n    sys.exit(f'caught {error}')\n"
+    )
+    done = subprocess.run([sys.executable, "-c", script, path], capture_output=True, timeout=120, check=False)
+    assert done.stderr.decode().startswith("caught")

@@ -1,0 +1,71 @@
+"""Hits, a searcher and an embedder for the tests of the answering room."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from ragscience.errors import ModelProblem
+from ragscience.records import EmbedderIdentity, Found, Hit, StoredChunk
+from tests.ollama_server import hashed_embedding
+
+
+def hit(text, *, file="attention.pdf", page=3, rank=1, start=0, breaks=None, dense=0.5):
+    """A hit on one page, or on those of `breaks`: ((offset, page), …)."""
+    page_breaks = tuple(breaks) if breaks else ((0, page),)
+    chunk = StoredChunk(
+        chunk_id=rank,
+        paper_id=1,
+        file=file,
+        path=f"/papers/{file}",
+        ordinal=rank - 1,
+        text=text,
+        start=start,
+        end=start + len(text),
+        page_start=page_breaks[0][1],
+        page_end=page_breaks[-1][1],
+        section="",
+        kind="text",
+        page_breaks=page_breaks,
+    )
+    scores = {"dense": dense, "bm25": None, "fused": dense, "rerank": None}
+    return Hit(rank, chunk, dense or 0.0, scores, ("dense",))
+
+
+class Search:
+    """A searcher that always finds the same, and remembers what it was asked."""
+
+    def __init__(self, *hits: Hit, notices: Sequence[str] = ()):
+        self.hits = hits
+        self.notices = tuple(notices)
+        self.asked: list[str] = []
+
+    def __call__(self, question: str) -> Found:
+        self.asked.append(question)
+        return Found(question, "default", self.hits, self.notices)
+
+
+class WordEmbedder:
+    """Vectors of hashed words: texts that share words are near. `broken` makes it fail as a server does."""
+
+    identity = EmbedderIdentity("embedded", "words", "0", 64)
+
+    def __init__(self, *, broken: bool = False):
+        self.broken = broken
+        self.embedded: list[str] = []
+
+    def embed_documents(self, texts):
+        if self.broken:
+            raise ModelProblem("Ollama does not answer.", "Start it.")
+        self.embedded += texts
+        return np.array([hashed_embedding(text, 64) for text in texts], dtype=np.float32)
+
+    def embed_query(self, text):
+        return self.embed_documents([text])[0]
+
+
+TRAINING = hit(
+    "We trained our models on one machine with 8 NVIDIA P100 GPUs. Training took 3.5 days for the big models. "
+    "The base models were trained for 12 hours.",
+    page=7,
+)
+SAMPLING = hit("Beam search with a beam size of 4 was used for decoding.", file="decoding.pdf", page=2, rank=2)

@@ -1,0 +1,169 @@
+"""The ONNX form of a model is made once, believed while it is whole, and made anew when it is not."""
+
+import json
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from ragscience.errors import ModelProblem
+from ragscience.models.bert_cache import prepare
+from ragscience.models.bert_session import BertSession
+from tests.models.conftest import make_bert
+
+ROW = [101, 2054, 2003, 3086, 102]
+
+
+def states(folder, cache, notices):
+    session = BertSession(folder, cache_folder=cache, expected_sha256=None, on_notice=notices.append)
+    ((_, output),) = session.run([ROW])
+    return output
+
+
+def prepared(folder, cache, notices=None, expected=None):
+    notify = pytest.fail if notices is None else notices.append
+    return prepare(folder, cache_folder=cache, expected_sha256=expected, on_notice=notify)
+
+
+def test_it_is_made_once_and_leaves_nothing_behind(small_bert, tmp_path):
+    cache = tmp_path / "cache"
+    first = prepared(small_bert, cache)
+    made = (first.folder / "weights.bin").stat()
+    second = prepared(small_bert, cache)
+    assert second == first
+    again = (second.folder / "weights.bin").stat()
+    assert (again.st_ino, again.st_mtime_ns) == (made.st_ino, made.st_mtime_ns)
+    assert sorted(path.name for path in (cache / "onnx").iterdir()) == sorted(["sources", first.folder.name])
+
+
+def test_opening_from_the_cache_imports_neither_onnx_nor_torch(small_bert, tmp_path):
+    cache = tmp_path / "cache"
+    prepared(small_bert, cache)
+    code = (
+        "import sys\nfrom pathlib import Path\nfrom ragscience.models.bert_session import BertSession\n"
+        "session = BertSession(Path(sys.argv[1]), cache_folder=Path(sys.argv[2]), expected_sha256=None, on_notice=print)\n"
+        "list(session.run([[101, 102]]))\n"
+        "print([name for name in ('onnx', 'torch', 'transformers', 'safetensors') if name in sys.modules])\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code, small_bert, cache], capture_output=True, text=True, check=True)
+    assert (done.stdout, done.stderr) == ("[]\n", "")
+
+
+@pytest.mark.parametrize("name", ["weights.bin", "model.onnx", "made.json"])
+def test_a_cut_file_is_made_anew_with_one_notice(small_bert, tmp_path, name):
+    cache, notices = tmp_path / "cache", []
+    expected = states(small_bert, cache, notices)
+    path = prepared(small_bert, cache).folder / name
+    os.truncate(path, path.stat().st_size // 2)
+    np.testing.assert_array_equal(states(small_bert, cache, notices), expected)
+    assert len(notices) == 1
+    assert "damaged" in notices[0]
+    np.testing.assert_array_equal(states(small_bert, cache, notices), expected)
+    assert len(notices) == 1
+
+
+def test_a_missing_file_is_made_anew_with_one_notice(small_bert, tmp_path):
+    cache, notices = tmp_path / "cache", []
+    expected = states(small_bert, cache, notices)
+    (prepared(small_bert, cache).folder / "model.onnx").unlink()
+    np.testing.assert_array_equal(states(small_bert, cache, notices), expected)
+    assert len(notices) == 1
+
+
+def test_a_graph_that_onnxruntime_refuses_is_made_anew_with_one_notice(small_bert, tmp_path):
+    cache, notices = tmp_path / "cache", []
+    expected = states(small_bert, cache, notices)
+    folder = prepared(small_bert, cache).folder
+    graph = folder / "model.onnx"
+    graph.write_bytes(b"\xff" * graph.stat().st_size)
+    record = json.loads((folder / "made.json").read_text())
+    record["files"]["model.onnx"] = [graph.stat().st_size, graph.stat().st_mtime_ns]
+    (folder / "made.json").write_text(json.dumps(record))
+    np.testing.assert_array_equal(states(small_bert, cache, notices), expected)
+    assert len(notices) == 1
+    assert "damaged" in notices[0]
+
+
+def test_other_weights_in_the_same_place_are_seen(small_bert, tmp_path):
+    cache = tmp_path / "cache"
+    before, vectors = prepared(small_bert, cache), states(small_bert, cache, [])
+    make_bert(small_bert, labels=0, seed=8)
+    after = prepared(small_bert, cache)
+    assert after.sha256 != before.sha256
+    assert not np.allclose(states(small_bert, cache, []), vectors)
+
+
+def test_another_config_with_the_same_weights_is_another_model(small_bert, tmp_path):
+    cache = tmp_path / "cache"
+    before = prepared(small_bert, cache)
+    make_bert(small_bert, labels=0, layer_norm_eps=0.5)
+    after = prepared(small_bert, cache)
+    assert after.sha256 == before.sha256
+    assert after.folder != before.folder
+
+
+def test_the_hash_is_believed_while_size_and_time_stay_and_checked_when_they_do_not(small_bert, tmp_path):
+    cache = tmp_path / "cache"
+    weights = small_bert / "model.safetensors"
+    known = prepared(small_bert, cache)
+    state = weights.stat()
+    data = bytearray(weights.read_bytes())
+    data[-1] ^= 1
+    weights.write_bytes(data)
+    os.utime(weights, ns=(state.st_atime_ns, state.st_mtime_ns))
+    assert prepared(small_bert, cache).sha256 == known.sha256
+    os.utime(weights, ns=(state.st_atime_ns, state.st_mtime_ns + 1))
+    assert prepared(small_bert, cache).sha256 != known.sha256
+
+
+def test_weights_that_are_not_the_expected_ones_are_refused(small_bert, tmp_path):
+    right = prepared(small_bert, tmp_path / "cache").sha256
+    assert prepared(small_bert, tmp_path / "cache", expected=right).sha256 == right
+    with pytest.raises(ModelProblem, match=right[:12]) as caught:
+        prepared(small_bert, tmp_path / "cache", expected="0" * 64)
+    assert "pip install" in caught.value.fix
+
+
+def test_a_record_that_is_damaged_is_written_again(small_bert, tmp_path):
+    cache = tmp_path / "cache"
+    known = prepared(small_bert, cache)
+    (record,) = (cache / "onnx" / "sources").iterdir()
+    for broken in ("{", "[]", "{}"):
+        record.write_text(broken)
+        assert prepared(small_bert, cache) == known
+    assert json.loads(record.read_text())["sha256"] == known.sha256
+
+
+def test_a_cache_that_cannot_be_written_costs_a_notice_and_nothing_else(small_bert, tmp_path):
+    blocked = tmp_path / "a-file"
+    blocked.write_text("in the way")
+    notices = []
+    expected = states(small_bert, tmp_path / "cache", [])
+    model = prepared(small_bert, blocked / "cache", notices)
+    assert len(notices) == 1
+    assert "cannot be kept" in notices[0]
+    folder = model.folder
+    assert (folder / "weights.bin").is_file()
+    del model
+    assert not folder.exists()
+    np.testing.assert_array_equal(states(small_bert, blocked / "cache", notices), expected)
+
+
+def test_processes_that_prepare_the_same_model_at_once_all_succeed(small_bert, tmp_path):
+    cache = tmp_path / "cache"
+    code = (
+        "import sys\nfrom pathlib import Path\nfrom ragscience.models.bert_cache import prepare\nsys.stdin.readline()\n"
+        "print(prepare(Path(sys.argv[1]), cache_folder=Path(sys.argv[2]), expected_sha256=None, on_notice=print).folder)"
+    )
+    command = [sys.executable, "-c", code, str(small_bert), str(cache)]
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    running = [subprocess.Popen(command, **pipes) for _ in range(4)]
+    for process in running:
+        process.stdin.write("\n")
+        process.stdin.flush()
+    outputs = [process.communicate() for process in running]
+    assert [process.returncode for process in running] == [0] * 4, outputs
+    assert len({out for out, _ in outputs}) == 1
+    assert len(list((cache / "onnx").iterdir())) == 2

@@ -1,0 +1,161 @@
+"""The reranker gives sentence-transformers' scores, and says what is wrong with a folder."""
+
+import json
+import os
+
+import numpy as np
+import pytest
+
+from ragscience.errors import ModelProblem
+from ragscience.models.cross_encoder import OnnxCrossEncoder, find_on_this_machine, hub_cache, open_cross_encoder
+from ragscience.models.sentence_transformers import TorchCrossEncoder
+from tests.models.conftest import make_bert
+
+QUESTION = "Which BLEU score does the Transformer reach?"
+PASSAGES = ["It reaches 28.4 BLEU.", "", "Cells divide. " * 300, "naïve Ω \U0001f600", "attention " * 60, "x"]
+
+
+def opened(folder, cache, notices=None):
+    notify = pytest.fail if notices is None else notices.append
+    return open_cross_encoder(folder, "tiny/cross", cache_folder=cache, on_notice=notify)
+
+
+@pytest.mark.parametrize(
+    "named",
+    [
+        {},
+        {"sentence_transformers": {"activation_fn": "torch.nn.modules.linear.Identity"}},
+        {"sentence_transformers": {"version": "4"}},
+        {"sbert_ce_default_activation_function": "torch.nn.modules.linear.Identity"},
+    ],
+)
+def test_the_scores_are_those_of_sentence_transformers(tmp_path, models_cache, named):
+    from sentence_transformers import CrossEncoder
+
+    folder = make_bert(tmp_path / "cross", labels=1, **named)
+    reranker = opened(folder, models_cache)
+    assert isinstance(reranker, OnnxCrossEncoder)
+    ours = reranker.score(QUESTION, PASSAGES)
+    oracle = CrossEncoder(str(folder), device="cpu", local_files_only=True)
+    theirs = oracle.predict([(QUESTION, passage) for passage in PASSAGES], show_progress_bar=False)
+    assert ours.dtype == np.float32
+    np.testing.assert_allclose(ours, theirs, atol=1e-3)
+    assert np.ptp(ours) > 0.01
+    np.testing.assert_array_equal(np.argsort(ours), np.argsort(theirs))
+
+
+def test_a_question_longer_than_the_window_leaves_room_for_the_passage(small_cross_encoder, models_cache):
+    reranker = opened(small_cross_encoder, models_cache)
+    one, other = reranker.score("long question " * 800, ["protein " * 90, "gradient " * 90])
+    assert one != other
+
+
+def test_no_passages_no_scores(small_cross_encoder, models_cache):
+    assert opened(small_cross_encoder, models_cache).score(QUESTION, []).shape == (0,)
+    assert opened(small_cross_encoder, models_cache).name == "tiny/cross"
+
+
+def test_a_folder_without_tokenizer_is_named_as_such(small_cross_encoder, models_cache):
+    (small_cross_encoder / "tokenizer.json").unlink()
+    with pytest.raises(ModelProblem, match=r"small-cross-encoder has no tokenizer\.json"):
+        opened(small_cross_encoder, models_cache)
+
+
+@pytest.mark.parametrize(("labels", "said"), [(0, "no scoring head"), (3, "3 outputs")])
+def test_a_model_that_does_not_score_is_refused(tmp_path, models_cache, labels, said):
+    with pytest.raises(ModelProblem, match=said):
+        opened(make_bert(tmp_path / "other", labels=labels), models_cache)
+
+
+def test_damaged_weights_are_told_with_the_way_out(small_cross_encoder, models_cache):
+    (small_cross_encoder / "model.safetensors").write_bytes(b"not weights")
+    with pytest.raises(ModelProblem, match="cannot be read") as caught:
+        opened(small_cross_encoder, models_cache).score(QUESTION, PASSAGES)
+    assert "models pull" in caught.value.fix
+
+
+def test_a_tokenizer_of_another_model_is_told_in_one_line(tmp_path, models_cache, small_cross_encoder):
+    from safetensors.numpy import load_file, save_file
+
+    weights = load_file(str(small_cross_encoder / "model.safetensors"))
+    weights["bert.embeddings.word_embeddings.weight"] = weights["bert.embeddings.word_embeddings.weight"][:200].copy()
+    save_file(weights, str(small_cross_encoder / "model.safetensors"))
+    with pytest.raises(ModelProblem, match="failed") as caught:
+        opened(small_cross_encoder, models_cache).score(QUESTION, PASSAGES)
+    assert "\n" not in caught.value.message
+
+
+def test_what_is_no_bert_goes_through_torch_and_says_so(tmp_path, models_cache):
+    import torch
+    from transformers import DistilBertConfig, DistilBertForSequenceClassification
+    from sentence_transformers import CrossEncoder
+
+    folder = make_bert(tmp_path / "distil", labels=1)
+    torch.manual_seed(3)
+    config = DistilBertConfig(vocab_size=30522, dim=32, n_layers=1, n_heads=4, hidden_dim=64, num_labels=1)
+    DistilBertForSequenceClassification(config).save_pretrained(str(folder))
+    notices = []
+    reranker = opened(folder, models_cache, notices)
+    assert isinstance(reranker, TorchCrossEncoder)
+    assert (reranker.name, len(notices)) == ("tiny/cross", 1)
+    assert "distilbert" in notices[0]
+    assert reranker.score(QUESTION, []).shape == (0,)
+    theirs = CrossEncoder(str(folder), device="cpu").predict([(QUESTION, p) for p in PASSAGES], show_progress_bar=False)
+    np.testing.assert_allclose(reranker.score(QUESTION, PASSAGES), theirs, atol=1e-5)
+
+
+def test_what_torch_cannot_load_is_told_in_one_line(tmp_path):
+    (tmp_path / "config.json").write_text('{"model_type": "no-such-model"}')
+    with pytest.raises(ModelProblem, match="cannot load tiny/none") as caught:
+        TorchCrossEncoder(tmp_path, "tiny/none").score("a", ["b"])
+    assert "\n" not in caught.value.message
+
+
+def snapshot(hub, name):
+    repository = hub / ("models--" + name.replace("/", "--"))
+    (repository / "refs").mkdir(parents=True)
+    (repository / "refs" / "main").write_text("abc123")
+    return make_bert(repository / "snapshots" / "abc123", labels=1)
+
+
+def test_a_model_is_found_by_folder_and_in_the_hub_cache(tmp_path, monkeypatch):
+    monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path / "hub"))
+    assert find_on_this_machine("owner/model") is None
+    folder = snapshot(tmp_path / "hub", "owner/model")
+    assert find_on_this_machine("owner/model") == folder
+    assert find_on_this_machine(str(folder)) == folder
+    (folder / "model.safetensors").unlink()
+    assert find_on_this_machine("owner/model") is None
+    with pytest.raises(ModelProblem, match="no model folder"):
+        find_on_this_machine(str(tmp_path / "nowhere"))
+
+
+@pytest.mark.parametrize(
+    ("names", "place"),
+    [
+        ({"HF_HUB_CACHE": "one", "HF_HOME": "two"}, "one"),
+        ({"HF_HOME": "two", "XDG_CACHE_HOME": "three"}, "two/hub"),
+        ({"XDG_CACHE_HOME": "three"}, "three/huggingface/hub"),
+        ({"HOME": "four"}, "four/.cache/huggingface/hub"),
+    ],
+)
+def test_the_hub_cache_is_where_huggingface_hub_has_it(tmp_path, monkeypatch, names, place):
+    import subprocess
+    import sys
+
+    for name in ("HF_HUB_CACHE", "HUGGINGFACE_HUB_CACHE", "HF_HOME", "XDG_CACHE_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in names.items():
+        monkeypatch.setenv(name, str(tmp_path / value))
+    assert hub_cache() == tmp_path / place
+    code = "from huggingface_hub.constants import HF_HUB_CACHE; print(HF_HUB_CACHE)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=os.environ)
+    assert done.stdout.strip() == str(hub_cache())
+
+
+def test_a_reference_that_is_no_text_is_no_model(tmp_path, monkeypatch):
+    monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path))
+    folder = snapshot(tmp_path, "a/b")
+    (folder.parent.parent / "refs" / "main").write_bytes(b"\xff\xfe")
+    assert find_on_this_machine("a/b") is None
+    assert json.loads((folder / "config.json").read_text())["model_type"] == "bert"

@@ -1,0 +1,20 @@
+import pytest
+
+from ragscience.store import Home, Library
+
+from .making import add, numbered_paper
+
+
+@pytest.fixture
+def home(tmp_path):
+    return Home(tmp_path / "home")
+
+
+@pytest.fixture
+def filled(home):
+    """A home with six papers and its indexes."""
+    with Library.open_for_writing(home) as library:
+        for number in range(6):
+            add(library, numbered_paper(number))
+        library.refresh_indexes()
+    return home
