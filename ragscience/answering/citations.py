@@ -90,7 +90,7 @@ class _Forms:
         self._files = _names({hit.chunk.file for hit in hits})
         known = "|".join(re.escape(name) for name in sorted(self._files, key=len, reverse=True))
         file = rf"(?:(?<!\w)(?:{known})(?!\w)|{_ANY_FILE})" if known else rf"(?:{_ANY_FILE})"
-        one = rf"{file}[”\"'`*]*\s*[,:;]?\s*\(?{_PAGES}\)?"
+        one = rf"[“\"'`*]*{file}[”\"'`*]*\s*[,:;]?\s*\(?{_PAGES}\)?"
         self._one = re.compile(rf"(?P<file>{file})[”\"'`*]*\s*[,:;]?\s*\(?(?P<pages>{_PAGES})", re.IGNORECASE)
         self._all = re.compile(
             rf"(?P<refs>{_OPEN}\s*(?:see\s+|sources?:\s*|from\s+)?{one}(?:\s*(?:[;,]|and)\s*{one})*\s*{_CLOSE}|{one})"

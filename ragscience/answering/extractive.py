@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from ragscience.answering.units import Unit, page_parts, units_of
-from ragscience.answering.words import joined_lines, terms
+from ragscience.answering.words import joined_lines, numbers, terms
 from ragscience.errors import ModelProblem
 from ragscience.records import Citation, Hit
 
@@ -110,4 +110,7 @@ def _repeats(unit: Unit, own: set[str], other: Unit, others: set[str]) -> bool:
     (path, start, end), (other_path, other_start, other_end) = unit.place, other.place
     if path == other_path and start < other_end and other_start < end:
         return True
-    return len(own & others) / min(len(own), len(others)) > _SAME and len(own & others) >= _FEWEST_SHARED
+    if numbers(unit.text) - numbers(other.text):
+        return False  # other figures are other facts, in whatever words
+    shared = len(own & others)
+    return shared >= _FEWEST_SHARED and shared > _SAME * min(len(own), len(others))

@@ -41,7 +41,7 @@ class Span:
     start: int
     end: int
     kind: str
-    """ "sentence", "caption" (the first sentence of a table's or figure's), or "row" (a line of a table, an equation, a heading)."""
+    """ "sentence", "caption" (how a table's or figure's begins), or "row" (of a table; an equation, a heading)."""
 
 
 def split_sentences(text: str) -> list[Span]:
@@ -76,9 +76,7 @@ def _breaks_after(text: str, lines: Sequence[tuple[int, int]], i: int) -> bool:
 def _short_lines(text: str, lines: Sequence[tuple[int, int]]) -> list[bool]:
     """Which lines are cells, rows, equations or headings rather than prose."""
     widths = [len(text[start:end].strip()) for start, end in lines]
-    broad = sorted(width for width in widths if width >= 25)
-    typical = broad[int(len(broad) * 0.7)] if broad else 0
-    limit = min(0.6 * typical, 45.0)
+    limit = min(0.6 * _prose_width(widths), 45.0)
     looks = [0 < width < limit for width in widths]
     short = [False] * len(lines)
     i = 0
@@ -94,6 +92,17 @@ def _short_lines(text: str, lines: Sequence[tuple[int, int]]) -> list[bool]:
             short[first:j] = [True] * (j - first)
         i = j
     return short
+
+
+def _prose_width(widths: Sequence[int]) -> int:
+    """The width that at least 70 % of the characters stand in lines of at most; lines under 25 are never prose."""
+    broad = sorted(width for width in widths if width >= 25)
+    seen = 0
+    for width in broad:
+        seen += width
+        if seen >= 0.7 * sum(broad):
+            return width
+    return 0
 
 
 def _goes_on(text: str, lines: Sequence[tuple[int, int]], i: int) -> bool:

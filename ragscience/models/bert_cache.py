@@ -72,7 +72,7 @@ def prepare(
         on_notice(f"The prepared model in {final} is damaged: it is made anew.")
     try:
         root.mkdir(parents=True, exist_ok=True)
-        _make(source, final)
+        _make(source, final, replace=anew)
     except OSError as error:
         on_notice(f"Models cannot be kept in {root} ({error.strerror}): this one is prepared again at each start.")
         return _make_for_now(source, config, sha256)
@@ -131,8 +131,8 @@ def _state(folder: Path) -> dict[str, list[int]]:
     return {name: [state.st_size, state.st_mtime_ns] for name, state in states.items()}
 
 
-def _make(source: Path, final: Path) -> None:
-    """Build into a folder beside `final`, then put it in the place of whatever is there."""
+def _make(source: Path, final: Path, *, replace: bool) -> None:
+    """Build beside `final`, then give it that name; a whole one that was made meanwhile stays, unless `replace`."""
     building = Path(tempfile.mkdtemp(dir=final.parent, prefix=".making-"))
     try:
         config = write_graph(source, building)
@@ -140,10 +140,10 @@ def _make(source: Path, final: Path) -> None:
             with (building / name).open("rb") as file:
                 os.fsync(file.fileno())
         _write_record(building / "made.json", {"config": asdict(config), "files": _state(building)})
-        if final.exists():
-            # Sessions that have the old files mapped keep them until they end.
-            final.rename(building / "damaged")
         try:
+            if final.exists() and (replace or not _is_whole(final)):
+                # Sessions that have the old files mapped keep them until they end.
+                final.rename(building / "damaged")
             building.rename(final)
         except OSError:
             if not _is_whole(final):  # else another process was faster, and its files are as good

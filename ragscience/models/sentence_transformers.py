@@ -6,7 +6,6 @@ torch is imported when the first text comes.
 from __future__ import annotations
 
 import hashlib
-import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -95,7 +94,6 @@ class SentenceTransformerEmbedder:
 
     def _load(self) -> Any:
         if self._model is None:
-            _stay_offline()
             from sentence_transformers import SentenceTransformer
 
             try:
@@ -123,7 +121,6 @@ class TorchCrossEncoder:
         if not passages:
             return np.empty(0, dtype=np.float32)
         if self._model is None:
-            _stay_offline()
             from sentence_transformers import CrossEncoder
 
             try:
@@ -138,12 +135,6 @@ class TorchCrossEncoder:
                 "Name a cross-encoder in RAG_RERANKER.",
             )
         return scores
-
-
-def _stay_offline() -> None:
-    """These libraries read their environment when they are imported, which happens after this."""
-    os.environ["HF_HUB_OFFLINE"] = "1"
-    os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
 
 
 def _unloadable(name: str, error: BaseException) -> ModelProblem:

@@ -1,1 +1,4 @@
-"""A PDF becomes a Document: in this process with `pdf.read_pdf`, or many at once in workers with `pool.ReadingPool`."""
+"""A PDF becomes a Document: `pdf.read_pdf` in this process, `pool.ReadingPool` in workers that may crash."""
+
+READING_VERSION = "reading 1"
+"""Part of a library's identity: it changes when the same file would give another text."""

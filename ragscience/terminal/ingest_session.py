@@ -208,8 +208,11 @@ class IngestSession:
 
     def _chunker(self) -> str:
         from ragscience.chunking import chunker_identity
+        from ragscience.reading import READING_VERSION
 
-        return chunker_identity(self.settings.chunk_size, self.settings.chunk_overlap, self.settings.separators)
+        settings = self.settings
+        cut = chunker_identity(settings.chunk_size, settings.chunk_overlap, settings.separators)
+        return f"{READING_VERSION}; {cut}"
 
     def _make_papers_folder(self) -> None:
         self.home.papers.mkdir(parents=True, exist_ok=True)

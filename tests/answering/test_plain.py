@@ -17,7 +17,17 @@ def test_nothing_dangerous_is_left(text):
     for character in plain(text):
         category = unicodedata.category(character)
         assert category not in {"Cc", "Cs", "Zl", "Zp"} or character in "\n\t"
-        assert unicodedata.bidirectional(character) not in {"RLO", "LRO", "RLE", "LRE", "PDF", "LRI", "RLI", "FSI", "PDI"}
+        assert unicodedata.bidirectional(character) not in {
+            "RLO",
+            "LRO",
+            "RLE",
+            "LRE",
+            "PDF",
+            "LRI",
+            "RLI",
+            "FSI",
+            "PDI",
+        }
         assert character not in "\u200b\u200c\u200d\u200e\u200f\u2060\ufeff"
     plain(text).encode("utf-8")
 

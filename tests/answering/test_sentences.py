@@ -1,18 +1,32 @@
 """Cutting the text of papers into sentences and rows."""
 
+from itertools import pairwise
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from ragscience.answering.sentences import SENTENCE_LIMIT, split_sentences
 
-PAPER_LIKE = st.lists(
-    st.sampled_from(
-        ["et al.", "Fig. 3", "3.5", " ", "\n", "\n\n", "Table 1:", "The", "model", ".", "! ", "[3]", "\f", "scien-\ntific"]
-        + ["(2017)", "J. ", "words that make a line of prose long enough to count as such", "28.4", "。", "”", "\u2028"]
-    ),
-    max_size=60,
-).map("".join)
+PIECES = [
+    "et al.",
+    "Fig. 3",
+    "3.5",
+    " ",
+    "\n",
+    "\n\n",
+    "Table 1:",
+    "The",
+    "model",
+    ".",
+    "! ",
+    "[3]",
+    "\f",
+    "scien-\ntific",
+    "J. ",
+]
+MORE = ["(2017)", "words that make a line of prose long enough to count as such", "28.4", "。", "”", "\u2028"]
+PAPER_LIKE = st.lists(st.sampled_from(PIECES + MORE), max_size=60).map("".join)
 
 
 def cut(text):
@@ -33,7 +47,7 @@ def test_spans_are_ordered_apart_inside_and_cover_all_that_is_not_blank(text):
 @given(st.one_of(PAPER_LIKE, st.text(max_size=300), st.text("ab .\n", max_size=2000)))
 def test_no_word_is_cut_and_only_words_are_longer_than_the_limit(text):
     spans = split_sentences(text)
-    for left, right in zip(spans, spans[1:], strict=False):
+    for left, right in pairwise(spans):
         assert left.end < right.start or text[left.end - 1] in "。！？”’」』）"
     for span in spans:
         assert span.end - span.start <= SENTENCE_LIMIT or not any(c.isspace() for c in text[span.start : span.end])
@@ -110,7 +124,7 @@ def test_a_heading_is_no_part_of_a_sentence():
 
 
 def test_the_short_last_line_of_a_paragraph_belongs_to_it():
-    text = "This sentence is long enough to fill a line of the paper and then\ngoes on.\nAnother begins here and is long too."
+    text = "This sentence is long enough to fill a line of the paper, and\ngoes on.\nAnother begins here, and is long."
     assert cut(text)[0].endswith("goes on.")
 
 

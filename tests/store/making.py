@@ -19,7 +19,7 @@ CHUNKER = "toy/40/0"
 WORDS = (
     "attention network gradient protein genome Cas9 GPT-3 28.4 energy model query passage light neuron signal Bayes "
     "graph vector entropy theorem lattice cell climate quantum the of and"
-).split()
+).split()  # noqa: SIM905
 
 
 @dataclass(frozen=True)
@@ -96,7 +96,7 @@ def ingest(home_root: Path, first: int, last: int, *, refresh_each: int) -> None
     from ragscience.store import Home
 
     with Library.open_for_writing(Home(home_root)) as library:
-        known = {path for path in library.known_files()}
+        known = set(library.known_files())
         for number in range(first, last):
             made = numbered_paper(number)
             if made.path in known:

@@ -1,3 +1,5 @@
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from rank_bm25 import BM25Okapi
@@ -27,7 +29,7 @@ def assert_like_rank_bm25(index, texts, rng, queries, allowed=None):
     ids = sorted(texts)
     oracle = BM25Okapi([tokenize(texts[chunk_id]) for chunk_id in ids])
     for _ in range(queries):
-        asked = list(rng.choice(VOCABULARY, size=int(rng.integers(1, 7)), p=ODDS)) + ["unheard"]
+        asked = [*rng.choice(VOCABULARY, size=int(rng.integers(1, 7)), p=ODDS).tolist(), "unheard"]
         expected = oracle.get_scores(asked)
         if allowed is not None:
             expected = np.where(np.isin(ids, allowed), expected, 0)
@@ -82,11 +84,11 @@ def test_a_search_reads_the_postings_of_its_words_and_no_others():
 
 
 def test_of_equal_scores_the_lower_ids_are_found():
-    texts = {number: "same words here" if number > 5 else "else" for number in range(1, 41)}
+    texts = {number: "same words here" if number > 5 else "gamma" for number in range(1, 41)}
     index = KeywordIndex.empty("one")
     for last in (10, 20, 30, 40):
         index = at(index, {number: value for number, value in texts.items() if number <= last})
-    found, scores = index.search(["else"], 3, None)
+    found, scores = index.search(["gamma"], 3, None)
     assert found.tolist() == [1, 2, 3]
     assert len(set(scores.tolist())) == 1
 
@@ -135,7 +137,7 @@ def test_merging_is_the_same_as_building_at_once_also_in_blocks():
     once = build(documents)
     for cuts in ([40], [1, 2, 60], [30, 30, 90]):
         edges = [0, *cuts, len(documents)]
-        parts = [build(documents[low:high]) for low, high in zip(edges, edges[1:], strict=False)]
+        parts = [build(documents[low:high]) for low, high in pairwise(edges)]
         merged = merge(parts)
         for name in ("terms", "starts", "ids", "lengths", "rows", "counts"):
             np.testing.assert_array_equal(getattr(merged, name), getattr(once, name))

@@ -1,0 +1,204 @@
+"""Answers without an LLM."""
+
+import re
+import sys
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ragscience.answering.extractive import extract, quoted
+from ragscience.answering.units import page_parts, units_of
+from ragscience.answering.words import joined_lines, numbers, terms
+from tests.answering.passages import SAMPLING, TRAINING, WordEmbedder, hit
+
+QUESTION = "How many days did training of the big models take?"
+
+
+def test_the_sentence_that_answers_is_quoted_with_its_page():
+    units, notices = extract(QUESTION, [TRAINING, SAMPLING], embedder=WordEmbedder(), limit=1)
+    text, citations = quoted(units)
+    assert "Training took 3.5 days for the big models." in text
+    assert text.startswith("“") and text.endswith("” (attention.pdf, p.7)")
+    assert [(c.file, c.page, c.supported) for c in citations] == [("attention.pdf", 7, True)]
+    assert citations[0].quote in TRAINING.chunk.text
+    assert notices == ()
+
+
+@pytest.mark.parametrize("limit", [1, 2, 5])
+def test_no_more_than_asked_for(limit):
+    passages = [
+        hit(f"Training number {i} took {i} days of work by people {i}x.", page=i, rank=i, start=999 * i)
+        for i in range(1, 9)
+    ]
+    units, _ = extract(QUESTION, passages, embedder=WordEmbedder(), limit=limit)
+    assert len(units) == limit
+
+
+def test_without_an_embedder_words_decide():
+    units, notices = extract(QUESTION, [SAMPLING, TRAINING], embedder=None, limit=1)
+    assert "3.5 days" in units[0].text
+    assert notices == ()
+
+
+def test_an_embedder_that_fails_costs_a_notice():
+    units, notices = extract(QUESTION, [TRAINING], embedder=WordEmbedder(broken=True), limit=1)
+    assert "3.5 days" in units[0].text
+    assert "Ollama does not answer" in notices[0]
+
+
+def test_the_embedder_decides_where_words_cannot():
+    one = hit("Alpha beta gamma delta. " + "Nothing of this kind is here, and it goes on and on for longer. " * 3)
+
+    class Prefers(WordEmbedder):
+        def embed_documents(self, texts):
+            return super().embed_documents(["same" if "lpha" in text or text == "zzz" else "other" for text in texts])
+
+    units, _ = extract("zzz", [one], embedder=Prefers(), limit=1)
+    assert units[0].text.startswith("Alpha")
+
+
+def test_few_units_are_embedded_however_many_there_are():
+    alone = (
+        "it is quite long, so that it stands alone as a unit of its own, because short ones are joined with the next"
+    )
+    passages = [
+        hit(
+            " ".join(f"Sentence {i} of passage {r} is about topic {i * r}, and {alone}." for i in range(40)),
+            rank=r,
+            page=r,
+        )
+        for r in range(1, 5)
+    ]
+    embedder = WordEmbedder()
+    extract("topic", passages, embedder=embedder, limit=5)
+    assert 20 <= len(embedder.embedded) <= 49
+
+
+def test_overlapping_passages_give_a_sentence_once():
+    text = (
+        "Training took 3.5 days for the big models, which is a long time for anybody who waits for the results of it."
+    )
+    first = hit(text, rank=1, start=0)
+    second = hit(text[20:], rank=2, start=20)
+    units, _ = extract(QUESTION, [first, second], embedder=None, limit=5)
+    assert len(units) == 1
+
+
+def test_the_same_said_in_two_papers_is_quoted_once():
+    text = (
+        "The Transformer was trained on eight GPUs for three and a half days of wall clock time by its authors in 2017."
+    )
+    units, _ = extract("Transformer trained", [hit(text), hit(text, file="b.pdf", rank=2)], embedder=None, limit=5)
+    assert len(units) == 1
+
+
+def test_a_quote_over_two_pages_cites_both_with_their_own_words():
+    text = "The sentence begins on the page that comes first and it ends on the page that comes after it."
+    cut = text.index("and it ends")
+    one = hit(text, breaks=((0, 4), (cut, 5)))
+    shown, citations = quoted(units_of(one))
+    assert shown.endswith("(attention.pdf, p.4) (attention.pdf, p.5)")
+    assert [(c.page, c.quote) for c in citations] == [(4, text[:cut].strip()), (5, text[cut:])]
+
+
+def test_a_quote_is_shown_on_one_line_and_cited_as_on_the_page():
+    one = hit("A scien-\ntific   paper\nuses GPT-\n3 here.")
+    shown, citations = quoted(units_of(one))
+    assert shown == "“A scientific paper uses GPT-3 here.” (attention.pdf, p.3)"
+    assert citations[0].quote == one.chunk.text
+
+
+NAMES = ["Alpha", "Gamma", "Delta", "Epsilon", "Zeta", "Beta"]
+TABLE = (
+    "Table 2: Test scores of the models on both sets.\nModel\nDev\nTest\n"
+    + "".join(
+        f"{name} with retrieval and large\nreranker and long training\n{i}0.3\n{i}0.4\n" for i, name in enumerate(NAMES)
+    )
+    + "Everything else in this paper is prose that fills whole lines, as this one does, to the very end of it,\n" * 3
+)
+
+
+def test_a_row_is_quoted_behind_its_caption_and_header():
+    units, _ = extract("test score of Beta with retrieval", [hit(TABLE)], embedder=None, limit=1)
+    shown, citations = quoted(units)
+    assert shown.startswith("“Table 2: Test scores of the models on both sets. Model Dev Test")
+    assert "Beta with retrieval and large reranker and long training 50.3 50.4" in shown
+    assert "Table 2" not in citations[0].quote
+
+
+def test_an_equation_is_quoted_with_the_words_that_lead_to_it():
+    text = (
+        "The output of every layer of the feed-forward network is computed by this formula:\n"
+        "FFN(x) =\nmax(0, xW1)\nW2 + b2\n"
+        "Another line of prose that is as long as the first of them, so that the widths are known.\n"
+    )
+    [unit] = [unit for unit in units_of(hit(text)) if "max(0" in unit.text]
+    assert unit.text.startswith("The output of every layer")
+
+
+def test_a_sentence_that_the_passage_cuts_is_not_whole():
+    begun = (
+        "tinued from before, and it is so long that it is joined to nothing else, as it has very many words in it, and "
+    )
+    units = units_of(hit(f"{begun}goes on and on. This one is whole. And this one is cut in the", start=100))
+    assert units[0].whole is False
+    assert units[-1].whole is False
+
+
+@given(
+    st.text(st.sampled_from("ab.9 \n-T"), max_size=300),
+    st.lists(st.integers(0, 300), max_size=4),
+)
+def test_each_word_of_a_unit_is_on_exactly_one_page(text, offsets):
+    breaks = [(0, 1)] + [(offset, page) for page, offset in enumerate(sorted(set(offsets) - {0}), start=2)]
+    breaks = [(offset, page) for offset, page in breaks if offset < max(1, len(text))]
+    one = hit(text, breaks=breaks)
+    for unit in units_of(one):
+        parts = list(page_parts(one.chunk, unit.start, unit.end))
+        kept = "".join(text[start:end] for _, start, end in parts)
+        assert re.sub(r"\s", "", kept) == re.sub(r"\s", "", unit.text)
+        for page, start, _ in parts:
+            assert page == max((p for offset, p in breaks if offset <= start), default=1)
+
+
+def test_nothing_to_quote():
+    assert extract("x", [], embedder=WordEmbedder(), limit=5) == ([], ())
+    assert quoted([]) == ("", ())
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [("scien-\ntific", "scientific"), ("GPT-\n3", "GPT-3"), ("byte-pair\n  encoding", "byte-pair encoding"), ("", "")],
+)
+def test_joined_lines(text, expected):
+    assert joined_lines(text) == expected
+
+
+def test_terms_are_the_same_on_both_sides():
+    assert terms("the pre-\ntraining") == terms("pretraining")
+    assert set(terms("Pretraining")) <= set(terms("pre-training"))
+    assert terms("models") == terms("Model")
+    assert terms("the of and") == []
+    assert "28.4" in terms("28.4 BLEU")
+
+
+def test_numbers_are_whole():
+    assert numbers("28.4, 2,500M and 200, 000; eight") == {"28.4", "2500", "200000"}
+    assert "8" in numbers("eight", spelled=True)
+
+
+def test_the_extractive_path_imports_no_langchain():
+    import subprocess
+
+    code = (
+        "import sys\n"
+        "from ragscience.answering.answers import answer\n"
+        "from ragscience.records import Found\n"
+        "answer('q', history=(), search=lambda q: Found(q, 'default', ()), llm=None, embedder=None, models={},"
+        " on_token=None, extractive_sentences=5, min_relevance=0.25)\n"
+        "heavy = ('langchain', 'langsmith', 'httpx', 'ollama', 'torch', 'numpy')\n"
+        "print([m for m in sys.modules if m.startswith(heavy)])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"

@@ -1,0 +1,80 @@
+"""kill -9 at random moments of a real ingest: at most the paper in hand is lost, and the next run makes it whole."""
+
+import json
+import os
+import random
+import signal
+import sqlite3
+import subprocess
+import sys
+from contextlib import closing
+
+from ragscience.store import Home, Library
+from tests.conftest import ROOT, Doors
+from tests.pdf_factory import make_pdf
+
+PAPERS = 12
+ROUNDS = 6
+
+
+def fill(home):
+    dice = random.Random(5)
+    words = [f"word{number}" for number in range(300)]
+    for number in range(PAPERS):
+        pages = ["\n".join(" ".join(dice.choices(words, k=9)) for _ in range(40)) for _ in range(3)]
+        make_pdf(home / "papers" / f"paper{number:02}.pdf", pages)
+
+
+def content(home):
+    with Library.open(Home(home)) as library:
+        return {
+            paper.file: [(chunk.start, chunk.end, chunk.text) for chunk in library.paper_chunks(paper.paper_id)]
+            for paper in library.papers()
+        }
+
+
+def ingest_and_kill(home, dice):
+    """Start an ingest, and kill it with its readers at a random moment after a random line."""
+    process = subprocess.Popen(
+        [sys.executable, str(ROOT / "ingest.py")],
+        stderr=subprocess.PIPE,
+        env={**os.environ, "RAG_HOME": str(home), "RAG_EMBEDDING_BATCH": "2"},
+        text=True,
+    )
+    with process:
+        for _ in range(dice.randint(1, 4)):
+            process.stderr.readline()
+        try:
+            process.wait(timeout=dice.random() / 4)
+        except subprocess.TimeoutExpired:
+            process.send_signal(signal.SIGKILL)
+    return process.returncode
+
+
+def test_a_killed_ingest_loses_at_most_the_paper_in_hand(tmp_path):
+    home, undisturbed = tmp_path / "home", tmp_path / "undisturbed"
+    fill(home)
+    fill(undisturbed)
+    assert Doors(undisturbed).ingest().code == 0
+    whole = content(undisturbed)
+    assert len(whole) == PAPERS
+    dice = random.Random(11)
+    killed, seen = 0, 0
+    for _ in range(ROUNDS):
+        killed += ingest_and_kill(home, dice) == -signal.SIGKILL
+        database = home / "vectorstore" / "library.sqlite"
+        if database.exists():
+            with closing(sqlite3.connect(database)) as db:
+                assert db.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+        now = content(home)
+        assert len(now) >= seen, "a paper that was in is gone"
+        seen = len(now)
+        for file, chunks in now.items():
+            assert chunks == whole[file]
+        found = json.loads(Doors(home).query("search", "word7 word9", "-k", "100", "--json").out)
+        assert {hit["file"] for hit in found["hits"]} <= set(now)
+    assert killed >= ROUNDS // 2
+    assert Doors(home).ingest().code == 0
+    assert content(home) == whole
+    ledger = json.loads((home / "ingested.json").read_text())
+    assert len(ledger["files"]) == PAPERS

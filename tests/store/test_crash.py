@@ -1,0 +1,97 @@
+import random
+import sqlite3
+import subprocess
+import sys
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from ragscience.store import Home, Library
+
+from .making import contents, numbered_paper
+from .test_damage import results
+
+ROOT = Path(__file__).parents[2]
+PAPERS = 40
+
+
+def start(home, last):
+    command = [sys.executable, "-m", "tests.store.making", str(home.root), "0", str(last), "3"]
+    return subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True)
+
+
+def assert_whole(home):
+    """What is there is whole, and is a beginning of what belongs there."""
+    if home.database.exists():
+        with closing(sqlite3.connect(home.database)) as db:
+            assert db.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+            assert db.execute("PRAGMA foreign_key_check").fetchall() == []
+    with Library.open(home) as library:
+        papers = library.papers()
+        for number, paper in enumerate(papers):
+            made = numbered_paper(number)
+            assert (paper.path, paper.md5) == (made.path, made.md5)
+            assert [chunk.text for chunk in library.paper_chunks(paper.paper_id)] == [
+                chunk.text for chunk in made.chunks
+            ]
+            assert len(library.pages(paper.paper_id)) == len(made.document.pages)
+        results(library)
+        return len(papers)
+
+
+@pytest.mark.timeout(240)
+def test_a_killed_ingest_loses_at_most_the_paper_in_hand_and_the_next_run_goes_on(tmp_path):
+    chance = random.Random(20260)
+    home = Home(tmp_path / "killed")
+    done = 0
+    rounds = 0
+    while done < PAPERS:
+        rounds += 1
+        with start(home, PAPERS) as process:
+            told = 0
+            for _ in range(chance.randrange(1, 14)):
+                line = process.stdout.readline().split()
+                if line[:1] == ["added"]:
+                    told = int(line[1]) + 1
+            for _ in range(chance.randrange(60_000)):
+                pass
+            process.kill()
+        whole = assert_whole(home)
+        assert whole >= max(done, told)
+        done = whole
+    assert rounds > 4
+    with start(home, PAPERS) as process:
+        process.communicate()
+    assert process.returncode == 0
+    calm = Home(tmp_path / "calm")
+    with start(calm, PAPERS) as process:
+        process.communicate()
+    with Library.open(home) as killed, Library.open(calm) as undisturbed:
+        assert contents(killed) == contents(undisturbed)
+        assert results(killed) == results(undisturbed)
+        assert killed.stale_indexes() == []
+
+
+def test_a_reader_sees_one_generation_while_another_process_writes(tmp_path):
+    home = Home(tmp_path / "home")
+    sizes = set()
+    with start(home, 25) as process:
+        process.stdout.readline()
+        while process.poll() is None:
+            with Library.open(home) as library:
+                for _ in range(5):
+                    with library.snapshot():
+                        sizes.add(library.chunk_count)
+                        ids, vectors = library.vectors()
+                        assert library.chunk_count == sum(paper.chunks for paper in library.papers()) == ids.size
+                        if ids.size:
+                            found, _ = library.search_dense(vectors[-1], 10_000, None)
+                            assert sorted(found.tolist()) == ids.tolist()
+                            assert {chunk.chunk_id for chunk in library.chunks(found.tolist())} == set(ids.tolist())
+                            words, _ = library.search_keywords("attention network protein graph", 10_000, None)
+                            assert set(words.tolist()) <= set(ids.tolist())
+        process.stdout.read()
+    assert process.returncode == 0
+    assert sizes
+    assert assert_whole(home) == 25

@@ -1,0 +1,184 @@
+import os
+import sqlite3
+from contextlib import closing
+
+import numpy as np
+import pytest
+
+from ragscience.errors import LibraryUnavailable, RagScienceError
+from ragscience.store import Library
+
+from .making import WORDS, add, contents, numbered_paper, unit_rows
+
+QUERIES = unit_rows(np.random.default_rng(99), 8)
+
+
+def results(library):
+    """All that searches give, exactly."""
+    dense = [library.search_dense(query, 7, None) for query in QUERIES]
+    keywords = [library.search_keywords(word, 7, None) for word in WORDS]
+    return [(ids.tolist(), scores.tolist()) for ids, scores in dense + keywords]
+
+
+def cache_files(home):
+    return [home.faiss, home.faiss.with_suffix(".json"), *sorted(home.keywords.iterdir())]
+
+
+def flip(data):
+    middle = len(data) // 2
+    return data[:middle] + bytes([data[middle] ^ 0xFF]) + data[middle + 1 :]
+
+
+DAMAGE = {
+    "missing": lambda data: None,
+    "empty": lambda data: b"",
+    "truncated": lambda data: data[: len(data) // 2],
+    "one byte short": lambda data: data[:-1],
+    "longer": lambda data: data + b"x",
+    "a flipped byte": flip,
+    "garbage of the same size": lambda data: bytes(len(data)),
+    "pickle": lambda data: b"\x80\x04\x95\x10\x00\x00\x00\x00\x00\x00\x00\x8c\x05posix\x94\x8c\x06system\x94\x93\x94.",
+    "json of another shape": lambda data: b'{"index": [], "signature": 3, "format": 1, "segments": {}}',
+}
+
+
+@pytest.mark.parametrize("number", range(4))
+@pytest.mark.parametrize("damage", DAMAGE)
+def test_a_damaged_cache_is_made_again_and_finds_the_same(filled, damage, number):
+    with Library.open(filled) as library:
+        expected = results(library)
+    path = cache_files(filled)[number]
+    data = DAMAGE[damage](path.read_bytes())
+    if data is None:
+        path.unlink()
+    else:
+        path.write_bytes(data)
+        os.utime(path, ns=(1, 1))  # a file system's clock may be too coarse to tell the two versions apart
+    with Library.open(filled) as library:
+        assert results(library) == expected
+    with Library.open(filled) as library:
+        assert library.stale_indexes() == []
+        assert results(library) == expected
+
+
+def test_a_folder_in_place_of_a_cache_file_is_no_cache(filled):
+    with Library.open(filled) as library:
+        expected = results(library)
+    filled.faiss.unlink()
+    filled.faiss.mkdir()
+    with Library.open(filled) as library:
+        assert results(library) == expected
+        assert results(library) == expected
+        assert library.stale_indexes() == ["dense"]
+
+
+def test_a_copied_home_needs_no_rebuilding(filled):
+    for path in cache_files(filled):
+        os.utime(path, ns=(1, 1))
+    with Library.open(filled) as library:
+        assert library.stale_indexes() == []
+
+
+def test_caches_of_another_library_are_not_taken(filled, tmp_path):
+    from ragscience.store import Home
+
+    other = Home(tmp_path / "other")
+    with Library.open_for_writing(other) as library:
+        for number in range(10, 16):
+            add(library, numbered_paper(number - 10, f"/o/{number}.pdf"))
+        library.refresh_indexes()
+        expected = results(library)
+    for path in [*cache_files(other), *filled.keywords.iterdir()]:
+        path.unlink()
+    for path in [filled.faiss, filled.faiss.with_suffix(".json")]:
+        path.rename(other.vectorstore / path.name)
+    with Library.open(other) as library:
+        assert library.stale_indexes() == ["keyword", "dense"]
+        assert results(library) == expected
+
+
+def test_what_a_killed_ingest_left_behind_is_made_up_for_by_readers_and_saved_once(filled):
+    with Library.open_for_writing(filled) as writer:
+        writer.remove_papers([2])
+        add(writer, numbered_paper(50))
+        with Library.open(filled) as reader:
+            assert reader.stale_indexes() == ["keyword", "dense"]
+            during = results(reader)
+            assert reader.stale_indexes() == ["keyword", "dense"]  # the writer has the lock
+    with Library.open(filled) as reader:
+        assert results(reader) == during
+        assert reader.stale_indexes() == []
+    with Library.open_for_writing(filled) as writer:
+        writer.rebuild_indexes()
+        assert results(writer) == during
+
+
+def test_a_removal_alone_brings_the_caches_in_step(filled):
+    with Library.open_for_writing(filled) as library:
+        library.remove_papers([paper.paper_id for paper in library.papers()])
+        library.refresh_indexes()
+        assert library.stale_indexes() == []
+        assert all(ids == [] for ids, _ in results(library))
+
+
+def test_nothing_in_a_home_is_a_pickle(filled):
+    for path in filled.root.rglob("*"):
+        if path.is_file():
+            assert not path.read_bytes().startswith(b"\x80"), path
+
+
+@pytest.mark.parametrize("opened", [Library.open, Library.open_for_writing])
+def test_a_newer_schema_is_refused(filled, opened):
+    with closing(sqlite3.connect(filled.database)) as db:
+        db.execute("PRAGMA user_version = 2")
+    with pytest.raises(LibraryUnavailable, match="newer version") as refused:
+        opened(filled)
+    assert "Update" in refused.value.fix
+
+
+@pytest.mark.parametrize("opened", [Library.open, Library.open_for_writing])
+@pytest.mark.parametrize("content", [b"This is a text file. " * 100, b"%PDF-1.7" + bytes(5000)])
+def test_a_file_that_is_no_database_is_refused_and_left_alone(home, opened, content):
+    home.vectorstore.mkdir(parents=True)
+    home.database.write_bytes(content)
+    with pytest.raises(RagScienceError, match="damaged") as refused:
+        opened(home)
+    assert "ingest.py" in refused.value.fix
+    assert home.database.read_bytes() == content
+
+
+@pytest.mark.parametrize("opened", [Library.open, Library.open_for_writing])
+def test_a_database_of_another_program_is_refused_and_left_alone(home, opened):
+    home.vectorstore.mkdir(parents=True)
+    with closing(sqlite3.connect(home.database)) as db:
+        db.execute("CREATE TABLE bookmarks (url TEXT)")
+    content = home.database.read_bytes()
+    with pytest.raises(RagScienceError, match="something else"):
+        opened(home)
+    assert home.database.read_bytes() == content
+
+
+def test_a_refused_library_is_not_left_locked(filled):
+    good = filled.database.read_bytes()
+    filled.database.write_bytes(b"x" * len(good))
+    with pytest.raises(RagScienceError):
+        Library.open_for_writing(filled)
+    filled.database.write_bytes(good)
+    with Library.open_for_writing(filled) as library:
+        assert library.paper_count == 6
+
+
+def test_a_database_that_is_damaged_inside_is_a_clear_error(filled):
+    data = bytearray(filled.database.read_bytes())
+    data[8192:] = b"\xff" * (len(data) - 8192)
+    filled.database.write_bytes(data)
+    with pytest.raises(RagScienceError, match="damaged"), Library.open(filled) as library:
+        contents(library)
+
+
+def test_missing_or_wrong_vectors_are_a_clear_error(filled):
+    with closing(sqlite3.connect(filled.database)) as db, db:
+        db.execute("UPDATE vectors SET vector = x'00' WHERE chunk_id = 3")
+    with Library.open(filled) as library, pytest.raises(RagScienceError, match="dimension 12") as refused:
+        library.vectors()
+    assert "rebuild --embeddings" in refused.value.fix

@@ -1,0 +1,163 @@
+import errno
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import pytest
+
+from ragscience.errors import RagScienceError
+from ragscience.store import Home, Library
+from ragscience.store.files import disk_errors, write_atomically
+
+from .making import add, contents, numbered_paper
+
+ROOT = Path(__file__).parents[2]
+
+FULL = """
+import resource, sys
+from pathlib import Path
+from ragscience.errors import RagScienceError
+from ragscience.store import Home, Library
+from tests.store.making import add, numbered_paper
+
+home = Home(Path(sys.argv[1]))
+library = Library.open_for_writing(home)
+largest = max(path.stat().st_size for path in home.vectorstore.iterdir() if path.is_file())
+resource.setrlimit(resource.RLIMIT_FSIZE, (largest + 20_000, resource.RLIM_INFINITY))
+number = 100
+try:
+    while number < 1000:
+        add(library, numbered_paper(number))
+        number += 1
+except RagScienceError as error:
+    print(number - 100, repr(str(error)))
+library.close()
+"""
+
+FORBIDDEN = """
+import os, sys
+from pathlib import Path
+import faiss, numpy, Stemmer
+from ragscience.errors import RagScienceError
+from ragscience.store import Home, Library
+from ragscience.store import indexes
+from tests.store.making import contents
+from tests.store.test_damage import results
+
+home = Home(Path(sys.argv[1]))
+if os.geteuid() == 0:
+    os.setegid(65534)
+    os.seteuid(65534)
+with Library.open(home) as library:
+    print(library.paper_count, len(contents(library)), sum(len(ids) for ids, _ in results(library)))
+try:
+    Library.open_for_writing(home)
+except RagScienceError as error:
+    print(error)
+try:
+    Library.open_for_writing(Home(home.root / "below"))
+except RagScienceError as error:
+    print(error)
+"""
+
+
+def run(program, home):
+    command = [sys.executable, "-c", program, str(home.root)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=100)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.splitlines()
+
+
+def test_a_full_disk_is_a_clear_error_and_costs_only_the_paper_in_hand(filled):
+    (line,) = run(FULL, filled)
+    added, message = line.split(" ", 1)
+    assert "disk" in message
+    with Library.open(filled) as library:
+        assert library.paper_count == 6 + int(added)
+        expected = [numbered_paper(number) for number in [*range(6), *range(100, 100 + int(added))]]
+        assert {row[2] for row in contents(library)} == {chunk.text for made in expected for chunk in made.chunks}
+    with Library.open_for_writing(filled) as library:
+        add(library, numbered_paper(100 + int(added)))
+        library.refresh_indexes()
+
+
+@pytest.mark.parametrize("caches", ["whole", "missing"])
+def test_a_read_only_home_can_be_searched_and_not_written(caches):
+    with tempfile.TemporaryDirectory() as folder:
+        home = Home(Path(folder) / "home")
+        with Library.open_for_writing(home) as library:
+            for number in range(6):
+                add(library, numbered_paper(number))
+            library.refresh_indexes()
+            passages = library.chunk_count
+        if caches == "missing":
+            home.faiss.unlink()
+        before = sorted(home.root.rglob("*"))
+        folders = [Path(folder), home.root, *(path for path in before if path.is_dir())]
+        try:
+            for path in before:
+                path.chmod(0o555 if path.is_dir() else 0o444)
+            home.root.chmod(0o555)
+            Path(folder).chmod(0o755)
+            searched, refused, below = run(FORBIDDEN, home)
+        finally:
+            for path in folders:
+                path.chmod(0o755)
+        papers, read, hits = map(int, searched.split())
+        assert (papers, read) == (6, passages)
+        assert hits > 50
+        assert "cannot be written" in refused
+        assert "cannot be written" in below
+        assert sorted(home.root.rglob("*")) == before
+
+
+def test_a_home_in_a_place_of_the_systems_own_is_a_clear_error():
+    with pytest.raises(RagScienceError, match="/proc/nowhere"):
+        Library.open_for_writing(Home(Path("/proc/nowhere")))
+
+
+def test_a_file_where_the_folder_belongs_is_a_clear_error(home):
+    home.root.mkdir()
+    home.vectorstore.write_text("a file")
+    with pytest.raises(RagScienceError, match="move it away"):
+        Library.open_for_writing(home)
+    assert home.vectorstore.read_text() == "a file"
+
+
+def test_a_ledger_that_cannot_be_written_is_a_clear_error_and_frees_the_lock(filled):
+    filled.ledger.unlink()
+    filled.ledger.mkdir()
+    with pytest.raises(RagScienceError, match=r"ingested\.json"):
+        Library.open_for_writing(filled)
+    filled.ledger.rmdir()
+    with Library.open_for_writing(filled) as library:
+        assert library.paper_count == 6
+
+
+def test_a_failed_write_leaves_the_old_file_and_nothing_else(tmp_path):
+    target = tmp_path / "target"
+    target.mkdir()
+    (target / "inside").touch()
+    with pytest.raises(OSError, match="target"):
+        write_atomically(target, b"new")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["target"]
+
+
+@pytest.mark.parametrize(
+    ("number", "said"),
+    [
+        (errno.ENOSPC, "disk is full"),
+        (errno.EFBIG, "disk is full"),
+        (errno.EROFS, "cannot be written"),
+        (errno.EACCES, "cannot be written"),
+        (errno.ENOTDIR, "cannot be made"),
+        (errno.EIO, "could not be written"),
+    ],
+)
+def test_what_the_system_says_is_told_with_a_way_out(number, said):
+    with pytest.raises(RagScienceError, match=said) as told, disk_errors(Path("/some/where")):
+        raise OSError(number, os.strerror(number))
+    assert told.value.fix
+    assert "/some/where" in told.value.message

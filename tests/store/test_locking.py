@@ -1,0 +1,91 @@
+import os
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+
+from ragscience.errors import LibraryUnavailable, RagScienceError
+from ragscience.store import Library
+from ragscience.store.lock import WriterLock
+
+from .making import add, numbered_paper
+
+ROOT = Path(__file__).parents[2]
+HOLDER = """
+import multiprocessing, sys
+from pathlib import Path
+from ragscience.store import Home, Library
+
+def outlive():
+    sys.stdin.buffer.raw.read(1)
+
+with Library.open_for_writing(Home(Path(sys.argv[1]))):
+    if sys.argv[2] == "fork":
+        multiprocessing.get_context("fork").Process(target=outlive).start()
+    print("ready", flush=True)
+    sys.stdin.buffer.raw.read(1)
+"""
+
+
+def hold(home, how):
+    command = [sys.executable, "-c", HOLDER, str(home.root), how]
+    process = subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    assert process.stdout.readline() == "ready\n"
+    return process
+
+
+def test_a_second_writer_is_told_who_the_first_is_and_readers_read(filled):
+    with hold(filled, "alone") as process:
+        with pytest.raises(LibraryUnavailable, match=f"written by process {process.pid}") as refused:
+            Library.open_for_writing(filled)
+        assert "Wait" in refused.value.fix
+        with Library.open(filled) as library:
+            assert library.paper_count == 6
+        process.stdin.close()
+    with Library.open_for_writing(filled) as library:
+        add(library, numbered_paper(60))
+
+
+def test_a_killed_writer_holds_nothing(filled):
+    with hold(filled, "alone") as process:
+        process.kill()
+    with Library.open_for_writing(filled) as library:
+        assert library.paper_count == 6
+
+
+def test_a_worker_that_outlives_its_killed_writer_does_not_hold_the_lock(filled):
+    process = hold(filled, "fork")
+    process.kill()
+    process.wait()
+    try:
+        with Library.open_for_writing(filled) as library:
+            assert library.paper_count == 6
+    finally:
+        process.stdin.close()
+        process.stdout.close()
+
+
+def test_two_writers_in_one_process_exclude_each_other(filled):
+    with Library.open_for_writing(filled), pytest.raises(LibraryUnavailable, match=str(os.getpid())):
+        Library.open_for_writing(filled)
+
+
+def test_a_reader_that_saves_caches_is_waited_for(filled):
+    lock = WriterLock.acquire_for_caches(filled.lock)
+    assert WriterLock.acquire_for_caches(filled.lock) is None
+    opened = []
+    thread = threading.Thread(target=lambda: opened.append(Library.open_for_writing(filled)))
+    thread.start()
+    lock.release()
+    thread.join()
+    with opened[0] as library:
+        assert library.paper_count == 6
+
+
+def test_a_lock_that_cannot_be_made_is_a_clear_error(tmp_path):
+    (tmp_path / "file").touch()
+    with pytest.raises(RagScienceError, match="folder"):
+        WriterLock.acquire(tmp_path / "file" / "writer.lock")
+    assert WriterLock.acquire_for_caches(tmp_path / "file" / "writer.lock") is None
