@@ -17,6 +17,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+import sys
 import threading
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
@@ -71,7 +72,7 @@ class Fault:
     path: str
     status: int = 200
     error: str = ""
-    """Answered as {"error": …} with `status`; with status 200 it is a line in the stream, as Ollama does once it began."""
+    """Answered as {"error": …} with `status`; with 200 it is a line in the stream, as of Ollama once it began."""
     until: threading.Event | None = None
     """The answer is held back until this is set, or the server closes."""
     cut_after: int | None = None
@@ -135,8 +136,6 @@ class OllamaServer:
         self._server: ThreadingHTTPServer | None = None
         self._thread: threading.Thread | None = None
 
-    # -- what a test says and asks ------------------------------------------------------------------------------
-
     def script(
         self,
         *texts: str,
@@ -170,8 +169,6 @@ class OllamaServer:
         assert self._server is not None, "the server is not open"
         return f"http://127.0.0.1:{self._server.server_address[1]}"
 
-    # -- life ---------------------------------------------------------------------------------------------------
-
     def __enter__(self) -> OllamaServer:
         handler = type("Handler", (_Handler,), {"script": self})
         self._server = _QuietServer(("127.0.0.1", 0), handler)
@@ -188,8 +185,6 @@ class OllamaServer:
         self._server.shutdown()
         self._thread.join()
         self._server.server_close()
-
-    # -- what the handler asks ----------------------------------------------------------------------------------
 
     def arrived(self, request: Request) -> Fault | None:
         """Record a request; the fault that it meets, if any."""
@@ -229,8 +224,6 @@ class _QuietServer(ThreadingHTTPServer):
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         """A client that went away is no news; anything else is a fault of the test."""
-        import sys
-
         if not isinstance(sys.exc_info()[1], ConnectionError):
             super().handle_error(request, client_address)
 

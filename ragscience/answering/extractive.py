@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from ragscience.answering.prompts import page_label
 from ragscience.answering.units import Unit, page_parts, units_of
 from ragscience.answering.words import joined_lines, numbers, terms
 from ragscience.errors import ModelProblem
@@ -64,7 +65,7 @@ def quoted(units: Sequence[Unit]) -> tuple[str, tuple[Citation, ...]]:
     for unit in units:
         chunk = unit.hit.chunk
         parts = list(page_parts(chunk, unit.start, unit.end))
-        places = " ".join(f"({chunk.file}, p.{page})" for page, _, _ in parts)
+        places = " ".join(page_label(chunk.file, page) for page, _, _ in parts)
         lead = f"{unit.lead} … " if unit.lead else ""
         lines.append(f"“{lead}{joined_lines(unit.text)}” {places}")
         citations += [Citation(chunk.file, page, chunk.text[start:end].strip(), True) for page, start, end in parts]

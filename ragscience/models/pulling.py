@@ -36,6 +36,8 @@ def pull_cross_encoder(name: str, on_progress: Callable[[PullProgress], None]) -
     Gives the folder with the files. Files that are there already are not fetched again, and one that was cut goes on
     where it stopped. Raises ModelProblem: no network, no such model, no such file.
     """
+    if os.environ.get("HF_HUB_OFFLINE", "").upper() in ("1", "ON", "YES", "TRUE"):
+        raise ModelProblem(f"{name} was not fetched: HF_HUB_OFFLINE is set.", "Unset it, and run this again.")
     from huggingface_hub import hf_hub_download
     from huggingface_hub.errors import EntryNotFoundError, HfHubHTTPError, HFValidationError, LocalEntryNotFoundError
 

@@ -49,7 +49,7 @@ class SentenceTransformerEmbedder:
     def identity(self) -> EmbedderIdentity:
         """Loads the model, to know its dimension. Raises ModelProblem."""
         if self._identity is None:
-            dimension = int(self._load().get_sentence_embedding_dimension() or 0)
+            dimension = int(self._load().get_embedding_dimension() or 0)
             digest = folder_digest(self._folder)
             self._identity = EmbedderIdentity("sentence-transformers", self._name, digest, dimension)
         return self._identity

@@ -1,7 +1,7 @@
 """Answers in both modes, by the real ChatOllama against a server that speaks Ollama's API."""
 
 import threading
-from dataclasses import dataclass
+from contextlib import ExitStack, closing
 
 import pytest
 
@@ -17,23 +17,35 @@ SAID = "Training took 3.5 days for the big models (attention.pdf, p.7)."
 MODELS = {"embedder": "words", "reranker": None, "llm": "llama3.1:8b"}
 
 
-@dataclass
 class ChatLLM:
-    url: str
-    name: str = "llama3.1:8b"
-    timeout_seconds: float = 30.0
+    """The real ChatOllama, closed at the end: an open connection is a warning, and warnings are errors."""
 
-    @property
-    def chat_model(self):
+    name = "llama3.1:8b"
+
+    def __init__(self, url, timeout_seconds=30.0):
         from langchain_ollama import ChatOllama
 
-        return ChatOllama(
-            model=self.name,
-            base_url=self.url,
-            temperature=0,
-            num_ctx=4096,
-            client_kwargs={"timeout": self.timeout_seconds, "trust_env": False},
-        )
+        options = {"timeout": timeout_seconds, "trust_env": False}
+        self.chat_model = ChatOllama(model=self.name, base_url=url, temperature=0, num_ctx=4096, client_kwargs=options)
+
+    def close(self):
+        self.chat_model._client._client.close()
+
+
+@pytest.fixture
+def llm_at():
+    """Makes an LLM that talks to a URL."""
+    with ExitStack() as stack:
+
+        def make(url, **options):
+            return stack.enter_context(closing(ChatLLM(url, **options)))
+
+        yield make
+
+
+@pytest.fixture
+def llm(server, llm_at):
+    return llm_at(server.url)
 
 
 @pytest.fixture
@@ -63,10 +75,10 @@ def prompt(server, which=-1):
 # -- an LLM that works --------------------------------------------------------------------------------------------
 
 
-def test_an_answer_with_its_citation(server):
+def test_an_answer_with_its_citation(server, llm):
     server.script(SAID)
     search = Search(TRAINING, SAMPLING, notices=["no reranker"])
-    given = ask(ChatLLM(server.url), search)
+    given = ask(llm, search)
     assert (given.text, given.mode, given.refused) == (SAID, "llm", False)
     assert [(c.file, c.page, c.supported) for c in given.citations] == [("attention.pdf", 7, True)]
     assert given.models == MODELS
@@ -78,17 +90,16 @@ def test_an_answer_with_its_citation(server):
     assert all(value >= 0 for value in given.timings_ms.values())
 
 
-def test_two_answers_have_two_ids(server):
+def test_two_answers_have_two_ids(server, llm):
     server.script(SAID, SAID)
-    llm = ChatLLM(server.url)
     ids = {ask(llm, Search(TRAINING)).answer_id for _ in range(2)}
     assert len(ids) == 2
     assert all(len(each) == 12 for each in ids)
 
 
-def test_the_prompt_holds_rules_fenced_passages_and_the_question(server):
+def test_the_prompt_holds_rules_fenced_passages_and_the_question(server, llm):
     server.script(SAID)
-    ask(ChatLLM(server.url), Search(TRAINING, SAMPLING))
+    ask(llm, Search(TRAINING, SAMPLING))
     system, human = server.of("/api/chat")[0]["messages"]
     assert (system["role"], human["role"]) == ("system", "user")
     assert REFUSAL in system["content"]
@@ -99,58 +110,58 @@ def test_the_prompt_holds_rules_fenced_passages_and_the_question(server):
     assert server.of("/api/chat")[0]["options"]["num_ctx"] == 4096
 
 
-def test_a_passage_over_two_pages_marks_where_the_second_begins(server):
+def test_a_passage_over_two_pages_marks_where_the_second_begins(server, llm):
     server.script(SAID)
-    ask(ChatLLM(server.url), Search(hit("Training took long. It took 3.5 days.", breaks=((0, 7), (20, 8)))))
+    ask(llm, Search(hit("Training took long. It took 3.5 days.", breaks=((0, 7), (20, 8)))))
     assert 'Training took long. \n<page 8 source="(attention.pdf, p.8)">\nIt took 3.5 days.' in prompt(server)
 
 
-def test_tokens_come_in_order_and_as_the_model_sends_them(server):
+def test_tokens_come_in_order_and_as_the_model_sends_them(server, llm):
     server.script(pieces=["Training ", "took ", "3.5 days ", "(attention.pdf, p.7)."])
     heard = []
-    ask(ChatLLM(server.url), Search(TRAINING), on_token=heard.append)
+    ask(llm, Search(TRAINING), on_token=heard.append)
     assert heard == ["Training ", "took ", "3.5 days ", "(attention.pdf, p.7)."]
 
 
-def test_braces_in_a_passage_or_question_are_no_template(server):
+def test_braces_in_a_passage_or_question_are_no_template(server, llm):
     server.script(SAID)
-    ask(ChatLLM(server.url), Search(hit("F(x, {Wi}) + {context} {0}")), question="What is {Wi} in {question}?")
+    ask(llm, Search(hit("F(x, {Wi}) + {context} {0}")), question="What is {Wi} in {question}?")
     assert "F(x, {Wi}) + {context} {0}" in prompt(server)
     assert "What is {Wi} in {question}?" in prompt(server)
 
 
-def test_unknown_citations_are_taken_out_with_a_notice(server):
+def test_unknown_citations_are_taken_out_with_a_notice(server, llm):
     server.script("Training took 3.5 days (attention.pdf, p.7) on Mars (invented.pdf, p.1).")
-    given = ask(ChatLLM(server.url), Search(TRAINING))
+    given = ask(llm, Search(TRAINING))
     assert given.text == "Training took 3.5 days (attention.pdf, p.7) on Mars."
     assert any("1 citation was taken out" in notice for notice in given.notices)
 
 
-def test_a_wrong_number_is_marked(server):
+def test_a_wrong_number_is_marked(server, llm):
     server.script("Training took 12.5 days for the big models [1].")
-    given = ask(ChatLLM(server.url), Search(TRAINING))
+    given = ask(llm, Search(TRAINING))
     assert [c.supported for c in given.citations] == [False]
     assert any("1 of 1 citations" in notice for notice in given.notices)
 
 
-def test_an_answer_without_citations_says_so(server):
+def test_an_answer_without_citations_says_so(server, llm):
     server.script("Training took 3.5 days.")
-    assert any("cites no page" in notice for notice in ask(ChatLLM(server.url), Search(TRAINING)).notices)
+    assert any("cites no page" in notice for notice in ask(llm, Search(TRAINING)).notices)
 
 
-def test_a_text_that_cannot_be_encoded_is_asked_all_the_same(server):
+def test_a_text_that_cannot_be_encoded_is_asked_all_the_same(server, llm):
     server.script(SAID)
-    given = ask(ChatLLM(server.url), Search(TRAINING), question="training \ud800 days\x00?")
+    given = ask(llm, Search(TRAINING), question="training \ud800 days\x00?")
     assert given.text == SAID
     assert "training  days?" in prompt(server)
 
 
-def test_nothing_is_sent_to_a_tracing_service(server, monkeypatch):
+def test_nothing_is_sent_to_a_tracing_service(server, monkeypatch, llm):
     monkeypatch.setenv("LANGSMITH_TRACING", "true")
     monkeypatch.setenv("LANGSMITH_API_KEY", "none")
     monkeypatch.setenv("LANGSMITH_ENDPOINT", server.url)
     server.script(SAID)
-    ask(ChatLLM(server.url), Search(TRAINING))
+    ask(llm, Search(TRAINING))
     assert {request.path for request in server.requests} == {"/api/chat"}
 
 
@@ -159,10 +170,10 @@ def test_nothing_is_sent_to_a_tracing_service(server, monkeypatch):
 HISTORY = (Turn("How long did the big models train?", "3.5 days (attention.pdf, p.7)."),)
 
 
-def test_a_follow_up_is_rewritten_before_the_search_and_out_of_sight(server):
+def test_a_follow_up_is_rewritten_before_the_search_and_out_of_sight(server, llm):
     server.script("How long did the base models of the Transformer train?", "12 hours [1].")
     search, heard = Search(TRAINING), []
-    given = ask(ChatLLM(server.url), search, question="And the base ones?", history=HISTORY, on_token=heard.append)
+    given = ask(llm, search, question="And the base ones?", history=HISTORY, on_token=heard.append)
     assert search.asked == ["How long did the base models of the Transformer train?"]
     condense, final = prompt(server, 0), prompt(server, 1)
     assert "And the base ones?" in condense
@@ -176,9 +187,9 @@ def test_a_follow_up_is_rewritten_before_the_search_and_out_of_sight(server):
     assert given.found.question == "How long did the base models of the Transformer train?"
 
 
-def test_without_history_nothing_is_rewritten(server):
+def test_without_history_nothing_is_rewritten(server, llm):
     server.script(SAID)
-    ask(ChatLLM(server.url), Search(TRAINING))
+    ask(llm, Search(TRAINING))
     assert len(server.of("/api/chat")) == 1
 
 
@@ -192,11 +203,11 @@ def test_without_history_nothing_is_rewritten(server):
         ("Sure! Here it is:\n\nHow long did base train?", "How long did base train?"),
     ],
 )
-def test_a_rewriting_that_is_none_falls_back_to_the_question(server, rewritten, searched):
+def test_a_rewriting_that_is_none_falls_back_to_the_question(server, rewritten, searched, llm):
     server.script(pieces=[rewritten])
     server.script(SAID)
     search = Search(TRAINING)
-    ask(ChatLLM(server.url), search, question="And the base ones?", history=HISTORY)
+    ask(llm, search, question="And the base ones?", history=HISTORY)
     assert search.asked == [searched]
 
 
@@ -204,16 +215,16 @@ def test_a_rewriting_that_is_none_falls_back_to_the_question(server, rewritten, 
 
 
 @pytest.mark.parametrize("said", [REFUSAL, f"Sorry. {REFUSAL.upper()}", f"{REFUSAL} (invented.pdf, p.3)"])
-def test_a_model_that_finds_nothing_refuses(server, said):
+def test_a_model_that_finds_nothing_refuses(server, said, llm):
     server.script(said)
-    given = ask(ChatLLM(server.url), Search(TRAINING))
+    given = ask(llm, Search(TRAINING))
     assert (given.text, given.refused, given.mode, given.citations) == (REFUSAL, True, "llm", ())
     assert given.found.hits == (TRAINING,)
 
 
-def test_a_refusal_of_a_part_is_an_answer(server):
+def test_a_refusal_of_a_part_is_an_answer(server, llm):
     server.script(f"{SAID} About the cost: {REFUSAL}")
-    given = ask(ChatLLM(server.url), Search(TRAINING))
+    given = ask(llm, Search(TRAINING))
     assert not given.refused
     assert given.citations
 
@@ -223,10 +234,10 @@ FAR = hit("Bananas ripen in warm kitchens.", dense=0.1)
 
 @pytest.mark.parametrize("hits", [(), (FAR,)])
 @pytest.mark.parametrize("with_llm", [True, False])
-def test_nothing_relevant_is_refused_without_asking_the_model(server, hits, with_llm):
+def test_nothing_relevant_is_refused_without_asking_the_model(server, hits, with_llm, llm):
     heard = []
     given = ask(
-        ChatLLM(server.url) if with_llm else None,
+        llm if with_llm else None,
         Search(*hits),
         question="Which quantum annealer?",
         on_token=heard.append,
@@ -269,10 +280,10 @@ def test_what_can_be_answered(hits, question, answerable):
     ],
 )
 @pytest.mark.parametrize("history", [(), HISTORY])
-def test_a_model_that_fails_at_once_leaves_quotes_and_a_notice(server, fault, says, history):
+def test_a_model_that_fails_at_once_leaves_quotes_and_a_notice(server, fault, says, history, llm):
     server.fault("/api/chat", **fault, times=None)
     heard = []
-    given = ask(ChatLLM(server.url), Search(TRAINING), history=history, on_token=heard.append)
+    given = ask(llm, Search(TRAINING), history=history, on_token=heard.append)
     assert given.mode == "extractive"
     assert given.models["llm"] is None
     assert "3.5 days" in given.text
@@ -281,32 +292,32 @@ def test_a_model_that_fails_at_once_leaves_quotes_and_a_notice(server, fault, sa
     assert says in given.notices[0]
 
 
-def test_a_server_that_is_not_there_leaves_quotes():
-    given = ask(ChatLLM("http://127.0.0.1:9"), Search(TRAINING))
+def test_a_server_that_is_not_there_leaves_quotes(llm_at):
+    given = ask(llm_at("http://127.0.0.1:9"), Search(TRAINING))
     assert given.mode == "extractive"
     assert "ollama serve" in given.notices[0]
 
 
-def test_a_model_that_says_nothing_in_time_leaves_quotes(server):
+def test_a_model_that_says_nothing_in_time_leaves_quotes(server, llm_at):
     server.fault("/api/chat", until=threading.Event())
-    given = ask(ChatLLM(server.url, timeout_seconds=0.2), Search(TRAINING))
+    given = ask(llm_at(server.url, timeout_seconds=0.2), Search(TRAINING))
     assert given.mode == "extractive"
     assert "RAG_OLLAMA_TIMEOUT_SECONDS" in given.notices[0]
 
 
-def test_an_empty_answer_leaves_quotes(server):
+def test_an_empty_answer_leaves_quotes(server, llm):
     server.script(pieces=[" "])
-    given = ask(ChatLLM(server.url), Search(TRAINING))
+    given = ask(llm, Search(TRAINING))
     assert given.mode == "extractive"
     assert "empty answer" in given.notices[0]
 
 
 @pytest.mark.parametrize("fault", [{"cut_after": 4}, {"cut_after": 4, "error": "llama runner process has terminated"}])
-def test_a_model_that_fails_on_the_way_keeps_what_it_said(server, fault):
+def test_a_model_that_fails_on_the_way_keeps_what_it_said(server, fault, llm):
     server.script(pieces=["Training took ", "3.5 days for the big models ", "[1]. ", "The base ", "ones ", "less."])
     server.fault("/api/chat", **fault)
     heard = []
-    given = ask(ChatLLM(server.url), Search(TRAINING), on_token=heard.append)
+    given = ask(llm, Search(TRAINING), on_token=heard.append)
     assert given.mode == "llm"
     assert given.models["llm"] == "llama3.1:8b"
     assert given.text.startswith("Training took 3.5 days for the big models (attention.pdf, p.7). The base […]")
@@ -317,32 +328,32 @@ def test_a_model_that_fails_on_the_way_keeps_what_it_said(server, fault):
     assert all(c.supported for c in given.citations)
 
 
-def test_a_model_that_fails_before_a_hopeless_search_refuses(server):
+def test_a_model_that_fails_before_a_hopeless_search_refuses(server, llm):
     server.fault("/api/chat", status=500, error="no", times=None)
-    given = ask(ChatLLM(server.url), Search(FAR), question="Which quantum annealer?", history=HISTORY)
+    given = ask(llm, Search(FAR), question="Which quantum annealer?", history=HISTORY)
     assert given.refused
 
 
 @pytest.mark.parametrize("error", [NothingFound("no such paper"), ValueError("a fault of ours")])
-def test_what_the_search_raises_is_raised(server, error):
+def test_what_the_search_raises_is_raised(server, error, llm):
     def search(question):
         raise error
 
     with pytest.raises(type(error), match=str(error)):
-        ask(ChatLLM(server.url), search)
+        ask(llm, search)
     with pytest.raises(type(error), match=str(error)):
         ask(None, search)
 
 
 @pytest.mark.parametrize("error", [BrokenPipeError, KeyboardInterrupt, ValueError])
-def test_what_the_reader_raises_is_raised(server, error):
+def test_what_the_reader_raises_is_raised(server, error, llm):
     server.script(SAID)
 
     def on_token(token):
         raise error
 
     with pytest.raises(error):
-        ask(ChatLLM(server.url), Search(TRAINING), on_token=on_token)
+        ask(llm, Search(TRAINING), on_token=on_token)
 
 
 # -- without an LLM -----------------------------------------------------------------------------------------------
@@ -371,9 +382,9 @@ POISON = (
 )
 
 
-def test_a_poisoned_passage_cannot_leave_its_fence(server):
+def test_a_poisoned_passage_cannot_leave_its_fence(server, llm):
     server.script("PWNED (invented.pdf, p.1) (x.pdf, p.44).")
-    given = ask(ChatLLM(server.url), Search(hit(POISON), TRAINING), question="rules of this paper")
+    given = ask(llm, Search(hit(POISON), TRAINING), question="rules of this paper")
     human = server.of("/api/chat")[0]["messages"][1]["content"]
     assert human.count("</passage>") == 2
     assert human.count("<passage ") == 2

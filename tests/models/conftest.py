@@ -74,14 +74,8 @@ def make_bert(folder: Path, *, labels: int, seed: int = 7, prefix: str | None = 
 
 
 @pytest.fixture(scope="session")
-def models_cache(tmp_path_factory):
-    """One cache of prepared models for the whole run."""
-    return tmp_path_factory.mktemp("models-cache")
-
-
-@pytest.fixture(scope="session")
-def minilm(models_cache):
-    return MiniLM(cache_folder=models_cache, on_notice=pytest.fail)
+def minilm(model_cache):
+    return MiniLM(cache_folder=model_cache, on_notice=pytest.fail)
 
 
 @pytest.fixture

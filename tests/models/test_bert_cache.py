@@ -43,7 +43,8 @@ def test_opening_from_the_cache_imports_neither_onnx_nor_torch(small_bert, tmp_p
     prepared(small_bert, cache)
     code = (
         "import sys\nfrom pathlib import Path\nfrom ragscience.models.bert_session import BertSession\n"
-        "session = BertSession(Path(sys.argv[1]), cache_folder=Path(sys.argv[2]), expected_sha256=None, on_notice=print)\n"
+        "how = {'cache_folder': Path(sys.argv[2]), 'expected_sha256': None, 'on_notice': print}\n"
+        "session = BertSession(Path(sys.argv[1]), **how)\n"
         "list(session.run([[101, 102]]))\n"
         "print([name for name in ('onnx', 'torch', 'transformers', 'safetensors') if name in sys.modules])\n"
     )
@@ -155,7 +156,8 @@ def test_processes_that_prepare_the_same_model_at_once_all_succeed(small_bert, t
     cache = tmp_path / "cache"
     code = (
         "import sys\nfrom pathlib import Path\nfrom ragscience.models.bert_cache import prepare\nsys.stdin.readline()\n"
-        "print(prepare(Path(sys.argv[1]), cache_folder=Path(sys.argv[2]), expected_sha256=None, on_notice=print).folder)"
+        "how = {'cache_folder': Path(sys.argv[2]), 'expected_sha256': None, 'on_notice': print}\n"
+        "print(prepare(Path(sys.argv[1]), **how).folder)"
     )
     command = [sys.executable, "-c", code, str(small_bert), str(cache)]
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}

@@ -26,11 +26,11 @@ def torch_hidden_states(folder, rows, type_ids):
     return states
 
 
-def test_the_hidden_states_of_a_padded_batch_equal_torch_row_by_row(small_bert, models_cache):
+def test_the_hidden_states_of_a_padded_batch_equal_torch_row_by_row(small_bert, model_cache):
     random = np.random.default_rng(0)
     rows = [random.integers(1000, 30000, size=size).tolist() for size in (3, 40, 1, 512, 17, 200)]
     types = [[0] * (len(row) // 2) + [1] * (len(row) - len(row) // 2) for row in rows]
-    session = BertSession(small_bert, cache_folder=models_cache, expected_sha256=None, on_notice=pytest.fail)
+    session = BertSession(small_bert, cache_folder=model_cache, expected_sha256=None, on_notice=pytest.fail)
     expected = torch_hidden_states(small_bert, rows, types)
     seen = []
     for numbers, output in session.run(rows, types):
@@ -40,8 +40,8 @@ def test_the_hidden_states_of_a_padded_batch_equal_torch_row_by_row(small_bert, 
     assert sorted(seen) == list(range(len(rows)))
 
 
-def test_the_light_and_the_packed_session_agree(small_bert, models_cache):
-    session = BertSession(small_bert, cache_folder=models_cache, expected_sha256=None, on_notice=pytest.fail)
+def test_the_light_and_the_packed_session_agree(small_bert, model_cache):
+    session = BertSession(small_bert, cache_folder=model_cache, expected_sha256=None, on_notice=pytest.fail)
     row = list(range(2000, 2030))
     ((_, light),) = session.run([row])
     both = {

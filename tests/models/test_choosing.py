@@ -41,7 +41,7 @@ def client(url, offline=False):
 
 
 @pytest.fixture
-def embedder(models_cache):
+def embedder(model_cache):
     def choose(ollama, setting="auto", model="nomic-embed-text", required=None):
         return choose_embedder(
             setting,
@@ -49,7 +49,7 @@ def embedder(models_cache):
             required=required,
             ollama=ollama,
             batch_size=8,
-            cache_folder=models_cache,
+            cache_folder=model_cache,
             on_notice=pytest.fail,
         )
 
@@ -142,31 +142,31 @@ def test_a_sentence_transformers_folder_is_taken(embedder, nowhere, tmp_path):
 # -- reranker
 
 
-def test_the_cross_encoder_is_taken_where_its_files_are(small_cross_encoder, models_cache):
+def test_the_cross_encoder_is_taken_where_its_files_are(small_cross_encoder, model_cache):
     for setting in ("auto", "cross-encoder"):
         name = str(small_cross_encoder)
-        choice = choose_reranker(setting, name, cache_folder=models_cache, on_notice=pytest.fail)
+        choice = choose_reranker(setting, name, cache_folder=model_cache, on_notice=pytest.fail)
         assert choice.model.score("a", ["b", "c"]).shape == (2,)
         assert (choice.notice, name in choice.why) == ("", True)
 
 
-def test_a_missing_cross_encoder_is_a_notice_or_an_error(models_cache):
-    choice = choose_reranker("auto", "nobody/nothing", cache_folder=models_cache, on_notice=pytest.fail)
+def test_a_missing_cross_encoder_is_a_notice_or_an_error(model_cache):
+    choice = choose_reranker("auto", "nobody/nothing", cache_folder=model_cache, on_notice=pytest.fail)
     assert choice.model is None
     assert "query.py models pull" in choice.notice
     with pytest.raises(ModelProblem, match="nobody/nothing") as caught:
-        choose_reranker("cross-encoder", "nobody/nothing", cache_folder=models_cache, on_notice=pytest.fail)
+        choose_reranker("cross-encoder", "nobody/nothing", cache_folder=model_cache, on_notice=pytest.fail)
     assert "query.py models pull" in caught.value.fix
 
 
-def test_no_reranker_where_none_is_wanted(models_cache):
-    off = choose_reranker("off", "x", cache_folder=models_cache, on_notice=pytest.fail)
+def test_no_reranker_where_none_is_wanted(model_cache):
+    off = choose_reranker("off", "x", cache_folder=model_cache, on_notice=pytest.fail)
     assert (off.model, off.notice) == (None, "")
-    late = choose_reranker("late-interaction", "x", cache_folder=models_cache, on_notice=pytest.fail)
+    late = choose_reranker("late-interaction", "x", cache_folder=model_cache, on_notice=pytest.fail)
     assert late.model is None
     assert late.notice
     with pytest.raises(UsageError, match="nonsense"):
-        choose_reranker("nonsense", "x", cache_folder=models_cache, on_notice=pytest.fail)
+        choose_reranker("nonsense", "x", cache_folder=model_cache, on_notice=pytest.fail)
 
 
 # -- answer
@@ -203,8 +203,8 @@ def described(embedder, ollama, reranker, cache, **how):
     )
 
 
-def test_the_table_tells_part_model_place_reason_and_digest(embedder, here, small_cross_encoder, models_cache):
-    rows = described(embedder, here, str(small_cross_encoder), models_cache)
+def test_the_table_tells_part_model_place_reason_and_digest(embedder, here, small_cross_encoder, model_cache):
+    rows = described(embedder, here, str(small_cross_encoder), model_cache)
     assert [row.part for row in rows] == ["embedder", "reranker", "answer"]
     assert [row.model for row in rows] == [NOMIC, str(small_cross_encoder), LLAMA]
     assert [row.where for row in rows] == [here.url, str(small_cross_encoder), here.url]
@@ -212,18 +212,18 @@ def test_the_table_tells_part_model_place_reason_and_digest(embedder, here, smal
     assert all(row.why for row in rows)
 
 
-def test_the_table_of_a_bare_machine(embedder, nowhere, models_cache):
-    first, second, third = described(embedder, nowhere, "nobody/nothing", models_cache)
+def test_the_table_of_a_bare_machine(embedder, nowhere, model_cache):
+    first, second, third = described(embedder, nowhere, "nobody/nothing", model_cache)
     assert (first.model, first.where, first.digest) == (IDENTITY.model, str(find_minilm()), IDENTITY.digest)
     assert (second.model, third.model) == (None, None)
     assert "models pull" in second.notice
     assert "does not answer" in third.why
 
 
-def test_a_part_with_a_problem_leaves_the_others(embedder, here, nowhere, models_cache, tmp_path):
-    rows = described(embedder, here, "nobody/nothing", models_cache, setting="ollama", model="mistral")
+def test_a_part_with_a_problem_leaves_the_others(embedder, here, nowhere, model_cache, tmp_path):
+    rows = described(embedder, here, "nobody/nothing", model_cache, setting="ollama", model="mistral")
     assert (rows[0].model, "ollama pull mistral" in rows[0].notice) == (None, True)
     assert rows[2].model == LLAMA
     own = make_bert(tmp_path / "own", labels=0)
-    rows = described(embedder, nowhere, "nobody/nothing", models_cache, setting="sentence-transformers", model=str(own))
+    rows = described(embedder, nowhere, "nobody/nothing", model_cache, setting="sentence-transformers", model=str(own))
     assert rows[0].where == str(own)

@@ -29,11 +29,11 @@ def opened(folder, cache, notices=None):
         {"sbert_ce_default_activation_function": "torch.nn.modules.linear.Identity"},
     ],
 )
-def test_the_scores_are_those_of_sentence_transformers(tmp_path, models_cache, named):
+def test_the_scores_are_those_of_sentence_transformers(tmp_path, model_cache, named):
     from sentence_transformers import CrossEncoder
 
     folder = make_bert(tmp_path / "cross", labels=1, **named)
-    reranker = opened(folder, models_cache)
+    reranker = opened(folder, model_cache)
     assert isinstance(reranker, OnnxCrossEncoder)
     ours = reranker.score(QUESTION, PASSAGES)
     oracle = CrossEncoder(str(folder), device="cpu", local_files_only=True)
@@ -44,58 +44,58 @@ def test_the_scores_are_those_of_sentence_transformers(tmp_path, models_cache, n
     np.testing.assert_array_equal(np.argsort(ours), np.argsort(theirs))
 
 
-def test_a_question_longer_than_the_window_leaves_room_for_the_passage(small_cross_encoder, models_cache):
-    reranker = opened(small_cross_encoder, models_cache)
+def test_a_question_longer_than_the_window_leaves_room_for_the_passage(small_cross_encoder, model_cache):
+    reranker = opened(small_cross_encoder, model_cache)
     one, other = reranker.score("long question " * 800, ["protein " * 90, "gradient " * 90])
     assert one != other
 
 
-def test_no_passages_no_scores(small_cross_encoder, models_cache):
-    assert opened(small_cross_encoder, models_cache).score(QUESTION, []).shape == (0,)
-    assert opened(small_cross_encoder, models_cache).name == "tiny/cross"
+def test_no_passages_no_scores(small_cross_encoder, model_cache):
+    assert opened(small_cross_encoder, model_cache).score(QUESTION, []).shape == (0,)
+    assert opened(small_cross_encoder, model_cache).name == "tiny/cross"
 
 
-def test_a_folder_without_tokenizer_is_named_as_such(small_cross_encoder, models_cache):
+def test_a_folder_without_tokenizer_is_named_as_such(small_cross_encoder, model_cache):
     (small_cross_encoder / "tokenizer.json").unlink()
     with pytest.raises(ModelProblem, match=r"small-cross-encoder has no tokenizer\.json"):
-        opened(small_cross_encoder, models_cache)
+        opened(small_cross_encoder, model_cache)
 
 
 @pytest.mark.parametrize(("labels", "said"), [(0, "no scoring head"), (3, "3 outputs")])
-def test_a_model_that_does_not_score_is_refused(tmp_path, models_cache, labels, said):
+def test_a_model_that_does_not_score_is_refused(tmp_path, model_cache, labels, said):
     with pytest.raises(ModelProblem, match=said):
-        opened(make_bert(tmp_path / "other", labels=labels), models_cache)
+        opened(make_bert(tmp_path / "other", labels=labels), model_cache)
 
 
-def test_damaged_weights_are_told_with_the_way_out(small_cross_encoder, models_cache):
+def test_damaged_weights_are_told_with_the_way_out(small_cross_encoder, model_cache):
     (small_cross_encoder / "model.safetensors").write_bytes(b"not weights")
     with pytest.raises(ModelProblem, match="cannot be read") as caught:
-        opened(small_cross_encoder, models_cache).score(QUESTION, PASSAGES)
+        opened(small_cross_encoder, model_cache).score(QUESTION, PASSAGES)
     assert "models pull" in caught.value.fix
 
 
-def test_a_tokenizer_of_another_model_is_told_in_one_line(tmp_path, models_cache, small_cross_encoder):
+def test_a_tokenizer_of_another_model_is_told_in_one_line(tmp_path, model_cache, small_cross_encoder):
     from safetensors.numpy import load_file, save_file
 
     weights = load_file(str(small_cross_encoder / "model.safetensors"))
     weights["bert.embeddings.word_embeddings.weight"] = weights["bert.embeddings.word_embeddings.weight"][:200].copy()
     save_file(weights, str(small_cross_encoder / "model.safetensors"))
     with pytest.raises(ModelProblem, match="failed") as caught:
-        opened(small_cross_encoder, models_cache).score(QUESTION, PASSAGES)
+        opened(small_cross_encoder, model_cache).score(QUESTION, PASSAGES)
     assert "\n" not in caught.value.message
 
 
-def test_what_is_no_bert_goes_through_torch_and_says_so(tmp_path, models_cache):
+def test_what_is_no_bert_goes_through_torch_and_says_so(tmp_path, model_cache):
     import torch
-    from transformers import DistilBertConfig, DistilBertForSequenceClassification
     from sentence_transformers import CrossEncoder
+    from transformers import DistilBertConfig, DistilBertForSequenceClassification
 
     folder = make_bert(tmp_path / "distil", labels=1)
     torch.manual_seed(3)
     config = DistilBertConfig(vocab_size=30522, dim=32, n_layers=1, n_heads=4, hidden_dim=64, num_labels=1)
     DistilBertForSequenceClassification(config).save_pretrained(str(folder))
     notices = []
-    reranker = opened(folder, models_cache, notices)
+    reranker = opened(folder, model_cache, notices)
     assert isinstance(reranker, TorchCrossEncoder)
     assert (reranker.name, len(notices)) == ("tiny/cross", 1)
     assert "distilbert" in notices[0]

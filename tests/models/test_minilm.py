@@ -21,7 +21,21 @@ TEXTS = [
     "gene expression " * 110,
     "1 2 3 4.5 (p < 0.01)\n\n\tTable 2:\x00 a | b | c",
 ]
-WORDS = "protein folding network attention gradient sample method results figure energy model data cell".split()
+WORDS = [
+    "protein",
+    "folding",
+    "network",
+    "attention",
+    "gradient",
+    "sample",
+    "method",
+    "results",
+    "figure",
+    "energy",
+    "model",
+    "data",
+    "cell",
+]
 
 
 def long_text(words, seed=1):

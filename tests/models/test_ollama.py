@@ -20,7 +20,11 @@ NOMIC, LLAMA = "nomic-embed-text:latest", "llama3.1:8b"
 
 @pytest.fixture
 def server():
-    models = {NOMIC: embedding_model(16, 2048, "ab12"), LLAMA: chat_model(), "all-minilm:latest": embedding_model(8, 64)}
+    models = {
+        NOMIC: embedding_model(16, 2048, "ab12"),
+        LLAMA: chat_model(),
+        "all-minilm:latest": embedding_model(8, 64),
+    }
     with OllamaServer(models=models) as running:
         yield running
 
@@ -305,14 +309,7 @@ def test_a_reply_that_fails_keeps_what_came_and_says_why(server, fault, said):
     came = []
     with pytest.raises(ModelProblem, match=said):
         came.extend(llm(server.url, timeout_seconds=0.5).stream("hi"))
-    if fault.get("cut_after"):
-        came_again = []
-        server.script(pieces=["one ", "two ", "three"])
-        server.fault("/api/chat", **fault)
-        with pytest.raises(ModelProblem, match=said):
-            for piece in llm(server.url).stream("hi"):
-                came_again.append(piece)
-        assert came_again == ["one ", "two "]
+    assert came == ["one ", "two "][: fault.get("cut_after", 0)]
 
 
 def test_no_server_no_reply(closed_url):

@@ -20,8 +20,8 @@ COMMIT = "0123456789abcdef0123456789abcdef01234567"
 class Hub(BaseHTTPRequestHandler):
     """What huggingface_hub needs of a hub: HEAD and GET of OWNER/NAME/resolve/REVISION/FILE."""
 
-    files = {}
-    asked = []
+    files: dict[str, bytes]
+    asked: list[tuple[str, str]]
 
     def log_message(self, *args):
         pass
@@ -48,6 +48,14 @@ class Hub(BaseHTTPRequestHandler):
             self.wfile.write(content)
 
 
+def go_online(monkeypatch, port, cache):
+    monkeypatch.setenv("HF_ENDPOINT", f"http://127.0.0.1:{port}")
+    monkeypatch.setenv("HF_HUB_CACHE", str(cache))
+    monkeypatch.delenv("HF_HUB_OFFLINE", raising=False)
+    # huggingface_hub read the environment when it was first imported, maybe by an earlier test.
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", False)
+
+
 @pytest.fixture
 def hub(tmp_path, monkeypatch):
     folder = make_bert(tmp_path / "source", labels=1)
@@ -56,8 +64,7 @@ def hub(tmp_path, monkeypatch):
     server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
     thread = threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True)
     thread.start()
-    monkeypatch.setenv("HF_ENDPOINT", f"http://127.0.0.1:{server.server_address[1]}")
-    monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path / "hub"))
+    go_online(monkeypatch, server.server_address[1], tmp_path / "hub")
     yield handler
     server.shutdown()
     thread.join()
@@ -97,11 +104,17 @@ def test_a_name_that_is_none_is_named(hub):
 def test_without_network_one_clear_line(tmp_path, monkeypatch):
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
-        monkeypatch.setenv("HF_ENDPOINT", f"http://127.0.0.1:{taken.getsockname()[1]}")
-        monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path / "hub"))
+        go_online(monkeypatch, taken.getsockname()[1], tmp_path / "hub")
         with pytest.raises(ModelProblem, match="cannot be reached") as caught:
             pull_cross_encoder("tiny/cross", lambda step: None)
     assert "\n" not in caught.value.message
+
+
+def test_the_hubs_own_offline_switch_is_named(hub, monkeypatch):
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    with pytest.raises(ModelProblem, match="HF_HUB_OFFLINE"):
+        pull_cross_encoder("tiny/cross", lambda step: None)
+    assert hub.asked == []
 
 
 @pytest.fixture
@@ -118,7 +131,7 @@ def test_ollama_fetches_a_model_with_progress(server):
     steps = []
     pull_ollama(client(server.url), "nomic-embed-text", steps.append)
     assert server.of("/api/pull") == [{"model": "nomic-embed-text", "stream": True}]
-    assert [(step.done_bytes, step.total_bytes) for step in steps if step.total_bytes] == [(0, 1000), (500, 1000), (1000, 1000)]
+    assert [step.done_bytes for step in steps if step.total_bytes == 1000] == [0, 500, 1000]
     assert client(server.url).status.find("nomic-embed-text")
 
 

@@ -16,10 +16,12 @@ from ragscience.store import Library
 DIMENSION = 12
 EMBEDDER = EmbedderIdentity("embedded", "toy", "0123456789abcdef", DIMENSION)
 CHUNKER = "toy/40/0"
-WORDS = (
-    "attention network gradient protein genome Cas9 GPT-3 28.4 energy model query passage light neuron signal Bayes "
-    "graph vector entropy theorem lattice cell climate quantum the of and"
-).split()  # noqa: SIM905
+WORDS = tuple(
+    """
+    attention network gradient protein genome Cas9 GPT-3 28.4 energy model query passage light neuron signal Bayes
+    graph vector entropy theorem lattice cell climate quantum the of and
+    """.split()  # noqa: SIM905
+)
 
 
 @dataclass(frozen=True)

@@ -32,10 +32,12 @@ def write(path, vectors, at=None):
 
 
 def brute_force(vectors, query, k, allowed=None):
-    ids = [chunk_id for chunk_id in sorted(vectors) if allowed is None or chunk_id in set(allowed.tolist())]
-    scores = {chunk_id: float(vectors[chunk_id].astype(float) @ query.astype(float)) for chunk_id in ids}
-    best = sorted(ids, key=lambda chunk_id: (-round(scores[chunk_id], 12), chunk_id))[:k]
-    return best, [scores[chunk_id] for chunk_id in best]
+    ids = ids_of(vectors)
+    if allowed is not None:
+        ids = ids[np.isin(ids, allowed)]
+    scores = np.array([vectors[chunk_id] for chunk_id in ids.tolist()], float) @ query.astype(float)
+    best = np.lexsort((ids, -scores.round(12)))[:k]
+    return ids[best].tolist(), scores[best]
 
 
 @pytest.fixture

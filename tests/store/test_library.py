@@ -296,7 +296,7 @@ def test_identity_is_set_once_and_kept(filled):
         generation = library.generation
         library.set_identity(EMBEDDER, CHUNKER)
         assert library.generation == generation
-        with pytest.raises(LibraryUnavailable, match="toy .* not ollama nomic-embed-text") as refused:
+        with pytest.raises(LibraryUnavailable, match=r"toy .* not ollama nomic-embed-text") as refused:
             library.set_identity(other, CHUNKER)
         assert "rebuild --embeddings" in refused.value.fix
         with pytest.raises(LibraryUnavailable, match="nomic"):

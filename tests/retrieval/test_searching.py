@@ -1,0 +1,154 @@
+import numpy as np
+import pytest
+
+from ragscience.errors import ModelProblem, NothingFound
+from ragscience.records import Filters, Profile
+from ragscience.retrieval import search
+from ragscience.store import Home, Library
+from tests.store.making import DIMENSION, EMBEDDER, add, numbered_paper
+
+DEFAULT = Profile("default", 20, 20, "weighted", 0.7, 0.3, 20, 4)
+RRF = Profile("rrf", 20, 20, "rrf", 1.0, 1.0, 20, 5)
+QUESTION = "attention network energy"
+
+
+class ToyEmbedder:
+    """The same direction for the same question; counts its calls."""
+
+    identity = EMBEDDER
+
+    def __init__(self):
+        self.questions = []
+
+    def embed_documents(self, texts):
+        return np.stack([self.embed_query(text) for text in texts])
+
+    def embed_query(self, text):
+        self.questions.append(text)
+        rows = np.random.default_rng(len(text)).standard_normal(DIMENSION)
+        return (rows / np.linalg.norm(rows)).astype(np.float32)
+
+
+class ShortestFirst:
+    """A reranker with a taste that no search shares; remembers what it read."""
+
+    name = "shortest-first"
+
+    def __init__(self):
+        self.read = []
+
+    def score(self, question, passages):
+        self.read.append(list(passages))
+        return np.array([-len(passage) for passage in passages], np.float32)
+
+
+class Broken(ShortestFirst):
+    def score(self, question, passages):
+        raise ModelProblem("It fell over.")
+
+
+@pytest.fixture(scope="module")
+def library(tmp_path_factory):
+    home = Home(tmp_path_factory.mktemp("home"))
+    with Library.open_for_writing(home) as library:
+        for number in range(12):
+            add(library, numbered_paper(number))
+        library.refresh_indexes()
+    with Library.open(home) as library:
+        yield library
+
+
+def found(library, *, reranker=None, profile=DEFAULT, filters=None, question=QUESTION):
+    return search(
+        question,
+        library=library,
+        embedder=ToyEmbedder(),
+        reranker=reranker,
+        profile=profile,
+        filters=filters or Filters(),
+    )
+
+
+def test_the_fused_score_is_the_guides_sum_over_both_lists(library):
+    vector = ToyEmbedder().embed_query(QUESTION)
+    dense = dict(zip(*(array.tolist() for array in library.search_dense(vector, 20, None)), strict=True))
+    bm25 = dict(zip(*(array.tolist() for array in library.search_keywords(QUESTION, 20, None)), strict=True))
+
+    def scaled(scores, key):
+        if key not in scores:
+            return 0.0
+        low, high = min(scores.values()), max(scores.values())
+        return (scores[key] - low) / (high - low)
+
+    expected = {key: 0.7 * scaled(dense, key) + 0.3 * scaled(bm25, key) for key in {*dense, *bm25}}
+    best = sorted(expected, key=lambda key: (-expected[key], key))[:4]
+    hits = found(library).hits
+    assert [hit.chunk.chunk_id for hit in hits] == best
+    for hit in hits:
+        key = hit.chunk.chunk_id
+        assert hit.score == pytest.approx(expected[key])
+        assert hit.scores["dense"] == pytest.approx(dense.get(key))
+        assert hit.scores["bm25"] == pytest.approx(bm25.get(key))
+        assert hit.scores["rerank"] is None
+        assert hit.found_by == tuple(name for name, ids in (("dense", dense), ("bm25", bm25)) if key in ids)
+
+
+def test_rrf_sums_reciprocal_ranks(library):
+    vector = ToyEmbedder().embed_query(QUESTION)
+    dense = library.search_dense(vector, 20, None)[0].tolist()
+    bm25 = library.search_keywords(QUESTION, 20, None)[0].tolist()
+    expected = {key: sum(1 / (61 + ids.index(key)) for ids in (dense, bm25) if key in ids) for key in {*dense, *bm25}}
+    best = sorted(expected, key=lambda key: (-expected[key], key))[:5]
+    assert [hit.chunk.chunk_id for hit in found(library, profile=RRF).hits] == best
+
+
+def test_the_reranker_reads_the_candidates_once_and_decides(library):
+    reranker = ShortestFirst()
+    hits = found(library, reranker=reranker).hits
+    (read,) = reranker.read
+    assert 4 < len(read) <= 40
+    assert [len(hit.chunk.text) for hit in hits] == sorted(map(len, read))[:4]
+    assert all(hit.score == hit.scores["rerank"] for hit in hits)
+
+
+def test_a_reranker_that_fails_costs_its_order_and_a_notice(library):
+    broken = found(library, reranker=Broken())
+    assert [hit.chunk.chunk_id for hit in broken.hits] == [hit.chunk.chunk_id for hit in found(library).hits]
+    assert "It fell over." in broken.notices[0]
+
+
+def test_twenty_of_one_paper_are_twenty_of_that_paper(library):
+    wide = Profile("default", 20, 20, "weighted", 0.7, 0.3, 20, 20)
+    paper = max(library.papers(), key=lambda paper: paper.chunks)
+    hits = found(library, profile=wide, filters=Filters(papers=(paper.file,))).hits
+    assert len(hits) == paper.chunks
+    assert {hit.chunk.file for hit in hits} == {paper.file}
+
+
+def test_pages_hold_inside_the_search(library):
+    hits = found(library, filters=Filters(pages=(3, 4))).hits
+    assert len(hits) == 4
+    assert all(3 <= hit.chunk.page_start <= 4 for hit in hits)
+
+
+def test_a_pattern_that_fits_nothing_is_said(library):
+    with pytest.raises(NothingFound):
+        found(library, filters=Filters(papers=("zzz",)))
+
+
+def test_the_same_question_gives_the_same_answer_every_time(library):
+    first = found(library)
+    assert all(
+        [hit.chunk.chunk_id for hit in found(library).hits] == [hit.chunk.chunk_id for hit in first.hits]
+        for _ in range(3)
+    )
+
+
+def test_every_stage_is_timed_once(library):
+    assert set(found(library, reranker=ShortestFirst()).timings_ms) == {
+        "retrieval_ms",
+        "embed_ms",
+        "dense_ms",
+        "bm25_ms",
+        "rerank_ms",
+    }
