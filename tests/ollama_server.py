@@ -278,12 +278,9 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _card(self, name: str) -> dict[str, Any]:
         _, model = self.script.find(name) or ("", chat_model())
-        details = {"parent_model": "", "format": "gguf", "family": model.architecture, "families": [model.architecture]}
-        details |= {"parameter_size": "8.0B", "quantization_level": "Q4_K_M"}
-        digest = self.script.digest(name)
-        return {"name": name, "model": name, "modified_at": CREATED_AT, "size": 1000, "digest": digest} | {
-            "details": details
-        }
+        details = {"format": "gguf", "family": model.architecture, "parameter_size": "8.0B"}
+        card = {"name": name, "model": name, "modified_at": CREATED_AT, "size": 1000, "details": details}
+        return card | {"digest": self.script.digest(name)}
 
     def _post(self, body: dict[str, Any], fault: Fault | None) -> None:
         if self.path == "/api/pull":
@@ -343,9 +340,8 @@ class _Handler(BaseHTTPRequestHandler):
         reply = self.script.next_reply(body)
         streamed = body.get("stream", True)
         asked = body.get("messages") or body.get("prompt") or ""
-        prompt_tokens = reply.prompt_eval_count
-        if prompt_tokens is None:
-            prompt_tokens = max(1, len(json.dumps(asked)) // 4)
+        told = reply.prompt_eval_count
+        prompt_tokens = max(1, len(json.dumps(asked)) // 4) if told is None else told
         tokens = len(reply.pieces) if reply.eval_count is None else reply.eval_count
         last = {"done": True, "done_reason": reply.done_reason, "total_duration": 2, "load_duration": 1}
         last |= {"prompt_eval_count": prompt_tokens, "prompt_eval_duration": 1, "eval_count": tokens}
@@ -368,11 +364,8 @@ class _Handler(BaseHTTPRequestHandler):
         name = str(body.get("model") or body.get("name") or "")
         digest = "sha256:" + hashlib.sha256(name.encode()).hexdigest()
         layer = {"status": f"pulling {digest[7:19]}", "digest": digest, "total": 1000}
-        lines: list[dict[str, Any]] = [
-            {"status": "pulling manifest"},
-            *(layer | {"completed": n} for n in (0, 500, 1000)),
-        ]
-        self._stream([*lines, {"status": "verifying sha256 digest"}, {"status": "success"}], fault)
+        steps = [layer | {"completed": done} for done in (0, 500, 1000)]
+        self._stream([{"status": "pulling manifest"}, *steps, {"status": "success"}], fault)
         if fault is None:
             assert isinstance(self.script.models, dict)
             known = name if ":" in name else f"{name}:latest"

@@ -64,13 +64,18 @@ class _Base:
         self, vector: NDArray[np.float32], k: int, usable: NDArray[np.int64] | None
     ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
         """(ids, approximate scores) of the `k` best among `usable`, best first."""
+        faiss = _faiss()
         parameters = None
         if usable is not None:
             bits = np.zeros(int(self.ids[-1]) + 1, np.bool_)
             bits[usable] = True
-            faiss = _faiss()
             parameters = faiss.SearchParameters(sel=faiss.IDSelectorBitmap(np.packbits(bits, bitorder="little")))
-        scores, ids = self.index.search(vector[np.newaxis], k, params=parameters)
+        threads = faiss.omp_get_max_threads()
+        faiss.omp_set_num_threads(1)  # one question waits for memory; on a busy machine threads wait for each other too
+        try:
+            scores, ids = self.index.search(vector[np.newaxis], k, params=parameters)
+        finally:
+            faiss.omp_set_num_threads(threads)
         found = ids[0] >= 0
         return ids[0][found], scores[0][found]
 

@@ -46,7 +46,8 @@ _SIGNS = (
 )
 _WORD = rf"[\w{_POINTS}{_SIGNS}]+"
 _PART = rf"{_WORD}(?:(?<=[0-9])[.,][0-9]+)*"
-_UNIT = re.compile(rf"(?<![\w.])\.[0-9]+|{_PART}(?:[-\u2010\u2013]{_PART})*")
+_PLAIN = r"[a-z]++(?=[ .,;:()\n])"  # what the next alternative would give as well, for most words in half the time
+_UNIT = re.compile(rf"{_PLAIN}|{_PART}(?:[-\u2010\u2013]{_PART})*|(?<![\w.])\.[0-9]+")
 _JOINT = re.compile("[-_\u2010\u2013]+")
 _THOUSANDS = re.compile(r"[0-9]{1,3}(?:,[0-9]{3})+(?:\.[0-9]+)?")
 

@@ -178,7 +178,7 @@ class IngestSession:
                 separators=settings.separators,
             )
 
-        workers = settings.reading_workers or max(1, len(os.sched_getaffinity(0)) - 1)
+        workers = settings.reading_workers or max(1, (os.cpu_count() or 2) - 1)
         pool = ReadingPool(
             workers=workers,
             timeout_seconds=settings.reading_timeout_seconds,

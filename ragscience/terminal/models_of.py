@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from dataclasses import asdict
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING
 
 from ragscience.errors import RagScienceError, UsageError
@@ -84,12 +84,11 @@ def pull_models(settings: Settings, *, quiet: bool) -> int:
     failures: list[RagScienceError] = []
     jobs: list[tuple[str, Callable[[], object]]] = []
     if find_on_this_machine(settings.reranker) is None:
-        jobs.append((settings.reranker, lambda: pull_cross_encoder(settings.reranker, progress)))
+        jobs.append((settings.reranker, partial(pull_cross_encoder, settings.reranker, progress)))
     ollama = _ollama(settings)
     if ollama.status.running:
-        for name in (settings.embedding_model, settings.llm):
-            if ollama.status.find(name) is None:
-                jobs.append((name, lambda name=name: pull_ollama(ollama, name, progress)))  # type: ignore[misc]
+        missing = [name for name in (settings.embedding_model, settings.llm) if ollama.status.find(name) is None]
+        jobs += [(name, partial(pull_ollama, ollama, name, progress)) for name in missing]
     else:
         say(f"Ollama's models are left out: {ollama.status.why}.")
     for name, job in jobs:

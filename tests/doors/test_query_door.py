@@ -132,8 +132,8 @@ def test_binary_on_stdin_is_one_line(asked):
 
 
 def test_the_chat_answers_searches_and_saves(asked, tmp_path):
-    lines = f"How fast do bees fly in fog?\n/sources\n/paper kilns\n/search glaze\n/nonsense\n/save {tmp_path}/a.md\n/help\n"
-    ran = asked.query(stdin=lines.encode())
+    typed = ["How fast do bees fly in fog?", "/sources", "/paper kilns", "/search glaze", "/nonsense", "/help"]
+    ran = asked.query(stdin="\n".join([*typed, f"/save {tmp_path}/a.md"]).encode())
     assert ran.code == 0
     assert "(bees.pdf, p.2)" in ran.out
     assert "kilns.pdf, p.1" in ran.out

@@ -21,21 +21,7 @@ TEXTS = [
     "gene expression " * 110,
     "1 2 3 4.5 (p < 0.01)\n\n\tTable 2:\x00 a | b | c",
 ]
-WORDS = [
-    "protein",
-    "folding",
-    "network",
-    "attention",
-    "gradient",
-    "sample",
-    "method",
-    "results",
-    "figure",
-    "energy",
-    "model",
-    "data",
-    "cell",
-]
+WORDS = ["protein", "folding", "network", "attention", "gradient", "sample", "method", "results", "figure"]
 
 
 def long_text(words, seed=1):

@@ -54,7 +54,8 @@ def test_nothing_is_asked_of_the_hub(tmp_path):
             asked.append(self.path)
             self.send_error(404)
 
-        do_HEAD = do_GET
+        def do_HEAD(self):
+            self.do_GET()
 
         def log_message(self, *args):
             pass

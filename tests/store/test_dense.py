@@ -1,9 +1,13 @@
 import gc
+import json
+from dataclasses import asdict
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from ragscience.store.dense import DenseIndex, write_index
+from ragscience.store.files import Signature
 from ragscience.store.rows import State
 
 from .making import unit_rows
@@ -138,8 +142,17 @@ def test_a_large_index_is_not_written_for_a_few_papers(tmp_path):
     assert DenseIndex.load(tmp_path / "index.faiss", state(3), ids_of(half), source_of(half)).should_be_saved
 
 
-def test_a_disk_that_refuses_leaves_no_half_file(vectors):
-    from pathlib import Path
+def test_a_file_that_faiss_does_not_know_is_not_taken(tmp_path, vectors):
+    path = tmp_path / "index.faiss"
+    write(path, vectors)
+    told = json.loads(path.with_suffix(".json").read_text())
+    path.write_bytes(b"what another version of FAISS would write")
+    path.with_suffix(".json").write_text(json.dumps({**told, "signature": asdict(Signature.of(path))}))
+    index = DenseIndex.load(path, state(), ids_of(vectors), source_of(vectors))
+    assert index.should_be_saved
+    assert_like_brute_force(index, vectors)
 
+
+def test_a_disk_that_refuses_leaves_no_half_file(vectors):
     with pytest.raises(OSError, match="FAISS"):
         write(Path("/proc/none/index.faiss"), vectors)

@@ -1,5 +1,7 @@
 import errno
 import os
+import shutil
+import sqlite3
 import subprocess
 import sys
 import tempfile
@@ -7,9 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from ragscience.errors import RagScienceError
+from ragscience.errors import LibraryUnavailable, RagScienceError
 from ragscience.store import Home, Library
 from ragscience.store.files import disk_errors, write_atomically
+from ragscience.store.schema import database_errors
 
 from .making import add, contents, numbered_paper
 
@@ -68,6 +71,23 @@ except RagScienceError as error:
 """
 
 
+UNFINISHED = """
+import os, sys
+from pathlib import Path
+from ragscience.errors import RagScienceError
+from ragscience.store import Home, Library
+from ragscience.store import rows, selecting
+
+if os.geteuid() == 0:
+    os.setegid(65534)
+    os.seteuid(65534)
+try:
+    Library.open(Home(Path(sys.argv[1])))
+except RagScienceError as error:
+    print(error)
+"""
+
+
 def run(program, home):
     command = [sys.executable, "-c", program, str(home.root)]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=100)
@@ -116,6 +136,54 @@ def test_a_read_only_home_can_be_searched_and_not_written(caches):
         assert "cannot be written" in refused
         assert "cannot be written" in below
         assert sorted(home.root.rglob("*")) == before
+
+
+def test_what_a_killed_writer_left_cannot_be_read_where_nothing_can_be_written_and_that_is_said(filled):
+    with tempfile.TemporaryDirectory() as folder:
+        home = Home(Path(folder))
+        home.vectorstore.mkdir()
+        with Library.open_for_writing(filled) as library:
+            add(library, numbered_paper(9))
+            for name in ("library.sqlite", "library.sqlite-wal"):  # as a kill at this moment would leave them
+                shutil.copy(filled.vectorstore / name, home.vectorstore / name)
+                (home.vectorstore / name).chmod(0o444)
+        try:
+            Path(folder).chmod(0o755)
+            home.vectorstore.chmod(0o555)
+            (said,) = run(UNFINISHED, home)
+        finally:
+            home.vectorstore.chmod(0o755)
+        assert "right to read it and to write beside it" in said
+        with Library.open(home) as library:
+            assert library.paper_count == 7
+
+
+@pytest.mark.parametrize(
+    ("code", "said", "kind"),
+    [
+        (sqlite3.SQLITE_BUSY, "in use", LibraryUnavailable),
+        (sqlite3.SQLITE_FULL, "disk is full", RagScienceError),
+        (sqlite3.SQLITE_IOERR | (3 << 8), "failing", RagScienceError),
+        (sqlite3.SQLITE_READONLY, "cannot be written", RagScienceError),
+        (sqlite3.SQLITE_CORRUPT, "damaged", RagScienceError),
+        (sqlite3.SQLITE_CANTOPEN, "cannot be opened", RagScienceError),
+        (sqlite3.SQLITE_CONSTRAINT, "doctor", RagScienceError),
+    ],
+)
+def test_what_sqlite_says_is_told_with_a_way_out(code, said, kind):
+    error = sqlite3.OperationalError("what it says")
+    error.sqlite_errorcode = code
+    with pytest.raises(kind, match=said) as told, database_errors(Path("/some/library.sqlite")):
+        raise error
+    assert told.value.fix
+    assert "/some/library.sqlite" in told.value.message
+
+
+def test_a_folder_where_the_database_belongs_is_a_clear_error(home):
+    home.database.mkdir(parents=True)
+    for opened in (Library.open, Library.open_for_writing):
+        with pytest.raises(RagScienceError, match="cannot be opened"):
+            opened(home)
 
 
 def test_a_home_in_a_place_of_the_systems_own_is_a_clear_error():

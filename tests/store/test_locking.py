@@ -79,6 +79,7 @@ def test_a_reader_that_saves_caches_is_waited_for(filled):
     thread = threading.Thread(target=lambda: opened.append(Library.open_for_writing(filled)))
     thread.start()
     lock.release()
+    lock.release()
     thread.join()
     with opened[0] as library:
         assert library.paper_count == 6
