@@ -15,11 +15,12 @@ import pytest
 ROOT = Path(__file__).parents[1]
 DOORS = ("config", "ingest", "query")
 
-COMMON = {"records", "errors"}
+COMMON = {"records", "errors", "tokenizing"}
 MAY_KNOW = {
     "": set(),  # ragscience/__init__.py
     "records": set(),
     "errors": set(),
+    "tokenizing": set(),
     "reading": COMMON,
     "chunking": COMMON,
     "models": COMMON,

@@ -50,6 +50,8 @@ class TokenVectors:
     """The last hidden state of each word piece, not normalised, shape (n, 384)."""
     offsets: NDArray[np.int32]
     """Where each word piece begins and ends in the text, in characters, shape (n, 2)."""
+    pieces: tuple[str, ...]
+    """The word pieces themselves, n of them; one that goes on with a word begins with "##"."""
 
 
 def find_minilm() -> Path:
@@ -131,7 +133,8 @@ class MiniLM:
             vector, token_vectors = pool_windows(states[taken : taken + len(windows)], windows)
             taken += len(windows)
             offsets = np.array(encoding.offsets[1:-1], dtype=np.int32).reshape(-1, 2)
-            results.append(TokenVectors(vector, np.array(ids, dtype=np.int32), token_vectors, offsets))
+            tokens = tuple(encoding.tokens[1:-1])
+            results.append(TokenVectors(vector, np.array(ids, dtype=np.int32), token_vectors, offsets, tokens))
         return results
 
     def _load(self) -> tuple[Any, BertSession]:

@@ -31,7 +31,7 @@ from ragscience.store.postings import (
     write_segment,
 )
 from ragscience.store.ranking import best_first, marked, nothing
-from ragscience.store.tokenizing import TOKENIZER_VERSION, tokenize
+from ragscience.tokenizing import TOKENIZER_VERSION, tokenize
 
 __all__ = ["KeywordIndex"]
 

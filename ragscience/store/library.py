@@ -352,7 +352,7 @@ class Library:
         `allowed` as `select` gives it.
         """
         from ragscience.store.ranking import nothing
-        from ragscience.store.tokenizing import tokenize
+        from ragscience.tokenizing import tokenize
 
         with self._reading() as db:
             if db is None:

@@ -6,7 +6,7 @@ from rank_bm25 import BM25Okapi
 
 from ragscience.store.keywords import KeywordIndex
 from ragscience.store.postings import build, merge, term_key, without
-from ragscience.store.tokenizing import tokenize
+from ragscience.tokenizing import tokenize
 
 VOCABULARY = [f"w{number}" for number in range(300)]
 ODDS = 1 / np.arange(1, 301)

@@ -5,7 +5,7 @@ import pytest
 
 from ragscience.errors import LibraryUnavailable
 from ragscience.store import Library, as_vector_store
-from ragscience.store.tokenizing import tokenize
+from ragscience.tokenizing import tokenize
 
 from .making import DIMENSION, add, numbered_paper
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from rank_bm25 import BM25Okapi
 
 from ragscience.store import Home, Library
-from ragscience.store.tokenizing import tokenize
+from ragscience.tokenizing import tokenize
 
 from .making import WORDS, add, contents, paper_of, random_texts, unit_rows
 from .test_damage import results

@@ -15,7 +15,7 @@ from functools import cache, lru_cache
 from itertools import chain
 from typing import Any
 
-__all__ = ["TOKENIZER_VERSION", "tokenize"]
+__all__ = ["STOP_WORDS", "TOKENIZER_VERSION", "tokenize"]
 
 TOKENIZER_VERSION = "1"
 """Changes whenever the same text would give other terms: an index of another version is made anew."""
