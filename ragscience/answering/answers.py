@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Protocol
 from ragscience.answering.answerable import is_answerable
 from ragscience.answering.citations import check_citations
 from ragscience.answering.extractive import extract, quoted
+from ragscience.answering.followups import standalone
 from ragscience.answering.prompts import REFUSAL
 from ragscience.records import Answer, Citation, Found, Turn
 
@@ -50,7 +51,8 @@ def answer(
 ) -> Answer:
     """Answer from what `search` finds, by `llm`, or without one in at most `extractive_sentences` quotes.
 
-    With history the LLM first rewrites the question so that it stands alone: `found.question` is what was searched.
+    With history the question is first rewritten so that it stands alone, by the LLM, or by taking the last turn along:
+    `found.question` is what was searched.
     `on_token` gets the text piece by piece, as the LLM sends it and before its citations are checked; what has no
     stream (quotes, a refusal) comes in one piece. The answer's own text is the one that counts. An LLM that fails
     costs a notice: what it said so far is kept and marked, and quotes follow. `models` are the identities of what was
@@ -58,7 +60,7 @@ def answer(
     `on_token` raise is raised.
     """
     run = _Run(question, search, embedder, models, on_token, extractive_sentences, min_relevance)
-    return run.by_quotes() if llm is None else run.by_llm(llm, history)
+    return run.by_quotes(standalone(question, history)) if llm is None else run.by_llm(llm, history)
 
 
 class _Run:
@@ -84,9 +86,9 @@ class _Run:
         self._started = time.perf_counter()
         self._timings: dict[str, float] = {}
 
-    def by_quotes(self) -> Answer:
-        found = self._searched(self._question)
-        if not self._is_answerable(found, self._question):
+    def by_quotes(self, whole_question: str) -> Answer:
+        found = self._searched(whole_question)
+        if not self._is_answerable(found, whole_question):
             return self._refusal(found, used_llm=False)
         return self._quotes(found, said="", notices=())
 

@@ -5,13 +5,17 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from ragscience.errors import ModelProblem
 from ragscience.records import Filters, Found, Hit, Profile
 from ragscience.retrieval.fusion import reciprocal_rank, weighted_sum
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from ragscience.models.protocols import Embedder, Reranker
     from ragscience.store import Library
 
@@ -41,10 +45,11 @@ def search(
         with _timed(timings, "embed_ms"):
             vector = embedder.embed_query(question)
         with _timed(timings, "dense_ms"):
-            dense = _as_scores(*library.search_dense(vector, profile.dense_candidates, allowed))
+            by_dense = _as_scores(*library.search_dense(vector, profile.dense_candidates, allowed))
         with _timed(timings, "bm25_ms"):
-            bm25 = _as_scores(*library.search_keywords(question, profile.bm25_candidates, allowed))
-        fused = _fuse(profile, dense, bm25)
+            by_bm25 = _as_scores(*library.search_keywords(question, profile.bm25_candidates, allowed))
+        dense, bm25 = _completed(question, vector, library, by_dense, by_bm25)
+        fused = _fuse(profile, by_dense, by_bm25, dense, bm25)
         order = sorted(fused, key=lambda chunk_id: (-fused[chunk_id], chunk_id))
         depth = max(profile.rerank_depth, profile.top_k) if reranker else profile.top_k
         chunks = {chunk.chunk_id: chunk for chunk in library.chunks(order[:depth])}
@@ -69,20 +74,45 @@ def search(
                 "fused": fused[chunk_id],
                 "rerank": reranked.get(chunk_id),
             },
-            found_by=tuple(name for name, found in (("dense", dense), ("bm25", bm25)) if chunk_id in found),
+            found_by=tuple(name for name, found in (("dense", by_dense), ("bm25", by_bm25)) if chunk_id in found),
         )
         for rank, chunk_id in enumerate(order[: profile.top_k], start=1)
     )
     return Found(question, profile.name, hits, tuple(notices), timings)
 
 
-def _as_scores(ids: object, scores: object) -> dict[int, float]:
-    return dict(zip(map(int, ids), map(float, scores), strict=True))  # type: ignore[call-overload]  # two 1-d arrays
+def _as_scores(ids: NDArray[np.int64], scores: NDArray[np.floating[Any]]) -> dict[int, float]:
+    return dict(zip(ids.tolist(), scores.tolist(), strict=True))
 
 
-def _fuse(profile: Profile, dense: dict[int, float], bm25: dict[int, float]) -> dict[int, float]:
+def _completed(
+    question: str,
+    vector: NDArray[np.float32],
+    library: Library,
+    by_dense: dict[int, float],
+    by_bm25: dict[int, float],
+) -> tuple[dict[int, float], dict[int, float]]:
+    """Both true scores of every candidate: one that fell off the end of a list does not score 0 there."""
+    dense, bm25 = dict(by_dense), dict.fromkeys(by_dense, 0.0) | by_bm25
+    only_bm25 = sorted(by_bm25.keys() - by_dense.keys())
+    only_dense = sorted(by_dense.keys() - by_bm25.keys())
+    if only_bm25:
+        ids, vectors = library.vectors(only_bm25)
+        dense |= _as_scores(ids, vectors @ vector)
+    if only_dense:
+        bm25 |= _as_scores(*library.search_keywords(question, len(only_dense), np.array(only_dense, np.int64)))
+    return dense, bm25
+
+
+def _fuse(
+    profile: Profile,
+    by_dense: dict[int, float],
+    by_bm25: dict[int, float],
+    dense: dict[int, float],
+    bm25: dict[int, float],
+) -> dict[int, float]:
     if profile.fusion == "rrf":
-        return reciprocal_rank([(profile.dense_weight, list(dense)), (profile.bm25_weight, list(bm25))])
+        return reciprocal_rank([(profile.dense_weight, list(by_dense)), (profile.bm25_weight, list(by_bm25))])
     return weighted_sum([(profile.dense_weight, dense), (profile.bm25_weight, bm25)])
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from rich.console import Console
 
+from ragscience.answering.followups import standalone
 from ragscience.errors import RagScienceError
 from ragscience.records import Answer, Filters, Turn
 from ragscience.terminal.door import say
@@ -32,7 +33,7 @@ def search_all(
     """Show the passages for each question; an exit code."""
 
     def one(question: Question, filters: Filters) -> int:
-        found = session.search(question.text, filters)
+        found = session.search(standalone(question.text, question.history), filters)
         if as_json:
             _line(found_json(found, question.question_id, tuple(session.notices)))
         else:

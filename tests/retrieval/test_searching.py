@@ -69,28 +69,32 @@ def found(library, *, reranker=None, profile=DEFAULT, filters=None, question=QUE
     )
 
 
-def test_the_fused_score_is_the_guides_sum_over_both_lists(library):
+def test_the_fused_score_is_the_guides_sum_over_both_scores_of_every_candidate(library):
     vector = ToyEmbedder().embed_query(QUESTION)
-    dense = dict(zip(*(array.tolist() for array in library.search_dense(vector, 20, None)), strict=True))
-    bm25 = dict(zip(*(array.tolist() for array in library.search_keywords(QUESTION, 20, None)), strict=True))
+    by_dense = library.search_dense(vector, 20, None)[0].tolist()
+    by_bm25 = library.search_keywords(QUESTION, 20, None)[0].tolist()
+    union = sorted({*by_dense, *by_bm25})
+    assert set(by_dense) != set(by_bm25)
+    ids, vectors = library.vectors()
+    all_dense = dict(zip(ids.tolist(), (vectors @ vector).tolist(), strict=True))
+    every = library.search_keywords(QUESTION, library.chunk_count, None)
+    all_bm25 = dict.fromkeys(ids.tolist(), 0.0) | dict(zip(*(array.tolist() for array in every), strict=True))
 
     def scaled(scores, key):
-        if key not in scores:
-            return 0.0
-        low, high = min(scores.values()), max(scores.values())
+        low, high = min(scores[other] for other in union), max(scores[other] for other in union)
         return (scores[key] - low) / (high - low)
 
-    expected = {key: 0.7 * scaled(dense, key) + 0.3 * scaled(bm25, key) for key in {*dense, *bm25}}
+    expected = {key: 0.7 * scaled(all_dense, key) + 0.3 * scaled(all_bm25, key) for key in union}
     best = sorted(expected, key=lambda key: (-expected[key], key))[:4]
     hits = found(library).hits
     assert [hit.chunk.chunk_id for hit in hits] == best
     for hit in hits:
         key = hit.chunk.chunk_id
         assert hit.score == pytest.approx(expected[key])
-        assert hit.scores["dense"] == pytest.approx(dense.get(key))
-        assert hit.scores["bm25"] == pytest.approx(bm25.get(key))
+        assert hit.scores["dense"] == pytest.approx(all_dense[key], abs=1e-6)
+        assert hit.scores["bm25"] == pytest.approx(all_bm25[key])
         assert hit.scores["rerank"] is None
-        assert hit.found_by == tuple(name for name, ids in (("dense", dense), ("bm25", bm25)) if key in ids)
+        assert hit.found_by == tuple(n for n, ids in (("dense", by_dense), ("bm25", by_bm25)) if key in ids)
 
 
 def test_rrf_sums_reciprocal_ranks(library):

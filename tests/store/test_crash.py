@@ -48,6 +48,7 @@ def test_a_killed_ingest_loses_at_most_the_paper_in_hand_and_the_next_run_goes_o
     rounds = 0
     while done < PAPERS:
         rounds += 1
+        assert rounds < 100
         with start(home, PAPERS) as process:
             told = 0
             for _ in range(chance.randrange(1, 14)):

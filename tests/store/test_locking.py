@@ -14,18 +14,17 @@ from .making import add, numbered_paper
 
 ROOT = Path(__file__).parents[2]
 HOLDER = """
-import multiprocessing, sys
+import os, sys
 from pathlib import Path
 from ragscience.store import Home, Library
 
-def outlive():
-    sys.stdin.buffer.raw.read(1)
-
 with Library.open_for_writing(Home(Path(sys.argv[1]))):
-    if sys.argv[2] == "fork":
-        multiprocessing.get_context("fork").Process(target=outlive).start()
-    print("ready", flush=True)
-    sys.stdin.buffer.raw.read(1)
+    worker = sys.argv[2] == "fork" and os.fork()
+    if worker:
+        os.waitpid(worker, 0)
+    print("ready", flush=True)  # the worker says so when it has come to life, or the writer where there is none
+    os.read(0, 1)
+    os._exit(0)
 """
 
 
