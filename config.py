@@ -73,6 +73,15 @@ class Settings(BaseSettings):
             "else late interaction over stored token vectors."
         ),
     ] = "auto"
+    token_cache_mb: Annotated[
+        int,
+        Field(
+            ge=0,
+            le=1_048_576,
+            description="Disk for stored token vectors, in MiB (about 16 KiB a passage); past it, those of a few "
+            "candidates are made while the question waits. 0 keeps none.",
+        ),
+    ] = 2048
     reranker: Annotated[str, Field(min_length=1, description="Cross-encoder: a name on the hub, or a folder.")] = (
         "cross-encoder/ms-marco-MiniLM-L-6-v2"
     )

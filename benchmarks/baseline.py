@@ -1,7 +1,7 @@
 """The plain reading of the guide: everything imported, loaded and built at the start of every question.
 
-    python -m benchmarks.baseline ingest FOLDER STORE
-    python -m benchmarks.baseline search STORE "question" [--rerank]
+python -m benchmarks.baseline ingest FOLDER STORE
+python -m benchmarks.baseline search STORE "question" [--rerank]
 """
 
 from __future__ import annotations

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from ragscience.models.protocols import Embedder
+    from ragscience.models.protocols import Embedder, TokenEmbedder
     from ragscience.store import Library
 
 __all__ = [
@@ -30,6 +30,7 @@ __all__ = [
     "Ingestion",
     "Plan",
     "Watcher",
+    "embed_batch",
     "find_pdfs",
     "make_plan",
     "run_plan",
@@ -106,6 +107,10 @@ class Ingestion:
     embedder: Embedder
     batch: int
     """Chunks in one call of the embedder."""
+    tokens_from: TokenEmbedder | None = None
+    """What makes the token vectors that are kept for late interaction; None keeps none."""
+    max_token_bytes: int = 0
+    """What all token vectors may take on disk."""
 
 
 def find_pdfs(paths: Sequence[Path]) -> tuple[list[Path], list[Failure]]:
@@ -183,8 +188,8 @@ def _still_holds(paper: Paper) -> bool:
 
 def settle(library: Library, plan: Plan) -> IngestReport:
     """What of the plan needs neither reading nor a model: files that have another name now."""
-    for paper, state in plan.moved:
-        library.rename_paper(paper.paper_id, str(state.path), state.modified_ns)
+    if plan.moved:
+        library.rename_papers([(paper.paper_id, str(state.path), state.modified_ns) for paper, state in plan.moved])
     return IngestReport(failures=list(plan.failures))
 
 
@@ -221,7 +226,7 @@ def _ingest_one(
     chunks = ingestion.chunk(document)
     if not chunks:
         raise FileProblem("It has no text.", "Is it a scan? It needs OCR first.", reason="no-text")
-    vectors = embed_texts(library, [chunk.text for chunk in chunks], ingestion, watcher, report)
+    vectors, tokens = embed_texts(library, [chunk.text for chunk in chunks], ingestion, watcher, report)
     replaced = library.paper_by_path(str(state.path))
     paper = library.add_paper(
         path=str(state.path),
@@ -231,6 +236,7 @@ def _ingest_one(
         document=document,
         chunks=chunks,
         vectors=vectors,
+        tokens=tokens,
         replaces=[replaced.paper_id] if replaced else [],
     )
     (report.updated if replaced else report.added).append(paper)
@@ -239,8 +245,11 @@ def _ingest_one(
 
 def embed_texts(
     library: Library, texts: Sequence[str], ingestion: Ingestion, watcher: Watcher, report: IngestReport
-) -> NDArray[np.float32]:
-    """Unit rows, shape (len(texts), dimension), float32: taken from the library where it has them, else embedded."""
+) -> tuple[NDArray[np.float32], dict[bytes, NDArray[np.int8]]]:
+    """Unit rows, shape (len(texts), dimension), float32, from the library where it has them, else embedded.
+
+    And the token vectors, shape (tokens, 64), int8, of what was embedded, by the text's hash, as far as there is room.
+    """
     import numpy as np
 
     from ragscience.store import text_hash
@@ -256,12 +265,39 @@ def embed_texts(
             missing.append(row)
     report.reused += len(texts) - len(missing)
     watcher.embedded(len(texts) - len(missing))
+    room = ingestion.max_token_bytes - library.token_bytes() if ingestion.tokens_from is not None else 0
+    tokens: dict[bytes, NDArray[np.int8]] = {}
     for first in range(0, len(missing), ingestion.batch):
         rows = missing[first : first + ingestion.batch]
-        vectors[rows] = ingestion.embedder.embed_documents([texts[row] for row in rows])
+        batch = [texts[row] for row in rows]
+        vectors[rows], compressed = embed_batch(ingestion.embedder, ingestion.tokens_from, batch)
+        for row, kept in zip(rows, compressed, strict=False):
+            room -= kept.nbytes
+            if room >= 0:
+                tokens[hashes[row]] = kept
         report.embedded += len(rows)
         watcher.embedded(len(rows))
-    return vectors
+    return vectors, tokens
+
+
+def embed_batch(
+    embedder: Embedder, source: TokenEmbedder | None, texts: Sequence[str]
+) -> tuple[NDArray[np.float32], list[NDArray[np.int8]]]:
+    """Unit rows, shape (len(texts), dimension), float32, and the token vectors to keep of each text.
+
+    No token vectors at all without a `source`; where that is the embedder itself, one model pass gives both.
+    """
+    import numpy as np
+
+    if source is None:
+        return embedder.embed_documents(texts), []
+    from ragscience.models.late_interaction import compress
+
+    passes = source.embed_with_tokens(texts)
+    compressed = [compress(each) for each in passes]
+    if source is embedder:
+        return np.stack([each.vector for each in passes]), compressed
+    return embedder.embed_documents(texts), compressed
 
 
 def vanished(library: Library) -> list[Paper]:

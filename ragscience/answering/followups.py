@@ -32,6 +32,4 @@ def standalone(question: str, history: Sequence[Turn]) -> str:
 
 
 def _leans(question: str) -> bool:
-    return bool(
-        _OPENING.match(question) or _POINTS_BACK.search(question) or len(set(terms(question))) < FRAGMENT_TERMS
-    )
+    return bool(_OPENING.match(question) or _POINTS_BACK.search(question) or len(set(terms(question))) < FRAGMENT_TERMS)

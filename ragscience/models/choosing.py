@@ -3,7 +3,7 @@
 | part     | `auto` takes the first that works                                                          |
 |----------|--------------------------------------------------------------------------------------------|
 | embedder | what the library was made with; else Ollama's model where it is installed; else embedded    |
-| reranker | the cross-encoder where its files are on this machine; else none, and a notice              |
+| reranker | the cross-encoder where its files are on this machine; else late interaction, or none        |
 | answer   | Ollama's chat model where it is installed; else none: the answer is made of quotes          |
 
 Nothing here leaves the machine but requests to Ollama, and those not either when offline.
@@ -158,15 +158,18 @@ def _ollama_embedder(full: str, ollama: Ollama, batch_size: int) -> Embedder:
     return OllamaEmbedder(ollama, full, ollama.status.models[full], batch_size=batch_size)
 
 
-def choose_reranker(setting: str, model: str, *, cache_folder: Path, on_notice: Notify) -> Choice[Reranker | None]:
-    """The reranker: `setting` is "auto", "cross-encoder", "late-interaction" or "off"; `model` a hub name or a folder.
+def choose_reranker(
+    setting: str, model: str, *, late: bool, cache_folder: Path, on_notice: Notify
+) -> Choice[Reranker | None]:
+    """The cross-encoder: `setting` is "auto", "cross-encoder", "late-interaction" or "off"; `model` a name or a folder.
 
-    Raises ModelProblem when the cross-encoder was asked for by name and is not here, or its folder is not usable.
+    `late` says that late interaction orders passages where there is none. Raises ModelProblem when the cross-encoder
+    was asked for by name and is not here, or its folder is not usable.
     """
     if setting == "off":
         return Choice(None, "the setting is off")
     if setting == "late-interaction":
-        return Choice(None, "this library holds no token vectors", _unranked("Late interaction is not to be had here"))
+        return Choice(None, "the setting is late-interaction")
     if setting not in ("auto", "cross-encoder"):
         raise UsageError(
             f"There is no reranker {setting!r}.", "It is one of auto, cross-encoder, late-interaction and off."
@@ -179,11 +182,9 @@ def choose_reranker(setting: str, model: str, *, cache_folder: Path, on_notice: 
         return Choice(reranker, f"its files are in {folder}")
     if setting == "cross-encoder":
         raise ModelProblem(f"The reranker {model} is not on this machine.", f"Fetch it with `{PULL}`.")
-    return Choice(None, "its files are not on this machine", _unranked(f"{model} is not on this machine"))
-
-
-def _unranked(because: str) -> str:
-    return f"{because}: passages stay in the order of the first search. `{PULL}` fetches the reranker."
+    order = "by late interaction" if late else "in the order of the first search"
+    notice = f"{model} is not on this machine: passages are {order}. `{PULL}` fetches it."
+    return Choice(None, "its files are not on this machine", notice)
 
 
 def choose_llm(

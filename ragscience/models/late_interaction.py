@@ -1,11 +1,10 @@
 """Token vectors small enough to keep: projected, pruned, quantised; and how a question is compared with them.
 
 A pass of MiniLM gives a vector for each word piece of a passage. Kept are those of words that carry meaning, projected
-to 64 dimensions by one fixed matrix, made unit and rounded to int8: about 16 KB a passage of 1,500 characters.
+to 64 dimensions by one fixed matrix, made unit and rounded to int8: about 14 KB a passage of 1,500 characters.
 
 MaxSim is the mean over the question's tokens of the inner product with the best-matching passage token (ColBERT:
-Khattab and Zaharia 2020, SIGIR, section 3.3). The span score is the cosine of the whole question's vector with the
-mean of the best run of neighbouring passage tokens: it sees that words stand together, which MaxSim does not.
+Khattab and Zaharia 2020, SIGIR, section 3.3).
 """
 
 from __future__ import annotations
@@ -28,14 +27,12 @@ if TYPE_CHECKING:
 
     from ragscience.models.minilm import TokenVectors
 
-__all__ = ["TOKEN_DIMENSION", "QuestionTokens", "compress", "question_tokens", "token_scores"]
+__all__ = ["TOKEN_DIMENSION", "QuestionTokens", "carries_meaning", "compress", "maxsim", "question_tokens"]
 
 TOKEN_DIMENSION = 64
 SCALE = 127.0
-SPAN_TOKENS = 24
-SPAN_STRIDE = 4
 PROJECTION = Path(__file__).with_name("projection.npy")
-PROJECTION_SHA256 = "?"
+PROJECTION_SHA256 = "4f58777f81233e816d5c5da4740acee055dba85b33b18f7136bb4b9aa336a435"
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,53 +40,37 @@ class QuestionTokens:
     """A question, ready to be compared."""
 
     tokens: NDArray[np.float32]
-    """Unit rows, shape (tokens, 64): those that carry meaning, or all where none does."""
-    whole: NDArray[np.float32]
-    """Unit, shape (64,): the mean of the question's tokens, stop words included."""
+    """Unit rows, shape (tokens, 64): those that carry meaning, or the whole question's vector where none does."""
 
 
 def compress(text: TokenVectors) -> NDArray[np.int8]:
     """What is kept of a passage: shape (tokens kept, 64), int8, each row a unit vector times 127."""
-    kept = text.token_vectors[_carries_meaning(text.pieces)]
+    kept = text.token_vectors[carries_meaning(text.pieces)]
     rounded: NDArray[np.int8] = np.rint(_projected(kept) * SCALE).astype(np.int8)
     return rounded
 
 
 def question_tokens(text: TokenVectors) -> QuestionTokens:
-    """What of a question is compared with passages. Raises ModelProblem for a text without any token."""
-    if not len(text.pieces):
-        raise ModelProblem("The question has no word that the embedded model knows.", "Ask it in other words.")
-    keep = _carries_meaning(text.pieces)
-    tokens = text.token_vectors[keep] if keep.any() else text.token_vectors
-    return QuestionTokens(_projected(tokens), _projected(text.vector[np.newaxis])[0])
+    """What of a question is compared with passages."""
+    keep = carries_meaning(text.pieces)
+    tokens = text.token_vectors[keep] if keep.any() else text.vector[np.newaxis]
+    return QuestionTokens(_projected(tokens))
 
 
-def token_scores(
-    question: QuestionTokens, passages: Sequence[NDArray[np.int8]]
-) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-    """MaxSim and span score of each passage, shape (len(passages),) each, float32; -1 for a passage without tokens."""
-    maxsim = np.full(len(passages), -1.0, np.float32)
-    spans = np.full(len(passages), -1.0, np.float32)
-    queries = np.vstack([question.tokens, question.whole[np.newaxis]]).T / SCALE
-    for row, passage in enumerate(passages):
-        if not len(passage):
-            continue
-        tokens = passage.astype(np.float32)
-        maxsim[row] = (tokens @ queries[:, :-1]).max(axis=0).mean()
-        spans[row] = _best_span(tokens, question.whole)
-    return maxsim, spans
+def maxsim(question: QuestionTokens, passages: Sequence[NDArray[np.int8]]) -> NDArray[np.float32]:
+    """MaxSim of each passage, -1 to 1, shape (len(passages),), float32; -1 for a passage without tokens."""
+    scores = np.full(len(passages), -1.0, np.float32)
+    having = [row for row, passage in enumerate(passages) if len(passage)]
+    if not having:
+        return scores
+    lengths = [len(passages[row]) for row in having]
+    starts = np.concatenate([[0], np.cumsum(lengths)[:-1]])
+    products = np.concatenate([passages[row] for row in having]).astype(np.float32) @ question.tokens.T
+    scores[having] = np.maximum.reduceat(products, starts, axis=0).mean(axis=1) / SCALE
+    return scores
 
 
-def _best_span(tokens: NDArray[np.float32], whole: NDArray[np.float32]) -> float:
-    sums = np.vstack([np.zeros((1, tokens.shape[1]), np.float32), np.cumsum(tokens, axis=0)])
-    ends = np.minimum(
-        np.arange(0, max(1, len(tokens) - SPAN_TOKENS + SPAN_STRIDE), SPAN_STRIDE) + SPAN_TOKENS, len(tokens)
-    )
-    means = sums[ends] - sums[np.maximum(0, ends - SPAN_TOKENS)]
-    return float((means @ whole / np.maximum(np.linalg.norm(means, axis=1), 1e-6)).max())
-
-
-def _carries_meaning(pieces: Sequence[str]) -> NDArray[np.bool_]:
+def carries_meaning(pieces: Sequence[str]) -> NDArray[np.bool_]:
     """Which word pieces are kept, shape (len(pieces),): no punctuation, and no stop word that stands alone."""
     return np.array(
         [
@@ -110,7 +91,7 @@ def _projected(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
 
 @cache
 def _projection() -> NDArray[np.float32]:
-    """The matrix, shape (384, 64), float32; tools/make_projection.py makes it. Raises ModelProblem where it is damaged."""
+    """The matrix, shape (384, 64), float32, of tools/make_projection.py. Raises ModelProblem where it is damaged."""
     content = PROJECTION.read_bytes()
     if hashlib.sha256(content).hexdigest() != PROJECTION_SHA256:
         raise ModelProblem(f"{PROJECTION.name} is not the one that belongs here.", "Get the project's files anew.")

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from ragscience.models.minilm import TokenVectors
     from ragscience.records import EmbedderIdentity
 
-__all__ = ["LLM", "Embedder", "Reranker"]
+__all__ = ["LLM", "Embedder", "Reranker", "TokenEmbedder"]
 
 
 class Embedder(Protocol):
@@ -26,6 +27,14 @@ class Embedder(Protocol):
 
     def embed_query(self, text: str) -> NDArray[np.float32]:
         """A unit vector, shape (dimension,), float32. Raises ModelProblem."""
+
+
+@runtime_checkable
+class TokenEmbedder(Embedder, Protocol):
+    """An embedder whose one pass gives the vectors of the word pieces, too."""
+
+    def embed_with_tokens(self, texts: Sequence[str]) -> list[TokenVectors]:
+        """For each text its vector and those of its word pieces. Raises ModelProblem."""
 
 
 class Reranker(Protocol):

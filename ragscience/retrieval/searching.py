@@ -12,11 +12,13 @@ import numpy as np
 from ragscience.errors import ModelProblem
 from ragscience.records import Filters, Found, Hit, Profile
 from ragscience.retrieval.fusion import reciprocal_rank, weighted_sum
+from ragscience.retrieval.late import late_scores
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from ragscience.models.protocols import Embedder, Reranker
+    from ragscience.models.late_interaction import QuestionTokens
+    from ragscience.models.protocols import Embedder, Reranker, TokenEmbedder
     from ragscience.store import Library
 
 __all__ = ["search"]
@@ -27,34 +29,39 @@ def search(
     *,
     library: Library,
     embedder: Embedder,
+    tokens_from: TokenEmbedder | None,
     reranker: Reranker | None,
     profile: Profile,
     filters: Filters,
 ) -> Found:
     """The `profile.top_k` best passages that `filters` allow.
 
-    Dense and keyword search each give their candidates, filtered inside the search; the fused order decides which the
-    reranker reads, and the reranker's order is the result. Ties go to the passage that was ingested first. Raises
-    NothingFound where a paper pattern fits no paper, ModelProblem where the embedder fails; a reranker that fails
-    costs its ordering and a notice.
+    Dense and keyword search each give their candidates, filtered inside the search, and the fused score orders them.
+    With `tokens_from`, late interaction puts all candidates in a better order; with a `reranker` that reads question
+    and passage together, the first `profile.rerank_depth` get their final order from it. Ties go to the passage that
+    was ingested first. Raises NothingFound where a paper pattern fits no paper, ModelProblem where the embedder
+    fails; a reranker that fails costs its ordering and a notice.
     """
     timings: dict[str, float] = {}
     notices: list[str] = []
     with _timed(timings, "retrieval_ms"):
         allowed = library.select(filters)
         with _timed(timings, "embed_ms"):
-            vector = embedder.embed_query(question)
+            vector, tokens = _embedded(question, embedder, tokens_from)
         with _timed(timings, "dense_ms"):
             by_dense = _as_scores(*library.search_dense(vector, profile.dense_candidates, allowed))
         with _timed(timings, "bm25_ms"):
             by_bm25 = _as_scores(*library.search_keywords(question, profile.bm25_candidates, allowed))
         dense, bm25 = _completed(question, vector, library, by_dense, by_bm25)
         fused = _fuse(profile, by_dense, by_bm25, dense, bm25)
-        order = sorted(fused, key=lambda chunk_id: (-fused[chunk_id], chunk_id))
-        depth = max(profile.rerank_depth, profile.top_k) if reranker else profile.top_k
-        chunks = {chunk.chunk_id: chunk for chunk in library.chunks(order[:depth])}
-        order = [chunk_id for chunk_id in order[:depth] if chunk_id in chunks]
     reranked: dict[int, float] = {}
+    if tokens_from is not None and tokens is not None and fused:
+        with _timed(timings, "late_ms"):
+            reranked = late_scores(tokens, fused, library=library, tokens_from=tokens_from)
+    order = sorted(fused, key=lambda chunk_id: (-reranked.get(chunk_id, 0.0), -fused[chunk_id], chunk_id))
+    depth = max(profile.rerank_depth, profile.top_k) if reranker else profile.top_k
+    chunks = {chunk.chunk_id: chunk for chunk in library.chunks(order[:depth])}
+    order = [chunk_id for chunk_id in order[:depth] if chunk_id in chunks]
     if reranker and order:
         with _timed(timings, "rerank_ms"):
             try:
@@ -69,8 +76,8 @@ def search(
             chunk=chunks[chunk_id],
             score=reranked.get(chunk_id, fused[chunk_id]),
             scores={
-                "dense": dense.get(chunk_id),
-                "bm25": bm25.get(chunk_id),
+                "dense": dense[chunk_id],
+                "bm25": bm25[chunk_id],
                 "fused": fused[chunk_id],
                 "rerank": reranked.get(chunk_id),
             },
@@ -79,6 +86,19 @@ def search(
         for rank, chunk_id in enumerate(order[: profile.top_k], start=1)
     )
     return Found(question, profile.name, hits, tuple(notices), timings)
+
+
+def _embedded(
+    question: str, embedder: Embedder, tokens_from: TokenEmbedder | None
+) -> tuple[NDArray[np.float32], QuestionTokens | None]:
+    """The question's vector and, for late interaction, its token vectors: from one pass where one model makes both."""
+    if tokens_from is None:
+        return embedder.embed_query(question), None
+    from ragscience.models.late_interaction import question_tokens
+
+    (whole,) = tokens_from.embed_with_tokens([question])
+    vector = whole.vector if tokens_from is embedder else embedder.embed_query(question)
+    return vector, question_tokens(whole)
 
 
 def _as_scores(ids: NDArray[np.int64], scores: NDArray[np.floating[Any]]) -> dict[int, float]:

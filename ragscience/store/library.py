@@ -7,7 +7,7 @@ any number of readers may go on while one writer works: what one of them sees is
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cached_property
 from types import TracebackType
@@ -19,6 +19,7 @@ from ragscience.store import rows, selecting, writing
 from ragscience.store import vectors as stored_vectors
 from ragscience.store.layout import Home
 from ragscience.store.ledger import write_ledger
+from ragscience.store.tokens import Tokens
 from ragscience.store.transactions import Transactions
 
 if TYPE_CHECKING:
@@ -38,6 +39,7 @@ class Library:
         self._transactions = transactions
         self._reading = transactions.reading
         self._writing = transactions.writing
+        self._tokens = Tokens(home.tokens)
 
     @classmethod
     def open(cls, home: Home) -> Library:
@@ -180,12 +182,14 @@ class Library:
         vectors: NDArray[np.float32],
         replaces: Sequence[int] = (),
         hashes: Sequence[bytes] | None = None,
+        tokens: Mapping[bytes, NDArray[np.int8]] | None = None,
     ) -> Paper:
         """Add a paper and take out those it replaces, all in one transaction, then write the ledger.
 
         `vectors` are unit rows, shape (len(chunks), dimension), float32; `hashes` of the texts that they were made
-        from, `text_hash` of each chunk's text where none are given. Raises RagScienceError for vectors that are not
-        such, for a path or MD5 that another paper has, and where the disk refuses.
+        from, `text_hash` of each chunk's text where none are given; `tokens` are the token vectors to keep, by hash.
+        Raises RagScienceError for vectors that are not such, for a path or MD5 that another paper has, and where the
+        disk refuses.
         """
         if hashes is None:
             hashes = [stored_vectors.text_hash(chunk.text) for chunk in chunks]
@@ -195,6 +199,7 @@ class Library:
                 raise RagScienceError("The library does not know its embedder yet.", "Set its identity first.")
             stored_vectors.check_vectors(vectors, len(chunks), dimension)
             writing.remove_papers(db, replaces)
+            self._tokens.append(db, tokens or {})
             new = writing.NewPaper(path, md5, size_bytes, modified_ns, document, chunks, vectors, hashes)
             paper_id = writing.insert_paper(db, new)
             writing.bump(db)
@@ -299,18 +304,52 @@ class Library:
     def replace_vectors(
         self,
         embedder: EmbedderIdentity,
-        batches: Iterable[tuple[Sequence[int] | NDArray[np.int64], NDArray[np.float32]]],
+        batches: Iterable[
+            tuple[Sequence[int] | NDArray[np.int64], NDArray[np.float32], Mapping[bytes, NDArray[np.int8]]]
+        ],
     ) -> None:
         """Give every passage a vector of another embedder: all of them, or, whatever goes wrong, none.
 
-        `batches` are (ids, unit rows of shape (len(ids), embedder.dimension), float32) and are read one by one. Raises
-        RagScienceError unless each passage gets one.
+        `batches` are (ids, unit rows of shape (len(ids), embedder.dimension), float32, token vectors to keep by the
+        hash of their text) and are read one by one. Raises RagScienceError unless each passage gets one.
         """
         with self._writing() as db:
-            stored_vectors.replace_vectors(db, embedder.dimension, batches)
+
+            def kept() -> Iterator[tuple[Sequence[int] | NDArray[np.int64], NDArray[np.float32]]]:
+                for ids, vectors, tokens in batches:
+                    self._tokens.append(db, tokens)
+                    yield ids, vectors
+
+            stored_vectors.replace_vectors(db, embedder.dimension, kept())
             writing.set_identity(db, embedder, None)
             writing.bump(db, "vectors_epoch")
             writing.bump(db)
+
+    # Token vectors
+
+    def token_vectors(self, ids: Sequence[int]) -> dict[int, NDArray[np.int8]]:
+        """Token vectors, shape (tokens, 64), int8, of those of the passages that have any."""
+        with self._reading() as db:
+            return self._tokens.of_chunks(db, ids) if db else {}
+
+    def token_bytes(self) -> int:
+        """What the token vectors take on disk, waste included."""
+        with self._reading() as db:
+            return self._tokens.size_bytes(db) if db else 0
+
+    def passages_without_tokens(self) -> int:
+        """How many passages have no token vectors."""
+        with self._reading() as db:
+            return self._tokens.missing(db) if db else 0
+
+    def compact_tokens(self) -> int:
+        """Leave behind what no passage needs; the bytes that were gained."""
+        with self._writing() as db:
+            gained = self._tokens.compact(db)
+        with self._reading() as db:
+            if db is not None:
+                self._tokens.remove_others(db)
+        return gained
 
     # Search
 

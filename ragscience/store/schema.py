@@ -74,6 +74,14 @@ CREATE TABLE vectors (
     vector BLOB NOT NULL
 );
 CREATE INDEX vectors_by_text ON vectors (text_hash);
+
+-- Where a text's token vectors are in the file that meta's tokens_file names, in bytes.
+CREATE TABLE tokens (
+    text_hash BLOB PRIMARY KEY,
+    start INTEGER NOT NULL,
+    bytes INTEGER NOT NULL,
+    checksum INTEGER NOT NULL
+) WITHOUT ROWID;
 """
 
 

@@ -12,6 +12,7 @@ from ragscience.ingesting import (
     Ingestion,
     IngestReport,
     Plan,
+    embed_batch,
     find_pdfs,
     make_plan,
     papers_named,
@@ -20,13 +21,16 @@ from ragscience.ingesting import (
     vanished,
 )
 from ragscience.records import Chunk, Document, Paper
-from ragscience.store import Home, Library
+from ragscience.store import Home, Library, text_hash
 from ragscience.terminal.door import say
-from ragscience.terminal.models_of import embedder_of
+from ragscience.terminal.models_of import embedder_of, tokens_at_ingest
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from config import Settings
-    from ragscience.models.protocols import Embedder
+    from ragscience.models.protocols import Embedder, TokenEmbedder
 
 __all__ = ["IngestSession"]
 
@@ -134,20 +138,25 @@ class IngestSession:
 
     def rebuild_indexes(self) -> int:
         """Make the search indexes anew from the database."""
+        self.library.compact_tokens()
         self.library.rebuild_indexes()
         self._tell(f"search indexes made anew: {self.library.chunk_count} passages")
         return 0
 
-    def _replace_vectors(self, embedder: Embedder) -> None:
-        import numpy as np
+    def _tokens_from(self, embedder: Embedder) -> TokenEmbedder | None:
+        return tokens_at_ingest(self.settings, embedder, self._tell)
 
+    def _replace_vectors(self, embedder: Embedder) -> None:
         library, batch = self.library, self.settings.embedding_batch
         total = library.chunk_count
 
-        def batches() -> Iterator[tuple[Sequence[int], np.ndarray]]:
+        source = self._tokens_from(embedder)
+
+        def batches() -> Iterator[tuple[Sequence[int], NDArray[np.float32], dict[bytes, NDArray[np.int8]]]]:
             done = 0
             for ids, texts in library.texts(batch):
-                yield ids, embedder.embed_documents(texts)
+                vectors, tokens = embed_batch(embedder, source, texts)
+                yield ids, vectors, {text_hash(text): kept for text, kept in zip(texts, tokens, strict=False)}
                 done += len(ids)
                 self._tell(f"embedded {done} of {total} passages")
 
@@ -185,7 +194,14 @@ class IngestSession:
             memory_bytes=settings.reading_memory_mb * 2**20,
         )
         with pool, IngestProgress(len(plan.to_read), quiet=self.quiet) as progress:
-            ingestion = Ingestion(pool.read_all, chunk, embedder, settings.embedding_batch)
+            ingestion = Ingestion(
+                pool.read_all,
+                chunk,
+                embedder,
+                settings.embedding_batch,
+                self._tokens_from(embedder),
+                settings.token_cache_mb * 2**20,
+            )
             return run_plan(self.library, plan, ingestion, progress)
 
     def _finish(self, report: IngestReport, plan: Plan) -> int:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from ragscience.errors import RagScienceError, UsageError
 from ragscience.models.choosing import Choice, choose_embedder, choose_llm, choose_reranker, describe_models
 from ragscience.models.ollama_api import Ollama
+from ragscience.models.protocols import TokenEmbedder
 from ragscience.store import Home, Library
 from ragscience.terminal.door import say
 from ragscience.terminal.plain import plain
@@ -22,7 +23,15 @@ if TYPE_CHECKING:
     from ragscience.models.pulling import PullProgress
     from ragscience.records import EmbedderIdentity
 
-__all__ = ["embedder_of", "llm_of", "pull_models", "reranker_of", "show_models"]
+__all__ = [
+    "embedder_of",
+    "llm_of",
+    "pull_models",
+    "reranker_of",
+    "show_models",
+    "tokens_at_ingest",
+    "tokens_at_query",
+]
 
 Tell = Callable[[str], None]
 
@@ -35,9 +44,29 @@ def embedder_of(settings: Settings, required: EmbedderIdentity | None, tell: Tel
     return choice.model
 
 
-def reranker_of(settings: Settings, notice: Tell) -> Reranker | None:
-    """The reranker, or None for the first pass's order; what is missing is a notice."""
-    choice = _reranker_choice(settings, notice)
+def tokens_at_ingest(settings: Settings, embedder: Embedder, tell: Tell) -> TokenEmbedder | None:
+    """What makes the token vectors that are kept: the embedded model, if it runs anyway or late interaction is set."""
+    if not settings.token_cache_mb:
+        return None
+    if isinstance(embedder, TokenEmbedder):
+        return embedder
+    return _embedded_model(settings, tell) if settings.rerank == "late-interaction" else None
+
+
+def tokens_at_query(settings: Settings, embedder: Embedder, library: Library, tell: Tell) -> TokenEmbedder | None:
+    """What makes a question's token vectors; None where late interaction is off or has nothing to go by."""
+    if settings.rerank not in ("auto", "late-interaction"):
+        return None
+    if isinstance(embedder, TokenEmbedder):
+        return embedder
+    if settings.rerank == "late-interaction" or library.token_bytes():
+        return _embedded_model(settings, tell)
+    return None
+
+
+def reranker_of(settings: Settings, notice: Tell, *, late: bool) -> Reranker | None:
+    """The cross-encoder, or None without one; what is missing is a notice. `late`: late interaction is at work."""
+    choice = _reranker_choice(settings, notice, late=late)
     notice(choice.notice)
     return choice.model
 
@@ -55,7 +84,7 @@ def show_models(settings: Settings, *, as_json: bool) -> int:
         required = library.embedder
     rows = describe_models(
         embedder=lambda: _embedder_choice(settings, required, say),
-        reranker=lambda: _reranker_choice(settings, say),
+        reranker=lambda: _reranker_choice(settings, say, late=required is None or required.provider == "embedded"),
         llm=lambda: _llm_choice(settings),
         ollama=_ollama(settings),
     )
@@ -118,6 +147,12 @@ class _PullLines:
             say(f"{plain(progress.item)}: {progress.done_bytes / 2**20:.0f} MiB, {10 * tenth} %")
 
 
+def _embedded_model(settings: Settings, tell: Tell) -> TokenEmbedder:
+    from ragscience.models.minilm import MiniLM
+
+    return MiniLM(cache_folder=settings.cache_folder, on_notice=tell)
+
+
 def _embedder_choice(settings: Settings, required: EmbedderIdentity | None, tell: Tell) -> Choice[Embedder]:
     return choose_embedder(
         settings.embedder,
@@ -130,8 +165,10 @@ def _embedder_choice(settings: Settings, required: EmbedderIdentity | None, tell
     )
 
 
-def _reranker_choice(settings: Settings, tell: Tell) -> Choice[Reranker | None]:
-    return choose_reranker(settings.rerank, settings.reranker, cache_folder=settings.cache_folder, on_notice=tell)
+def _reranker_choice(settings: Settings, tell: Tell, *, late: bool) -> Choice[Reranker | None]:
+    return choose_reranker(
+        settings.rerank, settings.reranker, late=late, cache_folder=settings.cache_folder, on_notice=tell
+    )
 
 
 def _llm_choice(settings: Settings) -> Choice[OllamaLLM | None]:

@@ -15,9 +15,11 @@ from ragscience.terminal.door import say
 if TYPE_CHECKING:
     from config import Settings
     from ragscience.models.ollama import OllamaLLM
-    from ragscience.models.protocols import Embedder, Reranker
+    from ragscience.models.protocols import Embedder, Reranker, TokenEmbedder
 
 __all__ = ["Session"]
+
+LATE_INTERACTION = "late interaction"
 
 
 class Session:
@@ -76,11 +78,25 @@ class Session:
         return embedder_of(self.settings, self.library.embedder, self._say_choice)
 
     @cached_property
+    def tokens_from(self) -> TokenEmbedder | None:
+        """What makes a question's token vectors for late interaction, or None where it is off or nothing is stored."""
+        from ragscience.terminal.models_of import tokens_at_query
+
+        return tokens_at_query(self.settings, self.embedder, self.library, self.notice)
+
+    @cached_property
     def reranker(self) -> Reranker | None:
-        """The reranker, or None for the first pass's order."""
+        """The cross-encoder, or None without one."""
         from ragscience.terminal.models_of import reranker_of
 
-        return reranker_of(self.settings, self.notice)
+        return reranker_of(self.settings, self.notice, late=self.tokens_from is not None)
+
+    @property
+    def reranker_name(self) -> str | None:
+        """What put the passages in their final order."""
+        if self.reranker is not None:
+            return self.reranker.name
+        return LATE_INTERACTION if self.tokens_from is not None else None
 
     @cached_property
     def llm(self) -> OllamaLLM | None:
@@ -97,6 +113,7 @@ class Session:
             question,
             library=self.library,
             embedder=self.embedder,
+            tokens_from=self.tokens_from,
             reranker=self.reranker,
             profile=self.profile,
             filters=filters,
@@ -122,7 +139,7 @@ class Session:
             embedder=self.embedder if library.chunk_count else None,
             models={
                 "embedder": library.embedder.model if library.embedder else None,
-                "reranker": self.reranker.name if library.chunk_count and self.reranker else None,
+                "reranker": self.reranker_name if library.chunk_count else None,
                 "llm": self.llm.name if self.llm else None,
             },
             on_token=on_token,

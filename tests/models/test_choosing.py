@@ -145,28 +145,28 @@ def test_a_sentence_transformers_folder_is_taken(embedder, nowhere, tmp_path):
 def test_the_cross_encoder_is_taken_where_its_files_are(small_cross_encoder, model_cache):
     for setting in ("auto", "cross-encoder"):
         name = str(small_cross_encoder)
-        choice = choose_reranker(setting, name, cache_folder=model_cache, on_notice=pytest.fail)
+        choice = choose_reranker(setting, name, late=False, cache_folder=model_cache, on_notice=pytest.fail)
         assert choice.model.score("a", ["b", "c"]).shape == (2,)
         assert (choice.notice, name in choice.why) == ("", True)
 
 
 def test_a_missing_cross_encoder_is_a_notice_or_an_error(model_cache):
-    choice = choose_reranker("auto", "nobody/nothing", cache_folder=model_cache, on_notice=pytest.fail)
+    choice = choose_reranker("auto", "nobody/nothing", late=False, cache_folder=model_cache, on_notice=pytest.fail)
     assert choice.model is None
     assert "query.py models pull" in choice.notice
     with pytest.raises(ModelProblem, match="nobody/nothing") as caught:
-        choose_reranker("cross-encoder", "nobody/nothing", cache_folder=model_cache, on_notice=pytest.fail)
+        choose_reranker("cross-encoder", "nobody/nothing", late=False, cache_folder=model_cache, on_notice=pytest.fail)
     assert "query.py models pull" in caught.value.fix
 
 
 def test_no_reranker_where_none_is_wanted(model_cache):
-    off = choose_reranker("off", "x", cache_folder=model_cache, on_notice=pytest.fail)
+    off = choose_reranker("off", "x", late=False, cache_folder=model_cache, on_notice=pytest.fail)
     assert (off.model, off.notice) == (None, "")
-    late = choose_reranker("late-interaction", "x", cache_folder=model_cache, on_notice=pytest.fail)
+    late = choose_reranker("late-interaction", "x", late=False, cache_folder=model_cache, on_notice=pytest.fail)
     assert late.model is None
     assert late.notice
     with pytest.raises(UsageError, match="nonsense"):
-        choose_reranker("nonsense", "x", cache_folder=model_cache, on_notice=pytest.fail)
+        choose_reranker("nonsense", "x", late=False, cache_folder=model_cache, on_notice=pytest.fail)
 
 
 # -- answer
@@ -197,7 +197,7 @@ def test_without_a_chat_model_the_answer_is_made_of_quotes(here, nowhere):
 def described(embedder, ollama, reranker, cache, **how):
     return describe_models(
         embedder=lambda: embedder(ollama, **how),
-        reranker=lambda: choose_reranker("auto", reranker, cache_folder=cache, on_notice=pytest.fail),
+        reranker=lambda: choose_reranker("auto", reranker, late=False, cache_folder=cache, on_notice=pytest.fail),
         llm=lambda: llm(ollama),
         ollama=ollama,
     )

@@ -349,7 +349,7 @@ def test_vectors_are_replaced_all_or_none(filled):
         for number, (ids, texts) in enumerate(library.texts(size)):
             if number == fail_after:
                 raise KeyboardInterrupt
-            yield ids, unit_rows(rng, len(texts), 20)
+            yield ids, unit_rows(rng, len(texts), 20), {}
 
     with Library.open_for_writing(filled) as library:
         before = contents(library), library.generation
@@ -358,9 +358,9 @@ def test_vectors_are_replaced_all_or_none(filled):
         with pytest.raises(RagScienceError, match="got no new vector"):
             library.replace_vectors(other, list(batches(library, 7))[:-1])
         with pytest.raises(RagScienceError, match="does not have"):
-            library.replace_vectors(other, [([999], unit_rows(rng, 1, 20))])
+            library.replace_vectors(other, [([999], unit_rows(rng, 1, 20), {})])
         with pytest.raises(RagScienceError, match="shape"):
-            library.replace_vectors(other, [([1], unit_rows(rng, 1, 19))])
+            library.replace_vectors(other, [([1], unit_rows(rng, 1, 19), {})])
         assert (contents(library), library.generation, library.embedder) == (*before, EMBEDDER)
         with Library.open(filled) as reader:
             reader.search_dense(unit_rows(rng, 1)[0], 3, None)
