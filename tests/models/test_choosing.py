@@ -162,9 +162,8 @@ def test_a_missing_cross_encoder_is_a_notice_or_an_error(model_cache):
 def test_no_reranker_where_none_is_wanted(model_cache):
     off = choose_reranker("off", "x", late=False, cache_folder=model_cache, on_notice=pytest.fail)
     assert (off.model, off.notice) == (None, "")
-    late = choose_reranker("late-interaction", "x", late=False, cache_folder=model_cache, on_notice=pytest.fail)
-    assert late.model is None
-    assert late.notice
+    late = choose_reranker("late-interaction", "x", late=True, cache_folder=model_cache, on_notice=pytest.fail)
+    assert (late.model, late.notice) == (None, "")
     with pytest.raises(UsageError, match="nonsense"):
         choose_reranker("nonsense", "x", late=False, cache_folder=model_cache, on_notice=pytest.fail)
 

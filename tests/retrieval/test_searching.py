@@ -63,6 +63,7 @@ def found(library, *, reranker=None, profile=DEFAULT, filters=None, question=QUE
         question,
         library=library,
         embedder=ToyEmbedder(),
+        tokens_from=None,
         reranker=reranker,
         profile=profile,
         filters=filters or Filters(),
