@@ -9,6 +9,9 @@ import os
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
+# pydantic looks through every installed package for plugins of its own when the first model is built; we use none.
+os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
+
 from pydantic import Field, ValidationError, model_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 

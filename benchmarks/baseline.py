@@ -54,7 +54,12 @@ def random_cross_encoder() -> Path:
 
         torch.manual_seed(7)
         config = BertConfig(
-            vocab_size=30522, hidden_size=384, num_hidden_layers=6, num_attention_heads=12, intermediate_size=1536, num_labels=1
+            vocab_size=30522,
+            hidden_size=384,
+            num_hidden_layers=6,
+            num_attention_heads=12,
+            intermediate_size=1536,
+            num_labels=1,
         )
         BertForSequenceClassification(config).save_pretrained(folder)
         AutoTokenizer.from_pretrained(minilm_folder(), model_max_length=512).save_pretrained(folder)
@@ -98,10 +103,16 @@ def read_folder(folder: Path) -> list[Document]:
 def ingest(folder: Path, store: Path) -> None:
     """The guide's ingest: hash, read, split, embed, save."""
     store.mkdir(parents=True, exist_ok=True)
-    hashes = {hashlib.md5(path.read_bytes(), usedforsecurity=False).hexdigest(): path.name for path in folder.glob("*.pdf")}
-    documents = read_folder(folder)
-    FAISS.from_documents(documents, MiniLM(), distance_strategy="MAX_INNER_PRODUCT").save_local(str(store))
+    hashes = {
+        hashlib.md5(path.read_bytes(), usedforsecurity=False).hexdigest(): path.name for path in folder.glob("*.pdf")
+    }
+    save_index(read_folder(folder), store)
     (store / "ingested.json").write_text(json.dumps(hashes), encoding="utf-8")
+
+
+def save_index(documents: list[Document], store: Path) -> None:
+    """Embed the documents and save LangChain's FAISS index of them."""
+    FAISS.from_documents(documents, MiniLM(), distance_strategy="MAX_INNER_PRODUCT").save_local(str(store))
 
 
 class Baseline:
@@ -117,7 +128,10 @@ class Baseline:
 
     def search(self, question: str, *, rerank: bool, top_k: int = TOP_K) -> list[tuple[Document, float]]:
         """The guide's hybrid search: 20 + 20 candidates, min-max, 0.7 / 0.3, and the cross-encoder over 20."""
-        dense = {self._key(doc): (doc, score) for doc, score in self.vectors.similarity_search_with_score(question, k=TOP_K_CANDIDATES)}
+        dense = {
+            self._key(doc): (doc, score)
+            for doc, score in self.vectors.similarity_search_with_score(question, k=TOP_K_CANDIDATES)
+        }
         scores = self.bm25.get_scores(question.lower().split())
         best = np.argsort(-scores, kind="stable")[:TOP_K_CANDIDATES]
         sparse = {self._key(self.documents[row]): (self.documents[row], float(scores[row])) for row in best}
@@ -158,7 +172,9 @@ def main() -> None:
         ingest(options.folder, options.store)
         return
     hits = Baseline(options.store).search(options.question, rerank=options.rerank)
-    print(json.dumps([{**doc.metadata, "score": float(score), "text": doc.page_content} for doc, score in hits], indent=1))
+    print(
+        json.dumps([{**doc.metadata, "score": float(score), "text": doc.page_content} for doc, score in hits], indent=1)
+    )
 
 
 if __name__ == "__main__":

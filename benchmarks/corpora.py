@@ -6,12 +6,13 @@ import json
 import os
 import random
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 from benchmarks.report import REPOSITORY
 
-__all__ = ["JudgedSet", "cache_folder", "data_folder", "dev_questions", "judged_set", "papers_folder", "zipf_words"]
+__all__ = ["JudgedSet", "cache_folder", "data_folder", "dev_questions", "judged_set", "made_up_words", "papers_folder", "zipf_words"]
 
 
 @dataclass(frozen=True)
@@ -26,7 +27,7 @@ class JudgedSet:
 
 
 def data_folder() -> Path | None:
-    """The folder of real papers and judgements: RAG_TEST_DATA, or ../shared/data beside the repository; None if absent."""
+    """The folder of real papers and judgements: RAG_TEST_DATA, else ../shared/data; None if absent."""
     folder = Path(os.environ.get("RAG_TEST_DATA") or REPOSITORY.parent / "shared" / "data")
     return folder if folder.is_dir() else None
 
@@ -57,14 +58,19 @@ def zipf_words(count: int, vocabulary: int, seed: int) -> list[str]:
     generator = np.random.default_rng(seed)
     weights = 1.0 / np.arange(1, vocabulary + 1)
     ranks = np.searchsorted(np.cumsum(weights / weights.sum()), generator.random(count))
-    names = _made_up_words(vocabulary)
+    names = made_up_words(vocabulary)
     return [names[min(rank, vocabulary - 1)] for rank in ranks]
 
 
-def _made_up_words(count: int) -> list[str]:
+@cache
+def made_up_words(count: int) -> list[str]:
+    """So many different words of letters; the n-th is always the same."""
     syllables = [consonant + vowel for consonant in "bdfgklmnprstvz" for vowel in "aeiou"]
     base = len(syllables)
-    return [syllables[n % base] + syllables[n // base % base] + syllables[n // base**2 % base] + "n" * (n % 2) for n in range(count)]
+    return [
+        syllables[n % base] + syllables[n // base % base] + syllables[n // base**2 % base] + "x" * (n % 2)
+        for n in range(count)
+    ]
 
 
 def _draw_paper(path: Path, seed: int) -> None:

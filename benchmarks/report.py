@@ -18,7 +18,16 @@ REPOSITORY = Path(__file__).resolve().parent.parent
 RESULTS = REPOSITORY / "benchmarks" / "results"
 PAGE = REPOSITORY / "docs" / "benchmarks.md"
 NOTES = Path(__file__).resolve().parent / "page_head.md"
-PACKAGES = ("numpy", "onnxruntime", "faiss-cpu", "torch", "sentence-transformers", "rank-bm25", "langchain-community", "pymupdf")
+PACKAGES = (
+    "numpy",
+    "onnxruntime",
+    "faiss-cpu",
+    "torch",
+    "sentence-transformers",
+    "rank-bm25",
+    "langchain-community",
+    "pymupdf",
+)
 
 
 @dataclass(frozen=True)
@@ -99,8 +108,7 @@ def load_all(order: Sequence[str]) -> list[dict[str, object]]:
 def write_page(order: Sequence[str]) -> Path:
     """docs/benchmarks.md anew, from every result that is there."""
     parts = [NOTES.read_text(encoding="utf-8").rstrip()]
-    for result in load_all(order):
-        parts.append(_section(result))
+    parts += map(_section, load_all(order))
     PAGE.parent.mkdir(exist_ok=True)
     PAGE.write_text("\n\n".join(parts) + "\n", encoding="utf-8")
     return PAGE

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -16,7 +17,7 @@ from benchmarks.report import REPOSITORY
 
 T = TypeVar("T")
 
-__all__ = ["Run", "by_turns", "clock", "door", "module", "run_process"]
+__all__ = ["Options", "Run", "by_turns", "clock", "door", "medians", "module", "run_process"]
 
 
 @dataclass(frozen=True)
@@ -37,7 +38,12 @@ def run_process(command: Sequence[str], environment: Mapping[str, str] | None = 
     with tempfile.TemporaryFile("w+") as out, tempfile.TemporaryFile("w+") as err:
         started = time.perf_counter()
         process = subprocess.Popen(
-            command, stdout=out, stderr=err, stdin=subprocess.DEVNULL, cwd=REPOSITORY, env={**os.environ, **(environment or {})}
+            command,
+            stdout=out,
+            stderr=err,
+            stdin=subprocess.DEVNULL,
+            cwd=REPOSITORY,
+            env={**os.environ, **(environment or {})},
         )
         _, status, usage = os.wait4(process.pid, 0)
         seconds = time.perf_counter() - started
@@ -61,15 +67,20 @@ def module(name: str, *arguments: str) -> list[str]:
     return [sys.executable, "-m", f"benchmarks.{name}", *arguments]
 
 
-def by_turns(sides: Mapping[str, Callable[[], T]], rounds: int) -> dict[str, list[T]]:
-    """Each side's results when they run A B A B, `rounds` times each, after one run each that does not count."""
+def by_turns(sides: Mapping[str, Callable[[], T]], rounds: int, *, warm: bool = True) -> dict[str, list[T]]:
+    """Each side's results when they run A B A B, `rounds` times each; where `warm`, after one run that does not count."""
     results: dict[str, list[T]] = {name: [] for name in sides}
-    for turn in range(rounds + 1):
+    for turn in range(0 if warm else 1, rounds + 1):
         for name, run in sides.items():
             result = run()
             if turn:
                 results[name].append(result)
     return results
+
+
+def medians(values: Mapping[str, Sequence[float]]) -> dict[str, float]:
+    """The median of each."""
+    return {name: statistics.median(each) for name, each in values.items()}
 
 
 def clock(call: Callable[[], object]) -> Callable[[], float]:
@@ -81,3 +92,13 @@ def clock(call: Callable[[], object]) -> Callable[[], float]:
         return time.perf_counter() - started
 
     return timed
+
+
+@dataclass(frozen=True)
+class Options:
+    """What was asked of the runner."""
+
+    rounds: int
+    """How often each side runs, after one run that does not count."""
+    full: bool
+    """With the sizes that take long: a million chunks."""

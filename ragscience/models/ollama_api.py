@@ -1,22 +1,24 @@
 """Ollama's health and catalogue, over its HTTP API (https://docs.ollama.com/api), by the standard library alone.
 
-An `Ollama` is asked at most once for its status, so that a run costs two small requests however many parts need it.
+An `Ollama` is asked at most once for its status, so that a run costs two small requests however many parts need it. The
+HTTP client is imported with the first request: a run that needs no Ollama does not pay for it.
 """
 
 from __future__ import annotations
 
 import ipaddress
 import json
-import urllib.error
-import urllib.request
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from http.client import HTTPException, HTTPResponse
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from ragscience.errors import ModelProblem
+
+if TYPE_CHECKING:
+    from http.client import HTTPResponse
+    from urllib.request import OpenerDirector
 
 __all__ = ["ModelDetails", "Ollama", "OllamaStatus", "is_loopback", "status"]
 
@@ -60,13 +62,6 @@ def is_loopback(url: str) -> bool:
     return address.is_loopback or address.is_unspecified
 
 
-class _NoRedirect(urllib.request.HTTPRedirectHandler):
-    """An answer that sends elsewhere is not Ollama's; following it could leave this machine."""
-
-    def redirect_request(self, *_: Any, **__: Any) -> None:
-        return None
-
-
 class Ollama:
     """An Ollama server; `offline` refuses one that is not on this machine.
 
@@ -78,12 +73,26 @@ class Ollama:
         self.connect_seconds = connect_seconds
         self.timeout_seconds = timeout_seconds
         self.offline = offline
-        proxies = urllib.request.ProxyHandler({}) if is_loopback(url) else urllib.request.ProxyHandler()
-        self._opener = urllib.request.build_opener(proxies, _NoRedirect)
+
+    @cached_property
+    def _opener(self) -> OpenerDirector:
+        import urllib.request
+
+        class NoRedirect(urllib.request.HTTPRedirectHandler):
+            """Ollama does not redirect; whoever does, would send us to another machine."""
+
+            def redirect_request(self, *_: Any, **__: Any) -> None:
+                return None
+
+        proxies = urllib.request.ProxyHandler({}) if is_loopback(self.url) else urllib.request.ProxyHandler()
+        return urllib.request.build_opener(proxies, NoRedirect)
 
     @cached_property
     def status(self) -> OllamaStatus:
         """Asked once. Never raises: what does not answer is not running."""
+        import urllib.error
+        from http.client import HTTPException
+
         if self.offline and not is_loopback(self.url):
             return OllamaStatus(False, why=f"offline, and Ollama at {self.url} is another machine")
         try:
@@ -115,6 +124,9 @@ class Ollama:
 
     def show(self, name: str) -> ModelDetails:
         """What the server says of an installed model. Raises ModelProblem."""
+        import urllib.error
+        from http.client import HTTPException
+
         try:
             answer = self._json("/api/show", {"model": name}, self.timeout_seconds)
             info = answer.get("model_info") or {}
@@ -149,6 +161,8 @@ class Ollama:
     def _open(self, path: str, body: Mapping[str, Any] | None, timeout_seconds: float) -> HTTPResponse:
         if urlsplit(self.url).scheme not in ("http", "https"):
             raise ModelProblem(f"{self.url!r} is not an address of Ollama.", "RAG_OLLAMA_URL begins with http://.")
+        import urllib.request
+
         data = None if body is None else json.dumps(body).encode()
         request = urllib.request.Request(self.url + path, data, {"content-type": "application/json"})  # noqa: S310  # the scheme is checked above
         response: HTTPResponse = self._opener.open(request, timeout=timeout_seconds)

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from typing import Any
-
-from rich.console import Console
+from typing import TYPE_CHECKING, Any
 
 from ragscience.answering.followups import standalone
 from ragscience.errors import RagScienceError
@@ -16,7 +14,9 @@ from ragscience.terminal.json_output import answer_json, dump, error_json, found
 from ragscience.terminal.plain import plain
 from ragscience.terminal.questions import BadLine, Question, check_question, read_questions
 from ragscience.terminal.session import Session
-from ragscience.terminal.views import answer_footer, hits_view
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 __all__ = ["ask_all", "ask_once", "console", "search_all"]
 
@@ -37,6 +37,8 @@ def search_all(
         if as_json:
             _line(found_json(found, question.question_id, tuple(session.notices)))
         else:
+            from ragscience.terminal.views import hits_view
+
             hits_view(found, console())
         return 0
 
@@ -67,6 +69,8 @@ def ask_all(
 
 def ask_once(session: Session, question: str, *, history: tuple[Turn, ...], filters: Filters) -> Answer:
     """Show one answer, as it comes where a person watches, with its sources; and return it."""
+    from ragscience.terminal.views import answer_footer
+
     shown: list[str] = []
 
     def show(token: str) -> None:
@@ -91,6 +95,8 @@ def ask_once(session: Session, question: str, *, history: tuple[Turn, ...], filt
 
 def console() -> Console:
     """Stdout for people: no markup is read out of texts, and nothing is wrapped in a pipe."""
+    from rich.console import Console
+
     return Console(highlight=False, markup=False, emoji=False, soft_wrap=not sys.stdout.isatty())
 
 

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from rich.console import Console, Group, RenderableType
-from rich.panel import Panel
+from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from ragscience.records import Answer, Found, Hit, Page, Paper
+from ragscience.records import Answer, Found, Page, Paper
 from ragscience.terminal.plain import plain
 
-__all__ = ["answer_footer", "hits_view", "listing", "page_label", "paper_view", "papers_view", "passage_view"]
+__all__ = ["answer_footer", "hits_view", "listing", "page_label", "paper_view", "papers_view"]
 
 SNIPPET_CHARS = 480
 
@@ -23,24 +22,17 @@ def page_label(first: int, last: int) -> str:
 
 
 def hits_view(found: Found, console: Console, *, whole: bool = False) -> None:
-    """The ranked passages, each with where it is and what made its score."""
+    """The ranked passages, each with where it is and what made its score; cut for a list, whole for a look at them."""
     if not found.hits:
         console.print("No passage found.")
     for hit in found.hits:
-        console.print(passage_view(hit, whole=whole))
-
-
-def passage_view(hit: Hit, *, whole: bool = False) -> RenderableType:
-    """One passage in a frame; cut for a list, whole for a look at it."""
-    chunk = hit.chunk
-    text = plain(chunk.text) if whole else _snippet(chunk.text)
-    scores = "  ".join(f"{name} {value:.3f}" for name, value in hit.scores.items() if value is not None)
-    where = f"{plain(chunk.file)}, {page_label(chunk.page_start, chunk.page_end)}"
-    return Panel(
-        Group(Text(text), Text(f"{scores}  by {' + '.join(hit.found_by)}", style="dim")),
-        title=Text(f"{hit.rank}  {where}", style="bold"),
-        title_align="left",
-    )
+        chunk = hit.chunk
+        where = f"{plain(chunk.file)}, {page_label(chunk.page_start, chunk.page_end)}"
+        scores = "  ".join(f"{name} {value:.3f}" for name, value in hit.scores.items() if value is not None)
+        console.print(Text(f"{hit.rank}  {where}", style="bold"))
+        console.print(Text(f"{scores}  by {' + '.join(hit.found_by)}", style="dim"))
+        console.print(Text(plain(chunk.text) if whole else _snippet(chunk.text)))
+        console.print()
 
 
 def _snippet(text: str) -> str:

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from ragscience.errors import LibraryUnavailable
-from ragscience.store import Library, as_vector_store
+from ragscience.store import Library
+from ragscience.store.langchain_store import as_vector_store
 from ragscience.tokenizing import tokenize
 
 from .making import DIMENSION, add, numbered_paper

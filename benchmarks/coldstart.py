@@ -1,0 +1,47 @@
+"""A question from a cold process, start to end: what a script does all day."""
+
+from __future__ import annotations
+
+from benchmarks.libraries import baseline_store, papers_home
+from benchmarks.report import Report, Table, spread
+from benchmarks.running import Options, Run, by_turns, door, medians, module, run_process
+
+TITLE = "Cold start"
+QUESTION = "How is the keyword score normalised before it is added to the dense score?"
+BASELINE, BASELINE_RERANKED = "baseline", "baseline + cross-encoder (random weights)"
+OURS, OURS_LATE, HELP = "search --no-rerank --json", "search --json, late interaction", "query.py --help"
+
+
+def run(options: Options) -> Report:
+    """Whole processes over the papers, ours and the baseline's by turns."""
+    home, store = papers_home(), str(baseline_store())
+    asked = [QUESTION, "--json", "--quiet"]
+    late = {"RAG_RERANK": "late-interaction"}
+    sides = {
+        BASELINE: lambda: run_process(module("baseline", "search", store, QUESTION)),
+        OURS: lambda: run_process(door("query", home, "search", *asked, "--no-rerank")),
+        BASELINE_RERANKED: lambda: run_process(module("baseline", "search", store, QUESTION, "--rerank")),
+        OURS_LATE: lambda: run_process(door("query", home, "search", *asked), late),
+        HELP: lambda: run_process(door_help()),
+    }
+    runs = by_turns(sides, options.rounds)
+    middle = medians({name: [run.seconds for run in each] for name, each in runs.items()})
+    against = {name: middle[name] / middle[BASELINE] for name in middle}
+    reranked = {name: middle[name] / middle[BASELINE_RERANKED] for name in middle}
+    rows = [[name, *_cells(each), f"{against[name]:.3f}", f"{reranked[name]:.3f}"] for name, each in runs.items()]
+    columns = ["process", "wall time", "peak memory", "of the baseline", "of the baseline with cross-encoder"]
+    figures = {"seconds": middle, "of the baseline": against, "of the baseline with cross-encoder": reranked}
+    return Report("coldstart", TITLE, [Table(f"Median of {options.rounds}, files in the system's cache", columns, rows)], figures)
+
+
+def _cells(runs: list[Run]) -> list[str]:
+    return [spread([run.seconds for run in runs], "s"), spread([run.peak_mb for run in runs], "MB", 0)]
+
+
+def door_help() -> list[str]:
+    """query.py --help takes no home."""
+    import sys
+
+    from benchmarks.report import REPOSITORY
+
+    return [sys.executable, str(REPOSITORY / "query.py"), "--help"]

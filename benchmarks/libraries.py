@@ -1,0 +1,158 @@
+"""The libraries that are searched: ours and the baseline's, over the same texts, made once and kept between runs."""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from benchmarks.corpora import JudgedSet, cache_folder, papers_folder
+from benchmarks.report import REPOSITORY
+from benchmarks.running import door, module, run_process
+
+if TYPE_CHECKING:
+    from ragscience.models.minilm import MiniLM
+    from ragscience.terminal.session import Session
+
+__all__ = ["baseline_store", "fresh_folder", "judged_home", "judged_store", "minilm", "papers_home", "session"]
+
+FORM = ("models", "reading", "store", "chunking.py", "tokenizing.py", "ingesting.py")
+"""The parts of ragscience/ whose change makes a kept library worthless."""
+
+
+def fingerprint() -> str:
+    """Of the code that decides what a library holds, 12 hexadecimal digits."""
+    digest = hashlib.sha256()
+    for part in FORM:
+        path = REPOSITORY / "ragscience" / part
+        for file in sorted(path.rglob("*")) if path.is_dir() else [path]:
+            if file.suffix in (".py", ".npy"):
+                digest.update(file.read_bytes())
+    return digest.hexdigest()[:12]
+
+
+def fresh_folder(name: str) -> Path:
+    """An empty folder in the cache."""
+    folder = cache_folder(name)
+    shutil.rmtree(folder)
+    folder.mkdir()
+    return folder
+
+
+def papers_home() -> Path:
+    """A home whose library holds the papers, ingested by ingest.py itself."""
+    with _kept(f"papers-home-{fingerprint()}") as (home, is_new):
+        if is_new:
+            run_process(door("ingest", home, "add", str(papers_folder())), {"RAG_EMBEDDER": "embedded"})
+    return home
+
+
+def baseline_store() -> Path:
+    """The baseline's saved index of the same papers."""
+    with _kept("papers-baseline") as (store, is_new):
+        if is_new:
+            run_process(module("baseline", "ingest", str(papers_folder()), str(store)))
+    return store
+
+
+def session(home: Path, *, wanted: int, **settings: object) -> Session:
+    """What query.py makes for one run, with these settings over the defaults, offline and quiet."""
+    from config import load_settings
+    from ragscience.terminal.session import Session
+
+    return Session(load_settings(home=home, offline=True, **settings), quiet=True, wanted=wanted)
+
+
+def minilm() -> MiniLM:
+    """The embedded model, as the doors make it."""
+    from config import load_settings
+    from ragscience.models.minilm import MiniLM
+
+    return MiniLM(cache_folder=load_settings().cache_folder, on_notice=print)
+
+
+def judged_home(judged: JudgedSet) -> Path:
+    """A home whose library holds the set's documents, each one passage; page n is the n-th document that has text."""
+    with _kept(f"{judged.name}-home-{fingerprint()}") as (home, is_new):
+        if is_new:
+            _fill(home, [text for text in judged.texts if text])
+    return home
+
+
+def _fill(home: Path, texts: list[str]) -> None:
+    import numpy as np
+
+    from ragscience.ingesting import embed_batch
+    from ragscience.records import Chunk, Document, Page
+    from ragscience.store import Home, Library, text_hash
+
+    model = minilm()
+    vectors, tokens = [], {}
+    for first in range(0, len(texts), 64):
+        batch = texts[first : first + 64]
+        rows, kept = embed_batch(model, model, batch)
+        vectors.append(rows)
+        tokens.update({text_hash(text): each for text, each in zip(batch, kept, strict=True)})
+    starts = np.cumsum([0, *(len(text) + 1 for text in texts)]).tolist()
+    pages = tuple(
+        Page(number, start, start + len(text) + 1)
+        for number, (start, text) in enumerate(zip(starts, texts, strict=False), 1)
+    )
+    chunks = [
+        Chunk(number, text, start, start + len(text), number + 1, number + 1)
+        for number, (start, text) in enumerate(zip(starts, texts, strict=False))
+    ]
+    with Library.open_for_writing(Home(home)) as library:
+        library.set_identity(model.identity, "one document, one passage")
+        library.add_paper(
+            path=str(home / "documents"),
+            md5="0" * 32,
+            size_bytes=0,
+            modified_ns=0,
+            document=Document("".join(f"{text}\n" for text in texts), pages),
+            chunks=chunks,
+            vectors=np.vstack(vectors),
+            tokens=tokens,
+        )
+        library.refresh_indexes()
+
+
+def judged_store(judged: JudgedSet) -> Path:
+    """The baseline's saved index of the set's documents, each one passage."""
+    with _kept(f"{judged.name}-baseline") as (store, is_new):
+        if is_new:
+            from langchain_core.documents import Document
+
+            from benchmarks.baseline import save_index
+
+            texts = [text for text in judged.texts if text]
+            save_index([Document(text, metadata={"source": "", "page": n}) for n, text in enumerate(texts, 1)], store)
+    return store
+
+
+class _kept:  # noqa: N801  # reads as a sentence where it is used
+    """A folder in the cache and whether it has to be filled; one that is left in the middle is thrown away."""
+
+    def __init__(self, name: str) -> None:
+        self.folder = cache_folder(name)
+        self.done = self.folder / ".done"
+
+    def __enter__(self) -> tuple[Path, bool]:
+        is_new = not self.done.exists()
+        if is_new:
+            for old in self._of_older_code():
+                shutil.rmtree(old)
+            shutil.rmtree(self.folder)
+            self.folder.mkdir()
+        return self.folder, is_new
+
+    def __exit__(self, kind: object, error: object, trace: object) -> None:
+        if kind is None:
+            self.done.touch()
+
+    def _of_older_code(self) -> Iterator[Path]:
+        stem, _, code = self.folder.name.rpartition("-home-")
+        if stem:
+            yield from (old for old in self.folder.parent.glob(f"{stem}-home-*") if not old.name.endswith(code))
