@@ -74,7 +74,8 @@ class MiniLM(Embeddings):
 
     def embed_documents(self, texts: list[str]) -> list[list[float]]:
         """Unit vectors as lists."""
-        return self.model.encode(texts, normalize_embeddings=True, show_progress_bar=False).tolist()
+        rows: list[list[float]] = self.model.encode(texts, normalize_embeddings=True, show_progress_bar=False).tolist()
+        return rows
 
     def embed_query(self, text: str) -> list[float]:
         """One unit vector as a list."""

@@ -31,7 +31,9 @@ def run(options: Options) -> Report:
     rows = [[name, *_cells(each), f"{against[name]:.3f}", f"{reranked[name]:.3f}"] for name, each in runs.items()]
     columns = ["process", "wall time", "peak memory", "of the baseline", "of the baseline with cross-encoder"]
     figures = {"seconds": middle, "of the baseline": against, "of the baseline with cross-encoder": reranked}
-    return Report("coldstart", TITLE, [Table(f"Median of {options.rounds}, files in the system's cache", columns, rows)], figures)
+    return Report(
+        "coldstart", TITLE, [Table(f"Median of {options.rounds}, files in the system's cache", columns, rows)], figures
+    )
 
 
 def _cells(runs: list[Run]) -> list[str]:

@@ -12,7 +12,16 @@ from typing import Any
 
 from benchmarks.report import REPOSITORY
 
-__all__ = ["JudgedSet", "cache_folder", "data_folder", "dev_questions", "judged_set", "made_up_words", "papers_folder", "zipf_words"]
+__all__ = [
+    "JudgedSet",
+    "cache_folder",
+    "data_folder",
+    "dev_questions",
+    "judged_set",
+    "made_up_words",
+    "papers_folder",
+    "zipf_words",
+]
 
 
 @dataclass(frozen=True)

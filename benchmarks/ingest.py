@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import shutil
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 from benchmarks.corpora import papers_folder
@@ -13,7 +14,11 @@ from benchmarks.report import Report, Table, spread
 from benchmarks.running import Options, Run, by_turns, door, medians, module, run_process
 
 TITLE = "Ingest"
-ALONE, OURS, BASELINE = "embedding the same chunks alone", "ingest.py, token vectors included", "baseline (cut at 256 word pieces)"
+ALONE, OURS, BASELINE = (
+    "embedding the same chunks alone",
+    "ingest.py, token vectors included",
+    "baseline (cut at 256 word pieces)",
+)
 MOST_ROUNDS = 2
 EMBEDDED = {"RAG_EMBEDDER": "embedded"}
 
@@ -24,27 +29,40 @@ def run(options: Options) -> Report:
     rounds = min(options.rounds, MOST_ROUNDS)
     sides = {
         ALONE: lambda: run_process(module("ingest", "embed", str(home))),
-        OURS: lambda: run_process(door("ingest", fresh_folder("ingest-home"), "add", str(papers_folder()), "--quiet"), EMBEDDED),
-        BASELINE: lambda: run_process(module("baseline", "ingest", str(papers_folder()), str(fresh_folder("ingest-store")))),
+        OURS: lambda: run_process(
+            door("ingest", fresh_folder("ingest-home"), "add", str(papers_folder()), "--quiet"), EMBEDDED
+        ),
+        BASELINE: lambda: run_process(
+            module("baseline", "ingest", str(papers_folder()), str(fresh_folder("ingest-store")))
+        ),
     }
     runs = by_turns(sides, rounds, warm=False)
     middle = medians({name: [run.seconds for run in each] for name, each in runs.items()})
     rows = [[name, *_cells(each), f"{middle[name] / middle[ALONE]:.2f}"] for name, each in runs.items()]
     again = by_turns(_second_runs(home), options.rounds)
     second = [[name, *_cells(each)] for name, each in again.items()]
-    figures = {"seconds": middle, "of embedding alone": middle[OURS] / middle[ALONE], "of the baseline": middle[OURS] / middle[BASELINE]}
+    figures = {
+        "seconds": middle,
+        "of embedding alone": middle[OURS] / middle[ALONE],
+        "of the baseline": middle[OURS] / middle[BASELINE],
+    }
     tables = [
         Table(f"From scratch, median of {rounds}", ["process", "wall time", "peak memory", "of embedding alone"], rows),
         Table(f"Second runs, median of {options.rounds}", ["process", "wall time", "peak memory"], second),
     ]
-    return Report("ingest", TITLE, tables, {**figures, "second runs, seconds": {name: [run.seconds for run in each] for name, each in again.items()}})
+    return Report(
+        "ingest",
+        TITLE,
+        tables,
+        {**figures, "second runs, seconds": {name: [run.seconds for run in each] for name, each in again.items()}},
+    )
 
 
 def _cells(runs: list[Run]) -> list[str]:
     return [spread([run.seconds for run in runs], "s", 1), spread([run.peak_mb for run in runs], "MB", 0)]
 
 
-def _second_runs(home: Path) -> dict[str, object]:
+def _second_runs(home: Path) -> dict[str, Callable[[], Run]]:
     """Nothing new; and one of the papers taken out and read again."""
     copy = fresh_folder("ingest-again")
     shutil.copytree(home, copy, dirs_exist_ok=True)

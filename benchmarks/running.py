@@ -68,7 +68,7 @@ def module(name: str, *arguments: str) -> list[str]:
 
 
 def by_turns(sides: Mapping[str, Callable[[], T]], rounds: int, *, warm: bool = True) -> dict[str, list[T]]:
-    """Each side's results when they run A B A B, `rounds` times each; where `warm`, after one run that does not count."""
+    """Each side's results when they run A B A B, `rounds` times each; `warm` runs each once before, uncounted."""
     results: dict[str, list[T]] = {name: [] for name in sides}
     for turn in range(0 if warm else 1, rounds + 1):
         for name, run in sides.items():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -22,14 +23,18 @@ PER_PAPER = 1000
 
 
 def synthetic_home(chunks: int, *, with_tokens: bool = False) -> Path:
-    """A home whose library holds so many passages, made once; with token vectors of random content where asked."""
+    """A home whose library holds so many passages, made once; with token vectors of random content where asked.
+
+    The file .done in it says how many seconds that took.
+    """
     from ragscience.store import Home
 
     home = cache_folder(f"synthetic-{chunks}{'-tokens' if with_tokens else ''}")
     done = home / ".done"
     if not done.exists():
+        started = time.perf_counter()
         _fill(Home(home), chunks, with_tokens=with_tokens)
-        done.touch()
+        done.write_text(f"{time.perf_counter() - started:.1f}", encoding="utf-8")
     return home
 
 
@@ -44,7 +49,10 @@ def _fill(home: object, chunks: int, *, with_tokens: bool) -> None:
             count = min(PER_PAPER, chunks - number * PER_PAPER)
             passages = list(texts(number, count))
             starts = np.cumsum([0, *(len(text) + 1 for text in passages)]).tolist()
-            cut = [Chunk(n, text, start, start + len(text), 1, 1) for n, (start, text) in enumerate(zip(starts, passages, strict=False))]
+            cut = [
+                Chunk(n, text, start, start + len(text), 1, 1)
+                for n, (start, text) in enumerate(zip(starts, passages, strict=False))
+            ]
             whole = "".join(f"{text}\n" for text in passages)
             library.add_paper(
                 path=f"/synthetic/{number:06d}.pdf",
@@ -54,7 +62,9 @@ def _fill(home: object, chunks: int, *, with_tokens: bool) -> None:
                 document=Document(whole, (Page(1, 0, len(whole)),)),
                 chunks=cut,
                 vectors=cluster_vectors(number, count),
-                tokens={text_hash(text): rows for text, rows in zip(passages, _tokens(number, count), strict=True)} if with_tokens else None,
+                tokens={text_hash(text): rows for text, rows in zip(passages, _tokens(number, count), strict=True)}
+                if with_tokens
+                else None,
             )
         library.refresh_indexes()
 

@@ -1,7 +1,8 @@
 """Makes ragscience/models/projection.npy, the 384 x 64 matrix that token vectors are projected with.
 
-It is the first 64 principal axes (uncentred) of MiniLM's token vectors of two texts, each weighing half: the sample
-paper, and lines of words drawn from MiniLM's vocabulary. Run it only to change the form of token vectors; the hash it
+It is the first 64 principal axes (uncentred) of MiniLM's token vectors of two texts, each weighing half: prose
+of ours about this program (an early sample paper, kept beside this script and not to be edited), and lines of words
+drawn from MiniLM's vocabulary. Run it only to change the form of token vectors; the hash it
 prints belongs into ragscience/models/late_interaction.py, and every library's token vectors have to be made anew.
 """
 
@@ -24,10 +25,10 @@ from ragscience.models.minilm import MiniLM, find_minilm  # noqa: E402
 LINES, WORDS_IN_A_LINE = 500, 60
 
 
-def sample_texts() -> list[str]:
-    """The sample paper, a paragraph each."""
+def prose_texts() -> list[str]:
+    """The prose, a paragraph each."""
     return [
-        part for part in (ROOT / "tools" / "sample_paper.txt").read_text(encoding="utf-8").split("\n\n") if part.strip()
+        part for part in (ROOT / "tools" / "projection_text.txt").read_text(encoding="utf-8").split("\n\n") if part.strip()
     ]
 
 
@@ -54,7 +55,7 @@ def covariance(model: MiniLM, texts: list[str]) -> np.ndarray:
 def main() -> None:
     """Embed, decompose, write and print the hash."""
     model = MiniLM(cache_folder=load_settings().cache_folder, on_notice=print)
-    both = covariance(model, sample_texts()) + covariance(model, vocabulary_texts())
+    both = covariance(model, prose_texts()) + covariance(model, vocabulary_texts())
     _, axes = np.linalg.eigh(both)
     np.save(PROJECTION, np.ascontiguousarray(axes[:, ::-1][:, :TOKEN_DIMENSION].astype(np.float32)))
     print(f"sha256 {hashlib.sha256(PROJECTION.read_bytes()).hexdigest()}")

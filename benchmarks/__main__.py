@@ -1,0 +1,37 @@
+"""python -m benchmarks [SUITE …]: run the suites, keep their figures, write docs/benchmarks.md."""
+
+from __future__ import annotations
+
+import argparse
+import time
+from importlib import import_module
+
+from benchmarks.report import conditions, save, write_page
+from benchmarks.running import Options
+
+SUITES = ("coldstart", "ingest", "keyword", "dense", "rerank", "quality", "scale", "memory")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
+    parser.add_argument("suites", nargs="*", metavar="SUITE", help=f"{', '.join(SUITES)}; all where none is named")
+    parser.add_argument("--rounds", type=int, default=5, help="runs of each side that count")
+    parser.add_argument("--full", action="store_true", help="with a million passages (some 10 GB of disk)")
+    parser.add_argument(
+        "--page", action="store_true", help="only write docs/benchmarks.md from the results that are there"
+    )
+    asked = parser.parse_args()
+    unknown = sorted(set(asked.suites) - set(SUITES))
+    if unknown:
+        parser.error(f"there is no suite {unknown[0]!r}; there are {', '.join(SUITES)}")
+    for name in () if asked.page else asked.suites or SUITES:
+        machine, started = conditions(), time.perf_counter()
+        print(f"{name} …", flush=True)
+        report = import_module(f"benchmarks.{name}").run(Options(rounds=asked.rounds, full=asked.full))
+        path = save(report, machine)
+        print(f"{name}: {time.perf_counter() - started:.0f} s, {path.name}", flush=True)
+    print(write_page(SUITES).name)
+
+
+if __name__ == "__main__":
+    main()
