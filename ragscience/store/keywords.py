@@ -30,7 +30,7 @@ from ragscience.store.postings import (
     without,
     write_segment,
 )
-from ragscience.store.ranking import best_first, marked, nothing
+from ragscience.store.ranking import best_first, nothing, places
 from ragscience.tokenizing import TOKENIZER_VERSION, tokenize
 
 __all__ = ["KeywordIndex"]
@@ -62,6 +62,8 @@ class KeywordIndex:
         self._mean_idf = mean_idf
         self._documents = sum(segment.ids.size for segment in self.segments)
         self._length_norms: list[NDArray[np.float64]] | None = None
+        self._asked: Counter[int] | None = None
+        self._added: list[_Added] = []
 
     @classmethod
     def empty(cls, library_id: str) -> KeywordIndex:
@@ -150,25 +152,52 @@ class KeywordIndex:
         Of equal scores the lower id comes first.
         """
         self.postings_touched = 0
-        terms = [(key, times) for key, times in Counter(map(term_key, tokens)).items()]
-        places = [[segment.postings(key) for segment in self.segments] for key, _ in terms]
-        weights = [times * self._idf(found) for (_, times), found in zip(terms, places, strict=True)]
+        self._accumulate(tokens)
         all_ids, all_scores = [], []
-        for number, segment in enumerate(self.segments):
-            lists = [(found[number], weight) for found, weight in zip(places, weights, strict=True)]
-            lists = [(span, weight) for span, weight in lists if span.stop > span.start]
-            if not lists:
+        for segment, added in zip(self.segments, self._added, strict=True):
+            if not added.rows.size:
                 continue
-            scores = self._segment_scores(number, lists)
-            if allowed is not None:
-                scores = np.where(marked(segment.ids, allowed), scores, 0.0)
-            rows = _candidates(scores, k)
-            ids, best = best_first(segment.ids[rows], scores[rows], k)
+            if allowed is None:
+                rows = _candidates(added, k)
+            else:
+                rows = places(segment.ids, allowed)[0]
+                rows = rows[added.scores[rows] > 0]
+            ids, best = best_first(segment.ids[rows], added.scores[rows], k)
             all_ids.append(ids)
             all_scores.append(best)
         if not all_ids:
             return nothing()
         return best_first(np.concatenate(all_ids), np.concatenate(all_scores), k)
+
+    def scores_of(self, tokens: Sequence[str], ids: NDArray[np.int64]) -> NDArray[np.float64]:
+        """The score of each chunk of `ids`, in any order, shape of `ids`; 0 where no word matches.
+
+        Costs no postings for the question that was asked last.
+        """
+        self.postings_touched = 0
+        self._accumulate(tokens)
+        scores = np.zeros(ids.size, np.float64)
+        for segment, added in zip(self.segments, self._added, strict=True):
+            rows, inside = places(segment.ids, ids)
+            scores[inside] = added.scores[rows]
+        return scores
+
+    def _accumulate(self, tokens: Sequence[str]) -> None:
+        """Add up the scores of all chunks with a word of the question, unless they are those of the last question."""
+        counts = Counter(map(term_key, tokens))
+        if counts == self._asked:
+            return
+        self._asked = None
+        if not self._added:
+            self._added = [_Added(segment.ids.size) for segment in self.segments]
+        spans = [[segment.postings(key) for segment in self.segments] for key in counts]
+        weights = [times * self._idf(found) for times, found in zip(counts.values(), spans, strict=True)]
+        for number, added in enumerate(self._added):
+            lists = [(found[number], weight) for found, weight in zip(spans, weights, strict=True)]
+            added.clear()
+            self._add(number, [(span, weight) for span, weight in lists if span.stop > span.start])
+            self.postings_touched += added.rows.size
+        self._asked = counts
 
     def _idf(self, found: Sequence[slice]) -> float:
         """Of a term whose postings in each segment are `found`; 0 for one that is nowhere."""
@@ -178,12 +207,13 @@ class KeywordIndex:
         idf = math.log(self._documents - documents + 0.5) - math.log(documents + 0.5)
         return idf if idf >= 0 else EPSILON * self._mean_idf
 
-    def _segment_scores(self, number: int, lists: Sequence[tuple[slice, float]]) -> NDArray[np.float64]:
-        """The score of each row of a segment, shape (documents,)."""
-        segment, norms = self.segments[number], self._norms()[number]
-        spans = [span for span, _ in lists]
-        rows = np.concatenate([segment.rows[span] for span in spans], dtype=np.intp, casting="unsafe")
-        counts = np.concatenate([segment.counts[span] for span in spans], dtype=np.float64, casting="unsafe")
+    def _add(self, number: int, lists: Sequence[tuple[slice, float]]) -> None:
+        """Add the weights of some postings to the scores of a segment; the first word first, as rank_bm25 does."""
+        if not lists:
+            return
+        segment, norms, added = self.segments[number], self._norms()[number], self._added[number]
+        rows = np.concatenate([segment.rows[span] for span, _ in lists], dtype=np.intp, casting="unsafe")
+        counts = np.concatenate([segment.counts[span] for span, _ in lists], dtype=np.float64, casting="unsafe")
         parts = norms.take(rows)
         parts += counts
         np.divide(counts, parts, out=parts)
@@ -192,12 +222,9 @@ class KeywordIndex:
             last = first + span.stop - span.start
             parts[first:last] *= weight * (K1 + 1)
             first = last
-        self.postings_touched += rows.size
-        # One pass of bincount, which adds in the order of the words, is ten times faster than scores[rows] += parts.
-        scores: NDArray[np.float64] = np.bincount(rows, parts, minlength=segment.ids.size).astype(
-            np.float64, copy=False
-        )
-        return scores
+        np.add.at(added.scores, rows, parts)
+        added.rows = rows
+        added.words = len(lists)
 
     def _norms(self) -> list[NDArray[np.float64]]:
         """`k1 * (1 - b + b * length / mean length)` of each row of each segment."""
@@ -210,13 +237,37 @@ class KeywordIndex:
         return self._length_norms
 
 
-def _candidates(scores: NDArray[np.float64], k: int) -> NDArray[np.intp]:
-    """The rows that may be among the `k` best: above 0, and not below the k-th best score."""
-    if 0 < k < scores.size:
-        cut = np.partition(scores, scores.size - k)[scores.size - k]
-        if cut > 0:
-            return np.flatnonzero(scores >= cut)
-    return np.flatnonzero(scores > 0)
+class _Added:
+    """The scores of one segment for one question, in an array that is cleared where it was touched and used again.
+
+    What a question costs grows with the postings of its words, not with the library: an array of a million fresh
+    zeros costs more than most questions, and to find the best among zeros more still.
+    """
+
+    __slots__ = ("rows", "scores", "words")
+
+    def __init__(self, documents: int) -> None:
+        self.scores = np.zeros(documents, np.float64)
+        self.rows = np.empty(0, np.intp)
+        """Of all postings that were added: a row once for each word that it has."""
+        self.words = 0
+
+    def clear(self) -> None:
+        self.scores[self.rows] = 0.0
+        self.rows = self.rows[:0]
+        self.words = 0
+
+
+def _candidates(added: _Added, k: int) -> NDArray[np.intp]:
+    """The rows that may be among the `k` best: above 0, and not below the k-th best score; each once, ascending."""
+    rows, scores = added.rows, added.scores[added.rows]
+    most = k * added.words  # a row is there at most once for each word, so these hold the k best rows
+    if 0 < most < scores.size:
+        cut = np.partition(scores, scores.size - most)[scores.size - most]
+        rows = rows[scores >= cut] if cut > 0 else rows[scores > 0]
+    else:
+        rows = rows[scores > 0]
+    return np.unique(rows)
 
 
 def _settle(segments: list[Segment]) -> list[Segment]:

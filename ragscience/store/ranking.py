@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["best_first", "marked", "nothing", "shared"]
+__all__ = ["best_first", "marked", "nothing", "places", "shared"]
 
 
 def best_first(
@@ -33,13 +33,22 @@ def nothing() -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     return np.empty(0, np.int64), np.empty(0, np.float64)
 
 
+def places(ids: NDArray[np.int64], wanted: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    """(where in `ids`, ascending, those of `wanted` are that it has; which of `wanted` those are, shape of `wanted`)."""
+    if ids.size and int(ids[-1]) - int(ids[0]) == ids.size - 1:  # no gaps: no need to look for them
+        place = wanted - ids[0]
+        inside = (place >= 0) & (place < ids.size)
+        return place[inside], inside
+    place = np.searchsorted(ids, wanted)
+    inside = place < ids.size
+    inside[inside] = ids[place[inside]] == wanted[inside]
+    return place[inside], inside
+
+
 def marked(ids: NDArray[np.int64], wanted: NDArray[np.int64]) -> NDArray[np.bool_]:
     """Which of `ids` (ascending) are among `wanted`, shape of `ids`; few wanted ones cost little among many ids."""
     marks = np.zeros(ids.size, np.bool_)
-    place = np.searchsorted(ids, wanted)
-    inside = place < ids.size
-    place = place[inside]
-    marks[place[ids[place] == wanted[inside]]] = True
+    marks[places(ids, wanted)[0]] = True
     return marks
 
 
