@@ -28,7 +28,9 @@ LINES, WORDS_IN_A_LINE = 500, 60
 def prose_texts() -> list[str]:
     """The prose, a paragraph each."""
     return [
-        part for part in (ROOT / "tools" / "projection_text.txt").read_text(encoding="utf-8").split("\n\n") if part.strip()
+        part
+        for part in (ROOT / "tools" / "projection_text.txt").read_text(encoding="utf-8").split("\n\n")
+        if part.strip()
     ]
 
 
