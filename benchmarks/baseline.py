@@ -17,8 +17,8 @@ from pathlib import Path
 
 os.environ["HF_HUB_OFFLINE"] = "1"  # before the imports, which read it
 
-import fitz
 import numpy as np
+import pymupdf
 import torch
 from langchain_community.vectorstores import FAISS
 from langchain_core.documents import Document
@@ -89,7 +89,7 @@ def read_folder(folder: Path) -> list[Document]:
     )
     documents = []
     for path in sorted(folder.glob("*.pdf")):
-        with fitz.open(path) as pdf:
+        with pymupdf.open(path) as pdf:
             pages = [page.get_text("text") for page in pdf]
         starts = np.cumsum([0, *map(len, pages)]).tolist()
         for chunk in splitter.create_documents(["".join(pages)]):

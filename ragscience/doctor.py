@@ -86,3 +86,9 @@ def _caches(library: Library) -> Iterator[Finding]:
         )
     if not stale:
         yield Finding("ok", "The search indexes are up to date.")
+    missing, size = library.passages_without_tokens(), library.token_bytes()
+    if not missing:
+        yield Finding("ok", f"Token vectors of every passage, {size / 2**20:.0f} MiB.")
+    elif size:
+        remedy = "Raise RAG_TOKEN_CACHE_MB and run `python ingest.py rebuild --embeddings`."
+        yield Finding("warning", f"{missing} passages have no token vectors, so questions take longer.", remedy)

@@ -22,9 +22,14 @@ if TYPE_CHECKING:
     from langchain_core.output_parsers import BaseOutputParser
     from langchain_core.retrievers import BaseRetriever
 
-__all__ = ["Generated", "Searcher", "as_documents", "as_retriever", "generate"]
+__all__ = ["Generated", "Searcher", "as_documents", "as_retriever", "generate", "import_langchain"]
 
 Searcher = Callable[[str], Found]
+
+
+def import_langchain() -> None:
+    """Load what an answer by an LLM needs, which takes a second or two: for a thread, while the search runs."""
+    import langchain_ollama  # noqa: F401  # imported for its effect
 
 _LONGEST_QUESTION = 600
 """Characters: a rewritten question beyond this is a model that talks instead; the question is taken as it was asked."""

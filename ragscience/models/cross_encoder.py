@@ -100,6 +100,11 @@ class OnnxCrossEncoder:
         """What the answer's JSON calls it."""
         return self._name
 
+    @property
+    def sessions_opened(self) -> int:
+        """How many times the model has been loaded for this object."""
+        return self._session.opened
+
     def score(self, question: str, passages: Sequence[str]) -> NDArray[np.float32]:
         """One score a passage, higher is better, shape (len(passages),), float32. Raises ModelProblem.
 

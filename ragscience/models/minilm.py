@@ -93,6 +93,11 @@ class MiniLM:
         """Known without loading anything."""
         return IDENTITY
 
+    @property
+    def sessions_opened(self) -> int:
+        """How many times the model has been loaded for this object; one search with stored vectors needs it once."""
+        return self._loaded[1].opened if self._loaded else 0
+
     def embed_documents(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Unit rows, shape (len(texts), 384), float32. Raises ModelProblem."""
         vectors = np.empty((len(texts), DIMENSION), dtype=np.float32)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import socket
 import urllib.error
+import urllib.request
 from collections.abc import Callable
 from dataclasses import dataclass
 from http.client import HTTPException
@@ -11,12 +13,13 @@ from pathlib import Path
 from typing import Any
 
 from ragscience.errors import ModelProblem
-from ragscience.models.cross_encoder import NEEDED_FILES, hub_cache
+from ragscience.models.cross_encoder import NEEDED_FILES, find_on_this_machine, hub_cache
 from ragscience.models.ollama_api import Ollama, is_loopback
 
 __all__ = ["PullProgress", "pull_cross_encoder", "pull_ollama"]
 
 HUB = "https://huggingface.co"
+REACH_SECONDS = 10.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +46,8 @@ def pull_cross_encoder(name: str, on_progress: Callable[[PullProgress], None]) -
 
     endpoint = os.environ.get("HF_ENDPOINT", HUB).rstrip("/")
     folder = hub_cache()
+    if find_on_this_machine(name) is None and not _reachable(endpoint):
+        raise _unreachable(name, endpoint)
     try:
         for file in NEEDED_FILES:
             on_progress(PullProgress(file, 0, None))
@@ -52,10 +57,7 @@ def pull_cross_encoder(name: str, on_progress: Callable[[PullProgress], None]) -
                 )
             ).parent
     except LocalEntryNotFoundError as error:
-        raise ModelProblem(
-            f"{name} could not be fetched: {endpoint} cannot be reached.",
-            "Check the network, or copy the model's folder here and name it in RAG_RERANKER.",
-        ) from error
+        raise _unreachable(name, endpoint) from error
     except EntryNotFoundError as error:
         raise ModelProblem(f"{name} has no {file} at {endpoint}.", "Name another cross-encoder.") from error
     except HfHubHTTPError as error:
@@ -69,6 +71,32 @@ def pull_cross_encoder(name: str, on_progress: Callable[[PullProgress], None]) -
             f"{name} could not be fetched: {_first_line(error)}.", "Check the disk, then again."
         ) from error
     return folder
+
+
+def _reachable(endpoint: str) -> bool:
+    """False where nothing answers at all: huggingface_hub tries for 23 seconds before it says so.
+
+    Any other failure (a status, a certificate that only its own store knows) is for huggingface_hub to tell.
+    """
+    if not endpoint.startswith(("http://", "https://")):
+        return True
+    request = urllib.request.Request(endpoint, method="HEAD")  # noqa: S310  # the scheme is checked above
+    try:
+        with urllib.request.urlopen(request, timeout=REACH_SECONDS):  # noqa: S310  # for the same reason
+            return True
+    except urllib.error.HTTPError as answered:
+        answered.close()
+        return True
+    except (OSError, HTTPException, ValueError) as error:
+        reason = getattr(error, "reason", error)
+        return not isinstance(reason, ConnectionRefusedError | socket.gaierror | TimeoutError)
+
+
+def _unreachable(name: str, endpoint: str) -> ModelProblem:
+    return ModelProblem(
+        f"{name} could not be fetched: {endpoint} cannot be reached.",
+        "Check the network, or copy the model's folder here and name it in RAG_RERANKER.",
+    )
 
 
 def _reporting(file: str, on_progress: Callable[[PullProgress], None]) -> type[Any]:

@@ -98,8 +98,15 @@ class SentenceTransformerEmbedder:
 
             try:
                 self._model = SentenceTransformer(str(self._folder), device="cpu", local_files_only=True)
-            except (OSError, ValueError, RuntimeError, KeyError) as error:
+            except (OSError, ValueError, RuntimeError, KeyError, ImportError) as error:
                 raise _unloadable(self._name, error) from error
+            if not getattr(self._model.tokenizer, "is_fast", False):
+                self._model = None
+                raise ModelProblem(
+                    f"{self._name} has a slow tokenizer, which does not tell where in a text its tokens are: a text "
+                    "longer than the model's window could not be cut.",
+                    "Name a model whose folder has a tokenizer.json.",
+                )
         return self._model
 
 
@@ -125,7 +132,7 @@ class TorchCrossEncoder:
 
             try:
                 self._model = CrossEncoder(str(self._folder), device="cpu", local_files_only=True)
-            except (OSError, ValueError, RuntimeError, KeyError) as error:
+            except (OSError, ValueError, RuntimeError, KeyError, ImportError) as error:
                 raise _unloadable(self._name, error) from error
         pairs = [(sendable(question), sendable(passage)) for passage in passages]
         scores = np.asarray(self._model.predict(pairs, show_progress_bar=False), dtype=np.float32)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
+from types import TracebackType
 from typing import TYPE_CHECKING
 
 from ragscience.errors import ModelProblem
@@ -18,7 +19,7 @@ __all__ = ["load_tokenizer", "sendable", "split_windows"]
 def load_tokenizer(folder: Path) -> Tokenizer:
     """The tokenizer of the model in `folder`, without the truncation and padding that its file may preset.
 
-    Raises ModelProblem when tokenizer.json is not there or not one.
+    Raises ModelProblem when tokenizer.json is not there, not one, or not one that marks a text's begin and end.
     """
     from tokenizers import Tokenizer
 
@@ -31,14 +32,42 @@ def load_tokenizer(folder: Path) -> Tokenizer:
             f"The model folder {folder} has no tokenizer.json.",
             "Copy it from where the model is from, or name another model.",
         ) from None
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, RecursionError):
         whole = False
     if not whole:
-        raise ModelProblem(f"{path} is not a tokenizer.", "Copy it again from where the model is from.")
-    tokenizer = Tokenizer.from_str(text)
+        raise _no_tokenizer(path, "it is no JSON object with a model")
+    with _TokenizersErrors(path):
+        tokenizer = Tokenizer.from_str(text)
+    if tokenizer.num_special_tokens_to_add(is_pair=False) != 2:
+        raise _no_tokenizer(path, "it does not mark where a text begins and ends")
     tokenizer.no_truncation()
     tokenizer.no_padding()
     return tokenizer
+
+
+class _TokenizersErrors:
+    """Makes a ModelProblem of what the library tokenizers raises.
+
+    It raises bare `Exception`, for lack of a type of its own. An except clause for that would catch every programming
+    error as well; this lets all through but that very type.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def __enter__(self) -> None:
+        """Nothing to prepare."""
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        """Raises ModelProblem in place of a bare Exception."""
+        if kind is Exception:
+            raise _no_tokenizer(self._path, " ".join(str(error).split())[:200]) from error
+
+
+def _no_tokenizer(path: Path, reason: str) -> ModelProblem:
+    return ModelProblem(f"{path} is not a tokenizer: {reason}.", "Copy it again from where the model is from.")
 
 
 def sendable(text: str) -> str:

@@ -1,7 +1,8 @@
 """The library on disk: SQLite is the truth; the dense and the keyword index are caches of it."""
 
+from ragscience.store.forms import DenseIndexInfo, DenseSizes
 from ragscience.store.layout import Home
 from ragscience.store.library import Library
 from ragscience.store.vectors import text_hash
 
-__all__ = ["Home", "Library", "text_hash"]
+__all__ = ["DenseIndexInfo", "DenseSizes", "Home", "Library", "text_hash"]

@@ -2,117 +2,88 @@
 
 The index on disk (the base) is memory-mapped and may be some papers behind: what is newer is held beside it (the tail),
 what has left is masked, and the index is written anew only when that has become much. The scores that decide are worked
-out from the library's own vectors, so that they are the same however the index is made up.
+out from the library's own vectors, so that they are the same however the index is made up; an approximate base only
+chooses which passages get one.
 """
 
 from __future__ import annotations
 
-import json
-import os
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import asdict
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ragscience.store.files import Signature, put_in_place, write_atomically
+from ragscience.errors import RagScienceError
+from ragscience.store.dense_base import Base, Bits, VectorSource
+from ragscience.store.dense_building import RERANKED, grow_index, write_index
+from ragscience.store.forms import DenseSizes
 from ragscience.store.ranking import best_first, marked, nothing, shared
 from ragscience.store.rows import State
 
-__all__ = ["DenseIndex", "VectorSource", "write_index"]
+__all__ = ["DenseIndex", "exact_scores"]
 
-VectorSource = Callable[[Sequence[int] | NDArray[np.int64]], tuple[NDArray[np.int64], NDArray[np.float32]]]
-"""Gives (ids that exist, ascending; their vectors, a row each) for the ids that it is asked for."""
-
-_FORMAT = 1
 _SPARE = 8
 _NOISE = 1e-5
 """More than FAISS's float32 sums may differ from ours."""
-_SMALL = 20_000
-_TAIL_SHARE = 0.05
-
-
-class _Base:
-    """The index on disk, memory-mapped, and the ids that are in it, ascending."""
-
-    def __init__(self, index: Any, ids: NDArray[np.int64]) -> None:
-        self.index = index
-        self.ids = ids
-
-    @classmethod
-    def load(cls, path: Path, state: State) -> _Base | None:
-        """None where there is none, or another library's, or of replaced vectors, or anything is damaged."""
-        try:
-            told = json.loads(_sidecar(path).read_bytes())
-            signature = Signature(**told["signature"])
-            if told["index"] != _description(state, int(told["count"])) or told["generation"] > state.generation:
-                return None
-            if not signature.fits(path):
-                return None
-        except (OSError, ValueError, TypeError, KeyError):
-            return None
-        faiss = _faiss()
-        try:
-            index = faiss.read_index(os.fspath(path), faiss.IO_FLAG_MMAP_IFC)
-        except RuntimeError:
-            return None
-        return cls(index, faiss.vector_to_array(index.id_map))
-
-    def nearest(
-        self, vector: NDArray[np.float32], k: int, usable: NDArray[np.int64] | None
-    ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
-        """(ids, approximate scores) of the `k` best among `usable`, best first."""
-        faiss = _faiss()
-        parameters = None
-        if usable is not None:
-            bits = np.zeros(int(self.ids[-1]) + 1, np.bool_)
-            bits[usable] = True
-            parameters = faiss.SearchParameters(sel=faiss.IDSelectorBitmap(np.packbits(bits, bitorder="little")))
-        threads = faiss.omp_get_max_threads()
-        faiss.omp_set_num_threads(1)  # one question waits for memory; on a busy machine threads wait for each other too
-        try:
-            scores, ids = self.index.search(vector[np.newaxis], k, params=parameters)
-        finally:
-            faiss.omp_set_num_threads(threads)
-        found = ids[0] >= 0
-        return ids[0][found], scores[0][found]
+_GROWTH = 2
+"""An index is trained again when the library has this many times the vectors that it was trained on, or that part."""
+_OF_MEMORY = 0.8
 
 
 class DenseIndex:
     """The dense index at one generation of the library; it never changes, `at` gives another."""
 
-    def __init__(self, state: State, base: _Base | None, ids: NDArray[np.int64], source: VectorSource) -> None:
+    def __init__(self, state: State, base: Base | None, ids: NDArray[np.int64], sizes: DenseSizes) -> None:
         self.state = state
         self._base = base
         self._ids = ids
+        self._sizes = sizes
         base_ids = base.ids if base else np.empty(0, np.int64)
-        if np.array_equal(base_ids, ids):
-            self._kept: NDArray[np.int64] | None = None
-            new = np.empty(0, np.int64)
-            self._drift = 0
-        else:
+        self._kept: NDArray[np.int64] | None = None
+        self._new = np.empty(0, np.int64)
+        self._drift = 0
+        if not np.array_equal(base_ids, ids):
             kept = shared(base_ids, ids)
-            new = ids[~marked(ids, base_ids)]
+            self._new = ids[~marked(ids, base_ids)]
             self._kept = None if kept.size == base_ids.size else kept
-            self._drift = int(new.size + base_ids.size - kept.size)
-        self._tail_ids, self._tail = source(new) if new.size else (new, np.empty((0, state.dimension), np.float32))
+            self._drift = int(self._new.size + base_ids.size - kept.size)
+        self._kept_bits: Bits | None = None
+        self._tail: tuple[NDArray[np.int64], NDArray[np.float32]] | None = None
 
     @classmethod
-    def load(cls, path: Path, state: State, ids: NDArray[np.int64], source: VectorSource) -> DenseIndex:
-        """The index of the chunks `ids` (ascending), from what of it is on disk and the library's vectors."""
-        return cls(state, _Base.load(path, state), ids, source)
+    def load(cls, path: Path, state: State, ids: NDArray[np.int64], sizes: DenseSizes) -> DenseIndex:
+        """The index of the chunks `ids` (ascending), from what of it is on disk."""
+        return cls(state, Base.load(path, state), ids, sizes)
 
-    def at(self, state: State, ids: NDArray[np.int64], source: VectorSource) -> DenseIndex:
+    def at(self, state: State, ids: NDArray[np.int64]) -> DenseIndex:
         """The index of the chunks `ids` on the same base, if its vectors still hold."""
         same = (state.library_id, state.vectors_epoch) == (self.state.library_id, self.state.vectors_epoch)
-        return DenseIndex(state, self._base if same else None, ids, source)
+        return DenseIndex(state, self._base if same else None, ids, self._sizes)
 
     @property
     def should_be_saved(self) -> bool:
         """Whether the index on disk is so far behind that writing it anew is worth its time."""
-        return self._drift > (0 if self._ids.size <= _SMALL else self._ids.size * _TAIL_SHARE)
+        return self._drift > self._sizes.may_lag(self._ids.size)
+
+    @property
+    def is_quickly_saved(self) -> bool:
+        """Whether `save` takes seconds: no training, and no more than `DenseSizes.exact_values` to read."""
+        return self._sizes.form(self._ids.size, self.state.dimension) == "flat"
+
+    def save(self, path: Path, source: VectorSource) -> None:
+        """Bring the index on disk in step with the chunks: the trained one grows while it fits. Raises OSError."""
+        base = self._base
+        if base and not base.is_exact and self._fits(base):
+            grow_index(path, self.state, base, self._ids, source)
+        else:
+            write_index(path, self.state, self._ids, source, self._sizes)
+
+    def _fits(self, base: Base) -> bool:
+        """Whether the training of `base` still suits the library's size and what is in it."""
+        trained, now = base.info.trained_on, self._ids.size
+        stayed = base.ids.size if self._kept is None else self._kept.size
+        same_form = self._sizes.form(now, self.state.dimension) == base.info.form
+        return same_form and now < _GROWTH * trained and _GROWTH * stayed > trained
 
     def search(
         self, vector: NDArray[np.float32], k: int, allowed: NDArray[np.int64] | None, source: VectorSource
@@ -120,86 +91,102 @@ class DenseIndex:
         """(chunk ids, int64; inner products, float64) of the `k` best among `allowed` (ascending), best first.
 
         Of equal scores the lower id comes first. `source` gives the vectors that the scores are worked out from; an
-        id that it does not know is not found.
+        id that it does not know is not found. Raises RagScienceError where an exact search needs more memory than
+        there is.
         """
         query = np.ascontiguousarray(vector, np.float32)
-        base_ids = self._kept
-        if allowed is not None and self._base:
-            base_ids = shared(allowed, self._base.ids if base_ids is None else base_ids)
-        in_base = 0 if self._base is None else self._base.ids.size if base_ids is None else base_ids.size
-        tail_ids, tail = self._tail_ids, self._tail
+        tail_ids, tail = self._tail_in_memory(source)
         if allowed is not None:
             inside = marked(tail_ids, allowed)
             tail_ids, tail = tail_ids[inside], tail[inside]
+        base = self._base
+        usable = self._kept
+        if allowed is not None and base:
+            usable = shared(allowed, base.ids if usable is None else usable)
+        in_base = 0 if base is None else base.ids.size if usable is None else usable.size
         wanted = min(k, in_base + tail_ids.size)
         if wanted <= 0:
             return nothing()
-        ids, scores = tail_ids, tail @ query
-        if self._base and in_base:
-            found, near = self._from_base(self._base, query, min(k, in_base), in_base, base_ids)
-            ids, scores = np.concatenate([ids, found]), np.concatenate([scores, near])
-        close = scores >= np.partition(scores, scores.size - wanted)[scores.size - wanted] - _NOISE
-        known, vectors = source(ids[close])
-        exact = np.einsum("ij,j->i", vectors.astype(np.float64), query.astype(np.float64))
-        return best_first(known, exact, k)
+        close = tail_ids, tail @ query
+        if base and in_base and base.is_exact:
+            found = self._from_exact(base, query, min(k, in_base), self._bits(base, usable), in_base)
+            close = _joined(close, found)
+        close = _no_worse(close, wanted)
+        if base and in_base and not base.is_exact:
+            close = _joined(close, self._from_lists(base, query, k, usable, in_base))
+        return best_first(*exact_scores(query, close[0], source), k)
+
+    def _tail_in_memory(self, source: VectorSource) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+        """The chunks that the base does not have, with their vectors; read at the first search, and only once."""
+        if self._tail is None:
+            mapped = self._base.size_bytes if self._base and self._base.is_exact else 0
+            self._require_memory(mapped + self._new.size * self.state.dimension * 4)
+            empty = np.empty((0, self.state.dimension), np.float32)
+            self._tail = source(self._new) if self._new.size else (self._new, empty)
+        return self._tail
+
+    def _require_memory(self, needed: int) -> None:
+        if needed <= self._sizes.exact_values:  # less than a quarter of what an exact index may have
+            return
+        memory = self._sizes.memory()
+        if memory is not None and needed > _OF_MEMORY * memory:
+            raise RagScienceError(
+                f"An exact search of {self._ids.size:,} passages needs {needed / 1e9:.2g} GB of memory; "
+                f"{memory / 1e9:.2g} GB are free.",
+                "`python ingest.py rebuild --indexes` builds the index that such a library needs.",
+            )
+
+    def _bits(self, base: Base, usable: NDArray[np.int64] | None) -> Bits | None:
+        """Of the ids that may be found; those of a base that only lost some are kept for the next question."""
+        if usable is None:
+            return None
+        if usable is not self._kept:
+            return base.bits(usable)
+        if self._kept_bits is None:
+            self._kept_bits = base.bits(usable)
+        return self._kept_bits
+
+    def _from_lists(
+        self, base: Base, query: NDArray[np.float32], k: int, usable: NDArray[np.int64] | None, available: int
+    ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+        """Candidates from an approximate base, more than `k`; all of a small filter, which is exact and cheap."""
+        if usable is not None and available <= max(self._sizes.filter_exactly, k):
+            return usable, np.zeros(available, np.float32)
+        fetched = min(max(RERANKED[base.info.form] * k, k + _SPARE), available)
+        return base.nearest(query, fetched, self._bits(base, usable), available)
 
     @staticmethod
-    def _from_base(
-        base: _Base, query: NDArray[np.float32], wanted: int, available: int, usable: NDArray[np.int64] | None
+    def _from_exact(
+        base: Base, query: NDArray[np.float32], wanted: int, usable: Bits | None, available: int
     ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
-        """The best of the base, as many as it takes to have all that may tie with the last of them."""
+        """The best of an exact base, as many as it takes to have all that may tie with the last of them."""
         fetched = min(wanted + _SPARE, available)
         while True:
-            ids, scores = base.nearest(query, fetched, usable)
+            ids, scores = base.nearest(query, fetched, usable, available)
             if fetched >= available or scores[-1] < scores[wanted - 1] - _NOISE:
                 return ids, scores
             fetched = min(2 * fetched, available)
 
 
-def write_index(path: Path, state: State, batches: Iterable[tuple[NDArray[np.int64], NDArray[np.float32]]]) -> None:
-    """Write the index of all chunks, given in ascending order of their ids, and what it was made from beside it.
-
-    Raises OSError. The one place that decides which FAISS index a library gets.
-    """
-    faiss = _faiss()
-    index = faiss.IndexIDMap(faiss.IndexFlatIP(state.dimension))
-    for ids, vectors in batches:
-        index.add_with_ids(vectors, ids)
-    temporary = path.with_name(f"{path.name}.{os.getpid()}.tmp")
-    try:
-        faiss.write_index(index, os.fspath(temporary))
-        put_in_place(temporary, path)
-    except RuntimeError as error:
-        raise OSError(f"FAISS could not write it: {error}") from error
-    finally:
-        temporary.unlink(missing_ok=True)
-    told = {
-        "index": _description(state, index.ntotal),
-        "count": index.ntotal,
-        "generation": state.generation,
-        "signature": asdict(Signature.of(path)),
-    }
-    write_atomically(_sidecar(path), (json.dumps(told, indent=1) + "\n").encode())
+def exact_scores(
+    query: NDArray[np.float32], ids: NDArray[np.int64], source: VectorSource
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """(those of `ids` that `source` knows, ascending; their inner products with `query`, float64)."""
+    known, vectors = source(ids)
+    return known, np.einsum("ij,j->i", vectors.astype(np.float64), query.astype(np.float64))
 
 
-def _faiss() -> Any:
-    """The package, untyped: its stubs know nothing of what its Python layer adds to the classes."""
-    import faiss
-
-    return faiss
+_Scored = tuple[NDArray[np.int64], NDArray[np.float32]]
 
 
-def _sidecar(path: Path) -> Path:
-    return path.with_suffix(".json")
+def _joined(one: _Scored, other: _Scored) -> _Scored:
+    return np.concatenate([one[0], other[0]]), np.concatenate([one[1], other[1]])
 
 
-def _description(state: State, count: int) -> dict[str, object]:
-    """What must be the same for the index to be used; its generation may be older, because its ids are compared."""
-    return {
-        "format": _FORMAT,
-        "kind": "flat",
-        "library": state.library_id,
-        "vectors_epoch": state.vectors_epoch,
-        "dimension": state.dimension,
-        "count": count,
-    }
+def _no_worse(scored: _Scored, wanted: int) -> _Scored:
+    """Those that may be among the `wanted` best once their scores are exact."""
+    ids, scores = scored
+    if scores.size <= wanted:
+        return scored
+    close = scores >= np.partition(scores, scores.size - wanted)[scores.size - wanted] - _NOISE
+    return ids[close], scores[close]

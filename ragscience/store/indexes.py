@@ -8,13 +8,16 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from ragscience.store import rows
-from ragscience.store.dense import DenseIndex, VectorSource, write_index
+from ragscience.store.dense import DenseIndex
+from ragscience.store.dense_base import VectorSource, describe
+from ragscience.store.dense_building import write_index
 from ragscience.store.files import disk_errors
+from ragscience.store.forms import DenseIndexInfo, DenseSizes
 from ragscience.store.keywords import KeywordIndex
 from ragscience.store.layout import Home
 from ragscience.store.lock import WriterLock
 from ragscience.store.rows import State
-from ragscience.store.vectors import read_vectors, vector_batches
+from ragscience.store.vectors import read_vectors
 
 if TYPE_CHECKING:
     import numpy as np
@@ -26,8 +29,9 @@ __all__ = ["Indexes"]
 class Indexes:
     """The dense and the keyword index as this process has them; all methods are called inside a transaction of `db`."""
 
-    def __init__(self, home: Home) -> None:
+    def __init__(self, home: Home, sizes: DenseSizes) -> None:
         self._home = home
+        self._sizes = sizes
         self._dense: DenseIndex | None = None
         self._keywords: KeywordIndex | None = None
         self._may_save = True
@@ -35,11 +39,11 @@ class Indexes:
     def dense(self, db: sqlite3.Connection, state: State) -> DenseIndex:
         """Of exactly the chunks that the database has now."""
         if self._dense is None or self._dense.state != state:
-            ids, source = rows.chunk_ids(db), vector_source(db, state)
+            ids = rows.chunk_ids(db)
             if self._dense is None:
-                self._dense = DenseIndex.load(self._home.faiss, state, ids, source)
+                self._dense = DenseIndex.load(self._home.faiss, state, ids, self._sizes)
             else:
-                self._dense = self._dense.at(state, ids, source)
+                self._dense = self._dense.at(state, ids)
         return self._dense
 
     def keywords(self, db: sqlite3.Connection, state: State) -> KeywordIndex:
@@ -63,8 +67,15 @@ class Indexes:
             self._save_dense(db, state)
 
     def save_if_free(self, db: sqlite3.Connection, state: State, *, dense: bool) -> None:
-        """A reader's courtesy: save what it had to make, if no one writes and the folder lets it; else never mind."""
-        behind = self.dense(db, state).should_be_saved if dense else not self.keywords(db, state).is_saved
+        """A reader's courtesy: save what it had to make, if no one writes and the folder lets it; else never mind.
+
+        An index that must be trained is not a reader's to make: a question does not wait for minutes.
+        """
+        if dense:
+            index = self.dense(db, state)
+            behind = index.should_be_saved and index.is_quickly_saved
+        else:
+            behind = not self.keywords(db, state).is_saved
         if not behind or not self._may_save:
             return
         lock = WriterLock.acquire_for_caches(self._home.lock)
@@ -84,7 +95,11 @@ class Indexes:
         with disk_errors(self._home.vectorstore):
             self._save_keywords(db, state)
             if state.dimension:
-                write_index(self._home.faiss, state, vector_batches(db, state.dimension, None))
+                write_index(self._home.faiss, state, rows.chunk_ids(db), vector_source(db, state), self._sizes)
+
+    def info(self, state: State) -> DenseIndexInfo | None:
+        """What the dense index on disk is; None where there is none that a search would use."""
+        return describe(self._home.faiss, state)
 
     def behind(self, db: sqlite3.Connection, state: State) -> list[str]:
         """Which caches on disk a search would have to make up for: "keyword", "dense"."""
@@ -95,7 +110,7 @@ class Indexes:
         index = KeywordIndex.load(self._home.keywords, state.library_id, state.generation)
         if index is None or index.generation != state.generation:
             found.append("keyword")
-        if DenseIndex.load(self._home.faiss, state, ids, vector_source(db, state)).should_be_saved:
+        if DenseIndex.load(self._home.faiss, state, ids, self._sizes).should_be_saved:
             found.append("dense")
         return found
 
@@ -106,7 +121,7 @@ class Indexes:
 
     def _save_dense(self, db: sqlite3.Connection, state: State) -> None:
         if state.dimension and self.dense(db, state).should_be_saved:
-            write_index(self._home.faiss, state, vector_batches(db, state.dimension, None))
+            self.dense(db, state).save(self._home.faiss, vector_source(db, state))
             self._dense = None
 
 

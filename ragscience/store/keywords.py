@@ -62,7 +62,7 @@ class KeywordIndex:
         self._mean_idf = mean_idf
         self._documents = sum(segment.ids.size for segment in self.segments)
         self._length_norms: list[NDArray[np.float64]] | None = None
-        self._asked: Counter[int] | None = None
+        self._asked: tuple[tuple[int, int], ...] | None = None
         self._added: list[_Added] = []
 
     @classmethod
@@ -185,7 +185,8 @@ class KeywordIndex:
     def _accumulate(self, tokens: Sequence[str]) -> None:
         """Add up the scores of all chunks with a word of the question, unless they are those of the last question."""
         counts = Counter(map(term_key, tokens))
-        if counts == self._asked:
+        asked = tuple(counts.items())
+        if asked == self._asked:
             return
         self._asked = None
         if not self._added:
@@ -197,7 +198,7 @@ class KeywordIndex:
             added.clear()
             self._add(number, [(span, weight) for span, weight in lists if span.stop > span.start])
             self.postings_touched += added.rows.size
-        self._asked = counts
+        self._asked = asked
 
     def _idf(self, found: Sequence[slice]) -> float:
         """Of a term whose postings in each segment are `found`; 0 for one that is nowhere."""

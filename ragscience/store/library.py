@@ -14,9 +14,10 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 from ragscience.errors import LibraryUnavailable, NothingFound, RagScienceError
-from ragscience.records import Chunk, Document, EmbedderIdentity, Filters, Page, Paper, StoredChunk
+from ragscience.records import Chunk, Document, EmbedderIdentity, Filters, KeptTokens, Page, Paper, StoredChunk
 from ragscience.store import rows, selecting, writing
 from ragscience.store import vectors as stored_vectors
+from ragscience.store.forms import DenseIndexInfo, DenseSizes
 from ragscience.store.layout import Home
 from ragscience.store.ledger import write_ledger
 from ragscience.store.tokens import Tokens
@@ -30,33 +31,36 @@ if TYPE_CHECKING:
 
 __all__ = ["Library"]
 
+_SIZES = DenseSizes()
+
 
 class Library:
     """A home's library, opened for reading or for writing; use it as a context manager, or close it."""
 
-    def __init__(self, home: Home, transactions: Transactions) -> None:
+    def __init__(self, home: Home, transactions: Transactions, sizes: DenseSizes) -> None:
         self.home = home
+        self._sizes = sizes
         self._transactions = transactions
         self._reading = transactions.reading
         self._writing = transactions.writing
         self._tokens = Tokens(home.tokens)
 
     @classmethod
-    def open(cls, home: Home) -> Library:
+    def open(cls, home: Home, sizes: DenseSizes = _SIZES) -> Library:
         """For reading; a home without a library is one with no papers, and nothing is created.
 
         Raises LibraryUnavailable for a newer schema, RagScienceError for a damaged or foreign file.
         """
-        return cls(home, Transactions.for_reading(home))
+        return cls(home, Transactions.for_reading(home), sizes)
 
     @classmethod
-    def open_for_writing(cls, home: Home) -> Library:
+    def open_for_writing(cls, home: Home, sizes: DenseSizes = _SIZES) -> Library:
         """For reading and writing, alone; makes what is missing and repairs the ledger.
 
         Raises LibraryUnavailable while another process writes or for a newer schema, RagScienceError where the home
         cannot be written or the database is damaged.
         """
-        library = cls(home, Transactions.for_writing(home))
+        library = cls(home, Transactions.for_writing(home), sizes)
         try:
             library.write_ledger()
         except BaseException:
@@ -182,7 +186,7 @@ class Library:
         vectors: NDArray[np.float32],
         replaces: Sequence[int] = (),
         hashes: Sequence[bytes] | None = None,
-        tokens: Mapping[bytes, NDArray[np.int8]] | None = None,
+        tokens: Mapping[bytes, KeptTokens] | None = None,
     ) -> Paper:
         """Add a paper and take out those it replaces, all in one transaction, then write the ledger.
 
@@ -304,9 +308,7 @@ class Library:
     def replace_vectors(
         self,
         embedder: EmbedderIdentity,
-        batches: Iterable[
-            tuple[Sequence[int] | NDArray[np.int64], NDArray[np.float32], Mapping[bytes, NDArray[np.int8]]]
-        ],
+        batches: Iterable[tuple[Sequence[int] | NDArray[np.int64], NDArray[np.float32], Mapping[bytes, KeptTokens]]],
     ) -> None:
         """Give every passage a vector of another embedder: all of them, or, whatever goes wrong, none.
 
@@ -327,8 +329,8 @@ class Library:
 
     # Token vectors
 
-    def token_vectors(self, ids: Sequence[int]) -> dict[int, NDArray[np.int8]]:
-        """Token vectors, shape (tokens, 64), int8, of those of the passages that have any."""
+    def token_vectors(self, ids: Sequence[int]) -> dict[int, KeptTokens]:
+        """The token vectors of those of the passages that have any."""
         with self._reading() as db:
             return self._tokens.of_chunks(db, ids) if db else {}
 
@@ -357,7 +359,7 @@ class Library:
     def _indexes(self) -> Indexes:
         from ragscience.store.indexes import Indexes
 
-        return Indexes(self.home)
+        return Indexes(self.home, self._sizes)
 
     def search_dense(
         self, vector: NDArray[np.float32], k: int, allowed: NDArray[np.int64] | None
@@ -373,15 +375,33 @@ class Library:
             state = rows.read_state(db) if db else None
             if db is None or state is None or not state.dimension:
                 return nothing()
-            if vector.shape != (state.dimension,):
-                raise LibraryUnavailable(
-                    f"The library's vectors have {state.dimension} dimensions, the question's {vector.shape[-1]}.",
-                    "Use the embedder that made it, or run `python ingest.py rebuild --embeddings`.",
-                )
+            _require_dimension(state, vector)
             found = self._indexes.dense(db, state).search(vector, k, allowed, vector_source(db, state))
             if not self._transactions.may_write:
                 self._indexes.save_if_free(db, state, dense=True)
             return found
+
+    def dense_scores(self, vector: NDArray[np.float32], ids: Sequence[int] | NDArray[np.int64]) -> NDArray[np.float64]:
+        """The inner product of `vector` with each passage of `ids`, shape (len(ids),); 0 where it is not there.
+
+        Raises LibraryUnavailable for a vector of another dimension.
+        """
+        import numpy as np
+
+        from ragscience.store.dense import exact_scores
+        from ragscience.store.indexes import vector_source
+
+        wanted = np.asarray(ids, np.int64)
+        scores = np.zeros(wanted.size, np.float64)
+        with self._reading() as db:
+            state = rows.read_state(db) if db else None
+            if db is None or state is None or not state.dimension or not wanted.size:
+                return scores
+            _require_dimension(state, vector)
+            known, exact = exact_scores(vector, np.unique(wanted), vector_source(db, state))
+        by_id = dict(zip(known.tolist(), exact.tolist(), strict=True))
+        scores[:] = [by_id.get(chunk_id, 0.0) for chunk_id in wanted.tolist()]
+        return scores
 
     def search_keywords(
         self, text: str, k: int, allowed: NDArray[np.int64] | None
@@ -402,6 +422,21 @@ class Library:
                 self._indexes.save_if_free(db, state, dense=False)
             return found
 
+    def keyword_scores(self, text: str, ids: Sequence[int] | NDArray[np.int64]) -> NDArray[np.float64]:
+        """The BM25 score of each passage of `ids` for `text`, shape (len(ids),); 0 where no word of it matches.
+
+        Right after `search_keywords` of the same text this reads no postings again.
+        """
+        import numpy as np
+
+        from ragscience.tokenizing import tokenize
+
+        wanted = np.asarray(ids, np.int64)
+        with self._reading() as db:
+            if db is None:
+                return np.zeros(wanted.size, np.float64)
+            return self._indexes.keywords(db, rows.read_state(db)).scores_of(tokenize(text), wanted)
+
     def refresh_indexes(self) -> None:
         """Bring both caches in step with the database, on disk. Raises RagScienceError where the disk refuses."""
         self._transactions.require_lock()
@@ -420,6 +455,19 @@ class Library:
         """Which caches on disk are missing, damaged or well behind: "keyword", "dense"."""
         with self._reading() as db:
             return self._indexes.behind(db, rows.read_state(db)) if db else []
+
+    def dense_index_info(self) -> DenseIndexInfo | None:
+        """What the dense index on disk is and how well it finds; None where there is none that a search would use."""
+        with self._reading() as db:
+            return self._indexes.info(rows.read_state(db)) if db else None
+
+
+def _require_dimension(state: rows.State, vector: NDArray[np.float32]) -> None:
+    if vector.shape != (state.dimension,):
+        raise LibraryUnavailable(
+            f"The library's vectors have {state.dimension} dimensions, the question's {vector.shape[-1]}.",
+            "Use the embedder that made it, or run `python ingest.py rebuild --embeddings`.",
+        )
 
 
 def _other_embedder(present: EmbedderIdentity | None, wanted: EmbedderIdentity) -> LibraryUnavailable:

@@ -34,7 +34,7 @@ def nothing() -> tuple[NDArray[np.int64], NDArray[np.float64]]:
 
 
 def places(ids: NDArray[np.int64], wanted: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-    """(where in `ids`, ascending, those of `wanted` are that it has; which of `wanted` those are, shape of `wanted`)."""
+    """(positions in `ids`, ascending, of those of `wanted` that it has; which of `wanted` those are, bool)."""
     if ids.size and int(ids[-1]) - int(ids[0]) == ids.size - 1:  # no gaps: no need to look for them
         place = wanted - ids[0]
         inside = (place >= 0) & (place < ids.size)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import cached_property
+from threading import Thread
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
@@ -130,17 +131,27 @@ class Session:
         """The answer, worded by the LLM or quoted."""
         from ragscience.answering.answers import answer
 
-        library = self.library
+        library, llm = self.library, self.llm
+        first: dict[str, Found] = {}
+        if llm is not None and not history:
+            from ragscience.answering.chain import import_langchain
+
+            imports = Thread(target=import_langchain)
+            imports.start()
+            try:
+                first[question] = self.search(question, filters)
+            finally:
+                imports.join()
         return answer(
             question,
             history=history,
-            search=lambda text: self.search(text, filters),
-            llm=self.llm,
+            search=lambda text: first.get(text) or self.search(text, filters),
+            llm=llm,
             embedder=self.embedder if library.chunk_count else None,
             models={
                 "embedder": library.embedder.model if library.embedder else None,
                 "reranker": self.reranker_name if library.chunk_count else None,
-                "llm": self.llm.name if self.llm else None,
+                "llm": llm.name if llm else None,
             },
             on_token=on_token,
             extractive_sentences=self.settings.extractive_sentences,

@@ -166,6 +166,18 @@ def test_doctor_finds_nothing_wrong_and_then_a_lost_file(filled):
     assert "bees.pdf is in the library, but its file is gone" in filled.ingest("doctor").out
 
 
+def test_doctor_says_when_token_vectors_did_not_fit(doors):
+    fill(doors.home / "papers")
+    doors.ingest(RAG_TOKEN_CACHE_MB="0")
+    assert "token vectors" not in doors.ingest("doctor").out
+    assert not list((doors.home / "vectorstore").glob("tokens/*"))
+    answer = json.loads(doors.query("ask", "At which temperature does the glaze mature?", "--json").out)
+    assert "1280" in answer["answer"]
+    assert answer["models"]["reranker"] == "late interaction"
+    assert doors.ingest("rebuild", "--embeddings").code == 0
+    assert "Token vectors of every passage" in doors.ingest("doctor").out
+
+
 def test_doctor_says_what_to_do_with_a_damaged_database(filled):
     database = filled.home / "vectorstore" / "library.sqlite"
     content = bytearray(database.read_bytes())

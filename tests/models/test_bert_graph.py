@@ -26,7 +26,7 @@ def torch_hidden_states(folder, rows, type_ids):
     return states
 
 
-def test_the_hidden_states_of_a_padded_batch_equal_torch_row_by_row(small_bert, model_cache):
+def test_the_hidden_states_of_rows_of_any_length_equal_torch_row_by_row(small_bert, model_cache):
     random = np.random.default_rng(0)
     rows = [random.integers(1000, 30000, size=size).tolist() for size in (3, 40, 1, 512, 17, 200)]
     types = [[0] * (len(row) // 2) + [1] * (len(row) - len(row) // 2) for row in rows]
@@ -158,10 +158,12 @@ def test_a_file_that_is_no_safetensors_is_said_and_nothing_else(tmp_path, data):
 
 
 @given(st.lists(st.integers(2, 512), max_size=80))
-def test_batches_hold_every_row_once_shortest_first_within_the_bound(lengths):
+def test_batches_hold_every_row_once_longest_first_without_padding_within_the_bound(lengths):
     batches = batches_by_length(lengths)
     order = [number for batch in batches for number in batch]
     assert sorted(order) == list(range(len(lengths)))
-    assert [lengths[number] for number in order] == sorted(lengths)
+    assert [lengths[number] for number in order] == sorted(lengths, reverse=True)
     for batch in batches:
-        assert len(batch) * max(lengths[number] for number in batch) <= BATCH_TOKENS
+        assert len({lengths[number] for number in batch}) == 1
+        assert len(batch) * lengths[batch[0]] <= BATCH_TOKENS
+    assert len(batches) <= sum(1 + lengths.count(size) // (BATCH_TOKENS // size) for size in set(lengths))

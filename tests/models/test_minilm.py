@@ -1,12 +1,13 @@
 """The embedded embedder: the vectors of sentence-transformers, without torch, and with the tail of a long text."""
 
 import itertools
+import json
 import subprocess
 import sys
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from ragscience.errors import ModelProblem
@@ -21,6 +22,10 @@ TEXTS = [
     "gene expression " * 110,
     "1 2 3 4.5 (p < 0.01)\n\n\tTable 2:\x00 a | b | c",
 ]
+WHOLE_TOKENIZER = json.loads((find_minilm() / "tokenizer.json").read_text(encoding="utf-8"))
+# With fewer words, so that writing and reading it takes no time.
+SMALL_VOCABULARY = dict(list(WHOLE_TOKENIZER["model"]["vocab"].items())[:1000])
+PACKAGED_TOKENIZER = WHOLE_TOKENIZER | {"model": WHOLE_TOKENIZER["model"] | {"vocab": SMALL_VOCABULARY}}
 WORDS = ["protein", "folding", "network", "attention", "gradient", "sample", "method", "results", "figure"]
 
 
@@ -136,6 +141,44 @@ def test_a_tokenizer_that_is_none_is_named(tmp_path, content):
     (tmp_path / "tokenizer.json").write_text(content)
     with pytest.raises(ModelProblem, match="is not a tokenizer"):
         load_tokenizer(tmp_path)
+
+
+WILD = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    max_leaves=5,
+)
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=150, deadline=None)
+@given(st.sampled_from(sorted(PACKAGED_TOKENIZER)), WILD)
+def test_a_tokenizer_with_one_wrong_part_works_or_is_named(tmp_path, part, value):
+    (tmp_path / "tokenizer.json").write_text(json.dumps(PACKAGED_TOKENIZER | {part: value}))
+    try:
+        tokenizer = load_tokenizer(tmp_path)
+    except ModelProblem as problem:
+        assert str(tmp_path) in problem.message
+        assert "\n" not in problem.message
+    else:
+        assert len(tokenizer.encode("").ids) == 2
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"model": {}}, "is not a tokenizer"),
+        ({"model": {"type": "WordPiece", "vocab": {}}}, "is not a tokenizer"),
+        ({"model": {"type": "Nonsense"}}, "is not a tokenizer"),
+        ({"added_tokens": 7}, "is not a tokenizer"),
+        ({"post_processor": None}, "does not mark where a text begins"),
+    ],
+)
+def test_a_tokenizer_that_is_wrong_inside_is_named(tmp_path, change, said):
+    (tmp_path / "tokenizer.json").write_text(json.dumps(PACKAGED_TOKENIZER | change))
+    with pytest.raises(ModelProblem, match=said) as caught:
+        load_tokenizer(tmp_path)
+    assert str(tmp_path) in caught.value.message
+    assert "\n" not in caught.value.message
 
 
 @given(st.integers(0, 60_000), st.integers(2, 400), st.data())

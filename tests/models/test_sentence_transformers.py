@@ -77,6 +77,17 @@ def test_nothing_is_asked_of_the_hub(tmp_path):
     assert asked == []
 
 
+def test_a_slow_tokenizer_is_named(tmp_path):
+    folder = make_bert(tmp_path / "slow", labels=0)
+    (folder / "tokenizer.json").unlink()
+    (folder / "tokenizer_config.json").write_text('{"tokenizer_class": "ByT5Tokenizer"}')
+    embedder = SentenceTransformerEmbedder(folder, "own")
+    for _ in range(2):
+        with pytest.raises(ModelProblem, match="own has a slow tokenizer") as caught:
+            embedder.embed_query("x")
+    assert "\n" not in caught.value.message
+
+
 def test_what_cannot_be_loaded_is_told_in_one_line(tmp_path):
     (tmp_path / "config.json").write_text('{"model_type": "no-such-model"}')
     with pytest.raises(ModelProblem, match="cannot load own") as caught:

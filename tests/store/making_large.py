@@ -136,7 +136,13 @@ def _insert(db: sqlite3.Connection, first: int, texts: list[str], vectors: NDArr
     db.executemany(
         "INSERT INTO chunks VALUES (?, ?, ?, ?, 0, ?, 1, 1, '', 'text', '[[0,1]]')",
         (
-            (first + row, (first + row - 1) // _CHUNKS_A_PAPER + 1, (first + row - 1) % _CHUNKS_A_PAPER, text, len(text))
+            (
+                first + row,
+                (first + row - 1) // _CHUNKS_A_PAPER + 1,
+                (first + row - 1) % _CHUNKS_A_PAPER,
+                text,
+                len(text),
+            )
             for row, text in enumerate(texts)
         ),
     )

@@ -6,11 +6,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ragscience.store.dense import DenseIndex, write_index
+from ragscience.store.dense import DenseIndex
+from ragscience.store.dense_building import write_index
 from ragscience.store.files import Signature
+from ragscience.store.forms import DenseSizes
 from ragscience.store.rows import State
 
 from .making import unit_rows
+
+SIZES = DenseSizes()
 
 
 def state(generation=1, epoch=0, library="one", dimension=12):
@@ -31,8 +35,7 @@ def ids_of(vectors):
 
 
 def write(path, vectors, at=None):
-    ids = ids_of(vectors)
-    write_index(path, at or state(), [(ids, source_of(vectors)(ids)[1])])
+    write_index(path, at or state(), ids_of(vectors), source_of(vectors), SIZES)
 
 
 def brute_force(vectors, query, k, allowed=None):
@@ -63,20 +66,20 @@ def assert_like_brute_force(index, vectors, allowed=None):
 
 def test_faiss_finds_what_brute_force_finds(tmp_path, vectors):
     write(tmp_path / "index.faiss", vectors)
-    index = DenseIndex.load(tmp_path / "index.faiss", state(), ids_of(vectors), source_of(vectors))
+    index = DenseIndex.load(tmp_path / "index.faiss", state(), ids_of(vectors), SIZES)
     assert not index.should_be_saved
     assert_like_brute_force(index, vectors)
 
 
 def test_without_a_file_the_same_is_found(tmp_path, vectors):
-    index = DenseIndex.load(tmp_path / "index.faiss", state(), ids_of(vectors), source_of(vectors))
+    index = DenseIndex.load(tmp_path / "index.faiss", state(), ids_of(vectors), SIZES)
     assert index.should_be_saved
     assert_like_brute_force(index, vectors)
 
 
 def test_filters_hold_inside_the_search(tmp_path, vectors):
     write(tmp_path / "index.faiss", vectors)
-    index = DenseIndex.load(tmp_path / "index.faiss", state(), ids_of(vectors), source_of(vectors))
+    index = DenseIndex.load(tmp_path / "index.faiss", state(), ids_of(vectors), SIZES)
     gc.collect()
     assert_like_brute_force(index, vectors, ids_of(vectors)[90:150:2])
     assert_like_brute_force(index, vectors, np.array([4, 5, 6, 7, 10**7], np.int64))
@@ -88,22 +91,22 @@ def test_an_index_that_is_behind_is_made_up_for(tmp_path, vectors):
     now = {chunk_id: row for chunk_id, row in vectors.items() if chunk_id % 5}
     for number, row in enumerate(unit_rows(np.random.default_rng(3), 60)):
         now[5000 + number] = row if number else vectors[22]
-    index = DenseIndex.load(tmp_path / "index.faiss", state(2), ids_of(now), source_of(now))
+    index = DenseIndex.load(tmp_path / "index.faiss", state(2), ids_of(now), SIZES)
     assert index.should_be_saved
     assert_like_brute_force(index, now)
     assert_like_brute_force(index, now, ids_of(now)[100::3])
     fewer = {chunk_id: row for chunk_id, row in now.items() if chunk_id < 4000}
-    assert_like_brute_force(index.at(state(3), ids_of(fewer), source_of(fewer)), fewer)
+    assert_like_brute_force(index.at(state(3), ids_of(fewer)), fewer)
 
 
 def test_replaced_vectors_are_never_mixed_with_the_old(tmp_path, vectors):
     write(tmp_path / "index.faiss", vectors)
     fresh = unit_rows(np.random.default_rng(4), len(vectors))
     replaced = dict(zip(sorted(vectors), fresh, strict=True))
-    old = DenseIndex.load(tmp_path / "index.faiss", state(), ids_of(vectors), source_of(vectors))
+    old = DenseIndex.load(tmp_path / "index.faiss", state(), ids_of(vectors), SIZES)
     for index in (
-        old.at(state(2, epoch=1), ids_of(replaced), source_of(replaced)),
-        DenseIndex.load(tmp_path / "index.faiss", state(2, epoch=1), ids_of(replaced), source_of(replaced)),
+        old.at(state(2, epoch=1), ids_of(replaced)),
+        DenseIndex.load(tmp_path / "index.faiss", state(2, epoch=1), ids_of(replaced), SIZES),
     ):
         assert index.should_be_saved
         assert_like_brute_force(index, replaced)
@@ -118,13 +121,16 @@ def test_an_index_of_something_else_is_not_taken(tmp_path, vectors, now):
         seen.append(len(ids))
         return ids, np.zeros((len(ids), now.dimension), np.float32)
 
-    assert DenseIndex.load(tmp_path / "index.faiss", now, ids_of(vectors), source).should_be_saved
-    assert seen == [len(vectors)]
+    index = DenseIndex.load(tmp_path / "index.faiss", now, ids_of(vectors), SIZES)
+    assert index.should_be_saved
+    assert seen == []  # nothing is read before a search asks for it
+    index.search(np.zeros(now.dimension, np.float32), 3, None, source)
+    assert seen[0] == len(vectors)
 
 
 def test_what_the_library_does_not_know_is_never_found(tmp_path, vectors):
     write(tmp_path / "index.faiss", vectors)
-    index = DenseIndex.load(tmp_path / "index.faiss", state(), ids_of(vectors), source_of(vectors))
+    index = DenseIndex.load(tmp_path / "index.faiss", state(), ids_of(vectors), SIZES)
     known = {chunk_id: row for chunk_id, row in vectors.items() if chunk_id != 22}
     assert 22 not in index.search(vectors[22], 1000, None, source_of(known))[0].tolist()
 
@@ -134,12 +140,12 @@ def test_a_large_index_is_not_written_for_a_few_papers(tmp_path):
     vectors = dict(enumerate(rows[:20_500], start=1))
     write(tmp_path / "index.faiss", vectors)
     more = dict(enumerate(rows, start=1))
-    index = DenseIndex.load(tmp_path / "index.faiss", state(2), ids_of(more), source_of(more))
+    index = DenseIndex.load(tmp_path / "index.faiss", state(2), ids_of(more), SIZES)
     assert not index.should_be_saved
     ids, _ = index.search(rows[20_550], 1, None, source_of(more))
     assert ids.tolist() == [20_551]
     half = {chunk_id: row for chunk_id, row in more.items() if chunk_id % 2}
-    assert DenseIndex.load(tmp_path / "index.faiss", state(3), ids_of(half), source_of(half)).should_be_saved
+    assert DenseIndex.load(tmp_path / "index.faiss", state(3), ids_of(half), SIZES).should_be_saved
 
 
 def test_a_file_that_faiss_does_not_know_is_not_taken(tmp_path, vectors):
@@ -148,7 +154,7 @@ def test_a_file_that_faiss_does_not_know_is_not_taken(tmp_path, vectors):
     told = json.loads(path.with_suffix(".json").read_text())
     path.write_bytes(b"what another version of FAISS would write")
     path.with_suffix(".json").write_text(json.dumps({**told, "signature": asdict(Signature.of(path))}))
-    index = DenseIndex.load(path, state(), ids_of(vectors), source_of(vectors))
+    index = DenseIndex.load(path, state(), ids_of(vectors), SIZES)
     assert index.should_be_saved
     assert_like_brute_force(index, vectors)
 

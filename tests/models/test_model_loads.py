@@ -1,0 +1,70 @@
+"""How often a model is loaded: counted, since each load costs what a whole search should cost."""
+
+import threading
+
+import numpy as np
+import pytest
+
+from ragscience.models.bert_session import BertSession
+from ragscience.models.cross_encoder import OnnxCrossEncoder
+from ragscience.models.late_interaction import compress, maxsim, question_tokens
+from ragscience.models.minilm import MiniLM
+
+QUESTION = "How many layers does the encoder have?"
+PASSAGE = "The encoder is a stack of six layers. " * 30
+
+
+@pytest.fixture
+def session(small_bert, model_cache):
+    return BertSession(small_bert, cache_folder=model_cache, expected_sha256=None, on_notice=pytest.fail)
+
+
+def test_one_search_with_stored_vectors_loads_the_embedded_model_once(minilm, model_cache):
+    stored = minilm.embed_with_tokens(["The encoder is a stack of six layers.", "Cells divide."])
+    asked_by = MiniLM(cache_folder=model_cache, on_notice=pytest.fail)
+    assert asked_by.sessions_opened == 0
+    (question,) = asked_by.embed_with_tokens([QUESTION])
+    scores = maxsim(question_tokens(question), [compress(each) for each in stored])
+    assert int(np.argmax(scores)) == 0
+    for follow_up in ("And the decoder?", "Which BLEU score does it reach?"):
+        asked_by.embed_query(follow_up)
+    assert asked_by.sessions_opened == 1
+
+
+def test_larger_work_loads_once_more_and_then_never_again(minilm, model_cache):
+    embedder = MiniLM(cache_folder=model_cache, on_notice=pytest.fail)
+    embedder.embed_query(QUESTION)
+    embedder.embed_documents([PASSAGE] * 4)
+    embedder.embed_query(QUESTION)
+    embedder.embed_documents([PASSAGE] * 3)
+    assert embedder.sessions_opened == 2
+    ingesting = MiniLM(cache_folder=model_cache, on_notice=pytest.fail)
+    ingesting.embed_documents([PASSAGE] * 4)
+    ingesting.embed_query(QUESTION)
+    assert ingesting.sessions_opened == 1
+
+
+def test_the_reranker_loads_on_first_use_and_once(small_cross_encoder, model_cache):
+    reranker = OnnxCrossEncoder(small_cross_encoder, "tiny/cross", cache_folder=model_cache, on_notice=pytest.fail)
+    reranker.score(QUESTION, [])
+    assert reranker.sessions_opened == 0
+    for _ in range(3):
+        reranker.score(QUESTION, [PASSAGE] * 4)
+    assert reranker.sessions_opened == 1
+
+
+def test_no_thread_outlives_the_work(session):
+    before = set(threading.enumerate())
+    rows = [[101, *[2054] * size, 102] for size in range(1, 40)]
+    assert sum(len(numbers) for numbers, _ in session.run(rows)) == 39
+    assert set(threading.enumerate()) == before
+
+
+def test_work_that_nobody_waits_for_any_more_is_dropped(session):
+    before = set(threading.enumerate())
+    rows = [[101, *[2054] * size, 102] for size in range(1, 40)]
+    results = session.run(rows)
+    ((numbers, output), *_) = [next(results), next(results)]
+    assert (numbers, output.shape) == ([38], (1, 41, 32))
+    results.close()
+    assert set(threading.enumerate()) == before

@@ -1,0 +1,285 @@
+"""The dense index of a large library: inverted lists, whose candidates get exact scores."""
+
+import os
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from ragscience.errors import RagScienceError
+from ragscience.store import DenseIndexInfo, DenseSizes, Home, Library
+from ragscience.store.dense import DenseIndex
+from ragscience.store.dense_base import Base, describe
+from ragscience.store.dense_building import write_index
+from ragscience.store.forms import available_memory, factory
+from ragscience.store.rows import State
+
+from .making import unit_rows
+from .making_large import LargeLibrary
+
+DIMENSION = 24
+LISTS = DenseSizes(exact_values=0, filter_exactly=50, small=100, tail_share=0.1, sample_per_list=20, memory_bytes=10**9)
+CODES = replace(LISTS, memory_bytes=1000)
+
+
+def state(generation=1, epoch=0):
+    return State("one", generation, epoch, DIMENSION)
+
+
+class Source:
+    """Vectors by chunk id, and how many were asked for."""
+
+    def __init__(self, vectors):
+        self.vectors = vectors
+        self.asked = 0
+
+    def __call__(self, ids):
+        known = np.array(sorted(int(chunk_id) for chunk_id in ids if int(chunk_id) in self.vectors), np.int64)
+        self.asked += known.size
+        rows = np.array([self.vectors[chunk_id] for chunk_id in known.tolist()], np.float32)
+        return known, rows.reshape(-1, DIMENSION)
+
+    @property
+    def ids(self):
+        return np.array(sorted(self.vectors), np.int64)
+
+
+def clustered(count, seed=1):
+    rng = np.random.default_rng(seed)
+    centres = unit_rows(rng, 40, DIMENSION)
+    rows = centres[rng.integers(0, 40, count)] + 0.6 * unit_rows(rng, count, DIMENSION)
+    return (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(np.float32)
+
+
+@pytest.fixture
+def source():
+    rows = clustered(3000)
+    rows[500:520] = rows[7]  # passages with the same words have the same vector
+    return Source({number * 2 + 1: row for number, row in enumerate(rows)})
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "index.faiss"
+
+
+def questions(source, count=60):
+    rng = np.random.default_rng(5)
+    stored = source(rng.choice(source.ids, count, replace=False))[1]
+    near = stored + unit_rows(rng, count, DIMENSION)
+    return (near / np.linalg.norm(near, axis=1, keepdims=True)).astype(np.float32)
+
+
+def exact(source, query, k, allowed=None):
+    """(ids, scores) of the `k` nearest, by the plainest arithmetic."""
+    ids, rows = source(source.ids if allowed is None else allowed)
+    scores = rows.astype(float) @ query.astype(float)
+    best = np.lexsort((ids, -scores))[:k]
+    return ids[best], scores[best]
+
+
+def recall(index, source, k, allowed=None):
+    """Share of the truly nearest that are found; what is found has its true score, best first, and is allowed."""
+    shares = []
+    for query in questions(source):
+        ids, scores = index.search(query, k, allowed, source)
+        _, true = exact(source, query, k, allowed)
+        assert len(set(ids.tolist())) == ids.size == true.size
+        if allowed is not None:
+            assert np.isin(ids, allowed).all()
+        by_id = dict(zip(*(part.tolist() for part in exact(source, query, 10**6)), strict=True))
+        np.testing.assert_allclose(scores, [by_id[chunk_id] for chunk_id in ids.tolist()], atol=1e-9)
+        assert list(zip(-scores, ids, strict=True)) == sorted(zip(-scores, ids, strict=True))
+        shares.append(np.mean(scores >= true[-1] - 1e-9))
+    return float(np.mean(shares))
+
+
+@pytest.mark.parametrize(("sizes", "form"), [(LISTS, "ivf-sq8"), (CODES, "ivf-pq")])
+def test_most_of_the_nearest_are_found_and_what_was_measured_is_told(path, source, sizes, form):
+    write_index(path, state(), source.ids, source, sizes)
+    told = describe(path, state())
+    assert (told.form, told.count, told.trained_on, told.nlist) == (form, 3000, 3000, 128)
+    assert 0 < told.nprobe < told.nlist
+    assert told.recall_at_20 >= 0.98
+    index = DenseIndex.load(path, state(), source.ids, sizes)
+    assert not index.should_be_saved
+    assert recall(index, source, 20) >= 0.97
+
+
+def test_one_list_more_than_needed_is_not_read(path, source):
+    write_index(path, state(), source.ids, source, replace(LISTS, recall=0.5))
+    few = describe(path, state())
+    write_index(path, state(), source.ids, source, replace(LISTS, recall=1.1))
+    every = describe(path, state())
+    assert 0.5 <= few.recall_at_20 < every.recall_at_20 <= 1
+    assert few.nprobe < every.nprobe == every.nlist
+    assert recall(DenseIndex.load(path, state(), source.ids, LISTS), source, 20) >= 0.995
+
+
+def test_only_candidates_are_read_from_the_library(path, source):
+    write_index(path, state(), source.ids, source, LISTS)
+    index = DenseIndex.load(path, state(), source.ids, LISTS)
+    source.asked = 0
+    index.search(questions(source, 1)[0], 20, None, source)
+    assert source.asked == 1 + 80
+
+
+def test_filters_hold_inside_the_search(path, source):
+    write_index(path, state(), source.ids, source, LISTS)
+    index = DenseIndex.load(path, state(), source.ids, LISTS)
+    assert recall(index, source, 20, source.ids[::2]) >= 0.95
+    assert recall(index, source, 20, source.ids[100:400]) >= 0.95
+    assert recall(index, source, 20, source.ids[::60]) == 1.0  # 50 passages: exactly
+    assert recall(index, source, 5, np.array([3, 4, 999, 10**7], np.int64)) == 1.0
+    assert index.search(source.vectors[1], 4, np.empty(0, np.int64), source)[0].size == 0
+
+
+@pytest.mark.parametrize("k", [1, 700, 2990, 5000])
+def test_as_many_are_found_as_are_wanted(path, source, k):
+    write_index(path, state(), source.ids, source, LISTS)
+    index = DenseIndex.load(path, state(), source.ids, LISTS)
+    assert index.search(source.vectors[1], k, None, source)[0].size == min(k, 3000)
+    assert index.search(source.vectors[1], k, source.ids[:1000], source)[0].size == min(k, 1000)
+
+
+def test_of_equal_passages_the_lower_ids_come_first(path, source):
+    write_index(path, state(), source.ids, source, LISTS)
+    index = DenseIndex.load(path, state(), source.ids, LISTS)
+    found = index.search(source.vectors[15], 21, None, source)[0].tolist()
+    assert found == [15, *range(1001, 1041, 2)]
+
+
+def test_new_passages_are_found_exactly_before_the_index_has_them(path, source):
+    write_index(path, state(), source.ids, source, LISTS)
+    for number, row in enumerate(clustered(200, seed=2)):
+        source.vectors[7000 + number] = row
+    for chunk_id in range(1, 100, 2):
+        del source.vectors[chunk_id]
+    index = DenseIndex.load(path, state(2), source.ids, LISTS)
+    assert not index.should_be_saved
+    assert recall(index, source, 20) >= 0.95
+    for chunk_id in (7000, 7199):
+        assert index.search(source.vectors[chunk_id], 1, None, source)[0].tolist() == [chunk_id]
+    assert index.search(source.vectors[7003], 3, np.array([7003, 7005]), source)[0].tolist() == [7003, 7005]
+
+
+def test_the_trained_index_grows_until_it_is_trained_again(path, source):
+    write_index(path, state(), source.ids, source, LISTS)
+    trained = describe(path, state())
+    for number, row in enumerate(clustered(1500, seed=3)):
+        source.vectors[7000 + number] = row
+    for chunk_id in range(1, 401, 2):
+        del source.vectors[chunk_id]
+    index = DenseIndex.load(path, state(2), source.ids, LISTS)
+    assert index.should_be_saved
+    source.asked = 0
+    index.save(path, source)
+    assert source.asked == 1500
+    grown = describe(path, state(2))
+    assert grown == replace(trained, count=4300)
+    index = DenseIndex.load(path, state(2), source.ids, LISTS)
+    assert not index.should_be_saved
+    assert recall(index, source, 20) >= 0.95
+    for number, row in enumerate(clustered(2500, seed=4)):
+        source.vectors[9000 + number] = row
+    DenseIndex.load(path, state(3), source.ids, LISTS).save(path, source)
+    assert describe(path, state(3)).trained_on == describe(path, state(3)).count == 6800
+
+
+def test_an_index_that_lost_most_of_its_training_is_trained_again(path, source):
+    write_index(path, state(), source.ids, source, LISTS)
+    rest = Source({chunk_id: row for chunk_id, row in source.vectors.items() if chunk_id < 2000})
+    DenseIndex.load(path, state(2), rest.ids, LISTS).save(path, rest)
+    assert describe(path, state(2)).trained_on == 1000
+    assert recall(DenseIndex.load(path, state(2), rest.ids, LISTS), rest, 20) >= 0.97
+
+
+def test_a_library_that_becomes_small_becomes_exact(path, source):
+    write_index(path, state(), source.ids, source, LISTS)
+    sizes = replace(LISTS, exact_values=3000 * DIMENSION)
+    index = DenseIndex.load(path, state(), source.ids, sizes)
+    index.save(path, source)
+    assert describe(path, state()) == DenseIndexInfo("flat", 3000, None)
+    assert recall(DenseIndex.load(path, state(), source.ids, sizes), source, 20) == 1.0
+
+
+def test_the_index_is_mapped_and_the_file_may_be_replaced_meanwhile(path, source):
+    write_index(path, state(), source.ids, source, LISTS)
+    index = DenseIndex.load(path, state(), source.ids, LISTS)
+    with open("/proc/self/maps") as maps:
+        assert str(path) in maps.read()
+    before = [index.search(query, 20, None, source)[0].tolist() for query in questions(source)]
+    write_index(path, state(2), source.ids[:500], source, LISTS)
+    assert [index.search(query, 20, None, source)[0].tolist() for query in questions(source)] == before
+
+
+@pytest.mark.parametrize("cut", [10, 5000, -1])
+def test_a_damaged_file_is_not_taken_and_made_anew(path, source, cut):
+    write_index(path, state(), source.ids, source, LISTS)
+    data = path.read_bytes()
+    path.write_bytes(data[:cut] if cut < 0 else data[:cut] + b"\xff" + data[cut + 1 :])
+    os.utime(path, ns=(1, 1))
+    assert Base.load(path, state()) is None
+    index = DenseIndex.load(path, state(), source.ids, LISTS)
+    assert index.should_be_saved
+    assert recall(index, source, 20) == 1.0  # without it, the library's own vectors
+    index.save(path, source)
+    assert recall(DenseIndex.load(path, state(), source.ids, LISTS), source, 20) >= 0.97
+
+
+def test_more_vectors_than_memory_holds_are_refused_with_the_command_that_helps(path, source):
+    sizes = replace(LISTS, memory_bytes=200_000)
+    index = DenseIndex.load(path, state(), source.ids, sizes)
+    with pytest.raises(RagScienceError, match="3,000 passages") as refused:
+        index.search(source.vectors[1], 3, None, source)
+    assert "rebuild --indexes" in refused.value.fix
+    write_index(path, state(), source.ids, source, replace(sizes, exact_values=10**9))
+    with pytest.raises(RagScienceError, match="memory"):
+        DenseIndex.load(path, state(), source.ids, sizes).search(source.vectors[1], 3, None, source)
+    write_index(path, state(), source.ids, source, sizes)
+    index = DenseIndex.load(path, state(), source.ids, sizes)
+    assert index.search(source.vectors[1], 3, None, source)[0][0] == 1
+
+
+def test_the_form_follows_the_size():
+    sizes = DenseSizes(memory_bytes=8 * 10**9)
+    assert sizes.form(200_000, 384) == "flat"
+    assert sizes.form(200_001, 384) == "ivf-sq8"
+    assert sizes.form(1_000_000, 384) == "ivf-sq8"
+    assert sizes.form(20_000_000, 384) == "ivf-pq"
+    assert factory("ivf-sq8", 1_000_000, 384) == "IVF2048,SQ8"
+    assert factory("ivf-pq", 20_000_000, 384) == "IVF8192,PQ96x8"
+    assert factory("ivf-pq", 3000, 7) == "IVF128,PQ1x8"
+    assert [sizes.may_lag(count) for count in (20_000, 100_000, 1_000_000)] == [0, 5000, 20_000]
+
+
+def test_this_machine_tells_its_memory():
+    assert available_memory() > 10**8
+
+
+def test_a_large_library_is_searched_by_both_indexes(tmp_path):
+    home, large = Home(tmp_path), LargeLibrary(4200, dimension=DIMENSION, words_a_chunk=20, vocabulary=2000)
+    large.write(home)
+    with Library.open(home, LISTS) as library:
+        assert library.stale_indexes() == ["keyword", "dense"]
+        query = library.vectors([17])[1][0]
+        assert library.search_dense(query, 1, None)[0].tolist() == [17]
+        assert library.dense_index_info() is None  # a reader does not train
+    with Library.open_for_writing(home, LISTS) as library:
+        library.refresh_indexes()
+        assert library.stale_indexes() == []
+        info = library.dense_index_info()
+        assert (info.form, info.count) == ("ivf-sq8", 4200)
+        shares = []
+        for text, vector in large.questions(40, seed=1):
+            found = set(library.search_dense(vector, 20, None)[0].tolist())
+            ids, rows = library.vectors()
+            shares.append(len(found & set(ids[np.argsort(-(rows @ vector))[:20]].tolist())) / 20)
+            assert library.search_keywords(text, 20, None)[0].size
+        assert np.mean(shares) >= 0.95
+        library.remove_papers([3])
+        library.refresh_indexes()
+        assert library.dense_index_info().count == 4200  # masked, not written anew
+        assert not set(library.search_dense(query, 4160, None)[0].tolist()) & set(range(81, 121))
+        library.rebuild_indexes()
+        assert library.dense_index_info().count == 4160
