@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from ragscience.errors import FileProblem, RagScienceError
-from ragscience.records import Chunk, Document, KeptTokens, Paper
+from ragscience.records import Chunk, Document, Paper
 
 if TYPE_CHECKING:
     import numpy as np
@@ -245,10 +245,10 @@ def _ingest_one(
 
 def embed_texts(
     library: Library, texts: Sequence[str], ingestion: Ingestion, watcher: Watcher, report: IngestReport
-) -> tuple[NDArray[np.float32], dict[bytes, KeptTokens]]:
+) -> tuple[NDArray[np.float32], dict[bytes, NDArray[np.int8]]]:
     """Unit rows, shape (len(texts), dimension), float32, from the library where it has them, else embedded.
 
-    And the token vectors of what was embedded, by the text's hash, as far as there is room.
+    And the token vectors, shape (tokens, 64), int8, of what was embedded, by the text's hash, as far as there is room.
     """
     import numpy as np
 
@@ -266,13 +266,13 @@ def embed_texts(
     report.reused += len(texts) - len(missing)
     watcher.embedded(len(texts) - len(missing))
     room = ingestion.max_token_bytes - library.token_bytes() if ingestion.tokens_from is not None else 0
-    tokens: dict[bytes, KeptTokens] = {}
+    tokens: dict[bytes, NDArray[np.int8]] = {}
     for first in range(0, len(missing), ingestion.batch):
         rows = missing[first : first + ingestion.batch]
         batch = [texts[row] for row in rows]
         vectors[rows], compressed = embed_batch(ingestion.embedder, ingestion.tokens_from, batch)
         for row, kept in zip(rows, compressed, strict=False):
-            room -= kept.tokens.nbytes + kept.spans.nbytes
+            room -= kept.nbytes
             if room >= 0:
                 tokens[hashes[row]] = kept
         report.embedded += len(rows)
@@ -282,7 +282,7 @@ def embed_texts(
 
 def embed_batch(
     embedder: Embedder, source: TokenEmbedder | None, texts: Sequence[str]
-) -> tuple[NDArray[np.float32], list[KeptTokens]]:
+) -> tuple[NDArray[np.float32], list[NDArray[np.int8]]]:
     """Unit rows, shape (len(texts), dimension), float32, and the token vectors to keep of each text.
 
     No token vectors at all without a `source`; where that is the embedder itself, one model pass gives both.

@@ -7,11 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,16 +86,6 @@ class StoredChunk:
     kind: str
     page_breaks: tuple[tuple[int, int], ...]
     """(offset in `text`, page number) for each page that the chunk touches; the first offset is 0."""
-
-
-@dataclass(frozen=True, slots=True)
-class KeptTokens:
-    """What is kept of the vectors of a passage's word pieces, for late interaction."""
-
-    tokens: NDArray[np.int8]
-    """Of the words that carry meaning, projected, shape (tokens, 64)."""
-    spans: NDArray[np.int8]
-    """Means of runs of neighbouring word pieces, shape (runs, 384); only their direction means something."""
 
 
 @dataclass(frozen=True, slots=True)

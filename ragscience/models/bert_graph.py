@@ -225,7 +225,8 @@ class _Builder:
         """A layer's output for the tokens of `asking`, which attend to those of `hidden`."""
         attention, parts = f"{prefix}attention.self.", ("query", "key", "value")
         projected = [
-            self._matmul(f"{attention}{part}", value) for part, value in zip(parts, (asking, hidden, hidden), strict=True)
+            self._matmul(f"{attention}{part}", value)
+            for part, value in zip(parts, (asking, hidden, hidden), strict=True)
         ]
         bias = f"{attention}qkv.bias"
         self.weights[bias] = np.concatenate([self._raw(f"{attention}{part}.bias") for part in parts])

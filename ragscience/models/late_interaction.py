@@ -1,12 +1,10 @@
-"""Token vectors small enough to keep, and how a question is compared with them.
+"""Token vectors small enough to keep: projected, pruned, quantised; and how a question is compared with them.
 
-A pass of MiniLM gives a vector for each word piece of a passage. Two things are kept of them, about 20 KB a passage of
-1,500 characters. *Tokens*: the vectors of words that carry meaning, projected to 64 dimensions by one fixed matrix,
-made unit and rounded to int8. *Spans*: the mean of each run of 24 word pieces, in all 384 dimensions, int8.
+A pass of MiniLM gives a vector for each word piece of a passage. Kept are those of words that carry meaning, projected
+to 64 dimensions by one fixed matrix, made unit and rounded to int8: about 14 KB a passage of 1,500 characters.
 
 MaxSim is the mean over the question's tokens of the inner product with the best-matching passage token (ColBERT:
-Khattab and Zaharia 2020, SIGIR, section 3.3). The span score is the cosine of the question's own vector with the
-passage's best span: a search among sentences, from the pass that was made anyway. docs/benchmarks.md has the figures.
+Khattab and Zaharia 2020, SIGIR, section 3.3).
 """
 
 from __future__ import annotations
@@ -22,7 +20,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ragscience.errors import ModelProblem
-from ragscience.records import KeptTokens
 from ragscience.tokenizing import STOP_WORDS
 
 if TYPE_CHECKING:
@@ -30,19 +27,10 @@ if TYPE_CHECKING:
 
     from ragscience.models.minilm import TokenVectors
 
-__all__ = [
-    "TOKEN_DIMENSION",
-    "QuestionTokens",
-    "best_spans",
-    "carries_meaning",
-    "compress",
-    "maxsim",
-    "question_tokens",
-]
+__all__ = ["TOKEN_DIMENSION", "QuestionTokens", "carries_meaning", "compress", "maxsim", "question_tokens"]
 
 TOKEN_DIMENSION = 64
 SCALE = 127.0
-SPAN_PIECES = 24
 PROJECTION = Path(__file__).with_name("projection.npy")
 PROJECTION_SHA256 = "4f58777f81233e816d5c5da4740acee055dba85b33b18f7136bb4b9aa336a435"
 
@@ -53,26 +41,12 @@ class QuestionTokens:
 
     tokens: NDArray[np.float32]
     """Unit rows, shape (tokens, 64): those that carry meaning, or the whole question's vector where none does."""
-    whole: NDArray[np.float32]
-    """The question's own vector, unit, shape (384,)."""
 
 
-def compress(text: TokenVectors) -> KeptTokens:
-    """What is kept of a passage."""
+def compress(text: TokenVectors) -> NDArray[np.int8]:
+    """What is kept of a passage: shape (tokens kept, 64), int8, each row a unit vector times 127."""
     kept = text.token_vectors[carries_meaning(text.pieces)]
-    return KeptTokens(np.rint(_projected(kept) * SCALE).astype(np.int8), _spans(text.token_vectors))
-
-
-def _spans(vectors: NDArray[np.float32]) -> NDArray[np.int8]:
-    """The mean of each run of 24 rows, the last run being the last 24, each scaled to fill int8's range."""
-    count = len(vectors)
-    if not count:
-        return np.zeros((0, vectors.shape[1]), np.int8)
-    ends = np.minimum(np.arange(0, count, SPAN_PIECES) + SPAN_PIECES, count)
-    sums = np.concatenate([np.zeros((1, vectors.shape[1]), np.float32), np.cumsum(vectors, axis=0)])
-    means = sums[ends] - sums[np.maximum(ends - SPAN_PIECES, 0)]
-    scaled = means * (SCALE / np.maximum(np.abs(means).max(axis=1, keepdims=True), 1e-6))
-    rounded: NDArray[np.int8] = np.rint(scaled).astype(np.int8)
+    rounded: NDArray[np.int8] = np.rint(_projected(kept) * SCALE).astype(np.int8)
     return rounded
 
 
@@ -80,7 +54,7 @@ def question_tokens(text: TokenVectors) -> QuestionTokens:
     """What of a question is compared with passages."""
     keep = carries_meaning(text.pieces)
     tokens = text.token_vectors[keep] if keep.any() else text.vector[np.newaxis]
-    return QuestionTokens(_projected(tokens), text.vector)
+    return QuestionTokens(_projected(tokens))
 
 
 def maxsim(question: QuestionTokens, passages: Sequence[NDArray[np.int8]]) -> NDArray[np.float32]:
@@ -93,19 +67,6 @@ def maxsim(question: QuestionTokens, passages: Sequence[NDArray[np.int8]]) -> ND
     starts = np.concatenate([[0], np.cumsum(lengths)[:-1]])
     products = np.concatenate([passages[row] for row in having]).astype(np.float32) @ question.tokens.T
     scores[having] = np.maximum.reduceat(products, starts, axis=0).mean(axis=1) / SCALE
-    return scores
-
-
-def best_spans(question: QuestionTokens, passages: Sequence[NDArray[np.int8]]) -> NDArray[np.float32]:
-    """The best span's cosine with the question, for each passage, shape (len(passages),); -1 for one without spans."""
-    scores = np.full(len(passages), -1.0, np.float32)
-    having = [row for row, passage in enumerate(passages) if len(passage)]
-    if not having:
-        return scores
-    starts = np.concatenate([[0], np.cumsum([len(passages[row]) for row in having])[:-1]])
-    spans = np.concatenate([passages[row] for row in having]).astype(np.float32)
-    cosines = spans @ question.whole / np.maximum(np.linalg.norm(spans, axis=1), 1e-6)
-    scores[having] = np.maximum.reduceat(cosines, starts)
     return scores
 
 

@@ -5,16 +5,21 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+import numpy as np
+
+from ragscience.retrieval.fusion import weighted_sum
+
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from ragscience.models.late_interaction import QuestionTokens
     from ragscience.models.protocols import TokenEmbedder
-    from ragscience.records import KeptTokens
     from ragscience.store import Library
 
 __all__ = ["MAX_LIVE_PASSAGES", "late_scores"]
 
-FUSED_WEIGHT = 0.25
-"""Beside MaxSim and span score, which weigh 1 each, not rescaled: the middle of a plateau (docs/benchmarks.md)."""
+MAXSIM_WEIGHT, FUSED_WEIGHT = 0.7, 0.3
+"""Chosen in docs/benchmarks.md; each score is min-max scaled over the candidates before the sum."""
 MAX_LIVE_PASSAGES = 8
 """How many candidates without stored token vectors are read by the model while the question waits."""
 
@@ -22,24 +27,22 @@ MAX_LIVE_PASSAGES = 8
 def late_scores(
     question: QuestionTokens, fused: Mapping[int, float], *, library: Library, tokens_from: TokenEmbedder
 ) -> dict[int, float]:
-    """MaxSim + span score + a quarter of the fused score, for each candidate; higher is better.
+    """A score of 0-1 for each candidate: a weighted sum of MaxSim and fused score.
 
-    A candidate whose token vectors are nowhere has the lowest MaxSim and span score of all. Raises ModelProblem.
+    A candidate whose token vectors are nowhere has the lowest MaxSim of all. Raises ModelProblem.
     """
-    from ragscience.models.late_interaction import best_spans, maxsim
+    from ragscience.models.late_interaction import maxsim
 
     ids = sorted(fused, key=lambda chunk_id: (-fused[chunk_id], chunk_id))
     kept = _token_vectors(ids, library, tokens_from)
     having = [chunk_id for chunk_id in ids if chunk_id in kept]
-    matches = maxsim(question, [kept[chunk_id].tokens for chunk_id in having])
-    spans = best_spans(question, [kept[chunk_id].spans for chunk_id in having])
-    lowest = float(matches.min() + spans.min()) if having else 0.0
-    late = dict.fromkeys(ids, lowest) | dict(zip(having, (matches + spans).tolist(), strict=True))
-    return {chunk_id: late[chunk_id] + FUSED_WEIGHT * fused[chunk_id] for chunk_id in ids}
+    scores = dict(zip(having, maxsim(question, [kept[chunk_id] for chunk_id in having]).tolist(), strict=True))
+    lowest = min(scores.values(), default=0.0)
+    return weighted_sum([(MAXSIM_WEIGHT, dict.fromkeys(ids, lowest) | scores), (FUSED_WEIGHT, fused)])
 
 
-def _token_vectors(ids: list[int], library: Library, tokens_from: TokenEmbedder) -> dict[int, KeptTokens]:
-    """By id: those that are stored, and the first few of the others made now."""
+def _token_vectors(ids: list[int], library: Library, tokens_from: TokenEmbedder) -> dict[int, NDArray[np.int8]]:
+    """Shape (tokens, 64), int8, by id: those that are stored, and the first few of the others made now."""
     from ragscience.models.late_interaction import compress
 
     kept = library.token_vectors(ids)

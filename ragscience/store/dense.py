@@ -74,7 +74,7 @@ class DenseIndex:
         """Bring the index on disk in step with the chunks: the trained one grows while it fits. Raises OSError."""
         base = self._base
         if base and not base.is_exact and self._fits(base):
-            grow_index(path, self.state, base, self._ids, source)
+            grow_index(path, self.state, base, self._ids, source, self._sizes)
         else:
             write_index(path, self.state, self._ids, source, self._sizes)
 

@@ -28,6 +28,10 @@ RERANKED = {"ivf-sq8": 4, "ivf-pq": 10}
 _BATCH = 8192
 _ITERATIONS = 8
 _RECALL_AT = 20
+_LEAST_PART = 128
+"""A search reads this part of the lists at least, a millisecond's worth: real questions stray further than ours."""
+_ASKED_AGAIN = 64
+"""Questions when an index has grown: each reads all of it."""
 _DISTANCE = 1.0
 """Of a question from its passage before scaling to length 1: a cosine of about 0.7."""
 _NOISE = 1e-5
@@ -43,7 +47,9 @@ def write_index(path: Path, state: State, ids: NDArray[np.int64], source: Vector
         kept = np.concatenate(present) if present else np.empty(0, np.int64)
         write_base(path, state, flat, kept, DenseIndexInfo(form, kept.size, None))
         return
-    index, questions = _trained(form, ids, source, state.dimension, sizes)
+    rng = np.random.default_rng(ids.size)
+    index, sample = _trained(form, ids, source, state.dimension, sizes, rng)
+    questions = _questions(sample[rng.choice(len(sample), min(sizes.questions, len(sample)), replace=False)], rng)
     nearest = np.full((len(questions), _RECALL_AT), -np.inf, np.float32)
     present = []
     for numbers, vectors in _batches(ids, source):
@@ -51,28 +57,37 @@ def write_index(path: Path, state: State, ids: NDArray[np.int64], source: Vector
         both = np.concatenate([nearest, questions @ vectors.T], axis=1)
         nearest = np.partition(both, -_RECALL_AT, axis=1)[:, -_RECALL_AT:]
     kept = np.concatenate(present)
-    nprobe, recall = _tuned(index, form, questions, nearest, source, sizes.recall)
+    nprobe, recall = _tuned(index, form, index.nlist // _LEAST_PART - 1, questions, nearest, source, sizes.recall)
     info = DenseIndexInfo(form, kept.size, recall, int(index.nlist), nprobe, kept.size)
     write_base(path, state, index, kept, info)
 
 
-def grow_index(path: Path, state: State, base: Base, ids: NDArray[np.int64], source: VectorSource) -> None:
+def grow_index(
+    path: Path, state: State, base: Base, ids: NDArray[np.int64], source: VectorSource, sizes: DenseSizes
+) -> None:
     """Write the trained index of `base`, which lies at `path`, for the chunks `ids` without training again.
 
-    Raises OSError.
+    What is new may be of other topics than the lists were made for, so recall is measured again, against a search of
+    all lists, and more lists are read where it fell. Raises OSError.
     """
     faiss = faiss_package()
     try:
         index = faiss.read_index(str(path))
     except RuntimeError as error:
         raise OSError(f"FAISS could not read it: {error}") from error
-    gone = base.ids[~marked(base.ids, ids)]
-    if gone.size:
-        index.remove_ids(gone)
-    stay = base.ids[marked(base.ids, ids)]
+    stays = marked(base.ids, ids)
+    if not stays.all():
+        index.remove_ids(base.ids[~stays])
     added = [_add(index, *batch) for batch in _batches(ids[~marked(ids, base.ids)], source)]
-    now = np.sort(np.concatenate([stay, *added]))
-    write_base(path, state, index, now, replace(base.info, count=now.size))
+    now = np.sort(np.concatenate([base.ids[stays], *added]))
+    form, lists = base.info.form, base.info.nlist
+    rng = np.random.default_rng(now.size)
+    asked = min(_ASKED_AGAIN, now.size, sizes.questions)
+    questions = _questions(source(np.sort(rng.choice(now, asked, replace=False)))[1], rng)
+    _, found = index.search(questions, RERANKED[form] * _RECALL_AT, params=faiss.SearchParametersIVF(nprobe=lists))
+    nearest = -np.sort(-_scores(found, questions, source), axis=1)[:, :_RECALL_AT]
+    nprobe, recall = _tuned(index, form, base.info.nprobe - 1, questions, nearest, source, sizes.recall)
+    write_base(path, state, index, now, replace(base.info, count=now.size, nprobe=nprobe, recall_at_20=recall))
 
 
 def _add(index: Any, ids: NDArray[np.int64], vectors: NDArray[np.float32]) -> NDArray[np.int64]:
@@ -86,12 +101,16 @@ def _batches(ids: NDArray[np.int64], source: VectorSource) -> Iterator[tuple[NDA
 
 
 def _trained(
-    form: str, ids: NDArray[np.int64], source: VectorSource, dimension: int, sizes: DenseSizes
+    form: str,
+    ids: NDArray[np.int64],
+    source: VectorSource,
+    dimension: int,
+    sizes: DenseSizes,
+    rng: np.random.Generator,
 ) -> tuple[Any, NDArray[np.float32]]:
-    """(an index with its lists and codes, and nothing in them; questions, unit rows)."""
+    """(an index with its lists and codes, and nothing in them; the vectors that it was trained on)."""
     faiss = faiss_package()
     index = faiss.index_factory(dimension, factory(form, ids.size, dimension), faiss.METRIC_INNER_PRODUCT)
-    rng = np.random.default_rng(ids.size)
     wanted = min(ids.size, index.nlist * sizes.sample_per_list)
     chosen = np.sort(rng.choice(ids, wanted, replace=False))
     sample = np.concatenate([vectors for _, vectors in _batches(chosen, source)])
@@ -101,45 +120,48 @@ def _trained(
     if form == "ivf-pq":
         index.pq.cp.min_points_per_centroid = 1
     index.train(sample)
-    rows = sample[rng.choice(len(sample), min(sizes.questions, len(sample)), replace=False)]
-    noise = rng.standard_normal(rows.shape, np.float32) * np.float32(_DISTANCE / np.sqrt(dimension))
+    return index, sample
+
+
+def _questions(rows: NDArray[np.float32], rng: np.random.Generator) -> NDArray[np.float32]:
+    """Unit rows that are as far from `rows` as questions are from the passages that answer them."""
+    noise = rng.standard_normal(rows.shape, np.float32) * np.float32(_DISTANCE / np.sqrt(rows.shape[1]))
     questions = rows + noise
-    return index, np.asarray(questions / np.linalg.norm(questions, axis=1, keepdims=True), np.float32)
+    return np.asarray(questions / np.linalg.norm(questions, axis=1, keepdims=True), np.float32)
 
 
 def _tuned(
     index: Any,
     form: str,
+    nprobe: int,
     questions: NDArray[np.float32],
     nearest: NDArray[np.float32],
     source: VectorSource,
     wanted: float,
 ) -> tuple[int, float]:
-    """(the fewest lists with which enough of the nearest are found, the recall at 20 that they give).
+    """(the fewest lists above `nprobe` with which enough of the nearest are found, the recall at 20 that they give).
 
     `nearest` are the scores of the truly nearest, shape (len(questions), 20): a passage counts as one of them by its
     exact score, so that of equal passages any will do.
     """
     faiss = faiss_package()
-    last = nearest.min(axis=1) - _NOISE
-    nprobe, recall = 0, 0.0
+    last = nearest.min(axis=1, keepdims=True) - _NOISE
+    recall = 0.0
+    nprobe = max(nprobe, 0)
     while nprobe < index.nlist and recall < wanted:
         nprobe = min(max(nprobe + 1, nprobe * 3 // 2), index.nlist)
         parameters = faiss.SearchParametersIVF(nprobe=nprobe)
         _, found = index.search(questions, RERANKED[form] * _RECALL_AT, params=parameters)
-        known = np.unique(found[found >= 0])
-        hits = np.zeros(len(questions), np.int64)
-        for numbers, vectors in _batches(known, source):
-            near = questions @ vectors.T >= last[:, np.newaxis]
-            hits += (near & _has(found, numbers)).sum(axis=1)
-        true = np.isfinite(nearest).sum(axis=1)
-        recall = float(np.mean(np.minimum(hits, true) / true))
+        hits = (_scores(found, questions, source) >= last).sum(axis=1)
+        recall = float(np.mean(np.minimum(hits, nearest.shape[1]) / nearest.shape[1]))
     return nprobe, recall
 
 
-def _has(found: NDArray[np.int64], numbers: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Which of `numbers` (ascending) each row of `found` has, shape (rows, len(numbers))."""
-    has = np.zeros((len(found), numbers.size), np.bool_)
-    for row, ids in enumerate(found):
-        has[row] = marked(numbers, ids[ids >= 0])
-    return has
+def _scores(found: NDArray[np.int64], questions: NDArray[np.float32], source: VectorSource) -> NDArray[np.float32]:
+    """The exact score of each candidate for the question of its row, shape of `found`; -inf where that has -1."""
+    scores = np.full(found.shape, -np.inf, np.float32)
+    for numbers, vectors in _batches(np.unique(found[found >= 0]), source):
+        place = np.minimum(np.searchsorted(numbers, found), numbers.size - 1)
+        here = numbers[place] == found
+        scores[here] = np.take_along_axis(questions @ vectors.T, place, axis=1)[here]
+    return scores

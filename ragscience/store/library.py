@@ -14,7 +14,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 from ragscience.errors import LibraryUnavailable, NothingFound, RagScienceError
-from ragscience.records import Chunk, Document, EmbedderIdentity, Filters, KeptTokens, Page, Paper, StoredChunk
+from ragscience.records import Chunk, Document, EmbedderIdentity, Filters, Page, Paper, StoredChunk
 from ragscience.store import rows, selecting, writing
 from ragscience.store import vectors as stored_vectors
 from ragscience.store.forms import DenseIndexInfo, DenseSizes
@@ -186,7 +186,7 @@ class Library:
         vectors: NDArray[np.float32],
         replaces: Sequence[int] = (),
         hashes: Sequence[bytes] | None = None,
-        tokens: Mapping[bytes, KeptTokens] | None = None,
+        tokens: Mapping[bytes, NDArray[np.int8]] | None = None,
     ) -> Paper:
         """Add a paper and take out those it replaces, all in one transaction, then write the ledger.
 
@@ -308,7 +308,9 @@ class Library:
     def replace_vectors(
         self,
         embedder: EmbedderIdentity,
-        batches: Iterable[tuple[Sequence[int] | NDArray[np.int64], NDArray[np.float32], Mapping[bytes, KeptTokens]]],
+        batches: Iterable[
+            tuple[Sequence[int] | NDArray[np.int64], NDArray[np.float32], Mapping[bytes, NDArray[np.int8]]]
+        ],
     ) -> None:
         """Give every passage a vector of another embedder: all of them, or, whatever goes wrong, none.
 
@@ -329,8 +331,8 @@ class Library:
 
     # Token vectors
 
-    def token_vectors(self, ids: Sequence[int]) -> dict[int, KeptTokens]:
-        """The token vectors of those of the passages that have any."""
+    def token_vectors(self, ids: Sequence[int]) -> dict[int, NDArray[np.int8]]:
+        """Token vectors, shape (tokens, 64), int8, of those of the passages that have any."""
         with self._reading() as db:
             return self._tokens.of_chunks(db, ids) if db else {}
 

@@ -1,4 +1,4 @@
-"""Token vectors on disk: one append-only file of int8 vectors, and a table that says where each text's rows are.
+"""Token vectors on disk: one append-only file of int8 rows, and a table that says where each text's rows are.
 
 They cost a model pass to make, so they are no cache that is thrown away: rows are appended and synced before the
 transaction that names them commits. What is in the file and not in the table is waste of a killed run, or of removed
@@ -15,17 +15,16 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ragscience.records import KeptTokens
 from ragscience.store.files import disk_errors
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["SPAN_BYTES", "TOKEN_BYTES", "Tokens"]
+__all__ = ["ROW_BYTES", "Tokens"]
 
-TOKEN_BYTES, SPAN_BYTES = 64, 384
-"""A token's and a span's vector: dimensions of int8."""
+ROW_BYTES = 64
+"""A token's vector: 64 dimensions of int8."""
 _FILE_KEY = "tokens_file"
 _BATCH = 500
 
@@ -37,15 +36,8 @@ class Tokens:
         self._folder = folder
         self._open: tuple[str, NDArray[np.int8]] | None = None
 
-    def append(self, db: sqlite3.Connection, passages: Mapping[bytes, KeptTokens]) -> None:
-        """Keep the token vectors of texts by their hash. Raises RagScienceError where the disk is full."""
-        self._append(
-            db,
-            [(key, kept.tokens.tobytes() + kept.spans.tobytes(), len(kept.spans)) for key, kept in passages.items()],
-        )
-
-    def _append(self, db: sqlite3.Connection, passages: Sequence[tuple[bytes, bytes, int]]) -> None:
-        """`passages` are (hash, content, spans in it)."""
+    def append(self, db: sqlite3.Connection, passages: Mapping[bytes, NDArray[np.int8]]) -> None:
+        """Keep the token vectors, shape (n, 64), int8, of texts by their hash. Raises RagScienceError: disk full."""
         if not passages:
             return
         with disk_errors(self._folder):
@@ -54,17 +46,18 @@ class Tokens:
             with path.open("ab") as file:
                 offset = file.tell()
                 places = []
-                for key, content, spans in passages:
+                for key, rows in passages.items():
+                    content = rows.tobytes()
                     file.write(content)
-                    places.append((key, offset, len(content), spans, zlib.crc32(content)))
+                    places.append((key, offset, len(content), zlib.crc32(content)))
                     offset += len(content)
                 file.flush()
                 os.fsync(file.fileno())
-        db.executemany("INSERT OR REPLACE INTO tokens VALUES (?, ?, ?, ?, ?)", places)
+        db.executemany("INSERT OR REPLACE INTO tokens VALUES (?, ?, ?, ?)", places)
 
-    def of_chunks(self, db: sqlite3.Connection, ids: Sequence[int]) -> dict[int, KeptTokens]:
-        """The token vectors of those of the chunks that have any that are whole."""
-        found: dict[int, KeptTokens] = {}
+    def of_chunks(self, db: sqlite3.Connection, ids: Sequence[int]) -> dict[int, NDArray[np.int8]]:
+        """The token vectors, shape (n, 64), int8, of those of the chunks that have any that are whole."""
+        found: dict[int, NDArray[np.int8]] = {}
         data = self._mapped(db)
         if data is None:
             return found
@@ -72,16 +65,13 @@ class Tokens:
             batch = [int(chunk_id) for chunk_id in ids[first : first + _BATCH]]
             marks = ",".join("?" * len(batch))
             query = (
-                "SELECT chunk_id, start, bytes, spans, checksum FROM vectors JOIN tokens USING (text_hash) "  # noqa: S608
+                "SELECT chunk_id, start, bytes, checksum FROM vectors JOIN tokens USING (text_hash) "  # noqa: S608
                 f"WHERE chunk_id IN ({marks})"
             )
-            for chunk_id, start, count, spans, checksum in db.execute(query, batch):
-                content = _whole(data, start, count, checksum)
-                if content is not None:
-                    middle = count - spans * SPAN_BYTES
-                    found[chunk_id] = KeptTokens(
-                        content[:middle].reshape(-1, TOKEN_BYTES), content[middle:].reshape(-1, SPAN_BYTES)
-                    )
+            for chunk_id, start, count, checksum in db.execute(query, batch):
+                rows = data[start : start + count]
+                if len(rows) == count and count % ROW_BYTES == 0 and zlib.crc32(rows.tobytes()) == checksum:
+                    found[chunk_id] = rows.reshape(-1, ROW_BYTES)
         return found
 
     def missing(self, db: sqlite3.Connection) -> int:
@@ -107,19 +97,24 @@ class Tokens:
     def compact(self, db: sqlite3.Connection) -> int:
         """Move what is named and whole into a new file, beside the old one; the bytes that were left behind."""
         before, old = self.size_bytes(db), self._mapped(db)
-        rows = db.execute("SELECT text_hash, start, bytes, spans, checksum FROM tokens ORDER BY start").fetchall()
+        rows = db.execute("SELECT text_hash, start, bytes, checksum FROM tokens ORDER BY start").fetchall()
         used = {key for (key,) in db.execute("SELECT DISTINCT text_hash FROM vectors")}
         db.execute("DELETE FROM tokens")
         db.execute("DELETE FROM meta WHERE key = ?", (_FILE_KEY,))
-        kept: list[tuple[bytes, bytes, int]] = []
-        for key, start, count, spans, checksum in rows:
-            content = _whole(old, start, count, checksum) if old is not None and key in used else None
-            if content is not None:
-                kept.append((key, content.tobytes(), spans))
+        kept: dict[bytes, NDArray[np.int8]] = {}
+        for key, start, count, checksum in rows:
+            content = old[start : start + count] if old is not None else None
+            if (
+                key in used
+                and content is not None
+                and len(content) == count
+                and zlib.crc32(content.tobytes()) == checksum
+            ):
+                kept[key] = content
             if len(kept) == _BATCH:
-                self._append(db, kept)
-                kept = []
-        self._append(db, kept)
+                self.append(db, kept)
+                kept = {}
+        self.append(db, kept)
         return before - self.size_bytes(db)
 
     def remove_others(self, db: sqlite3.Connection) -> None:
@@ -160,9 +155,3 @@ class Tokens:
         if self._open is None or self._open[0] != path.name or len(self._open[1]) != size:
             self._open = path.name, np.memmap(path, np.int8, mode="r", shape=(size,))
         return self._open[1]
-
-
-def _whole(data: NDArray[np.int8], start: int, count: int, checksum: int) -> NDArray[np.int8] | None:
-    """The bytes from `start`, shape (count,), or None where they are cut or damaged."""
-    content = data[start : start + count]
-    return content if len(content) == count and zlib.crc32(content.tobytes()) == checksum else None

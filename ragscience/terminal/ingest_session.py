@@ -20,7 +20,7 @@ from ragscience.ingesting import (
     settle,
     vanished,
 )
-from ragscience.records import Chunk, Document, KeptTokens, Paper
+from ragscience.records import Chunk, Document, Paper
 from ragscience.store import Home, Library, text_hash
 from ragscience.terminal.door import say
 from ragscience.terminal.models_of import embedder_of, tokens_at_ingest
@@ -152,7 +152,7 @@ class IngestSession:
 
         source = self._tokens_from(embedder)
 
-        def batches() -> Iterator[tuple[Sequence[int], NDArray[np.float32], dict[bytes, KeptTokens]]]:
+        def batches() -> Iterator[tuple[Sequence[int], NDArray[np.float32], dict[bytes, NDArray[np.int8]]]]:
             done = 0
             for ids, texts in library.texts(batch):
                 vectors, tokens = embed_batch(embedder, source, texts)

@@ -2,6 +2,7 @@
 
 import os
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -172,11 +173,11 @@ def test_the_trained_index_grows_until_it_is_trained_again(path, source):
         del source.vectors[chunk_id]
     index = DenseIndex.load(path, state(2), source.ids, LISTS)
     assert index.should_be_saved
-    source.asked = 0
     index.save(path, source)
-    assert source.asked == 1500
     grown = describe(path, state(2))
-    assert grown == replace(trained, count=4300)
+    assert (grown.count, grown.trained_on) == (4300, 3000)
+    assert grown.nprobe > trained.nprobe  # what is new is of other topics, which more lists must make up for
+    assert grown.recall_at_20 >= 0.98
     index = DenseIndex.load(path, state(2), source.ids, LISTS)
     assert not index.should_be_saved
     assert recall(index, source, 20) >= 0.95
@@ -206,8 +207,7 @@ def test_a_library_that_becomes_small_becomes_exact(path, source):
 def test_the_index_is_mapped_and_the_file_may_be_replaced_meanwhile(path, source):
     write_index(path, state(), source.ids, source, LISTS)
     index = DenseIndex.load(path, state(), source.ids, LISTS)
-    with open("/proc/self/maps") as maps:
-        assert str(path) in maps.read()
+    assert str(path) in Path("/proc/self/maps").read_text()
     before = [index.search(query, 20, None, source)[0].tolist() for query in questions(source)]
     write_index(path, state(2), source.ids[:500], source, LISTS)
     assert [index.search(query, 20, None, source)[0].tolist() for query in questions(source)] == before

@@ -83,6 +83,40 @@ def test_a_search_reads_the_postings_of_its_words_and_no_others():
     assert index.postings_touched == 150
 
 
+def test_scores_of_any_passages_cost_no_postings_after_the_search():
+    rng = np.random.default_rng(10)
+    texts = {number: text(rng) for number in range(1, 300) if number % 11}
+    index = at(KeywordIndex.empty("one"), dict(list(texts.items())[:100]))
+    index = at(index, dict(list(texts.items())[:120]), 2)
+    index = at(index, texts, 3)
+    ids = sorted(texts)
+    oracle = BM25Okapi([tokenize(texts[chunk_id]) for chunk_id in ids])
+    for _ in range(60):
+        asked = rng.choice(VOCABULARY, size=3, p=ODDS).tolist()
+        by_id = dict(zip(ids, oracle.get_scores(asked), strict=True))
+        wanted = rng.integers(0, 310, 40)
+        index.search(asked, 5, None)
+        assert index.postings_touched > 0
+        expected = [by_id.get(chunk_id, 0.0) for chunk_id in wanted.tolist()]
+        np.testing.assert_allclose(index.scores_of(asked, wanted), expected, atol=1e-5, rtol=0)
+        assert index.postings_touched == 0
+        other = [*asked, "w1"]
+        assert index.scores_of(other, wanted).shape == (40,)
+        assert index.postings_touched > 0
+    assert index.scores_of(["unheard"], np.array(ids[:3])).tolist() == [0, 0, 0]
+    assert KeywordIndex.empty("one").scores_of(["word"], np.array([1, 2])).tolist() == [0, 0]
+
+
+def test_one_question_leaves_nothing_behind_for_the_next():
+    texts = {number: "common" if number % 2 else "common rare other" for number in range(1, 41)}
+    index = at(KeywordIndex.empty("one"), texts)
+    first = index.search(["rare"], 50, None)
+    index.search(["common", "other"], 50, None)
+    for again, before in zip(index.search(["rare"], 50, None), first, strict=True):
+        np.testing.assert_array_equal(again, before)
+    assert index.search([], 50, None)[0].size == 0
+
+
 def test_of_equal_scores_the_lower_ids_are_found():
     texts = {number: "same words here" if number > 5 else "gamma" for number in range(1, 41)}
     index = KeywordIndex.empty("one")

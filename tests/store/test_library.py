@@ -483,3 +483,35 @@ def test_paths_of_a_home(tmp_path):
     inside = (home.database, home.faiss, home.keywords, home.tokens, home.history, home.audit, home.lock)
     assert {path.parent for path in inside} == {home.vectorstore}
     assert len(set(inside)) == 7
+
+
+def test_scores_of_given_passages_are_those_of_the_searches(filled):
+    with Library.open(filled) as library:
+        every = library.chunk_count
+        query = library.vectors([4])[1][0]
+        for ids, scores, given in (
+            (*library.search_dense(query, every, None), lambda asked: library.dense_scores(query, asked)),
+            (
+                *library.search_keywords("model graph", every, None),
+                lambda asked: library.keyword_scores("model graph", asked),
+            ),
+        ):
+            assert ids.size
+            np.testing.assert_array_equal(given(ids[::-1].tolist()), scores[::-1])
+            assert given([10**6, int(ids[0])]).tolist() == [0, scores[0]]
+            assert given([]).shape == (0,)
+        with pytest.raises(LibraryUnavailable, match="12 dimensions"):
+            library.dense_scores(np.ones(3, np.float32), [1])
+
+
+def test_an_empty_library_scores_nothing(home):
+    with Library.open(home) as library:
+        assert library.dense_scores(np.ones(3, np.float32), [1, 2]).tolist() == [0, 0]
+        assert library.keyword_scores("word", [1, 2]).tolist() == [0, 0]
+        assert library.dense_index_info() is None
+
+
+def test_a_small_librarys_index_says_that_it_is_exact(filled):
+    with Library.open(filled) as library:
+        info = library.dense_index_info()
+        assert (info.form, info.count, info.recall_at_20) == ("flat", library.chunk_count, None)

@@ -3,8 +3,7 @@ import sqlite3
 import numpy as np
 import pytest
 
-from ragscience.records import KeptTokens
-from ragscience.store.tokens import SPAN_BYTES, TOKEN_BYTES, Tokens
+from ragscience.store.tokens import ROW_BYTES, Tokens
 
 
 @pytest.fixture
@@ -13,35 +12,26 @@ def db():
     connection.executescript(
         "CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT);"
         "CREATE TABLE vectors (chunk_id INTEGER PRIMARY KEY, text_hash BLOB);"
-        "CREATE TABLE tokens (text_hash BLOB PRIMARY KEY, start INTEGER, bytes INTEGER, spans INTEGER,"
-        " checksum INTEGER);"
+        "CREATE TABLE tokens (text_hash BLOB PRIMARY KEY, start INTEGER, bytes INTEGER, checksum INTEGER);"
     )
     connection.executemany("INSERT INTO vectors VALUES (?, ?)", [(n, b"text%d" % (n % 4)) for n in range(1, 7)])
     yield connection
     connection.close()
 
 
-def passage(seed, tokens, spans):
-    dice = np.random.default_rng(seed)
-    return KeptTokens(
-        dice.integers(-127, 128, (tokens, TOKEN_BYTES)).astype(np.int8),
-        dice.integers(-127, 128, (spans, SPAN_BYTES)).astype(np.int8),
-    )
-
-
-TOTAL = 14 * TOKEN_BYTES + 4 * SPAN_BYTES
+def rows(seed, count):
+    return np.random.default_rng(seed).integers(-127, 128, (count, ROW_BYTES)).astype(np.int8)
 
 
 @pytest.fixture
 def kept():
-    return {b"text1": passage(1, 5, 1), b"text2": passage(2, 0, 0), b"text3": passage(3, 9, 3)}
+    return {b"text1": rows(1, 5), b"text2": rows(2, 0), b"text3": rows(3, 9)}
 
 
 def equal(found, kept):
-    for chunk_id, each in found.items():
-        expected = kept[b"text%d" % (chunk_id % 4)]
-        assert each.tokens.tolist() == expected.tokens.tolist()
-        assert each.spans.tolist() == expected.spans.tolist()
+    assert {chunk_id: array.tolist() for chunk_id, array in found.items()} == {
+        chunk_id: kept[b"text%d" % (chunk_id % 4)].tolist() for chunk_id in found
+    }
 
 
 def test_what_was_kept_comes_back_for_every_chunk_of_the_text(db, kept, tmp_path):
@@ -60,7 +50,7 @@ def test_appending_keeps_what_was_there(db, kept, tmp_path):
         tokens.append(db, {key: value})
         tokens.of_chunks(db, [1])
     equal(Tokens(tmp_path / "tokens").of_chunks(db, [1, 2, 3]), kept)
-    assert tokens.size_bytes(db) == TOTAL
+    assert tokens.size_bytes(db) == 14 * ROW_BYTES
 
 
 def test_nothing_kept_is_nothing_found(db, tmp_path):
@@ -98,12 +88,12 @@ def test_a_file_that_is_gone_is_no_error(db, kept, tmp_path):
 
 def test_compacting_leaves_waste_and_damage_behind(db, kept, tmp_path):
     tokens = Tokens(tmp_path / "tokens")
-    tokens.append(db, kept | {b"of a removed paper": passage(9, 30, 2)})
+    tokens.append(db, kept | {b"of a removed paper": rows(9, 30)})
     old = only_file(tmp_path)
     with old.open("ab") as file:
         file.write(b"left by a killed run")
-    assert tokens.compact(db) == 30 * TOKEN_BYTES + 2 * SPAN_BYTES + 20
+    assert tokens.compact(db) == 30 * ROW_BYTES + 20
     tokens.remove_others(db)
     assert only_file(tmp_path) != old
     equal(tokens.of_chunks(db, [1, 2, 3]), kept)
-    assert tokens.size_bytes(db) == TOTAL
+    assert tokens.size_bytes(db) == 14 * ROW_BYTES
