@@ -182,8 +182,8 @@ def choose_reranker(
         return Choice(reranker, f"its files are in {folder}")
     if setting == "cross-encoder":
         raise ModelProblem(f"The reranker {model} is not on this machine.", f"Fetch it with `{PULL}`.")
-    order = "by late interaction" if late else "in the order of the first search"
-    notice = f"{model} is not on this machine: passages are {order}. `{PULL}` fetches it."
+    order = "late interaction orders the passages" if late else "passages stay in the order of the first search"
+    notice = f"{model} is not on this machine: {order}. `{PULL}` fetches it."
     return Choice(None, "its files are not on this machine", notice)
 
 

@@ -57,7 +57,7 @@ def write_index(path: Path, state: State, ids: NDArray[np.int64], source: Vector
         both = np.concatenate([nearest, questions @ vectors.T], axis=1)
         nearest = np.partition(both, -_RECALL_AT, axis=1)[:, -_RECALL_AT:]
     kept = np.concatenate(present)
-    nprobe, recall = _tuned(index, form, index.nlist // _LEAST_PART - 1, questions, nearest, source, sizes.recall)
+    nprobe, recall = _tuned(index, form, index.nlist // _LEAST_PART, questions, nearest, source, sizes.recall)
     info = DenseIndexInfo(form, kept.size, recall, int(index.nlist), nprobe, kept.size)
     write_base(path, state, index, kept, info)
 
@@ -86,7 +86,7 @@ def grow_index(
     questions = _questions(source(np.sort(rng.choice(now, asked, replace=False)))[1], rng)
     _, found = index.search(questions, RERANKED[form] * _RECALL_AT, params=faiss.SearchParametersIVF(nprobe=lists))
     nearest = -np.sort(-_scores(found, questions, source), axis=1)[:, :_RECALL_AT]
-    nprobe, recall = _tuned(index, form, base.info.nprobe - 1, questions, nearest, source, sizes.recall)
+    nprobe, recall = _tuned(index, form, base.info.nprobe, questions, nearest, source, sizes.recall)
     write_base(path, state, index, now, replace(base.info, count=now.size, nprobe=nprobe, recall_at_20=recall))
 
 
@@ -139,22 +139,22 @@ def _tuned(
     source: VectorSource,
     wanted: float,
 ) -> tuple[int, float]:
-    """(the fewest lists above `nprobe` with which enough of the nearest are found, the recall at 20 that they give).
+    """(the fewest lists, `nprobe` or more, that find enough of the nearest; the recall at 20 that they give).
 
     `nearest` are the scores of the truly nearest, shape (len(questions), 20): a passage counts as one of them by its
     exact score, so that of equal passages any will do.
     """
     faiss = faiss_package()
     last = nearest.min(axis=1, keepdims=True) - _NOISE
-    recall = 0.0
-    nprobe = max(nprobe, 0)
-    while nprobe < index.nlist and recall < wanted:
-        nprobe = min(max(nprobe + 1, nprobe * 3 // 2), index.nlist)
+    nprobe = max(nprobe, 1)
+    while True:
         parameters = faiss.SearchParametersIVF(nprobe=nprobe)
         _, found = index.search(questions, RERANKED[form] * _RECALL_AT, params=parameters)
         hits = (_scores(found, questions, source) >= last).sum(axis=1)
         recall = float(np.mean(np.minimum(hits, nearest.shape[1]) / nearest.shape[1]))
-    return nprobe, recall
+        if recall >= wanted or nprobe >= index.nlist:
+            return nprobe, recall
+        nprobe = min(max(nprobe + 1, nprobe * 3 // 2), index.nlist)
 
 
 def _scores(found: NDArray[np.int64], questions: NDArray[np.float32], source: VectorSource) -> NDArray[np.float32]:

@@ -77,10 +77,10 @@ def factory(form: str, count: int, dimension: int) -> str:
     return f"IVF{lists},PQ{parts}x8"
 
 
-def available_memory() -> int | None:
-    """Bytes that this machine could give a process without swapping; None where it doesn't say."""
+def available_memory(told_by: Path = _MEMORY) -> int | None:
+    """Bytes that this machine could give a process without swapping, else all that it has; None where nothing says."""
     try:
-        for line in _MEMORY.read_text().splitlines():
+        for line in told_by.read_text().splitlines():
             if line.startswith("MemAvailable:"):
                 return int(line.split()[1]) * 1024
     except (OSError, ValueError):

@@ -187,6 +187,17 @@ def test_the_trained_index_grows_until_it_is_trained_again(path, source):
     assert describe(path, state(3)).trained_on == describe(path, state(3)).count == 6800
 
 
+def test_more_of_the_same_topics_needs_no_more_lists(path, source):
+    write_index(path, state(), source.ids, source, LISTS)
+    trained = describe(path, state())
+    for chunk_id in range(1, 1600, 2):
+        near = source.vectors[chunk_id] + 0.2 * unit_rows(np.random.default_rng(chunk_id), 1, DIMENSION)[0]
+        source.vectors[10_000 + chunk_id] = (near / np.linalg.norm(near)).astype(np.float32)
+    DenseIndex.load(path, state(2), source.ids, replace(LISTS, recall=0.9)).save(path, source)
+    grown = describe(path, state(2))
+    assert (grown.count, grown.nprobe) == (3800, trained.nprobe)
+
+
 def test_an_index_that_lost_most_of_its_training_is_trained_again(path, source):
     write_index(path, state(), source.ids, source, LISTS)
     rest = Source({chunk_id: row for chunk_id, row in source.vectors.items() if chunk_id < 2000})
@@ -253,8 +264,9 @@ def test_the_form_follows_the_size():
     assert [sizes.may_lag(count) for count in (20_000, 100_000, 1_000_000)] == [0, 5000, 20_000]
 
 
-def test_this_machine_tells_its_memory():
+def test_this_machine_tells_its_memory(tmp_path):
     assert available_memory() > 10**8
+    assert available_memory(tmp_path / "none") > available_memory()  # elsewhere than on Linux: all that there is
 
 
 def test_a_large_library_is_searched_by_both_indexes(tmp_path):
