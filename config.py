@@ -88,6 +88,15 @@ class Settings(BaseSettings):
     reranker: Annotated[str, Field(min_length=1, description="Cross-encoder: a name on the hub, or a folder.")] = (
         "cross-encoder/ms-marco-MiniLM-L-6-v2"
     )
+    rerank_budget_ms: Annotated[
+        int,
+        Field(
+            ge=0,
+            le=600_000,
+            description="Time that the cross-encoder may take, in ms; what it has not read by then keeps its order. "
+            "0: no limit.",
+        ),
+    ] = 0
     answerer: Annotated[
         Literal["auto", "ollama", "extractive"],
         Field(description="Who words the answer; auto is Ollama where it runs and has the model, else quotes."),

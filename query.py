@@ -33,6 +33,9 @@ Papers = Annotated[
 Pages = Annotated[str | None, typer.Option("--pages", help="Only these pages: 3 or 3-9.")]
 ProfileName = Annotated[str | None, typer.Option("--profile", help="How to search: default or rrf.")]
 Rerank = Annotated[bool, typer.Option("--no-rerank", help="Keep the order of the first pass.")]
+Budget = Annotated[
+    int | None, typer.Option("--rerank-budget-ms", help="Time that the cross-encoder may take; 0: no limit.", min=0)
+]
 Json = Annotated[bool, typer.Option("--json", help="One JSON object a question on stdout; see docs/json.md.")]
 
 
@@ -45,6 +48,7 @@ def ask(
     pages: Pages = None,
     profile: ProfileName = None,
     no_rerank: Rerank = False,
+    rerank_budget_ms: Budget = None,
     json: Json = False,
     strict: Annotated[bool, typer.Option("--strict", help="Exit with 4 when nothing was found.")] = False,
     home: HomeFolder = None,
@@ -55,7 +59,7 @@ def ask(
     """Answer a question from the papers, with a page behind each fact (the default command)."""
     from ragscience.terminal.asking import ask_all
 
-    with _session(home, offline, quiet, profile, no_rerank, k) as session:
+    with _session(home, offline, quiet, k, profile, no_rerank, rerank_budget_ms) as session:
         return ask_all(
             session,
             _one_of(question, source),
@@ -75,6 +79,7 @@ def search(
     pages: Pages = None,
     profile: ProfileName = None,
     no_rerank: Rerank = False,
+    rerank_budget_ms: Budget = None,
     json: Json = False,
     home: HomeFolder = None,
     offline: Offline = None,
@@ -84,7 +89,7 @@ def search(
     """Show the ranked passages for a question, without an LLM."""
     from ragscience.terminal.asking import search_all
 
-    with _session(home, offline, quiet, profile, no_rerank, k) as session:
+    with _session(home, offline, quiet, k, profile, no_rerank, rerank_budget_ms) as session:
         return search_all(
             session, _one_of(question, source), papers=tuple(paper or ()), pages=page_range(pages), as_json=json
         )
@@ -96,6 +101,7 @@ def chat(
     paper: Papers = None,
     profile: ProfileName = None,
     no_rerank: Rerank = False,
+    rerank_budget_ms: Budget = None,
     home: HomeFolder = None,
     offline: Offline = None,
     quiet: Quiet = False,
@@ -104,7 +110,7 @@ def chat(
     """Talk with the papers; /help lists what else can be typed. Ctrl-C stops an answer, Ctrl-D leaves."""
     from ragscience.terminal.chat import Chat
 
-    with _session(home, offline, quiet, profile, no_rerank, k) as session:
+    with _session(home, offline, quiet, k, profile, no_rerank, rerank_budget_ms) as session:
         return Chat(session, papers=tuple(paper or ())).run()
 
 
@@ -125,11 +131,23 @@ def pull(home: HomeFolder = None, offline: Offline = None, quiet: Quiet = False,
 
 
 def _session(
-    home: Path | None, offline: bool | None, quiet: bool, profile: str | None, no_rerank: bool, k: int | None
+    home: Path | None,
+    offline: bool | None,
+    quiet: bool,
+    k: int | None,
+    profile: str | None,
+    no_rerank: bool,
+    rerank_budget_ms: int | None,
 ) -> Session:
     from ragscience.terminal.session import Session
 
-    settings = _settings(home=home, offline=offline, profile=profile, rerank="off" if no_rerank else None)
+    settings = _settings(
+        home=home,
+        offline=offline,
+        profile=profile,
+        rerank="off" if no_rerank else None,
+        rerank_budget_ms=rerank_budget_ms,
+    )
     return Session(settings, quiet=quiet, wanted=k)
 
 

@@ -13,6 +13,7 @@ from ragscience.errors import ModelProblem
 from ragscience.records import Filters, Found, Hit, Profile
 from ragscience.retrieval.fusion import reciprocal_rank, weighted_sum
 from ragscience.retrieval.late import late_scores
+from ragscience.retrieval.reranking import rerank_within_budget
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -23,6 +24,9 @@ if TYPE_CHECKING:
 
 __all__ = ["search"]
 
+RERANK_BATCH = 4
+"""Passages that a cross-encoder reads between two looks at the clock."""
+
 
 def search(
     question: str,
@@ -31,6 +35,7 @@ def search(
     embedder: Embedder,
     tokens_from: TokenEmbedder | None,
     reranker: Reranker | None,
+    rerank_budget_ms: float | None,
     profile: Profile,
     filters: Filters,
 ) -> Found:
@@ -38,9 +43,10 @@ def search(
 
     Dense and keyword search each give their candidates, filtered inside the search, and the fused score orders them.
     With `tokens_from`, late interaction puts all candidates in a better order; with a `reranker` that reads question
-    and passage together, the first `profile.rerank_depth` get their final order from it. Ties go to the passage that
-    was ingested first. Raises NothingFound where a paper pattern fits no paper, ModelProblem where the embedder
-    fails; a reranker that fails costs its ordering and a notice.
+    and passage together, the first `profile.rerank_depth` get their final order from it, or as many of them as
+    `rerank_budget_ms` allows (None: all). Ties go to the passage that was ingested first. Raises NothingFound where a
+    paper pattern fits no paper, ModelProblem where the embedder fails; a reranker that fails costs its ordering and a
+    notice.
     """
     timings: dict[str, float] = {}
     notices: list[str] = []
@@ -65,11 +71,24 @@ def search(
     if reranker and order:
         with _timed(timings, "rerank_ms"):
             try:
-                scores = reranker.score(question, [chunks[chunk_id].text for chunk_id in order])
-                reranked = dict(zip(order, map(float, scores), strict=True))
+                read = rerank_within_budget(
+                    question,
+                    [chunks[chunk_id].text for chunk_id in order],
+                    [reranked.get(chunk_id, fused[chunk_id]) for chunk_id in order],
+                    reranker,
+                    budget_ms=rerank_budget_ms,
+                    top_k=profile.top_k,
+                    batch_size=RERANK_BATCH,
+                    clock=time.monotonic,
+                )
             except ModelProblem as problem:
                 notices.append(f"The reranker failed, so the first pass's order stands: {problem}")
-        order.sort(key=lambda chunk_id: (-reranked.get(chunk_id, 0.0), -fused[chunk_id], chunk_id))
+            else:
+                if not read.complete:
+                    notices.append(f"The reranker read {read.read} of {len(order)} passages within its time.")
+                scores = zip(order, read.scores, strict=True)
+                reranked = {chunk_id: score for chunk_id, score in scores if score is not None}
+                order = [order[number] for number in read.order]
     hits = tuple(
         Hit(
             rank=rank,

@@ -116,6 +116,7 @@ class Session:
             embedder=self.embedder,
             tokens_from=self.tokens_from,
             reranker=self.reranker,
+            rerank_budget_ms=self.settings.rerank_budget_ms or None,
             profile=self.profile,
             filters=filters,
         )

@@ -70,6 +70,7 @@ def found(library, model, tokens_from, question="How fast do honeybees fly in fo
         embedder=model,
         tokens_from=tokens_from,
         reranker=None,
+        rerank_budget_ms=None,
         profile=PROFILE,
         filters=Filters(),
     )

@@ -65,6 +65,7 @@ def found(library, *, reranker=None, profile=DEFAULT, filters=None, question=QUE
         embedder=ToyEmbedder(),
         tokens_from=None,
         reranker=reranker,
+        rerank_budget_ms=None,
         profile=profile,
         filters=filters or Filters(),
     )
