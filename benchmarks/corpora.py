@@ -24,6 +24,9 @@ __all__ = [
 ]
 
 
+_NAMED = os.environ.pop("RAG_TEST_DATA", "")  # taken out: the doors refuse a RAG_ variable that is no setting
+
+
 @dataclass(frozen=True)
 class JudgedSet:
     """A BEIR set: documents in order, the judged queries, and grades per query and document."""
@@ -37,7 +40,7 @@ class JudgedSet:
 
 def data_folder() -> Path | None:
     """The folder of real papers and judgements: RAG_TEST_DATA, else ../shared/data; None if absent."""
-    folder = Path(os.environ.get("RAG_TEST_DATA") or REPOSITORY.parent / "shared" / "data")
+    folder = Path(_NAMED or REPOSITORY.parent / "shared" / "data")
     return folder if folder.is_dir() else None
 
 

@@ -86,6 +86,10 @@ def _caches(library: Library) -> Iterator[Finding]:
         )
     if not stale:
         yield Finding("ok", "The search indexes are up to date.")
+    info = library.dense_index_info()
+    if info is not None:
+        how = "exact" if info.recall_at_20 is None else f"{info.form}, recall@20 {info.recall_at_20:.3f}"
+        yield Finding("ok", f"The dense index holds {info.count} vectors ({how}).")
     missing, size = library.passages_without_tokens(), library.token_bytes()
     if not missing:
         yield Finding("ok", f"Token vectors of every passage, {size / 2**20:.0f} MiB.")

@@ -7,8 +7,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from ragscience.errors import ModelProblem
 from ragscience.records import Filters, Found, Hit, Profile
 from ragscience.retrieval.fusion import reciprocal_rank, weighted_sum
@@ -16,6 +14,7 @@ from ragscience.retrieval.late import late_scores
 from ragscience.retrieval.reranking import rerank_within_budget
 
 if TYPE_CHECKING:
+    import numpy as np
     from numpy.typing import NDArray
 
     from ragscience.models.late_interaction import QuestionTokens
@@ -132,15 +131,11 @@ def _completed(
     by_bm25: dict[int, float],
 ) -> tuple[dict[int, float], dict[int, float]]:
     """Both true scores of every candidate: one that fell off the end of a list does not score 0 there."""
-    dense, bm25 = dict(by_dense), dict.fromkeys(by_dense, 0.0) | by_bm25
     only_bm25 = sorted(by_bm25.keys() - by_dense.keys())
     only_dense = sorted(by_dense.keys() - by_bm25.keys())
-    if only_bm25:
-        ids, vectors = library.vectors(only_bm25)
-        dense |= _as_scores(ids, vectors @ vector)
-    if only_dense:
-        bm25 |= _as_scores(*library.search_keywords(question, len(only_dense), np.array(only_dense, np.int64)))
-    return dense, bm25
+    dense = zip(only_bm25, library.dense_scores(vector, only_bm25).tolist(), strict=True)
+    bm25 = zip(only_dense, library.keyword_scores(question, only_dense).tolist(), strict=True)
+    return by_dense | dict(dense), by_bm25 | dict(bm25)
 
 
 def _fuse(

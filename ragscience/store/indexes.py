@@ -33,6 +33,7 @@ class Indexes:
         self._home = home
         self._sizes = sizes
         self._dense: DenseIndex | None = None
+        self._straight: DenseIndex | None = None
         self._keywords: KeywordIndex | None = None
         self._may_save = True
 
@@ -45,6 +46,17 @@ class Indexes:
             else:
                 self._dense = self._dense.at(state, ids)
         return self._dense
+
+    def dense_for_a_question(self, db: sqlite3.Connection, state: State) -> DenseIndex:
+        """The same; of a small library without the file, so that FAISS need not be loaded."""
+        if self._dense is not None and self._dense.state == state:
+            return self._dense
+        ids = rows.chunk_ids(db)
+        if ids.size > self._sizes.straight:
+            return self.dense(db, state)
+        if self._straight is None or self._straight.state != state:
+            self._straight = DenseIndex(state, None, ids, self._sizes)
+        return self._straight
 
     def keywords(self, db: sqlite3.Connection, state: State) -> KeywordIndex:
         """Of exactly the chunks that the database has now."""
@@ -72,8 +84,8 @@ class Indexes:
         An index that must be trained is not a reader's to make: a question does not wait for minutes.
         """
         if dense:
-            index = self.dense(db, state)
-            behind = index.should_be_saved and index.is_quickly_saved
+            index = self.dense_for_a_question(db, state)
+            behind = index is not self._straight and index.should_be_saved and index.is_quickly_saved
         else:
             behind = not self.keywords(db, state).is_saved
         if not behind or not self._may_save:

@@ -378,7 +378,8 @@ class Library:
             if db is None or state is None or not state.dimension:
                 return nothing()
             _require_dimension(state, vector)
-            found = self._indexes.dense(db, state).search(vector, k, allowed, vector_source(db, state))
+            index = self._indexes.dense_for_a_question(db, state)
+            found = index.search(vector, k, allowed, vector_source(db, state))
             if not self._transactions.may_write:
                 self._indexes.save_if_free(db, state, dense=True)
             return found

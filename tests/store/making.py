@@ -11,11 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ragscience.records import Chunk, Document, EmbedderIdentity, Page, Paper
-from ragscience.store import Library
+from ragscience.store import DenseSizes, Library
 
 DIMENSION = 12
 EMBEDDER = EmbedderIdentity("embedded", "toy", "0123456789abcdef", DIMENSION)
 CHUNKER = "toy/40/0"
+FROM_FILE = DenseSizes(straight=0)
+"""Also a small library is searched by its index on disk."""
 WORDS = tuple(
     """
     attention network gradient protein genome Cas9 GPT-3 28.4 energy model query passage light neuron signal Bayes

@@ -8,7 +8,7 @@ import pytest
 from ragscience.errors import LibraryUnavailable, RagScienceError
 from ragscience.store import Library
 
-from .making import WORDS, add, contents, numbered_paper, unit_rows
+from .making import FROM_FILE, WORDS, add, contents, numbered_paper, unit_rows
 
 QUERIES = unit_rows(np.random.default_rng(99), 8)
 
@@ -45,7 +45,7 @@ DAMAGE = {
 @pytest.mark.parametrize("number", range(4))
 @pytest.mark.parametrize("damage", DAMAGE)
 def test_a_damaged_cache_is_made_again_and_finds_the_same(filled, damage, number):
-    with Library.open(filled) as library:
+    with Library.open(filled, FROM_FILE) as library:
         expected = results(library)
     path = cache_files(filled)[number]
     data = DAMAGE[damage](path.read_bytes())
@@ -54,19 +54,19 @@ def test_a_damaged_cache_is_made_again_and_finds_the_same(filled, damage, number
     else:
         path.write_bytes(data)
         os.utime(path, ns=(1, 1))  # a file system's clock may be too coarse to tell the two versions apart
-    with Library.open(filled) as library:
+    with Library.open(filled, FROM_FILE) as library:
         assert results(library) == expected
-    with Library.open(filled) as library:
+    with Library.open(filled, FROM_FILE) as library:
         assert library.stale_indexes() == []
         assert results(library) == expected
 
 
 def test_a_folder_in_place_of_a_cache_file_is_no_cache(filled):
-    with Library.open(filled) as library:
+    with Library.open(filled, FROM_FILE) as library:
         expected = results(library)
     filled.faiss.unlink()
     filled.faiss.mkdir()
-    with Library.open(filled) as library:
+    with Library.open(filled, FROM_FILE) as library:
         assert results(library) == expected
         assert results(library) == expected
         assert library.stale_indexes() == ["dense"]
@@ -75,7 +75,7 @@ def test_a_folder_in_place_of_a_cache_file_is_no_cache(filled):
 def test_a_copied_home_needs_no_rebuilding(filled):
     for path in cache_files(filled):
         os.utime(path, ns=(1, 1))
-    with Library.open(filled) as library:
+    with Library.open(filled, FROM_FILE) as library:
         assert library.stale_indexes() == []
 
 
@@ -92,7 +92,7 @@ def test_caches_of_another_library_are_not_taken(filled, tmp_path):
         path.unlink()
     for path in [filled.faiss, filled.faiss.with_suffix(".json")]:
         path.rename(other.vectorstore / path.name)
-    with Library.open(other) as library:
+    with Library.open(other, FROM_FILE) as library:
         assert library.stale_indexes() == ["keyword", "dense"]
         assert results(library) == expected
 
@@ -101,11 +101,11 @@ def test_what_a_killed_ingest_left_behind_is_made_up_for_by_readers_and_saved_on
     with Library.open_for_writing(filled) as writer:
         writer.remove_papers([2])
         add(writer, numbered_paper(50))
-        with Library.open(filled) as reader:
+        with Library.open(filled, FROM_FILE) as reader:
             assert reader.stale_indexes() == ["keyword", "dense"]
             during = results(reader)
             assert reader.stale_indexes() == ["keyword", "dense"]  # the writer has the lock
-    with Library.open(filled) as reader:
+    with Library.open(filled, FROM_FILE) as reader:
         assert results(reader) == during
         assert reader.stale_indexes() == []
     with Library.open_for_writing(filled) as writer:
@@ -172,13 +172,13 @@ def test_a_database_that_is_damaged_inside_is_a_clear_error(filled):
     data = bytearray(filled.database.read_bytes())
     data[8192:] = b"\xff" * (len(data) - 8192)
     filled.database.write_bytes(data)
-    with pytest.raises(RagScienceError, match="damaged"), Library.open(filled) as library:
+    with pytest.raises(RagScienceError, match="damaged"), Library.open(filled, FROM_FILE) as library:
         contents(library)
 
 
 def test_missing_or_wrong_vectors_are_a_clear_error(filled):
     with closing(sqlite3.connect(filled.database)) as db, db:
         db.execute("UPDATE vectors SET vector = x'00' WHERE chunk_id = 3")
-    with Library.open(filled) as library, pytest.raises(RagScienceError, match="dimension 12") as refused:
+    with Library.open(filled, FROM_FILE) as library, pytest.raises(RagScienceError, match="dimension 12") as refused:
         library.vectors()
     assert "rebuild --embeddings" in refused.value.fix

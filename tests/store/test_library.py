@@ -15,7 +15,7 @@ from ragscience.store import Home, Library, text_hash
 from ragscience.store.rows import short_names
 from ragscience.store.writing import page_breaks
 
-from .making import CHUNKER, DIMENSION, EMBEDDER, add, contents, numbered_paper, paper_of, unit_rows
+from .making import CHUNKER, DIMENSION, EMBEDDER, FROM_FILE, add, contents, numbered_paper, paper_of, unit_rows
 
 
 def files_under(folder):
@@ -23,7 +23,7 @@ def files_under(folder):
 
 
 def test_a_home_without_a_library_is_empty_and_stays_untouched(home):
-    with Library.open(home) as library:
+    with Library.open(home, FROM_FILE) as library:
         assert (library.paper_count, library.chunk_count, library.generation) == (0, 0, 0)
         assert (library.embedder, library.chunker) == (None, None)
         assert library.papers() == library.chunks([1]) == library.paper_chunks(1) == library.pages(1) == []
@@ -39,7 +39,7 @@ def test_a_home_without_a_library_is_empty_and_stays_untouched(home):
 
 
 def test_a_reader_sees_a_library_that_is_made_after_it_was_opened(home):
-    with Library.open(home) as reader:
+    with Library.open(home, FROM_FILE) as reader:
         assert reader.chunk_count == 0
         with Library.open_for_writing(home) as writer:
             add(writer, numbered_paper(1))
@@ -49,11 +49,11 @@ def test_a_reader_sees_a_library_that_is_made_after_it_was_opened(home):
 def test_a_database_without_tables_as_a_killed_first_run_leaves_it_is_empty(home):
     home.vectorstore.mkdir(parents=True)
     home.database.touch()
-    with Library.open(home) as library:
+    with Library.open(home, FROM_FILE) as library:
         assert library.chunk_count == 0
     with Library.open_for_writing(home) as library:
         add(library, numbered_paper(1))
-    with Library.open(home) as library:
+    with Library.open(home, FROM_FILE) as library:
         assert library.paper_count == 1
 
 
@@ -97,7 +97,7 @@ def test_a_paper_comes_back_as_it_was_given(home):
             chunks=chunks,
             vectors=vectors,
         )
-    with Library.open(home) as library:
+    with Library.open(home, FROM_FILE) as library:
         assert library.papers() == [paper] == [library.paper_by_md5("abc")] == [library.paper_by_path("/p/a.pdf")]
         assert (paper.file, paper.title, paper.pages, paper.chunks, paper.warnings) == (
             "a.pdf",
@@ -268,7 +268,7 @@ def test_a_paper_whose_file_another_one_overwrote_leaves(filled):
 
 
 def test_the_ledger_says_what_the_library_says_and_is_repaired(filled):
-    with Library.open(filled) as library:
+    with Library.open(filled, FROM_FILE) as library:
         papers = library.papers()
     ledger = json.loads(filled.ledger.read_text())
     assert ledger["schema"] == 1
@@ -313,7 +313,7 @@ def test_identity_is_set_once_and_kept(filled):
 
 
 def test_vectors_are_found_again_by_the_text_they_are_of(filled):
-    with Library.open(filled) as library:
+    with Library.open(filled, FROM_FILE) as library:
         chunk = library.paper_chunks(3)[0]
         key = text_hash(chunk.text)
         found = library.vectors_by_hash([key, text_hash("never embedded"), key])
@@ -362,7 +362,7 @@ def test_vectors_are_replaced_all_or_none(filled):
         with pytest.raises(RagScienceError, match="shape"):
             library.replace_vectors(other, [([1], unit_rows(rng, 1, 19), {})])
         assert (contents(library), library.generation, library.embedder) == (*before, EMBEDDER)
-        with Library.open(filled) as reader:
+        with Library.open(filled, FROM_FILE) as reader:
             reader.search_dense(unit_rows(rng, 1)[0], 3, None)
             library.replace_vectors(other, batches(library, 7))
             ids, vectors = library.vectors()
@@ -418,17 +418,17 @@ def varied(home):
     ],
 )
 def test_filters(varied, filters, expected):
-    with Library.open(varied) as library:
+    with Library.open(varied, FROM_FILE) as library:
         assert library.select(filters).tolist() == expected
 
 
 def test_no_filter_allows_all(varied):
-    with Library.open(varied) as library:
+    with Library.open(varied, FROM_FILE) as library:
         assert library.select(Filters()) is None
 
 
 def test_a_pattern_that_fits_no_paper_is_answered_with_the_nearest_names(varied):
-    with Library.open(varied) as library:
+    with Library.open(varied, FROM_FILE) as library:
         with pytest.raises(NothingFound, match="atention") as nothing:
             library.select(Filters(papers=("bert", "atention")))
         assert "Attention.pdf" in nothing.value.fix
@@ -438,7 +438,7 @@ def test_a_pattern_that_fits_no_paper_is_answered_with_the_nearest_names(varied)
 
 
 def test_filters_hold_inside_both_searches(filled):
-    with Library.open(filled) as library:
+    with Library.open(filled, FROM_FILE) as library:
         allowed = library.select(Filters(papers=("003.pdf",)))
         _, vectors = library.vectors()
         assert sorted(library.search_dense(vectors[0], 100, allowed)[0].tolist()) == allowed.tolist()
@@ -450,7 +450,7 @@ def test_filters_hold_inside_both_searches(filled):
 
 
 def test_only_a_writer_writes(filled):
-    with Library.open(filled) as library:
+    with Library.open(filled, FROM_FILE) as library:
         for change in (
             lambda: library.remove_papers([1]),
             lambda: library.set_identity(EMBEDDER, CHUNKER),
@@ -486,7 +486,7 @@ def test_paths_of_a_home(tmp_path):
 
 
 def test_scores_of_given_passages_are_those_of_the_searches(filled):
-    with Library.open(filled) as library:
+    with Library.open(filled, FROM_FILE) as library:
         every = library.chunk_count
         query = library.vectors([4])[1][0]
         for ids, scores, given in (
@@ -505,13 +505,23 @@ def test_scores_of_given_passages_are_those_of_the_searches(filled):
 
 
 def test_an_empty_library_scores_nothing(home):
-    with Library.open(home) as library:
+    with Library.open(home, FROM_FILE) as library:
         assert library.dense_scores(np.ones(3, np.float32), [1, 2]).tolist() == [0, 0]
         assert library.keyword_scores("word", [1, 2]).tolist() == [0, 0]
         assert library.dense_index_info() is None
 
 
 def test_a_small_librarys_index_says_that_it_is_exact(filled):
-    with Library.open(filled) as library:
+    with Library.open(filled, FROM_FILE) as library:
         info = library.dense_index_info()
         assert (info.form, info.count, info.recall_at_20) == ("flat", library.chunk_count, None)
+
+
+def test_a_small_library_is_searched_without_its_file_and_finds_the_same(filled):
+    vector = unit_rows(np.random.default_rng(3), 1)[0]
+    with Library.open(filled, FROM_FILE) as library:
+        expected = [array.tolist() for array in library.search_dense(vector, 7, None)]
+    filled.faiss.unlink()
+    with Library.open(filled) as library:
+        assert [array.tolist() for array in library.search_dense(vector, 7, None)] == expected
+    assert not filled.faiss.exists()
