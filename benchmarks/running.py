@@ -33,7 +33,7 @@ class Run:
 def run_process(command: Sequence[str], environment: Mapping[str, str] | None = None) -> Run:
     """Run the command in the repository's folder; raises RuntimeError with its last words where it fails.
 
-    The peak is the resident memory that the kernel accounts to the process itself (wait4), in megabytes.
+    Nothing leaves the machine. The peak is the resident memory that the kernel accounts to the process itself (wait4), in megabytes.
     """
     with tempfile.TemporaryFile("w+") as out, tempfile.TemporaryFile("w+") as err:
         started = time.perf_counter()
@@ -43,7 +43,7 @@ def run_process(command: Sequence[str], environment: Mapping[str, str] | None = 
             stderr=err,
             stdin=subprocess.DEVNULL,
             cwd=REPOSITORY,
-            env={**os.environ, **(environment or {})},
+            env={**os.environ, "RAG_OFFLINE": "true", **(environment or {})},
         )
         _, status, usage = os.wait4(process.pid, 0)
         seconds = time.perf_counter() - started
@@ -58,8 +58,8 @@ def run_process(command: Sequence[str], environment: Mapping[str, str] | None = 
 
 
 def door(name: str, home: Path, *arguments: str) -> list[str]:
-    """The command for `ingest.py` or `query.py` over a home of its own, offline."""
-    return [sys.executable, str(REPOSITORY / f"{name}.py"), *arguments, "--home", str(home), "--offline"]
+    """The command for `ingest.py` or `query.py` over a home of its own."""
+    return [sys.executable, str(REPOSITORY / f"{name}.py"), *arguments, "--home", str(home)]
 
 
 def module(name: str, *arguments: str) -> list[str]:

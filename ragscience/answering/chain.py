@@ -31,6 +31,7 @@ def import_langchain() -> None:
     """Load what an answer by an LLM needs, which takes a second or two: for a thread, while the search runs."""
     import langchain_ollama  # noqa: F401  # imported for its effect
 
+
 _LONGEST_QUESTION = 600
 """Characters: a rewritten question beyond this is a model that talks instead; the question is taken as it was asked."""
 
