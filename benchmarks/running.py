@@ -33,7 +33,8 @@ class Run:
 def run_process(command: Sequence[str], environment: Mapping[str, str] | None = None) -> Run:
     """Run the command in the repository's folder; raises RuntimeError with its last words where it fails.
 
-    Nothing leaves the machine. The peak is the resident memory that the kernel accounts to the process itself (wait4), in megabytes.
+    Nothing leaves the machine. The peak is the resident memory, in megabytes, that the kernel accounts to the process
+    itself (wait4).
     """
     with tempfile.TemporaryFile("w+") as out, tempfile.TemporaryFile("w+") as err:
         started = time.perf_counter()
