@@ -19,6 +19,7 @@ VENV := .venv
 PY := $(VENV)/bin/python
 RUN_READY := $(VENV)/.requirements.stamp
 DEV_READY := $(VENV)/.requirements-dev.stamp
+BENCH_READY := $(VENV)/.requirements-bench.stamp
 PIP_INSTALL := $(PY) -m pip install -qq --disable-pip-version-check --no-input
 
 QUESTION ?= Why does fusion give dense search a weight of 0.7 and keyword search 0.3?
@@ -72,7 +73,12 @@ check: $(DEV_READY)
 docs: $(DEV_READY)
 	@$(PY) tools/make_docs.py
 
-bench: $(DEV_READY)
+$(BENCH_READY): requirements-bench.txt $(DEV_READY)
+	@echo "==> installing requirements-bench.txt (once)"
+	@$(PIP_INSTALL) -r requirements-bench.txt
+	@touch $@
+
+bench: $(BENCH_READY)
 	@$(PY) -m benchmarks $(SUITE)
 
 sample: $(RUN_READY)

@@ -119,7 +119,9 @@ class Settings(BaseSettings):
     offline: Annotated[bool, Field(description="Refuse whatever would leave this machine.")] = False
 
     # Retrieval (the guide)
-    profile: Annotated[Literal["default", "rrf"], Field(description="How searches are fused and cut.")] = "default"
+    profile: Annotated[Literal["default", "rrf", "balanced"], Field(description="How searches are fused and cut.")] = (
+        "default"
+    )
     top_k_candidates: Annotated[
         int, Field(ge=1, le=1000, description="Passages that each search gives to the fusion, and that are reranked.")
     ] = 20

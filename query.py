@@ -31,7 +31,7 @@ Papers = Annotated[
     list[str] | None, typer.Option("--paper", help="Only papers of this name (part or pattern); repeatable.")
 ]
 Pages = Annotated[str | None, typer.Option("--pages", help="Only these pages: 3 or 3-9.")]
-ProfileName = Annotated[str | None, typer.Option("--profile", help="How to search: default or rrf.")]
+ProfileName = Annotated[str | None, typer.Option("--profile", help="How to search: default, rrf or balanced.")]
 Rerank = Annotated[bool, typer.Option("--no-rerank", help="Keep the order of the first pass.")]
 Budget = Annotated[
     int | None, typer.Option("--rerank-budget-ms", help="Time that the cross-encoder may take; 0: no limit.", min=0)

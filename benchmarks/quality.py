@@ -42,7 +42,7 @@ WAYS: dict[str, dict[str, Any]] = {
     "default + late interaction": {"rerank": "late-interaction"},
     "rrf": {"profile": "rrf", "rerank": "off"},
     "rrf + late interaction": {"profile": "rrf", "rerank": "late-interaction"},
-    "0.5 / 0.5": {"dense_weight": 0.5, "bm25_weight": 0.5, "rerank": "off"},
+    "balanced": {"profile": "balanced"},
     "0.5 / 0.5 of 100": {"dense_weight": 0.5, "bm25_weight": 0.5, "top_k_candidates": 100, "rerank": "off"},
     "0.5 / 0.5 of 100 + late interaction": {
         "dense_weight": 0.5,

@@ -140,7 +140,7 @@ class Profile:
     dense_weight: float
     bm25_weight: float
     rerank_depth: int
-    """How many of the fused candidates the reranker reads."""
+    """How many of the fused candidates the reranker reads; 0 leaves them in the order of the first pass."""
     top_k: int
     """How many passages are given to the answer."""
 

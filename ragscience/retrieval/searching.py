@@ -60,14 +60,14 @@ def search(
         dense, bm25 = _completed(question, vector, library, by_dense, by_bm25)
         fused = _fuse(profile, by_dense, by_bm25, dense, bm25)
     reranked: dict[int, float] = {}
-    if tokens_from is not None and tokens is not None and fused:
+    if tokens_from is not None and tokens is not None and fused and profile.rerank_depth:
         with _timed(timings, "late_ms"):
             reranked = late_scores(tokens, fused, library=library, tokens_from=tokens_from)
     order = sorted(fused, key=lambda chunk_id: (-reranked.get(chunk_id, 0.0), -fused[chunk_id], chunk_id))
     depth = max(profile.rerank_depth, profile.top_k) if reranker else profile.top_k
     chunks = {chunk.chunk_id: chunk for chunk in library.chunks(order[:depth])}
     order = [chunk_id for chunk_id in order[:depth] if chunk_id in chunks]
-    if reranker and order:
+    if reranker and order and profile.rerank_depth:
         with _timed(timings, "rerank_ms"):
             try:
                 read = rerank_within_budget(

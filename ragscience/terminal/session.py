@@ -81,6 +81,8 @@ class Session:
     @cached_property
     def tokens_from(self) -> TokenEmbedder | None:
         """What makes a question's token vectors for late interaction, or None where it is off or nothing is stored."""
+        if not self.profile.rerank_depth:
+            return None
         from ragscience.terminal.models_of import tokens_at_query
 
         return tokens_at_query(self.settings, self.embedder, self.library, self.notice)
@@ -88,6 +90,8 @@ class Session:
     @cached_property
     def reranker(self) -> Reranker | None:
         """The cross-encoder, or None without one."""
+        if not self.profile.rerank_depth:
+            return None
         from ragscience.terminal.models_of import reranker_of
 
         return reranker_of(self.settings, self.notice, late=self.tokens_from is not None)

@@ -58,6 +58,15 @@ def test_the_searchs_json_is_what_its_schema_says(asked):
     assert [hit["rank"] for hit in found["hits"]] == list(range(1, len(found["hits"]) + 1))
 
 
+def test_a_profile_that_reads_nothing_again_names_no_reranker(asked):
+    ran = asked.query("ask", "At which temperature does the glaze mature?", "--json", "--profile", "balanced")
+    answer = json.loads(ran.out)
+    assert answer["profile"] == "balanced"
+    assert answer["models"]["reranker"] is None
+    assert "cross-encoder" not in ran.err
+    assert "1280" in answer["answer"]
+
+
 def test_filters_hold(asked):
     for flags, allowed in ((["--paper", "bees*"], {"bees.pdf"}), (["--paper", "kiln", "--paper", "tides"], None)):
         found = json.loads(asked.query("search", "fog glaze tide", "-k", "20", "--json", *flags).out)

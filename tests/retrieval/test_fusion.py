@@ -50,11 +50,16 @@ def test_asking_for_more_widens_the_lists():
     assert (profile.top_k, profile.dense_candidates, profile.bm25_candidates, profile.rerank_depth) == (50, 50, 50, 50)
 
 
+def test_balanced_reads_nothing_again_however_many_are_asked_for():
+    assert numbers("balanced", wanted=50).rerank_depth == 0
+    assert numbers("balanced", wanted=50).top_k == 50
+
+
 def test_asking_for_fewer_keeps_the_lists():
     profile = numbers("default", wanted=1)
     assert (profile.top_k, profile.dense_candidates) == (1, 20)
 
 
 def test_an_unknown_profile_names_the_known():
-    with pytest.raises(UsageError, match=r"no profile 'fast'.*default, rrf"):
+    with pytest.raises(UsageError, match=r"no profile 'fast'.*default, rrf, balanced"):
         numbers("fast")

@@ -158,3 +158,11 @@ def test_every_stage_is_timed_once(library):
         "bm25_ms",
         "rerank_ms",
     }
+
+
+def test_a_profile_without_depth_reads_nothing_again(library):
+    reranker = ShortestFirst()
+    flat = Profile("balanced", 20, 20, "weighted", 0.7, 0.3, 0, 4)
+    hits = found(library, reranker=reranker, profile=flat).hits
+    assert reranker.read == []
+    assert [hit.chunk.chunk_id for hit in hits] == [hit.chunk.chunk_id for hit in found(library).hits]
