@@ -17,7 +17,7 @@ def profile_named(
 ) -> Profile:
     """The profile `name`; `default` takes its numbers from the settings, `rrf` is that of the agentic notes.
 
-    `balanced` weighs words as much as meaning and reads nothing again: the best on SciFact (docs/benchmarks.md).
+    `balanced` weighs words as much as meaning and reads nothing again: the best on SciFact (docs/choices.md).
 
     `wanted` is how many passages were asked for, or None for as many as the profile gives; the candidate lists grow
     with it, so that 50 asked for are 50 found. Raises UsageError for a name that is not in the table.

@@ -33,7 +33,7 @@ __all__ = ["MIN_READ", "Reranked", "rerank_within_budget"]
 MIN_READ = 8
 """Passages that are read before the line through their scores is believed."""
 DEVIATIONS = 2.0
-"""z, in standard deviations: chosen in docs/benchmarks.md."""
+"""z, in standard deviations: chosen in docs/choices.md."""
 
 
 @dataclass(frozen=True, slots=True)
