@@ -69,25 +69,12 @@ def search(
     order = [chunk_id for chunk_id in order[:depth] if chunk_id in chunks]
     if reranker and order and profile.rerank_depth:
         with _timed(timings, "rerank_ms"):
+            first_pass = {chunk_id: reranked.get(chunk_id, fused[chunk_id]) for chunk_id in order}
+            texts = [chunks[chunk_id].text for chunk_id in order]
             try:
-                read = rerank_within_budget(
-                    question,
-                    [chunks[chunk_id].text for chunk_id in order],
-                    [reranked.get(chunk_id, fused[chunk_id]) for chunk_id in order],
-                    reranker,
-                    budget_ms=rerank_budget_ms,
-                    top_k=profile.top_k,
-                    batch_size=RERANK_BATCH,
-                    clock=time.monotonic,
-                )
+                order, reranked = _read_again(question, first_pass, texts, reranker, rerank_budget_ms, profile, notices)
             except ModelProblem as problem:
                 notices.append(f"The reranker failed, so the first pass's order stands: {problem}")
-            else:
-                if not read.complete:
-                    notices.append(f"The reranker read {read.read} of {len(order)} passages within its time.")
-                scores = zip(order, read.scores, strict=True)
-                reranked = {chunk_id: score for chunk_id, score in scores if score is not None}
-                order = [order[number] for number in read.order]
     hits = tuple(
         Hit(
             rank=rank,
@@ -104,6 +91,33 @@ def search(
         for rank, chunk_id in enumerate(order[: profile.top_k], start=1)
     )
     return Found(question, profile.name, hits, tuple(notices), timings)
+
+
+def _read_again(
+    question: str,
+    first_pass: dict[int, float],
+    texts: list[str],
+    reranker: Reranker,
+    budget_ms: float | None,
+    profile: Profile,
+    notices: list[str],
+) -> tuple[list[int], dict[int, float]]:
+    """The ids of `first_pass` in the reranker's order, and the scores of those that it had the time to read."""
+    ids = list(first_pass)
+    read = rerank_within_budget(
+        question,
+        texts,
+        list(first_pass.values()),
+        reranker,
+        budget_ms=budget_ms,
+        top_k=profile.top_k,
+        batch_size=RERANK_BATCH,
+        clock=time.monotonic,
+    )
+    if not read.complete:
+        notices.append(f"The reranker read {read.read} of {len(ids)} passages within its time.")
+    scores = zip(ids, read.scores, strict=True)
+    return [ids[number] for number in read.order], {key: score for key, score in scores if score is not None}
 
 
 def _embedded(
