@@ -8,7 +8,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
+from ragscience.errors import FileProblem
 from ragscience.ingesting import (
+    Failure,
     Ingestion,
     IngestReport,
     Plan,
@@ -113,18 +115,19 @@ class IngestSession:
         library, embedder = self.library, embedder_of(self.settings, None, self._tell)
         if library.embedder is not None and library.embedder != embedder.identity:
             self._replace_vectors(embedder)
-        papers = library.papers()
-        plan = make_plan(library, [])
-        states, gone = [], []
-        for paper in papers:
+        states, failures, gone = [], [], []
+        for paper in library.papers():
             path = Path(paper.path)
-            if path.exists():
-                states.append(file_state(path))
-            else:
+            if not path.exists():
                 gone.append(paper)
+                continue
+            try:
+                states.append(file_state(path))
+            except FileProblem as problem:
+                failures.append(Failure(path, problem))
         for paper in gone:
-            self._tell(f"{paper.file} is kept as it was: its file is gone")
-        plan = Plan(tuple(states), (), (), (), plan.failures)
+            self._tell(f"{paper.file} is kept as it was: its file is gone (`python ingest.py sync` removes it)")
+        plan = Plan(tuple(states), (), (), (), tuple(failures))
         report = self._run(plan, embedder)
         if not report.failures and not gone:
             library.set_identity(embedder.identity, self._chunker())

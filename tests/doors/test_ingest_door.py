@@ -144,6 +144,18 @@ def test_rebuild_gives_the_same_library(filled, what):
     assert json.loads(filled.query("search", "glaze", "--json").out)["hits"][0]["file"] == "kilns.pdf"
 
 
+def test_rebuild_goes_on_past_a_paper_that_cannot_be_read_and_keeps_it(filled):
+    kilns = filled.home / "papers" / "kilns.pdf"
+    kilns.unlink()
+    kilns.mkdir()
+    before = chunks_of(filled.home)
+    ran = filled.ingest("rebuild")
+    assert ran.code == 3
+    assert "not read:" in ran.err
+    assert "2 updated" in ran.err
+    assert chunks_of(filled.home) == before
+
+
 def test_another_chunk_size_is_refused_until_rebuilt(filled):
     make_pdf(filled.home / "papers" / "new.pdf", ["Something new."])
     refused = filled.ingest(RAG_CHUNK_SIZE="300", RAG_CHUNK_OVERLAP="20")
