@@ -9,6 +9,19 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 
+Box = tuple[float, float, float, float]
+"""Left, top, right, bottom in points (1/72 inch) from the top left corner of the page as it is shown."""
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A line as it stands on a page: `Document.text[start:end]` is in `box`."""
+
+    start: int
+    end: int
+    box: Box
+
+
 @dataclass(frozen=True, slots=True)
 class Page:
     """One page of a document: `Document.text[start:end]` is what was read from it."""
@@ -19,6 +32,8 @@ class Page:
     end: int
     warning: str = ""
     """Why this page has less than it should ("could not be read: …"), or empty."""
+    lines: tuple[Line, ...] = ()
+    """Where its text stands, in the order of the text; empty where that is not known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,6 +169,8 @@ class Found:
     hits: tuple[Hit, ...]
     notices: tuple[str, ...] = ()
     timings_ms: Mapping[str, float] = field(default_factory=dict)
+    signals: Mapping[str, float] = field(default_factory=dict)
+    """What the search saw that tells whether the papers answer at all: see answering/answerable.py."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,6 +191,27 @@ class Citation:
     """The words of that page that stand behind the sentence."""
     supported: bool
     """Whether the cited page was among the passages given and holds what is said."""
+    path: str = ""
+    """The full path of the file."""
+    start: int = 0
+    end: int = 0
+    """`Document.text[start:end]` is the quote; both 0 where there is none."""
+    boxes: tuple[Box, ...] = ()
+    """Where the quote stands on its page, a box a line; empty where that is not known."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sentence:
+    """A sentence of an answer, and what the check found."""
+
+    text: str
+    """As it stands in the answer, with its citations."""
+    verdict: str
+    """ "supported", "weak" or "unsupported"; "no-claim" where nothing is said that a page could hold."""
+    score: float
+    """How much of it the cited pages hold, 0 to 1."""
+    evidence: Citation | None
+    """The best quote for it, cited or not; None where no passage holds anything of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,3 +230,11 @@ class Answer:
     """Keys `embedder`, `reranker`, `llm`: the identity of what was used, None where nothing was."""
     notices: tuple[str, ...] = ()
     timings_ms: Mapping[str, float] = field(default_factory=dict)
+    sentences: tuple[Sentence, ...] = ()
+    """The answer's sentences in order, each with the verdict of the citation check."""
+    answerability: float | None = None
+    """How likely the passages answer the question, 0 to 1; None where it was not judged."""
+    prompt_cut: bool = False
+    """Whether the server cut the prompt, so that the model did not see all of it."""
+    tokens: Mapping[str, int] = field(default_factory=dict)
+    """Keys `prompt`, `answer`, `window`, as the server counted them; empty without an LLM."""
