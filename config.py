@@ -12,7 +12,7 @@ from typing import Annotated, Any, Literal, Self
 # pydantic looks through every installed package for plugins of its own when the first model is built; we use none.
 os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
 
-from pydantic import Field, ValidationError, model_validator
+from pydantic import Field, ValidationError, ValidationInfo, field_validator, model_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from ragscience.errors import UsageError
@@ -20,6 +20,16 @@ from ragscience.errors import UsageError
 __all__ = ["Settings", "load_settings"]
 
 ENV_PREFIX = "RAG_"
+
+TEMPLATE_PLACEHOLDERS: dict[str, tuple[frozenset[str], frozenset[str]]] = {
+    "answer_rules": (frozenset(), frozenset({"refusal"})),
+    "answer_request": (frozenset({"context", "question"}), frozenset({"history"})),
+    "condense_prompt": (frozenset({"chat_history", "question"}), frozenset()),
+}
+"""What a prompt template must have, and what else it may have, in braces."""
+LARGEST_TEMPLATE_BYTES = 100_000
+LONGEST_SHOWN = 80
+"""Characters of a wrong value that a message repeats."""
 
 
 class Settings(BaseSettings):
@@ -128,18 +138,83 @@ class Settings(BaseSettings):
     top_k: Annotated[int, Field(ge=1, le=200, description="Passages that the answer is made from.")] = 4
     dense_weight: Annotated[float, Field(ge=0, le=1, description="Share of meaning in the fused score.")] = 0.7
     bm25_weight: Annotated[float, Field(ge=0, le=1, description="Share of keywords in the fused score.")] = 0.3
-    min_relevance: Annotated[
+    answerable_threshold: Annotated[
         float,
         Field(
-            ge=-1,
+            ge=0,
             le=1,
-            description="Cosine below which a passage that shares no word with the question answers nothing.",
+            description="How likely (0 to 1, as `answerability` in the JSON) the passages must answer the question; "
+            "below it the answer is refused. 0 refuses only where nothing was found.",
         ),
-    ] = 0.25
+    ] = 0.35
+
+    # Conversations
+    history: Annotated[
+        bool, Field(description="Keep each question and its answer in vectorstore/history.sqlite, on this machine.")
+    ] = True
+    history_turns: Annotated[
+        int,
+        Field(
+            ge=0,
+            le=100,
+            description="Turns of a conversation that the next question is understood by; 0: each stands alone.",
+        ),
+    ] = 6
+
+    # Looking at pages
+    pdf_viewer: Annotated[
+        str,
+        Field(
+            pattern=r"^$|\{file\}",
+            description="Command that opens a page, as `okular -p {page} {file}`; empty: the first known viewer.",
+        ),
+    ] = ""
 
     # Answers
+    answer_passages: Annotated[
+        int,
+        Field(
+            ge=1,
+            le=200,
+            description="Passages that an answer is made from, where the profile gives fewer; -k says it for one run.",
+        ),
+    ] = 8
     extractive_sentences: Annotated[int, Field(ge=1, le=20, description="Quotes in an answer without an LLM.")] = 5
     max_question_chars: Annotated[int, Field(ge=100, le=100_000, description="Longest question, in characters.")] = 8000
+    answer_seconds: Annotated[
+        float,
+        Field(
+            gt=0, le=86400, description="Longest time for an LLM's answer; what came by then is kept, quotes follow."
+        ),
+    ] = 600.0
+    llm_failures: Annotated[
+        int, Field(ge=1, le=1000, description="Failures of the LLM in a row after which it is left alone for a while.")
+    ] = 3
+    llm_pause_seconds: Annotated[
+        float, Field(ge=0, le=86400, description="How long it is left alone before it is tried again.")
+    ] = 60.0
+    answer_rules: Annotated[
+        str,
+        Field(
+            description="What the LLM is told about answers (the system message); may have {refusal}. Here and in the "
+            "next two: a text or @FILE, a brace that is meant is written twice, empty is the text of "
+            "ragscience/answering/prompts.py."
+        ),
+    ] = ""
+    answer_request: Annotated[
+        str,
+        Field(description="What the LLM is asked; must have {context} and {question}, may have {history}."),
+    ] = ""
+    condense_prompt: Annotated[
+        str,
+        Field(description="How a follow-up is rewritten; must have {chat_history} and {question}."),
+    ] = ""
+
+    @field_validator("answer_rules", "answer_request", "condense_prompt")
+    @classmethod
+    def _checked_template(cls, value: str, info: ValidationInfo) -> str:
+        required, allowed = TEMPLATE_PLACEHOLDERS[str(info.field_name)]
+        return _template(value, required, required | allowed)
 
     @model_validator(mode="after")
     def _values_that_go_together(self) -> Self:
@@ -172,6 +247,40 @@ def load_settings(**flags: Any) -> Settings:
     return settings.model_copy(update={"home": settings.home.expanduser().resolve()})
 
 
+def _template(value: str, required: frozenset[str], allowed: frozenset[str]) -> str:
+    """The text of a prompt template, of `@FILE` the file's; ValueError where its placeholders are not those."""
+    from string import Formatter
+
+    text = value
+    if value.startswith("@"):
+        path = Path(value[1:]).expanduser()
+        try:
+            with path.open("rb") as file:
+                text = file.read(LARGEST_TEMPLATE_BYTES + 1).decode("utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            reason = "is not UTF-8" if isinstance(error, UnicodeDecodeError) else error.strerror
+            raise ValueError(f"the file {path} cannot be read ({reason})") from None
+        if not text.strip():
+            raise ValueError(f"the file {path} is empty")
+    if len(text.encode()) > LARGEST_TEMPLATE_BYTES:
+        raise ValueError(f"it is longer than {LARGEST_TEMPLATE_BYTES} bytes")
+    if not text.strip():
+        return ""
+    try:
+        parts = [(name, spec, how) for _, name, spec, how in Formatter().parse(text) if name is not None]
+    except ValueError as error:
+        raise ValueError(f"{str(error).lower()}: a brace that is meant is written twice") from None
+    names = {name for name, _, _ in parts}
+    unknown = sorted(names - allowed) or [name for name, spec, how in parts if spec or how]
+    if unknown:
+        known = ", ".join(f"{{{name}}}" for name in sorted(allowed)) or "none"
+        raise ValueError(f"it has {{{unknown[0]}}} in it, and may only have {known}; a brace that is meant is doubled")
+    missing = sorted(required - names)
+    if missing:
+        raise ValueError(f"it lacks {{{missing[0]}}}")
+    return text
+
+
 def _one_line(error: ValidationError) -> str:
     first = error.errors(include_url=False)[0]
     name = ".".join(str(part) for part in first["loc"])
@@ -180,4 +289,6 @@ def _one_line(error: ValidationError) -> str:
     message = first["msg"].removeprefix("Value error, ")
     if not name:
         return f"{message}."
-    return f"Setting {name} is {first['input']!r}: {message[:1].lower()}{message[1:]}."
+    shown = repr(first["input"])
+    shown = shown if len(shown) <= LONGEST_SHOWN else f"{shown[:LONGEST_SHOWN]}…"
+    return f"Setting {name} is {shown}: {message[:1].lower()}{message[1:]}."

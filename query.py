@@ -12,6 +12,7 @@ from ragscience.terminal.door import Debug, HomeFolder, Offline, Quiet, make_app
 
 if TYPE_CHECKING:
     from config import Settings
+    from ragscience.store import Home
     from ragscience.terminal.session import Session
 
 app = make_app(
@@ -21,6 +22,8 @@ app = make_app(
 )
 models_app = make_app("What each part would use, and where it is.", default="list", bare="list")
 app.add_typer(models_app, name="models")
+history_app = make_app("Earlier conversations: kept in vectorstore/history.sqlite.", default="show", bare="list")
+app.add_typer(history_app, name="history")
 
 Text = Annotated[str | None, typer.Argument(help="The question, in quotes.", show_default=False)]
 From = Annotated[
@@ -38,6 +41,23 @@ Budget = Annotated[
 ]
 Json = Annotated[bool, typer.Option("--json", help="One JSON object a question on stdout; see docs/json.md.")]
 
+GoOn = Annotated[bool, typer.Option("--continue", "-c", help="Go on with the last conversation.")]
+ChatName = Annotated[
+    str | None, typer.Option("--chat", metavar="NAME", help="Go on with the conversation of this name, or begin it.")
+]
+NoHistory = Annotated[bool, typer.Option("--no-history", help="Keep nothing of this.")]
+Highlight = Annotated[
+    Path | None,
+    typer.Option("--highlight", metavar="OUT.pdf", help="Write the cited pages to this file, the quotes marked."),
+]
+Limit = Annotated[int | None, typer.Option("-n", help="How many lines.", min=1, show_default=False)]
+Which = Annotated[
+    str | None,
+    typer.Argument(
+        metavar="[ID]", help="A conversation's id or name, or the beginning of an answer's id.", show_default=False
+    ),
+]
+
 
 @app.command()
 def ask(
@@ -51,15 +71,27 @@ def ask(
     rerank_budget_ms: Budget = None,
     json: Json = False,
     strict: Annotated[bool, typer.Option("--strict", help="Exit with 4 when nothing was found.")] = False,
+    go_on: GoOn = False,
+    name: ChatName = None,
+    no_history: NoHistory = False,
+    highlight: Highlight = None,
     home: HomeFolder = None,
     offline: Offline = None,
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> int:
-    """Answer a question from the papers, with a page behind each fact (the default command)."""
-    from ragscience.terminal.asking import ask_all
+    """Answer a question from the papers, with a page behind each fact (the default command).
 
-    with _session(home, offline, quiet, k, profile, no_rerank, rerank_budget_ms) as session:
+    With --continue or --chat and no question it is the chat.
+    """
+    with _session(home, offline, quiet, k, profile, no_rerank, rerank_budget_ms, no_history) as session:
+        talk = (go_on or name is not None) and question is None and source is None
+        if talk and not (json or strict or pages or highlight):
+            from ragscience.terminal.chat import Chat
+
+            return Chat(session, papers=tuple(paper or ()), name=name, go_on=go_on).run()
+        from ragscience.terminal.asking import ask_all
+
         return ask_all(
             session,
             _one_of(question, source),
@@ -67,6 +99,9 @@ def ask(
             pages=page_range(pages),
             as_json=json,
             strict=strict,
+            chat=name,
+            go_on=go_on,
+            highlight=highlight,
         )
 
 
@@ -102,6 +137,9 @@ def chat(
     profile: ProfileName = None,
     no_rerank: Rerank = False,
     rerank_budget_ms: Budget = None,
+    go_on: GoOn = False,
+    name: ChatName = None,
+    no_history: NoHistory = False,
     home: HomeFolder = None,
     offline: Offline = None,
     quiet: Quiet = False,
@@ -110,8 +148,115 @@ def chat(
     """Talk with the papers; /help lists what else can be typed. Ctrl-C stops an answer, Ctrl-D leaves."""
     from ragscience.terminal.chat import Chat
 
-    with _session(home, offline, quiet, k, profile, no_rerank, rerank_budget_ms) as session:
-        return Chat(session, papers=tuple(paper or ())).run()
+    with _session(home, offline, quiet, k, profile, no_rerank, rerank_budget_ms, no_history) as session:
+        return Chat(session, papers=tuple(paper or ()), name=name, go_on=go_on).run()
+
+
+@app.command("open")
+def open_page(
+    number: Annotated[int, typer.Argument(metavar="[N]", help="Of the source, as it is listed under the answer.")] = 1,
+    answer: Annotated[
+        str | None,
+        typer.Option("--answer", metavar="ID", help="Of this answer (the beginning of its id), not the last."),
+    ] = None,
+    home: HomeFolder = None,
+    debug: Debug = False,
+) -> int:
+    """Open the PDF behind a source of the last answer, at its page."""
+    from ragscience.store import Home
+    from ragscience.terminal.opening import open_from_history
+
+    settings = _settings(home=home)
+    return open_from_history(Home(settings.home), number, answer_id=answer, viewer=settings.pdf_viewer)
+
+
+@history_app.command("list")
+def list_history(home: HomeFolder = None, limit: Limit = None, json: Json = False, debug: Debug = False) -> int:
+    """Show the conversations that were kept, the last one first."""
+    from ragscience.terminal.history_views import list_conversations
+
+    return list_conversations(_home(home), limit=limit, as_json=json)
+
+
+@history_app.command("show")
+def show_history(which: Which = None, home: HomeFolder = None, json: Json = False, debug: Debug = False) -> int:
+    """Show a conversation, or one answer; without an id the last conversation."""
+    from ragscience.terminal.history_views import show
+
+    return show(_home(home), which, as_json=json)
+
+
+@history_app.command("search")
+def search_kept(
+    text: Annotated[str, typer.Argument(help="Words; an answer that has them all is found.", show_default=False)],
+    home: HomeFolder = None,
+    limit: Limit = None,
+    debug: Debug = False,
+) -> int:
+    """Find earlier questions and answers by their words, the newest first."""
+    from ragscience.terminal.history_views import search_history
+
+    return search_history(_home(home), text, limit=limit)
+
+
+@history_app.command("export")
+def export_history(
+    which: Which = None,
+    md: Annotated[bool, typer.Option("--md", help="As Markdown (the default).")] = False,
+    json: Annotated[bool, typer.Option("--json", help="As JSON, like `history show --json`.")] = False,
+    bib: Annotated[bool, typer.Option("--bib", help="The cited papers as BibTeX.")] = False,
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", metavar="FILE", help="Write to this file, not to stdout.")
+    ] = None,
+    home: HomeFolder = None,
+    debug: Debug = False,
+) -> int:
+    """Write a conversation out; without an id the last one."""
+    from ragscience.terminal.history_views import export
+
+    wanted = [form for form, asked in (("md", md), ("json", json), ("bib", bib)) if asked]
+    if len(wanted) > 1:
+        raise UsageError(f"--{wanted[0]} and --{wanted[1]} are two forms.", "Give one of them.")
+    return export(_home(home), which, form=wanted[0] if wanted else "md", target=output)
+
+
+@history_app.command("delete")
+def delete_history(
+    which: Which = None,
+    everything: Annotated[bool, typer.Option("--all", help="All conversations.")] = False,
+    home: HomeFolder = None,
+    debug: Debug = False,
+) -> int:
+    """Delete a conversation, one answer, or everything; it cannot be brought back."""
+    from ragscience.terminal.history_views import delete
+
+    return delete(_home(home), which, everything=everything)
+
+
+@app.command("eval")
+def evaluate(
+    file: Annotated[
+        Path,
+        typer.Argument(help="Questions with known answers, one JSON object a line.", show_default=False),
+    ],
+    k: Wanted = None,
+    paper: Papers = None,
+    profile: ProfileName = None,
+    no_rerank: Rerank = False,
+    json: Annotated[bool, typer.Option("--json", help="One JSON object on stdout; see docs/json.md.")] = False,
+    md: Annotated[
+        Path | None, typer.Option("--md", metavar="OUT.md", help="Write the measures to this file, as Markdown.")
+    ] = None,
+    home: HomeFolder = None,
+    offline: Offline = None,
+    quiet: Quiet = False,
+    debug: Debug = False,
+) -> int:
+    """Ask questions whose answers are known, and show how many are found, answered and cited right."""
+    from ragscience.terminal.evaluating import evaluate_all
+
+    with _session(home, offline, quiet, k, profile, no_rerank, None, no_history=True) as session:
+        return evaluate_all(session, file, papers=tuple(paper or ()), as_one_json=json, markdown=md, quiet=quiet)
 
 
 @models_app.command("list")
@@ -138,6 +283,7 @@ def _session(
     profile: str | None,
     no_rerank: bool,
     rerank_budget_ms: int | None,
+    no_history: bool = False,
 ) -> Session:
     from ragscience.terminal.session import Session
 
@@ -147,6 +293,7 @@ def _session(
         profile=profile,
         rerank="off" if no_rerank else None,
         rerank_budget_ms=rerank_budget_ms,
+        history=False if no_history else None,
     )
     return Session(settings, quiet=quiet, wanted=k)
 
@@ -157,6 +304,12 @@ def _one_of(question: str | None, source: str | None) -> tuple[str | None, str |
             "Give either a question or --from.", 'For one: python query.py "…"; for a chat: python query.py'
         )
     return question, source
+
+
+def _home(home: Path | None) -> Home:
+    from ragscience.store import Home
+
+    return Home(_settings(home=home).home)
 
 
 def _settings(**flags: object) -> Settings:

@@ -65,7 +65,7 @@ def baseline_store() -> Path:
     return store
 
 
-def session(home: Path, *, wanted: int, **settings: object) -> Session:
+def session(home: Path, *, wanted: int | None, **settings: object) -> Session:
     """What query.py makes for one run, with these settings over the defaults, offline and quiet."""
     from config import load_settings
     from ragscience.terminal.session import Session

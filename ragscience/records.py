@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-
 Box = tuple[float, float, float, float]
 """Left, top, right, bottom in points (1/72 inch) from the top left corner of the page as it is shown."""
 
@@ -179,6 +178,8 @@ class Turn:
 
     question: str
     answer: str
+    passages: tuple[int, ...] = ()
+    """Ids of the passages that the answer cites: they compete again in a follow-up."""
 
 
 @dataclass(frozen=True, slots=True)

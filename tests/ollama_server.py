@@ -5,11 +5,11 @@
         ...                                     # point a client at server.url
         assert server.requests[-1].body["options"]["num_ctx"] == 8192
 
-Served: GET /  /api/version  /api/tags; POST /api/show  /api/chat  /api/generate (streamed NDJSON, or one object with
-`stream: false`)  /api/embed  /api/embeddings  /api/pull. Shapes as in https://docs.ollama.com/api. Replies come from
-the queue that `script` fills, then from `default_reply(body)`. `fault` injects what goes wrong. Embeddings are hashed
-words, summed: the same text gives the same vector, texts that share words are near, and words past the context are cut
-in silence, as Ollama does.
+Served: GET /  /api/version  /api/tags  /api/ps; POST /api/show  /api/chat  /api/generate (streamed NDJSON, or one
+object with `stream: false`)  /api/embed  /api/embeddings  /api/pull. Shapes as in https://docs.ollama.com/api. Replies
+come from the queue that `script` fills, then from `default_reply(body)`. `fault` injects what goes wrong. Embeddings
+are hashed words, summed: the same text gives the same vector, texts that share words are near, and words past the
+context are cut in silence, as Ollama does.
 """
 
 from __future__ import annotations
@@ -122,6 +122,12 @@ class OllamaServer:
     default_reply: Callable[[dict[str, Any]], str] = lambda body: "I could not find this in your papers."
     scale: float = 1.0
     """What every embedding is multiplied with: Ollama's own are of unit length, some servers' are not."""
+    count_tokens: Callable[[str], int] | None = None
+    """Counts a prompt's tokens. With it, a prompt beyond the window is cut as by Ollama: in silence, to half of it."""
+    served_context: int | None = None
+    """The window that is served, whatever a request asks for; told by /api/ps."""
+    cut_prompts: int = 0
+    """How many prompts were cut."""
     requests: list[Request] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -207,6 +213,23 @@ class OllamaServer:
                 return self._replies.popleft()
         return Reply(word_pieces(self.default_reply(body)))
 
+    def loaded(self) -> list[str]:
+        """The models that have chatted."""
+        return list(dict.fromkeys(body["model"] for body in self.of("/api/chat")))
+
+    def read_prompt(self, body: dict[str, Any]) -> int | None:
+        """The tokens of the prompt that a model gets to read; None where they are not counted."""
+        if self.count_tokens is None:
+            return None
+        asked = body.get("messages") or [{"content": body.get("prompt", "")}]
+        tokens = sum(self.count_tokens(message["content"]) + 8 for message in asked)
+        window = min(body["options"]["num_ctx"], self.served_context or tokens)
+        if tokens <= window:
+            return tokens
+        with self._lock:
+            self.cut_prompts += 1
+        return window // 2 + 2
+
     def find(self, name: str) -> tuple[str, ServedModel] | None:
         assert isinstance(self.models, Mapping)
         for known in (name, f"{name}:latest", name.removesuffix(":latest")):
@@ -273,8 +296,14 @@ class _Handler(BaseHTTPRequestHandler):
             self._json({"version": self.script.version})
         elif self.path == "/api/tags":
             self._json({"models": [self._card(name) for name in self.script.models]})
+        elif self.path == "/api/ps":
+            self._json({"models": [self._card(name) | self._loaded() for name in self.script.loaded()]})
         else:
             self._send(b"404 page not found", 404, "text/plain")
+
+    def _loaded(self) -> dict[str, Any]:
+        served = self.script.served_context
+        return {"expires_at": CREATED_AT, "size_vram": 0} | ({"context_length": served} if served else {})
 
     def _card(self, name: str) -> dict[str, Any]:
         _, model = self.script.find(name) or ("", chat_model())
@@ -340,11 +369,13 @@ class _Handler(BaseHTTPRequestHandler):
         reply = self.script.next_reply(body)
         streamed = body.get("stream", True)
         asked = body.get("messages") or body.get("prompt") or ""
-        told = reply.prompt_eval_count
+        told = reply.prompt_eval_count if reply.prompt_eval_count is not None else self.script.read_prompt(body)
         prompt_tokens = max(1, len(json.dumps(asked)) // 4) if told is None else told
         tokens = len(reply.pieces) if reply.eval_count is None else reply.eval_count
         last = {"done": True, "done_reason": reply.done_reason, "total_duration": 2, "load_duration": 1}
         last |= {"prompt_eval_count": prompt_tokens, "prompt_eval_duration": 1, "eval_count": tokens}
+        if not prompt_tokens:  # as early versions did where their cache held the whole prompt
+            del last["prompt_eval_count"]
         last |= {"eval_duration": 1}
         if streamed:
             lines = [self._turn(name, piece) | {"done": False} for piece in reply.pieces]

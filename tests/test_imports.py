@@ -27,9 +27,23 @@ MAY_KNOW = {
     "store": COMMON,
     "retrieval": COMMON | {"store", "models", "graph"},
     "answering": COMMON | {"retrieval", "models"},
+    "history": COMMON,
+    "evaluation": COMMON | {"retrieval", "answering"},
     "ingesting": COMMON | {"reading", "chunking", "models", "store"},
     "doctor": COMMON | {"reading", "chunking", "models", "store", "ingesting"},
-    "terminal": COMMON | {"reading", "chunking", "models", "store", "retrieval", "answering", "ingesting", "doctor"},
+    "terminal": COMMON
+    | {
+        "reading",
+        "chunking",
+        "models",
+        "store",
+        "retrieval",
+        "answering",
+        "ingesting",
+        "doctor",
+        "history",
+        "evaluation",
+    },
 }
 """The other rooms that each room may import from; a new room needs a row here."""
 ONLY_THROUGH_THE_FRONT = {("answering", "retrieval")}

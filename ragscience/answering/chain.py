@@ -1,25 +1,28 @@
-"""The answer of an LLM: LangChain's ConversationalRetrievalChain over our search, streamed.
+"""The answer of an LLM: LangChain's ConversationalRetrievalChain over our search, within the window, streamed.
 
 The one module of this room that imports LangChain, and only when a function of it is called.
 """
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
-from uuid import UUID
 
-from ragscience.answering import prompts
+from ragscience.answering import prompts as wording
+from ragscience.answering.budget import Plan, condense_history, plan
+from ragscience.answering.defusing import defused
+from ragscience.answering.speaking import ChatLLM, Speech
 from ragscience.errors import ModelProblem
-from ragscience.records import Found, Turn
+from ragscience.records import Found, Hit, Turn
 
 if TYPE_CHECKING:
-    from langchain_core.callbacks import BaseCallbackHandler, CallbackManagerForRetrieverRun
+    from langchain_core.callbacks import CallbackManagerForLLMRun, CallbackManagerForRetrieverRun
     from langchain_core.documents import Document
     from langchain_core.language_models import BaseChatModel
+    from langchain_core.messages import BaseMessage
     from langchain_core.output_parsers import BaseOutputParser
+    from langchain_core.outputs import ChatResult
     from langchain_core.retrievers import BaseRetriever
 
 __all__ = ["Generated", "Searcher", "as_documents", "as_retriever", "generate", "import_langchain"]
@@ -41,14 +44,24 @@ class Generated:
     """What came of it: the text, and the search that it rests on."""
 
     text: str
-    """All that the model said, also when it failed on the way."""
+    """All that the model said, without its thoughts, also when it failed on the way."""
     found: Found | None
     """None where the model failed before the search."""
+    given: tuple[Hit, ...]
+    """The passages that the model was given."""
     answerable: bool
     """False where the search gave nothing that answers; the model was not asked then."""
     failure: ModelProblem | None
+    """Why there is no whole answer; None where there is one."""
+    asked: bool
+    """Whether the model was asked at all, so that a failure is its own."""
     first_token_ms: float | None
     """From the call; None where no token came."""
+    notices: tuple[str, ...] = ()
+    """What was left out of the prompts, and where the answer was stopped."""
+    tokens: dict[str, int] = field(default_factory=dict)
+    """As in `Answer.tokens`."""
+    prompt_cut: bool = False
 
 
 def generate(
@@ -57,66 +70,173 @@ def generate(
     history: Sequence[Turn],
     search: Searcher,
     is_answerable: Callable[[Found, str], bool],
-    chat_model: BaseChatModel,
+    llm: ChatLLM,
+    prompts: wording.Prompts,
     on_token: Callable[[str], None] | None,
+    answer_seconds: float,
 ) -> Generated:
     """Rewrite a follow-up so that it stands alone, search, and let the model answer from the passages.
 
     The rewriting happens only with history; its tokens are not shown. Nothing leaves for a tracing service, whatever
     the environment says. A failure of the model is returned, not raised; what `search` and `on_token` raise is raised.
     """
-    import httpx
-    import ollama
     from langsmith.run_helpers import tracing_context
 
-    from ragscience.models.ollama import as_problem
-
-    stream = _StreamState(on_token)
-    searched: list[tuple[Found, bool]] = []
-
-    def search_once(standalone: str) -> Found:
-        found = search(standalone)
-        searched.append((found, is_answerable(found, standalone)))
-        return found if searched[-1][1] else Found(found.question, found.profile, ())
-
-    chain = _chain(chat_model, as_retriever(search_once), prompts.sendable(question), stream)
-    turns = [(prompts.sendable(turn.question), prompts.sendable(turn.answer)) for turn in history]
-    text: str | None = None
+    run = _Run(question, history, search, is_answerable, llm, prompts, on_token, answer_seconds)
     failure: ModelProblem | None = None
     try:
         with tracing_context(enabled=False):
-            text = chain.invoke({"question": prompts.sendable(question), "chat_history": turns})["answer"]
-    except (httpx.HTTPError, ollama.ResponseError, ValueError) as error:
-        if error is not stream.model_error:
-            raise
-        name, url = getattr(chat_model, "model", "the model"), getattr(chat_model, "base_url", None)
-        failure = as_problem(error, name, url or "its address")
-    found, answerable = searched[-1] if searched else (None, True)
-    return Generated("".join(stream.pieces) if text is None else text, found, answerable, failure, stream.first_ms)
+            run.chain().invoke({"question": defused(question), "chat_history": list(run.turns)})
+    except _Failed as failed:
+        failure = failed.problem
+    return run.generated(failure)
 
 
-def as_retriever(search: Searcher) -> BaseRetriever:
-    """Our search as a LangChain retriever: a question in, `as_documents` out."""
+class _Failed(Exception):
+    """A failure of the model on its way through LangChain, told from one of the search."""
+
+    def __init__(self, problem: ModelProblem) -> None:
+        super().__init__(str(problem))
+        self.problem = problem
+
+
+class _Run:
+    """One question on its way through the chain."""
+
+    def __init__(
+        self,
+        question: str,
+        history: Sequence[Turn],
+        search: Searcher,
+        is_answerable: Callable[[Found, str], bool],
+        llm: ChatLLM,
+        prompts: wording.Prompts,
+        on_token: Callable[[str], None] | None,
+        answer_seconds: float,
+    ) -> None:
+        self._question = defused(question)
+        self._history = history
+        self._search = search
+        self._is_answerable = is_answerable
+        self._llm = llm
+        self._prompts = prompts
+        self._condensing = Speech(llm, on_token=None, seconds=answer_seconds)
+        self._speech = Speech(llm, on_token=on_token, seconds=answer_seconds)
+        self._found: Found | None = None
+        self._answerable = True
+        self._plan: Plan | None = None
+        self.turns, self._condense_tokens = condense_history(
+            self._question, history, prompts=prompts, count=llm.counter.count, window=llm.window
+        )
+
+    def chain(self) -> Any:
+        """LangChain's chain, with our models, our search and our share of the window in it."""
+        from langchain_classic.chains import ConversationalRetrievalChain
+        from langchain_core.messages import SystemMessage
+        from langchain_core.prompts import ChatPromptTemplate, HumanMessagePromptTemplate, PromptTemplate
+
+        request = PromptTemplate.from_template(
+            self._prompts.request,
+            partial_variables={"history": self._conversation} if self._prompts.wants_history else {},
+        )
+        system = SystemMessage(self._prompts.rules_text())
+        chain = ConversationalRetrievalChain.from_llm(
+            llm=_chat_model(self._answer),
+            condense_question_llm=_chat_model(self._condense),
+            retriever=as_retriever(self._search_once, self._documents),
+            condense_question_prompt=PromptTemplate.from_template(self._prompts.condense),
+            combine_docs_chain_kwargs={
+                "prompt": ChatPromptTemplate.from_messages([system, HumanMessagePromptTemplate(prompt=request)]),
+                "document_prompt": PromptTemplate.from_template(wording.PASSAGE),
+            },
+            get_chat_history=lambda turns: "".join(f"\n{wording.turn_text(turn)}" for turn in turns),
+            response_if_no_docs_found=wording.REFUSAL,
+        )
+        chain.question_generator.output_parser = _standalone_question(self._question)
+        return chain
+
+    def generated(self, failure: ModelProblem | None) -> Generated:
+        """What came of it."""
+        made, speech = self._plan, self._speech
+        notices = list(made.notices if made else ())
+        left = len(self._history) - len(self.turns)
+        if left:
+            notices.append(f"The question was rewritten without the {left} oldest turns, which did not fit.")
+        return Generated(
+            speech.text,
+            self._found,
+            made.hits if made else (),
+            self._answerable,
+            failure,
+            self._condensing.asked or speech.asked,
+            speech.first_ms,
+            (*notices, *(() if failure else speech.notices)),
+            speech.tokens,
+            speech.prompt_cut,
+        )
+
+    def _condense(self, messages: Sequence[tuple[str, str]]) -> str:
+        return self._said(self._condensing, messages, self._condense_tokens)
+
+    def _answer(self, messages: Sequence[tuple[str, str]]) -> str:
+        made = self._plan  # never None here: the chain searches before it answers
+        return self._said(self._speech, messages, made.answer_tokens if made else self._llm.num_predict)
+
+    @staticmethod
+    def _said(speech: Speech, messages: Sequence[tuple[str, str]], max_tokens: int) -> str:
+        speech.say(messages, max_tokens)
+        if speech.failure is not None:
+            raise _Failed(speech.failure)
+        return speech.text
+
+    def _search_once(self, standalone: str) -> Found:
+        self._found = self._search(standalone)
+        self._answerable = self._is_answerable(self._found, standalone)
+        return self._found
+
+    def _documents(self, found: Found) -> list[Document]:
+        if not self._answerable:
+            return []
+        try:
+            self._plan = plan(
+                found.question,
+                found.hits,
+                self._history,
+                prompts=self._prompts,
+                count=self._llm.counter.count,
+                window=self._llm.window,
+                max_answer_tokens=self._llm.num_predict,
+            )
+        except ModelProblem as problem:
+            raise _Failed(problem) from problem
+        return as_documents(self._plan.passages)
+
+    def _conversation(self) -> str:
+        return wording.conversation(self._plan.history if self._plan else ())
+
+
+def as_retriever(search: Searcher, documents: Callable[[Found], list[Document]]) -> BaseRetriever:
+    """Our search as a LangChain retriever: a question in, the `documents` of what was found out."""
     from langchain_core.retrievers import BaseRetriever
 
     class PaperRetriever(BaseRetriever):
         def _get_relevant_documents(self, query: str, *, run_manager: CallbackManagerForRetrieverRun) -> list[Document]:
             del run_manager
-            return as_documents(search(query))
+            return documents(search(query))
 
     return PaperRetriever()
 
 
-def as_documents(found: Found) -> list[Document]:
-    """A LangChain document for each hit: fenced text, and its number, source, file, path, pages and score."""
+def as_documents(passages: Sequence[tuple[Hit, str]]) -> list[Document]:
+    """A LangChain document for each passage: fenced text, and its number, source, file, path, pages and score."""
     from langchain_core.documents import Document
 
     return [
         Document(
-            page_content=prompts.fenced_text(hit.chunk),
+            page_content=text,
             metadata={
                 "number": hit.rank,
-                "source": prompts.page_label(hit.chunk.file, hit.chunk.page_start),
+                "source": wording.page_label(wording.prompt_name(hit.chunk.file), hit.chunk.page_start),
                 "file": hit.chunk.file,
                 "path": hit.chunk.path,
                 "page_start": hit.chunk.page_start,
@@ -125,37 +245,33 @@ def as_documents(found: Found) -> list[Document]:
                 "score": hit.score,
             },
         )
-        for hit in found.hits
+        for hit, text in passages
     ]
 
 
-def _chain(chat_model: BaseChatModel, retriever: BaseRetriever, question: str, stream: _StreamState) -> Any:
-    from langchain_classic.chains import ConversationalRetrievalChain
-    from langchain_core.prompts import ChatPromptTemplate, PromptTemplate
+def _chat_model(say: Callable[[Sequence[tuple[str, str]]], str]) -> BaseChatModel:
+    """A LangChain chat model that speaks through `say`, which gets (role, text) for each message."""
+    from langchain_core.language_models import BaseChatModel
+    from langchain_core.messages import AIMessage
+    from langchain_core.outputs import ChatGeneration, ChatResult
 
-    chain = ConversationalRetrievalChain.from_llm(
-        llm=_listening(chat_model, stream.handler(shown=True)),
-        condense_question_llm=_listening(chat_model, stream.handler(shown=False)),
-        retriever=retriever,
-        condense_question_prompt=PromptTemplate.from_template(prompts.CONDENSE),
-        combine_docs_chain_kwargs={
-            "prompt": ChatPromptTemplate.from_messages(
-                [("system", prompts.ANSWER_RULES), ("human", prompts.ANSWER_REQUEST)]
-            ),
-            "document_prompt": PromptTemplate.from_template(prompts.PASSAGE),
-        },
-        return_source_documents=True,
-        return_generated_question=True,
-        response_if_no_docs_found=prompts.REFUSAL,
-    )
-    chain.question_generator.output_parser = _standalone_question(question)
-    return chain
+    class SpokenChat(BaseChatModel):
+        @property
+        def _llm_type(self) -> str:
+            return "ragscience"
 
+        def _generate(
+            self,
+            messages: list[BaseMessage],
+            stop: list[str] | None = None,
+            run_manager: CallbackManagerForLLMRun | None = None,
+            **_: Any,
+        ) -> ChatResult:
+            del stop, run_manager
+            said = say([("system" if each.type == "system" else "user", str(each.content)) for each in messages])
+            return ChatResult(generations=[ChatGeneration(message=AIMessage(content=said))])
 
-def _listening(chat_model: BaseChatModel, handler: BaseCallbackHandler) -> BaseChatModel:
-    """The same model, with a handler for this use of it alone."""
-    present = chat_model.callbacks if isinstance(chat_model.callbacks, list) else []
-    return chat_model.model_copy(update={"callbacks": [*present, handler]})
+    return SpokenChat(cache=False)
 
 
 def _standalone_question(asked: str) -> BaseOutputParser[str]:
@@ -166,52 +282,6 @@ def _standalone_question(asked: str) -> BaseOutputParser[str]:
         def parse(self, text: str) -> str:
             lines = [line.strip() for line in text.splitlines() if line.strip()]
             said = lines[-1].rpartition("uestion:")[2].strip(" \"'“”*") if lines else ""
-            return said if 0 < len(said) <= _LONGEST_QUESTION else asked
+            return defused(said) if 0 < len(said) <= _LONGEST_QUESTION else asked
 
     return StandaloneQuestion()
-
-
-class _StreamState:
-    """What the handlers of one answer saw."""
-
-    def __init__(self, on_token: Callable[[str], None] | None) -> None:
-        self.pieces: list[str] = []
-        self.first_ms: float | None = None
-        self.model_error: BaseException | None = None
-        self._on_token = on_token
-        self._reader_failed = False
-        self._started = time.perf_counter()
-
-    def take(self, token: str) -> None:
-        if not token:
-            return
-        if self.first_ms is None:
-            self.first_ms = round((time.perf_counter() - self._started) * 1000, 3)
-        self.pieces.append(token)
-        if self._on_token is not None:
-            self._reader_failed = True
-            self._on_token(token)
-            self._reader_failed = False
-
-    def fail(self, error: BaseException) -> None:
-        if not self._reader_failed:  # what on_token raised passes through the model, and is not its failure
-            self.model_error = error
-
-    def handler(self, *, shown: bool) -> BaseCallbackHandler:
-        """Listens to one use of the model; the tokens are taken where they are `shown`."""
-        from langchain_core.callbacks import BaseCallbackHandler
-
-        state = self
-
-        class Listener(BaseCallbackHandler):
-            raise_error = True
-
-            def on_llm_new_token(self, token: str, **_: Any) -> None:  # type: ignore[override]  # of a chat model: text
-                if shown:
-                    state.take(token)
-
-            def on_llm_error(self, error: BaseException, *, run_id: UUID, **_: Any) -> None:
-                del run_id
-                state.fail(error)
-
-        return Listener()

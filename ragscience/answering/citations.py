@@ -1,38 +1,36 @@
-"""The citations of an answer: found in whatever form a model gave them, checked, and written in one."""
+"""The citations of an answer, found in whatever form a model gave them."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from typing import TYPE_CHECKING
 
-from ragscience.answering.prompts import page_label
-from ragscience.answering.sentences import Span, split_sentences
-from ragscience.answering.support import Place, best_place, supported_citations
+from ragscience.answering.given import Place, squeezed
 from ragscience.answering.units import page_parts
-from ragscience.records import Citation, Hit
+from ragscience.records import Hit
 
-__all__ = ["CheckedText", "check_citations"]
+if TYPE_CHECKING:
+    from ragscience.answering.checking import Checked
 
-_PAGES = r"(?:pages?|pgs?\.?|pp?\.?)\s*\d{1,5}(?:\s*(?:[-–—,;&]|and|to)\s*(?:pages?|pp?\.?)?\s*\d{1,5}(?![\w.]))*"
-_ANY_FILE = r"(?<![^\s(\[【{;,“\"'`*<])[^\s()\[\]【】{};,“”\"'`*<>]{1,200}\.pdf"
-_OPEN, _CLOSE = r"[(\[【]", r"[)\]】]"
+__all__ = ["Mention", "check_citations", "find_mentions"]
+
+_PAGE = r"(?:pages?|pgs?\.?|pp?\.?)(?:\s*no\.?)?\s*[:=]?"
+_PAGES = rf"{_PAGE}\s*\d{{1,5}}(?:\s*(?:[-–—,;&]|and|to)\s*(?:{_PAGE})?\s*\d{{1,5}}(?![\w.]))*"
+_ANY_FILE = r"(?<![^\s(\[【（{;,“\"'`*<:])[^\s()\[\]【】（）{};,“”\"'`*<>]{1,200}\.pdf"
+_OPEN, _CLOSE = r"[(\[【（{<]", r"[)\]】）}>]"
 _NAMED = r"(?:passages?|sources?|documents?|refs?\.?)"
+_LEADING = rf"(?:(?:see(?:\s+also)?|cf\.?|e\.g\.?,?|from|in|{_NAMED}(?:\s*\d{{1,3}})?\s*[:,])\s*)?"
+_QUOTING = r"[”\"'`*]{0,4}"
+_BETWEEN = r"\s*(?:[,:;#|，–—-]\s*)?(?:section\s+[\w.]+,\s*|(?:on|at)\s+)?\(?"
+_LONGEST_QUOTE = 4000
+_SHORTEST_BEGINNING = 5
+"""Letters and digits: a shorter beginning of a file's name may be any word."""
 
 
 @dataclass(frozen=True, slots=True)
-class CheckedText:
-    """An answer whose citations all point at passages that were given."""
-
-    text: str
-    citations: tuple[Citation, ...]
-    unknown: int
-    """How many citations were taken out, because no passage given is from there."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Mention:
+class Mention:
     """`text[start:end]` cites `places`; or, where the page is not named, the best of `either`."""
 
     start: int
@@ -40,39 +38,25 @@ class _Mention:
     places: tuple[Place, ...]
     either: tuple[Place, ...]
     unknown: int
+    """How many pages it names that no passage given is from."""
 
 
-def check_citations(text: str, hits: Sequence[Hit]) -> CheckedText:
-    """`text` with each citation as `(file.pdf, p.N)`, checked; those that point at no passage given are taken out.
+def find_mentions(text: str, hits: Sequence[Hit]) -> list[Mention]:
+    """The citations of `text` in order, resolved against the passages given; they don't overlap.
 
-    Understood are `(a.pdf, p.3)`, `[a.pdf p. 3-4]`, `(a.pdf, p.3; b.pdf, pp. 5, 7)`, "page 3 of a.pdf", `(a.pdf)`,
-    `(p. 3)`, `[1]`, `[2, 3]` and `(passage 1)`; a number is a passage's, as they were numbered for the model.
+    Understood are `(a.pdf, p.3)`, `[a.pdf p. 3-4]`, `(a.pdf, p.3; b.pdf, pp. 5, 7)`, `[a.pdf](a.pdf#page=3)`,
+    `(a.pdf:3)`, "page 3 of a.pdf", "a.pdf, on page 3", `(a.pdf)`, `(p. 3)`, `[1]`, `[2, 3]`, `[1, p. 3]`, `[^1]` and
+    `(passage 1)`; a number is a passage's, as they were numbered for the model. A file may be called by the beginning
+    of its name, where no other begins so.
     """
-    mentions = _Forms(hits).mentions(text)
-    claims = _claims(text, mentions)
-    pieces: list[str] = []
-    citations: dict[Citation, None] = {}
-    by_claim: dict[str, dict[Place, None]] = {}
-    resolved: list[tuple[Place, ...]] = []
-    for mention, claim in zip(mentions, claims, strict=True):
-        places = mention.places or ((best_place(claim, mention.either, hits),) if mention.either else ())
-        resolved.append(places)
-        by_claim.setdefault(claim, {}).update(dict.fromkeys(places))
-    for claim, cited in by_claim.items():
-        if cited:
-            citations.update(dict.fromkeys(supported_citations(claim, list(cited), hits)))
-    at = 0
-    for i, (mention, places) in enumerate(zip(mentions, resolved, strict=True)):
-        between = text[at : mention.start]
-        if i and not between.strip():
-            places = tuple(
-                place for place in places if place not in resolved[i - 1]
-            )  # "[1] (a.pdf, p.3)" says it twice
-        pieces.append(between if places else between.rstrip(" "))
-        pieces.append(" ".join(page_label(*place) for place in places))
-        at = mention.end
-    pieces.append(text[at:])
-    return CheckedText("".join(pieces).strip(), tuple(citations), sum(mention.unknown for mention in mentions))
+    return _Forms(hits).mentions(text)
+
+
+def check_citations(text: str, hits: Sequence[Hit]) -> Checked:
+    """The check without a support scorer: see checking.check."""
+    from ragscience.answering.checking import check
+
+    return check(text, hits, scorer=None)
 
 
 class _Forms:
@@ -81,58 +65,99 @@ class _Forms:
     def __init__(self, hits: Sequence[Hit]) -> None:
         self._given: dict[Place, None] = {}
         self._passages: list[tuple[Place, ...]] = []
-        self._text = [" ".join(hit.chunk.text.split()) for hit in hits]
+        self._texts = [hit.chunk.text for hit in hits]
         for hit in hits:
             chunk = hit.chunk
             places = tuple((chunk.file, page) for page, _, _ in page_parts(chunk, 0, len(chunk.text)))
             self._passages.append(places)
             self._given.update(dict.fromkeys(places))
-        self._files = _names({hit.chunk.file for hit in hits})
+        self._all_files = {hit.chunk.file for hit in hits}
+        self._files = _names(self._all_files)
         known = "|".join(re.escape(name) for name in sorted(self._files, key=len, reverse=True))
         file = rf"(?:(?<!\w)(?:{known})(?!\w)|{_ANY_FILE})" if known else rf"(?:{_ANY_FILE})"
-        one = rf"[“\"'`*]*{file}[”\"'`*]*\s*[,:;]?\s*\(?{_PAGES}\)?"
-        self._one = re.compile(rf"(?P<file>{file})[”\"'`*]*\s*[,:;]?\s*\(?(?P<pages>{_PAGES})", re.IGNORECASE)
-        self._all = re.compile(
-            rf"(?P<refs>{_OPEN}\s*(?:see\s+|sources?:\s*|from\s+)?{one}(?:\s*(?:[;,]|and)\s*{one})*\s*{_CLOSE}|{one})"
-            rf"|(?P<page_of>(?:\b(?:on|in|see|at)\s+)?(?P<of_pages>\b{_PAGES})\s+(?:of|in|from)\s+[“\"'`*]*"
-            rf"(?P<of_file>{file})[”\"'`*]*)"
-            rf"|{_OPEN}\s*(?:see\s+|sources?:\s*|from\s+)?(?P<file_only>{file})\s*{_CLOSE}"
-            rf"|{_OPEN}\s*(?P<pages_only>{_PAGES})\s*{_CLOSE}"
-            rf"|(?P<numbers>[\[【]\s*{_NAMED}?\s*\d{{1,3}}(?:\s*[,;–-]\s*{_NAMED}?\s*\d{{1,3}})*\s*[\]】]"
-            rf"|\(\s*{_NAMED}\s*\d{{1,3}}(?:\s*(?:,|and|&)\s*\d{{1,3}})*\s*\))",
-            re.IGNORECASE,
-        )
+        one = rf"[“\"'`*]{{0,4}}{file}{_QUOTING}{_BETWEEN}{_PAGES}\)?"
+        self._one = re.compile(rf"(?P<file>{file}){_QUOTING}{_BETWEEN}(?P<pages>{_PAGES})", re.IGNORECASE)
+        self._all = re.compile(_all_forms(file, one), re.IGNORECASE)
 
-    def mentions(self, text: str) -> list[_Mention]:
-        """In the order of the text; they don't overlap."""
-        return [self._mention(match, text) for match in self._all.finditer(text)]
+    def mentions(self, text: str) -> list[Mention]:
+        """In the order of the text; they don't overlap. A paper's own reference inside a quotation is none."""
+        matches = list(self._all.finditer(text))
+        names_files = any(match["refs"] or match["of_file"] or match["in_file"] for match in matches)
+        found = []
+        for match in matches:
+            if match["numbers"] and self._is_papers_own(match, text):
+                if _is_quoted(match.start(), text):
+                    continue
+                if names_files:
+                    found.append(Mention(*match.span(), (), (), 0))
+                    continue
+            mention = self._mention(match, text)
+            if mention is not None:
+                found.append(mention)
+        return found
 
-    def _mention(self, match: re.Match[str], text: str) -> _Mention:
+    def _mention(self, match: re.Match[str], text: str) -> Mention | None:
         start, end = match.span()
-        places: list[Place] = []
-        either: tuple[Place, ...] = ()
-        unknown = 0
-        if match["refs"] or match["page_of"]:
-            named = [(m["file"], m["pages"]) for m in self._one.finditer(match["refs"] or "")]
-            for name, pages in named or [(match["of_file"], match["of_pages"])]:
-                known, lost = self._places(name, pages)
-                places += known
-                unknown += lost
-        elif match["file_only"]:
-            files = self._files.get(match["file_only"].casefold(), ())
+        if match["numbers"]:
+            return self._numbered(match, text)
+        for pages_only, file_only in ((match["pages_only"], None), (None, match["file_only"])):
+            if pages_only or file_only:
+                asked, files = _page_numbers(pages_only or ""), self._files.get((file_only or "").casefold(), ())
+                either = tuple(place for place in self._given if place[1] in asked or place[0] in files)
+                return Mention(start, end, (), either, int(not either))
+        if match["link"] and not match["url_page"] and not self._one.search(match["label"]):
+            files = self._files.get(match["url"].casefold(), ())
             either = tuple(place for place in self._given if place[0] in files)
-            unknown = not either
-        elif match["pages_only"]:
-            asked = _page_numbers(match["pages_only"])
-            either = tuple(place for place in self._given if place[1] in asked)
-            unknown = not either
-        else:
-            given = [self._passages[n - 1] for n in _page_numbers(match["numbers"]) if 0 < n <= len(self._passages)]
-            either = tuple(place for each in given for place in each)
-            unknown = not either and not self._is_papers_own(match, text)
-            if len(given) > 1:
-                places, either = [each[0] for each in given if each], ()
-        return _Mention(start, end, tuple(dict.fromkeys(places)), either, int(unknown))
+            named = tuple(place for place in either if place[1] in _page_numbers(match["label"]))
+            return Mention(start, end, (), named or either, int(not either))
+        places: list[Place] = []
+        unknown = 0
+        asked_of = self._named_pages(match)
+        if asked_of is None:
+            return None
+        for name, pages in asked_of:
+            known, lost = self._places(name, pages)
+            places += known
+            unknown += lost
+        return Mention(start, end, tuple(dict.fromkeys(places)), (), unknown)
+
+    def _named_pages(self, match: re.Match[str]) -> list[tuple[str, str]] | None:
+        """(file, pages) of each that a mention names; None where it turns out to be none."""
+        if match["refs"]:
+            return [(m["file"], m["pages"]) for m in self._one.finditer(match["refs"])]
+        if match["link"]:
+            inner = self._one.search(match["label"])
+            return [(match["url"], match["url_page"] or (inner["pages"] if inner else ""))]
+        if match["number"]:
+            n = int(match["number"])
+            given = self._passages[n - 1] if 0 < n <= len(self._passages) else ()
+            return [(given[0][0] if given else "", match["number_pages"])]
+        if match["loose"]:
+            name = self._beginning(match["loose_name"])
+            return None if name is None else [(name, match["loose_pages"])]
+        for kind in ("in", "of"):
+            if match[f"{kind}_file"]:
+                return [(match[f"{kind}_file"], match[f"{kind}_pages"])]
+        return [(match["bare_file"], match["bare_page"])]
+
+    def _beginning(self, words: str) -> str | None:
+        """The one file whose name begins so; "" for what looks like a file and is none; None for other words."""
+        plain = squeezed(re.sub(r"\b(?:the|paper|article|et al)\b", " ", words, flags=re.IGNORECASE))
+        files = {file for file in self._all_files if squeezed(file.rsplit("/", 1)[-1]).startswith(plain)}
+        if len(files) == 1 and len(plain) >= _SHORTEST_BEGINNING:
+            return files.pop()
+        return "" if "_" in words else None
+
+    def _numbered(self, match: re.Match[str], text: str) -> Mention:
+        """A citation by the passages' numbers: of one passage one of its pages, of more the first page of each."""
+        start, end = match.span()
+        numbers = _page_numbers(match["numbers"])
+        given = [self._passages[n - 1] for n in numbers if 0 < n <= len(self._passages)]
+        either = tuple(place for each in given for place in each)
+        unknown = int(not either and not self._is_papers_own(match, text))
+        if len(given) > 1:
+            return Mention(start, end, tuple(dict.fromkeys(each[0] for each in given if each)), (), unknown)
+        return Mention(start, end, (), either, unknown)
 
     def _places(self, name: str, pages: str) -> tuple[list[Place], int]:
         files = self._files.get(name.casefold(), ())
@@ -141,9 +166,47 @@ class _Forms:
         return found, len(asked) - len({page for _, page in found})
 
     def _is_papers_own(self, match: re.Match[str], text: str) -> bool:
-        """Whether "[20]" was copied from a page, where it is the paper's own reference."""
-        before = text[: match.start()].split()[-1:]
-        return any(" ".join([*before, match.group()]) in passage for passage in self._text)
+        """Whether "[20]" was copied from a page with the words before it, where it is the paper's own reference."""
+        before = text[max(0, match.start() - 80) : match.start()].rpartition("“")[2].split()[-2:]
+        after = [] if before else text[match.end() : match.end() + 80].split()[:2]
+        copied = squeezed(" ".join([*before, match.group(), *after]))
+        alone = copied == squeezed(match.group())
+        return not alone and any(copied in squeezed(passage) for passage in self._texts)
+
+
+def _all_forms(file: str, one: str) -> str:
+    """A pattern for any citation; `file` is one for a file's name, `one` for a name with its pages."""
+
+    def pages_of_file(group: str, joint: str) -> str:
+        pages = rf"(?P<{group}_pages>\b{_PAGES})"
+        return rf"{pages}\s*(?:of\s|in\s|from\s{joint})\s*[“\"'`*]{{0,4}}(?P<{group}_file>{file}){_QUOTING}"
+
+    more = rf"\s*(?:[,;&–-]|and)\s*(?:{_NAMED})?\s*\d{{1,3}}"
+    numbers = rf"\s*\^?(?:{_NAMED})?\s*\d{{1,3}}(?:{more})*\s*"
+    return "|".join(
+        [
+            rf"(?P<link>\[(?P<label>[^\[\]\n]{{1,200}})\]\(\s*(?P<url>{file})(?:\#page=(?P<url_page>\d{{1,5}}))?\s*\))",
+            rf"(?P<refs>{_OPEN}\s*{_LEADING}(?P<inner>[\[(]\s*)?{one}(?:\s*(?:[;,]|and)\s*{one})*\s*{_CLOSE}"
+            rf"(?(inner)\s*{_CLOSE})|{one})",
+            rf"{_OPEN}\s*{_LEADING}{pages_of_file('in', '|,')}\s*{_CLOSE}",
+            rf"(?:\b(?:on|in|see|at)\s+)?{pages_of_file('of', '')}",
+            rf"{_OPEN}\s*{_LEADING}(?P<bare_file>{file})\s*[,:#]\s*(?P<bare_page>\d{{1,3}})\s*{_CLOSE}",
+            rf"{_OPEN}\s*{_LEADING}(?P<file_only>{file})\s*{_CLOSE}",
+            rf"{_OPEN}\s*(?P<pages_only>{_PAGES})\s*{_CLOSE}",
+            rf"(?:[\[【]\s*(?:{_NAMED})?|\(\s*{_NAMED})\s*(?P<number>\d{{1,3}})\s*[,:]\s*"
+            rf"(?P<number_pages>{_PAGES})\s*{_CLOSE}",
+            rf"(?P<numbers>\[\[{numbers}\]\]|[\[【]{numbers}(?:†[^\]】\n]{{0,40}})?[\]】]"
+            rf"|<\s*passage\s*\d{{1,3}}\s*/?>|\(\s*{_NAMED}\s*\d{{1,3}}(?:\s*(?:,|and|&)\s*\d{{1,3}})*\s*\))",
+            rf"(?P<loose>{_OPEN}\s*(?P<loose_name>[^\W\d_][^()\[\]{{}}<>\n;|#]{{2,80}}?){_BETWEEN}"
+            rf"(?P<loose_pages>{_PAGES})\s*{_CLOSE})",
+        ]
+    )
+
+
+def _is_quoted(at: int, text: str) -> bool:
+    """Whether `text[at]` stands in “ ” that were opened in the same paragraph."""
+    before = text[max(0, at - _LONGEST_QUOTE) : at].rpartition("\n\n")[2]
+    return before.count("“") > before.count("”")
 
 
 def _names(files: set[str]) -> dict[str, tuple[str, ...]]:
@@ -164,31 +227,3 @@ def _page_numbers(pages: str) -> list[int]:
         first, last = int(match[1]), int(match[2] or match[1])
         numbers += range(first, last + 1) if first <= last <= first + 20 else (first, last)
     return list(dict.fromkeys(numbers))
-
-
-def _claims(text: str, mentions: Sequence[_Mention]) -> list[str]:
-    """For each mention the sentence that it stands behind, without its citations.
-
-    One that opens a sentence belongs to the sentence before it, when that one has none of its own: "… GPUs. [1] The …".
-    """
-    spans = split_sentences(text)
-    claims = [_without(text, span, mentions) for span in spans]
-    homes: list[tuple[int, bool]] = []
-    for mention in mentions:
-        home = max((i for i, span in enumerate(spans) if span.start <= mention.start), default=0)
-        before = _without(text, Span(spans[home].start, mention.start, ""), mentions)
-        homes.append((home, not before.strip("-–—*•>([ ")))
-    cited_inside = {home for home, opens in homes if not opens}
-    chosen: list[int] = []
-    for mention, (home, opens) in zip(mentions, homes, strict=True):
-        alone = not claims[home].strip(" .;,")
-        same_line = home > 0 and "\n" not in text[spans[home - 1].end : mention.start]
-        leans_back = home > 0 and opens and (alone or (same_line and home - 1 not in cited_inside))
-        chosen.append(home - 1 if leans_back else home)
-    return [claims[home] for home in chosen]
-
-
-def _without(text: str, span: Span, mentions: Sequence[_Mention]) -> str:
-    inside = [m for m in mentions if m.start < span.end and span.start < m.end]
-    edges = [span.start, *(edge for m in inside for edge in (max(m.start, span.start), min(m.end, span.end))), span.end]
-    return " ".join(" ".join(text[a:b] for a, b in list(pairwise(edges))[::2]).split())

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+import re
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ragscience.answering.prompts import page_label
-from ragscience.answering.units import Unit, page_parts, units_of
+from ragscience.answering.units import Unit, continued, page_parts, units_of
 from ragscience.answering.words import joined_lines, numbers, terms
 from ragscience.errors import ModelProblem
 from ragscience.records import Citation, Hit
@@ -16,17 +18,38 @@ from ragscience.records import Citation, Hit
 if TYPE_CHECKING:
     from ragscience.models.protocols import Embedder
 
-__all__ = ["extract", "quoted"]
+__all__ = ["extract", "lead_line", "quoted"]
 
-_CANDIDATES = 48
-"""Units whose vectors are made: about a second on one slow core, and past it lexical scores are near zero."""
-_DENSE, _LEXICAL, _PASSAGE = 0.4, 0.45, 0.15
+_CANDIDATES = 32
+"""Units that a model reads: some tenths of a second, and past it hardly any unit is chosen."""
+_DENSE, _WORDS, _RANK, _NUMBERS = 0.4, 0.45, 0.15, 0.1
+"""Weights of a unit's score, chosen in docs/choices.md."""
+_FRAGMENT = 0.85
+"""What a unit's score is multiplied with where the passage cuts it."""
+_LIKENESS = 0.4
+"""What a unit loses that has all its terms in common with one chosen before it; less, the fewer they share."""
 _SAME = 0.7
 """Share of its terms that a unit may have in common with a better one before it counts as a repetition,"""
 _FEWEST_SHARED = 4
 """provided that they share as many."""
-_FRAGMENT = 0.8
-"""What a unit's score is multiplied with where the passage cuts it."""
+_ENOUGH_NUMBERS = 3
+_ASKS_FOR_A_NUMBER = re.compile(
+    r"\b(?:how (?:many|much|long|often|large|big|far|fast|high|low|small)|by (?:how much|what factor)|at what|"
+    r"(?:what|which)\b.{0,40}\b(?:number|share|percentage|rate|size|factor|score|accuracy|value|error|estimates?))\b",
+    re.IGNORECASE | re.DOTALL,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Candidate:
+    """A unit with what its choice needs."""
+
+    unit: Unit
+    terms: frozenset[str]
+    """Of its words and its lead."""
+    own: frozenset[str]
+    """Of its words alone."""
+    numbers: frozenset[str]
 
 
 def extract(
@@ -34,84 +57,119 @@ def extract(
 ) -> tuple[list[Unit], tuple[str, ...]]:
     """At most `limit` units that answer best, the best first, and notices.
 
-    Scored by cosine with the question, by the question's terms they hold (weighted by rarity among the units), and by
-    their passage's rank; without an embedder, or when it fails, by the last two. Repetitions are left out; what stands
-    in two overlapping passages counts once.
+    A unit is scored by its cosine with the question, by the question's terms that it holds (weighted by rarity among
+    the units), by its passage's rank, and, where a number is asked for, by the numbers it has that the question has
+    not. Without an embedder, or when it fails, the rest decides.
+
+    They are chosen one by one, each losing by its likeness to those chosen before (maximal marginal relevance:
+    Carbonell and Goldstein 1998, SIGIR); what repeats one of them is left out, and what stands in two overlapping
+    passages counts once. Each quote then goes on with what follows it (`units.continued`).
     """
-    units = [unit for hit in hits for unit in units_of(hit)]
-    lexical = _lexical(question, units)
-    passage = {hit.rank: 1.0 / math.sqrt(hit.rank) for hit in hits}
-    first = [lexical[i] + 0.3 * passage[unit.hit.rank] for i, unit in enumerate(units)]
-    order = sorted(range(len(units)), key=lambda i: (-first[i], i))[:_CANDIDATES]
-    units, lexical = [units[i] for i in order], [lexical[i] for i in order]
-    dense, notices = _dense(question, units, embedder)
-    scores = [
-        (_DENSE * dense[i] + _LEXICAL * lexical[i] + _PASSAGE * passage[unit.hit.rank])
-        * (1.0 if unit.whole else _FRAGMENT)
-        for i, unit in enumerate(units)
-    ]
-    ranked = sorted(range(len(units)), key=lambda i: (-scores[i], i))
-    return _without_repetitions([units[i] for i in ranked], limit), notices
+    everything = [_candidate(unit) for hit in hits for unit in units_of(hit)]
+    candidates = [one for one in everything if one.own]
+    asked = frozenset(terms(question))
+    weight = _rarity(asked, [one.terms for one in candidates])
+    rank = [1.0 / math.sqrt(one.unit.hit.rank) for one in candidates]
+    first = [_held(weight, one.terms) + 0.3 * rank[i] for i, one in enumerate(candidates)]
+    order = sorted(range(len(candidates)), key=lambda i: (-first[i], i))[:_CANDIDATES]
+    candidates, rank = [candidates[i] for i in order], [rank[i] for i in order]
+    cosine, notices = _cosines(question, [one.unit.scored_text for one in candidates], embedder)
+    wants_number, given = bool(_ASKS_FOR_A_NUMBER.search(question)), numbers(question)
+    scores = []
+    for i, one in enumerate(candidates):
+        score = _DENSE * cosine[i] + _WORDS * _held(weight, one.own) + _RANK * rank[i]
+        if wants_number:
+            score += _NUMBERS * min(1.0, len(one.numbers - given) / _ENOUGH_NUMBERS)
+        scores.append(score if one.unit.whole else score * _FRAGMENT)
+    return continued([candidates[i].unit for i in _chosen(candidates, scores, limit)]), notices
 
 
 def quoted(units: Sequence[Unit]) -> tuple[str, tuple[Citation, ...]]:
-    """The units as an answer, `“…” (file.pdf, p.N)` each, and a citation for each page that they have words on.
+    """The units as quotes, `“…” (file.pdf, p.N)` each, and a citation for each page that they have words on.
 
-    A quote is shown on one line, a row of a table behind the table's caption and header; its citation keeps the words
-    as they stand on the page.
+    The papers come in the order of their best units, which `units` are in, and the quotes of a paper as they follow
+    each other in it. A quote is shown on one line, a row of a table behind the table's caption and header; its citation
+    keeps the words as they stand on the page.
     """
+    best: dict[str, int] = {}
+    for unit in units:
+        best.setdefault(unit.place[0], len(best))
     lines: list[str] = []
     citations: list[Citation] = []
-    for unit in units:
+    for unit in sorted(units, key=lambda unit: (best[unit.place[0]], unit.place[1])):
         chunk = unit.hit.chunk
         parts = list(page_parts(chunk, unit.start, unit.end))
         places = " ".join(page_label(chunk.file, page) for page, _, _ in parts)
         lead = f"{unit.lead} … " if unit.lead else ""
         lines.append(f"“{lead}{joined_lines(unit.text)}” {places}")
-        citations += [Citation(chunk.file, page, chunk.text[start:end].strip(), True) for page, start, end in parts]
+        citations += [_citation(unit, page, start, end) for page, start, end in parts]
     return "\n\n".join(lines), tuple(dict.fromkeys(citations))
 
 
-def _lexical(question: str, units: Sequence[Unit]) -> list[float]:
-    """For each unit the share, 0 to 1, of the question's terms that it holds, weighted by log(1 + units / with it)."""
-    asked = set(terms(question))
-    held = [asked.intersection(terms(unit.scored_text)) for unit in units]
-    frequency = Counter(term for each in held for term in each)
-    weight = {term: math.log(1 + len(units) / (1 + frequency[term])) for term in asked}
+def lead_line(units: Sequence[Unit]) -> str:
+    """Which papers the quotes are from, in the order of `quoted`: "2 papers speak of this: a.pdf, b.pdf"."""
+    papers = list(dict.fromkeys(unit.hit.chunk.file for unit in units))
+    speak = "1 paper speaks" if len(papers) == 1 else f"{len(papers)} papers speak"
+    return f"{speak} of this: {', '.join(papers)}"
+
+
+def _citation(unit: Unit, page: int, start: int, end: int) -> Citation:
+    chunk = unit.hit.chunk
+    words = chunk.text[start:end]
+    begin = chunk.start + start + len(words) - len(words.lstrip())
+    quote = words.strip()
+    return Citation(chunk.file, page, quote, True, chunk.path, begin, begin + len(quote))
+
+
+def _candidate(unit: Unit) -> _Candidate:
+    own = frozenset(terms(unit.text))
+    return _Candidate(unit, own | frozenset(terms(unit.lead)), own, numbers(unit.text))
+
+
+def _rarity(asked: frozenset[str], texts: Sequence[frozenset[str]]) -> dict[str, float]:
+    """For each term asked log(1 + texts / (1 + those with it)), as shares of their sum; sorted, so that sums agree."""
+    frequency = Counter(term for each in texts for term in asked & each)
+    weight = {term: math.log(1 + len(texts) / (1 + frequency[term])) for term in sorted(asked)}
     total = sum(weight.values()) or 1.0
-    return [sum(weight[term] for term in sorted(each)) / total for each in held]
+    return {term: value / total for term, value in weight.items()}
 
 
-def _dense(question: str, units: Sequence[Unit], embedder: Embedder | None) -> tuple[list[float], tuple[str, ...]]:
-    """Cosine of each unit with the question; zeros without an embedder."""
-    if embedder is None or not units:
-        return [0.0] * len(units), ()
+def _held(weight: dict[str, float], text: frozenset[str]) -> float:
+    return sum(value for term, value in weight.items() if term in text)
+
+
+def _cosines(question: str, texts: Sequence[str], embedder: Embedder | None) -> tuple[list[float], tuple[str, ...]]:
+    """Cosine of each text with the question; zeros without an embedder."""
+    if embedder is None or not texts:
+        return [0.0] * len(texts), ()
     try:
-        rows = embedder.embed_documents([unit.scored_text for unit in units])
+        rows = embedder.embed_documents(texts)
         asked = embedder.embed_query(question)
     except ModelProblem as problem:
-        return [0.0] * len(units), (f"Quotes are chosen by words alone, because the embedder failed: {problem}",)
+        return [0.0] * len(texts), (f"Quotes are chosen by words alone, because the embedder failed: {problem}",)
     return [float(value) for value in rows @ asked], ()
 
 
-def _without_repetitions(ranked: Sequence[Unit], limit: int) -> list[Unit]:
-    kept: list[Unit] = []
-    kept_terms: list[set[str]] = []
-    for unit in ranked:
-        own = set(terms(unit.text))
-        if own and not any(_repeats(unit, own, other, others) for other, others in zip(kept, kept_terms, strict=True)):
-            kept.append(unit)
-            kept_terms.append(own)
-        if len(kept) == limit:
-            break
-    return kept
+def _chosen(candidates: Sequence[_Candidate], scores: Sequence[float], limit: int) -> list[int]:
+    """Numbers of the candidates that are quoted, in the order of their choice."""
+    chosen: list[int] = []
+    likeness = [0.0] * len(candidates)
+    left = list(range(len(candidates)))
+    while left and len(chosen) < limit:
+        best = max(left, key=lambda i: (scores[i] - _LIKENESS * likeness[i], -i))
+        chosen.append(best)
+        left = [i for i in left if i != best and not _repeats(candidates[i], candidates[best])]
+        for i in left:
+            ours, others = candidates[i].terms, candidates[best].terms
+            likeness[i] = max(likeness[i], len(ours & others) / len(ours | others))
+    return chosen
 
 
-def _repeats(unit: Unit, own: set[str], other: Unit, others: set[str]) -> bool:
-    (path, start, end), (other_path, other_start, other_end) = unit.place, other.place
+def _repeats(one: _Candidate, other: _Candidate) -> bool:
+    (path, start, end), (other_path, other_start, other_end) = one.unit.place, other.unit.place
     if path == other_path and start < other_end and other_start < end:
         return True
-    if numbers(unit.text) - numbers(other.text):
+    if one.numbers - other.numbers:
         return False  # other figures are other facts, in whatever words
-    shared = len(own & others)
-    return shared >= _FEWEST_SHARED and shared > _SAME * min(len(own), len(others))
+    shared = len(one.own & other.own)
+    return shared >= _FEWEST_SHARED and shared > _SAME * min(len(one.own), len(other.own))

@@ -1,70 +1,261 @@
-"""Whether a page says what a sentence claims, by its words and numbers alone: the same answer every time."""
+"""Whether pages say what a sentence claims, by its words, numbers and names alone: the same answer every time."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import islice
 
-from ragscience.answering.sentences import split_sentences
-from ragscience.answering.units import page_parts
-from ragscience.answering.words import numbers, terms
-from ragscience.records import Citation, Hit
+from ragscience.answering.altering import is_altered
+from ragscience.answering.facts import (
+    antonyms_of,
+    claim_names,
+    claim_numbers,
+    counted,
+    denies,
+    holds_name,
+    is_negator,
+    is_same_number,
+    negated_terms,
+    spelled_numbers,
+    words_of,
+)
+from ragscience.answering.given import Given, Part, Place, squeezed
+from ragscience.answering.words import terms
 
-__all__ = ["SUPPORT_THRESHOLD", "Place", "best_place", "page_texts", "supported_citations"]
+__all__ = ["SUPPORT_THRESHOLD", "WEAK_THRESHOLD", "Claim", "Finding", "Quote", "judge", "verbatim_quotes"]
 
 SUPPORT_THRESHOLD = 0.5
 """Share of a sentence's content words that the cited lines must hold."""
+WEAK_THRESHOLD = 0.25
+"""Below it a page has nothing to do with the sentence."""
 
-Place = tuple[str, int]
-"""File and page."""
-
-
-def page_texts(hits: Sequence[Hit], place: Place) -> list[str]:
-    """What the passages given hold of a page, one text a passage; empty where none touches it."""
-    file, page = place
-    texts = []
-    for hit in hits:
-        if hit.chunk.file == file:
-            for number, start, end in page_parts(hit.chunk, 0, len(hit.chunk.text)):
-                if number == page:
-                    texts.append(hit.chunk.text[start:end])
-    return texts
+_VERBATIM_CHARS = 12
+"""Letters and digits: shorter words stand on many pages by chance."""
+_MOST_TIMES = 50
+"""Places of the same words in one stretch that are looked at."""
+_GAP = re.compile(r"\s*(?:\[?(?:…|\.\.\.)\]?)\s*")
+_CLOSING = re.compile(r"[.!?…”\"'’)\]]*")
+_SUBJECT = re.compile(
+    r"\W*\w[\w'’-]*\s+(?:is|was|are|were|has|had|can|will|does|do|did|uses?|used|reach(?:es|ed)|achieve[sd]|"
+    r"outperforms?|improves?|shows?)\b"
+)
 
 
-def best_place(claim: str, places: Sequence[Place], hits: Sequence[Hit]) -> Place:
-    """The place whose lines share most terms with `claim`; of equals the first. `places` is not empty."""
-    return max(places, key=lambda place: _best_quote(claim, page_texts(hits, place))[1])
+class Claim:
+    """What a sentence says, without its citations, read once."""
+
+    def __init__(self, text: str, *, quoted: bool = False) -> None:
+        self.text = text
+        self.quoted = quoted
+        """Whether it says that it stands so on a page."""
+        self.terms = frozenset(terms(text))
+        self.numbers = claim_numbers(text)
+
+    @cached_property
+    def names(self) -> dict[str, bool]:
+        """Its names, and whether each is certain."""
+        return claim_names(self.text)
+
+    @cached_property
+    def words(self) -> list[str]:
+        """All its words in order."""
+        return words_of(self.text)
+
+    @cached_property
+    def spelled(self) -> frozenset[str]:
+        """The values of its number words."""
+        return spelled_numbers(self.text)
+
+    @cached_property
+    def pieces(self) -> list[str]:
+        """Its words between "…", squeezed; empty where it is too short to be a quote."""
+        found = [piece for piece in map(squeezed, _GAP.split(self.text)) if piece]
+        return found if max(map(len, found), default=0) >= _VERBATIM_CHARS and len(self.words) >= 3 else []
+
+    @cached_property
+    def polarity(self) -> tuple[frozenset[str], frozenset[str]]:
+        """The terms that it denies, and those that it says."""
+        return negated_terms(self.text)
 
 
-def supported_citations(claim: str, places: Sequence[Place], hits: Sequence[Hit]) -> list[Citation]:
-    """A citation for each place that a sentence cites, with the page's words that come nearest to it.
+@dataclass(frozen=True, slots=True)
+class Quote:
+    """`part.text[start:end]`, the words of a page that stand behind a claim."""
 
-    Supported are all or none of a sentence's citations but for those that hold nothing of it: the cited lines together
-    must hold SUPPORT_THRESHOLD of its terms, and its numbers must all be on the cited pages.
+    part: Part
+    start: int
+    end: int
+    share: float
+    """Of the claim's terms that it and its neighbours hold, 0 to 1."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What a claim's pages hold of it."""
+
+    verdict: str
+    """ "supported", "weak" or "unsupported"."""
+    score: float
+    quotes: tuple[Quote, ...]
+    """The best of each page, as the pages were given; pages without a passage have none."""
+    verbatim: bool
+    hard: bool
+    """Whether the numbers, names, denials and comparisons all hold: no more than words are in doubt."""
+    lifted: bool = False
+    """Whether a support scorer, not the words, found it supported."""
+
+    @property
+    def best(self) -> Quote | None:
+        """The quote that holds most."""
+        return max(self.quotes, key=lambda quote: quote.share, default=None)
+
+
+def judge(claim: Claim, places: Sequence[Place], given: Given) -> Finding:
+    """How far the pages at `places` together hold `claim`.
+
+    Supported is what stands there word for word; or whose terms are in the best lines of the pages to the share of
+    SUPPORT_THRESHOLD, while each number stands near some of the other words, each name is there, and nothing is denied
+    or turned round. A quotation must be word for word. A number that is on none of the pages makes it unsupported,
+    whatever the words.
     """
-    asked = set(terms(claim))
-    pages = [page_texts(hits, place) for place in places]
-    best = [_best_quote(claim, texts) for texts in pages]
-    held = set().union(*(quote_terms for _, _, quote_terms in best)) & asked
-    given_numbers = frozenset().union(*(numbers(text, spelled=True) for texts in pages for text in texts))
-    holds = bool(asked) and len(held) >= SUPPORT_THRESHOLD * len(asked) and numbers(claim) <= given_numbers
-    return [
-        Citation(file, page, quote, holds and share >= SUPPORT_THRESHOLD / len(places))
-        for (file, page), (quote, share, _) in zip(places, best, strict=True)
-    ]
+    literal = verbatim_quotes(claim, given)
+    quotes = [literal[place] for place in places if place in literal]
+    if quotes:
+        others = [place for place in places if place not in literal]
+        return Finding("supported", 1.0, (*quotes, *_best_quotes(claim, others, given)), verbatim=True, hard=True)
+    found = _best_quotes(claim, places, given)
+    parts = given.parts(places)
+    held = frozenset().union(*(_window(quote) for quote in found)) & claim.terms
+    share = len(held) / len(claim.terms) if claim.terms else 0.0
+    on_page = frozenset().union(*(part.numbers for part in parts))
+    if not all(number & on_page for number in claim.numbers):
+        return Finding("unsupported", round(min(share, WEAK_THRESHOLD), 4), found, verbatim=False, hard=False)
+    hard = bool(parts) and not _doubtful(claim, found, parts, on_page, given)
+    if share < WEAK_THRESHOLD:
+        return Finding("unsupported", round(share, 4), found, verbatim=False, hard=hard)
+    verdict = "supported" if hard and share >= SUPPORT_THRESHOLD else "weak"
+    return Finding(verdict, round(share if hard else share / 2, 4), found, verbatim=False, hard=hard)
 
 
-def _best_quote(claim: str, texts: Sequence[str]) -> tuple[str, float, set[str]]:
-    """The sentence that shares most with `claim`; the share, 0 to 1, that it holds with its neighbours; their terms."""
-    asked = set(terms(claim))
-    best: tuple[str, float, set[str]] = ("", 0.0, set())
-    best_score = (-1.0, -1.0)
-    for text in texts:
-        spans = split_sentences(text)
-        own = [set(terms(text[span.start : span.end])) for span in spans]
-        for i, span in enumerate(spans):
-            around = set().union(*own[max(0, i - 1) : i + 2])
-            share = len(around & asked) / max(1, len(asked))
-            score = (len(own[i] & asked) / max(1, len(asked)), share)
-            if score > best_score:
-                best, best_score = (text[span.start : span.end], share, around), score
-    return best
+def verbatim_quotes(claim: Claim, given: Given) -> dict[Place, Quote]:
+    """Where the claim stands word for word, and the words on each of these pages; line breaks and hyphens aside.
+
+    Of a claim with gaps ("lead … row") the longest piece decides, and the others must be in the same stretch of text,
+    if need be in another order, as a table's caption and header are.
+    """
+    found: dict[Place, Quote] = {}
+    if not claim.pieces:
+        return found
+    longest = max(claim.pieces, key=len)
+    for stretch in given.stretches:
+        for start, end in islice(stretch.find(longest), _MOST_TIMES):
+            if not _others_there(claim, longest, stretch.text, stretch.squeezed):
+                break
+            for place, left, right in stretch.parts(start, end):
+                for part in given.by_place[place]:
+                    offset = stretch.start + left - part.start
+                    if (
+                        part.path == stretch.path
+                        and offset >= 0
+                        and part.text[offset:].startswith(stretch.text[left:right])
+                    ):
+                        stop = offset + right - left
+                        closing = _CLOSING.match(part.text, stop)
+                        quote = Quote(part, offset, closing.end() if closing else stop, 1.0)
+                        found.setdefault(place, quote)
+                        break
+    return found
+
+
+def _others_there(claim: Claim, longest: str, text: str, squeezed_text: str) -> bool:
+    missing = [piece for piece in claim.pieces if piece != longest and piece not in squeezed_text]
+    if not missing:
+        return True
+    asked = [frozenset(terms(piece)) for piece in _GAP.split(claim.text) if squeezed(piece) in missing]
+    held = frozenset(terms(text))
+    return all(each <= held for each in asked)
+
+
+def _best_quotes(claim: Claim, places: Sequence[Place], given: Given) -> tuple[Quote, ...]:
+    """For each page the sentence or row that shares most terms with the claim, by itself and then with neighbours."""
+    quotes = []
+    asked = max(1, len(claim.terms))
+    for place in places:
+        best: tuple[tuple[int, int], Quote] | None = None
+        for part in given.parts([place]):
+            for i, unit in enumerate(part.units):
+                around = len(part.terms_around(i) & claim.terms)
+                order = (len(unit.terms & claim.terms), around)
+                if best is None or order > best[0]:
+                    best = order, Quote(part, unit.start, unit.end, around / asked)
+        if best is not None:
+            quotes.append(best[1])
+    return tuple(quotes)
+
+
+def _window(quote: Quote) -> frozenset[str]:
+    return quote.part.terms_around(quote.part.unit_at(quote.start))
+
+
+def _doubtful(
+    claim: Claim, quotes: Sequence[Quote], parts: Sequence[Part], on_page: frozenset[str], given: Given
+) -> bool:
+    """Whether something hard speaks against the claim, all of whose numbers are on the pages."""
+    return (
+        (claim.quoted and bool(claim.pieces))
+        or not claim.spelled <= on_page
+        or (any(map(is_negator, claim.words)) and not any(denies(_words_around(quote)) for quote in quotes))
+        or _counts_otherwise(claim, parts)
+        or any(not _stands_near(number, claim, parts) for number in claim.numbers)
+        or any(_lacks(name, certain, claim, parts, given) for name, certain in claim.names.items())
+        or any(_turns_round(claim, quote) for quote in quotes if quote.share >= WEAK_THRESHOLD)
+        or any(is_altered(claim.words, part.words, claim.names, part.proper_names) for part in parts)
+    )
+
+
+def _stands_near(number: frozenset[str], claim: Claim, parts: Sequence[Part]) -> bool:
+    """Whether a number of the claim stands in or next to a sentence that shares two other terms with it."""
+    others = frozenset(term for term in claim.terms if not term[0].isdigit())
+    needed = min(2, len(others))
+    return any(
+        number & there and len(part.terms_around(i) & others) >= needed
+        for part in parts
+        if number & part.numbers
+        for i, there in enumerate(part.numbers_by_unit)
+    )
+
+
+def _counts_otherwise(claim: Claim, parts: Sequence[Part]) -> bool:
+    """Whether the claim says "35 layers" where the pages say "12 layers" and never 35."""
+    for word, numbers in counted(claim.words).items():
+        there = set().union(*(part.counted.get(word, ()) for part in parts))
+        if there and not all(any(is_same_number(number, other) for other in there) for number in numbers):
+            return True
+    return False
+
+
+def _lacks(name: str, certain: bool, claim: Claim, parts: Sequence[Part], given: Given) -> bool:
+    if any(name in squeezed(part.place[0]) for part in parts):
+        return False
+    if certain:
+        return not any(holds_name(name, part.names, part.initials, part.squeezed) for part in parts)
+    every = (part for parts_of_page in given.by_place.values() for part in parts_of_page)
+    return bool(_SUBJECT.match(claim.text)) and not any(name in part.squeezed for part in every)
+
+
+def _words_around(quote: Quote) -> frozenset[str]:
+    return frozenset(words_of(quote.part.around(quote.part.unit_at(quote.start))))
+
+
+def _turns_round(claim: Claim, quote: Quote) -> bool:
+    """Whether the lines of the quote deny what the claim says, or the other way, or compare the other way round."""
+    i = quote.part.unit_at(quote.start)
+    present = _words_around(quote)
+    if any(word not in present and antonyms_of(word) & present for word in claim.words):
+        return True
+    denied, said = claim.polarity
+    page_denied, page_said = quote.part.polarity(i)
+    return bool(denied & (page_said - page_denied) or (said - denied) & (page_denied - page_said))

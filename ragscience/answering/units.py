@@ -4,21 +4,27 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from ragscience.answering.sentences import Span, split_sentences
 from ragscience.answering.words import joined_lines
 from ragscience.records import Hit, StoredChunk
 
-__all__ = ["Unit", "page_parts", "units_of"]
+__all__ = ["Unit", "continued", "page_parts", "units_of"]
 
-_BLOCK_CHARS = 300
-"""A quote gathers neighbouring rows, or a short sentence and its neighbour, up to this length."""
-_SHORT_SENTENCE = 150
+_QUOTE_CHARS = 400
+"""A quote gathers neighbouring rows or two sentences, and goes on with what follows, up to this length;"""
+_EQUATION_CHARS = 500
+"""an equation and the sentence that leads to it up to this one."""
 _LEAD_CHARS = 200
 """A longer caption or header stays out of the quote: it is never cut in a word."""
+_EQUATION_ROWS = 3
+"""More rows than this in a run are a table, whatever signs stand in them."""
 _LEADS_ON = re.compile(r"(?:[:,=]|[^\W\d_])$")
+_RELATION = re.compile(r"[=≤≥≈≠∝≪≫∈≜≡<>]")
+_LONG_WORD = re.compile(r"[^\W\d_]{4,}")
+_HEADING = re.compile(r"(?:\d{1,2}(?:\.\d{1,2})*\.?|[A-Z](?:\.\d{1,2})+\.?)\s+[A-Z][^=≤≥<>]{2,80}$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,34 +56,86 @@ class Unit:
 
 
 def units_of(hit: Hit) -> list[Unit]:
-    """What may be quoted of a hit, in the order of its text."""
+    """What may be quoted of a hit, in the order of its text; a sentence may be in two of them, with either neighbour.
+
+    A sentence is offered together with the next one: what a question asks for often stands beside the words that it
+    asks in. The rows of a table are offered in blocks, and an equation with the sentence before it.
+    """
     text = hit.chunk.text
     spans = split_sentences(text)
     units: list[Unit] = []
-    i = 0
-    while i < len(spans):
-        j = _block_end(text, spans, i)
-        lead = _lead(text, spans, i) if spans[i].kind == "row" else ""
-        start, end = spans[i].start, spans[j - 1].end
-        units.append(Unit(hit, start, end, lead, _is_whole(hit.chunk, start, end)))
-        i = j
+    covered = 0
+    for i, span in enumerate(spans):
+        if span.kind == "row":
+            if i < covered or _heads(text, spans, i):
+                continue
+            first, covered = _block(text, spans, i)
+            lead = "" if first < i else _lead(text, spans, i)
+        else:
+            first, covered = i - _heads(text, spans, i - 1), _pair_end(spans, i)
+            lead = ""
+        start, end = spans[first].start, spans[covered - 1].end
+        if not units or end > units[-1].end:
+            units.append(Unit(hit, start, end, lead, _is_whole(hit.chunk, start, end)))
     return units
 
 
-def _block_end(text: str, spans: Sequence[Span], i: int) -> int:
-    """Index behind the last span that is quoted together with span `i`."""
-    j = i + 1
-    while j < len(spans) and spans[j].end - spans[i].start <= _BLOCK_CHARS and _belongs(text, spans, i, j):
-        j += 1
-    return j
+def continued(units: Sequence[Unit]) -> list[Unit]:
+    """The same units, each with as much of what follows it as makes a quote, and none of it in two of them."""
+    longer: list[Unit] = []
+    for n, unit in enumerate(units):
+        chunk = unit.hit.chunk
+        others = [*longer, *units[n + 1 :]]
+        taken = [place[1] - chunk.start for place in (other.place for other in others) if place[0] == chunk.path]
+        limit = min([unit.start + _QUOTE_CHARS, *(start for start in taken if start >= unit.end)])
+        spans = split_sentences(chunk.text)
+        end = unit.end
+        for i, span in enumerate(spans):
+            if span.start >= unit.end and (span.end > limit or span.kind == "caption" or _heads(chunk.text, spans, i)):
+                break
+            end = max(end, span.end)
+        longer.append(replace(unit, end=end, whole=_is_whole(chunk, unit.start, end)))
+    return longer
 
 
-def _belongs(text: str, spans: Sequence[Span], i: int, j: int) -> bool:
-    before, after = spans[j - 1], spans[j]
-    if after.kind == "row":
-        # rows of one table; or an equation, and the sentence that leads to it
-        return before.kind == "row" or (before.kind == "sentence" and bool(_LEADS_ON.search(text[: before.end])))
-    return before.kind != "row" and after.kind == "sentence" and spans[i].end - spans[i].start < _SHORT_SENTENCE
+def _heads(text: str, spans: Sequence[Span], i: int) -> bool:
+    """Whether span `i` is a numbered heading over the sentence behind it."""
+    if i < 0 or i + 1 == len(spans) or spans[i].kind != "row" or spans[i + 1].kind != "sentence":
+        return False
+    return bool(_HEADING.match(joined_lines(text[spans[i].start : spans[i].end])))
+
+
+def _pair_end(spans: Sequence[Span], i: int) -> int:
+    """Index behind the last span that is quoted together with sentence `i`."""
+    if i + 1 < len(spans) and spans[i + 1].kind == "sentence" and spans[i + 1].end - spans[i].start <= _QUOTE_CHARS:
+        return i + 2
+    return i + 1
+
+
+def _block(text: str, spans: Sequence[Span], i: int) -> tuple[int, int]:
+    """First span, and the one behind the last, of the block that row `i` begins."""
+    run = i
+    while run < len(spans) and spans[run].kind == "row":
+        run += 1
+    if i and spans[i - 1].kind == "sentence" and _is_led_to(text, spans, i, run):
+        end = run
+        while end > i + 1 and spans[end - 1].end - spans[i - 1].start > _EQUATION_CHARS:
+            end -= 1
+        if spans[end - 1].end - spans[i - 1].start <= _EQUATION_CHARS:
+            return i - 1, end
+    end = i + 1
+    while end < run and spans[end].end - spans[i].start <= _QUOTE_CHARS:
+        end += 1
+    return i, end
+
+
+def _is_led_to(text: str, spans: Sequence[Span], i: int, run: int) -> bool:
+    """Whether rows `i` to `run` are an equation, or go on with what the sentence before them begins."""
+    if run - i > _EQUATION_ROWS:
+        return False
+    rows = text[spans[i].start : spans[run - 1].end]
+    is_equation = bool(_RELATION.search(rows)) and 2 * len(_LONG_WORD.findall(rows)) <= len(rows.split())
+    return is_equation or bool(_LEADS_ON.search(text[: spans[i - 1].end]))
 
 
 def _lead(text: str, spans: Sequence[Span], i: int) -> str:

@@ -205,13 +205,19 @@ def choose_llm(
         return Choice(None, f"Ollama has no {model}", notice)
     if full is None:
         return Choice(None, ollama.status.why)
+    try:
+        context_length = ollama.show(full).context_length
+    except ModelProblem as problem:
+        if setting == "ollama":
+            raise
+        return Choice(None, f"{full} cannot be used", f"The answer is made of quotes. {problem}")
     from ragscience.models.ollama import OllamaLLM
 
     llm = OllamaLLM(
         ollama,
         full,
         temperature=temperature,
-        num_ctx=min(num_ctx, ollama.show(full).context_length or num_ctx),
+        num_ctx=min(num_ctx, context_length or num_ctx),
         num_predict=num_predict,
         digest=ollama.status.models[full],
     )

@@ -1,23 +1,23 @@
-"""Embeddings and answers from Ollama, through LangChain's OllamaEmbeddings and ChatOllama.
+"""Embeddings from Ollama, through LangChain's OllamaEmbeddings; its chat models are in ollama_llm.py.
 
-The heavy clients are imported when the first text is embedded or the first answer is asked.
+The heavy client is imported when the first text is embedded.
 """
 
 from __future__ import annotations
 
-import ssl
-from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any, cast
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ragscience.errors import ModelProblem
-from ragscience.models.ollama_api import ModelDetails, Ollama, is_loopback
+from ragscience.models.ollama_api import ModelDetails, Ollama
+from ragscience.models.ollama_calls import as_problem, client_options, may_pass
+from ragscience.models.ollama_llm import OllamaLLM
 from ragscience.models.wordpieces import sendable, split_windows
 from ragscience.records import EmbedderIdentity
 
 if TYPE_CHECKING:
-    from langchain_ollama import ChatOllama
     from numpy.typing import NDArray
 
 __all__ = ["TASK_PREFIXES", "OllamaEmbedder", "OllamaLLM", "as_problem", "byte_windows"]
@@ -110,7 +110,7 @@ class OllamaEmbedder:
             try:
                 rows: list[list[float]] = client.embed_documents(inputs)
             except (httpx.HTTPError, ollama.ResponseError, ConnectionError, ValueError) as error:
-                if attempt == ATTEMPTS or not _may_pass(error):
+                if attempt == ATTEMPTS or not may_pass(error):
                     raise as_problem(error, self._name, self._ollama.url) from error
             else:
                 return rows
@@ -124,7 +124,7 @@ class OllamaEmbedder:
                 model=self._name,
                 base_url=self._ollama.url,
                 num_ctx=self._context(),
-                client_kwargs=_client_options(self._ollama),
+                client_kwargs=client_options(self._ollama),
             )
         return self._client
 
@@ -135,54 +135,6 @@ class OllamaEmbedder:
 
     def _context(self) -> int:
         return min(self._known().context_length or UNKNOWN_CONTEXT, LARGEST_CONTEXT)
-
-
-class OllamaLLM:
-    """An LLM: a chat model of Ollama's. `num_ctx` and `num_predict` (the longest reply) are in tokens."""
-
-    def __init__(
-        self, ollama: Ollama, name: str, *, temperature: float, num_ctx: int, num_predict: int, digest: str = ""
-    ) -> None:
-        self._ollama = ollama
-        self._name = name
-        self._temperature = temperature
-        self._num_predict = num_predict
-        self._chat_model: ChatOllama | None = None
-        self.num_ctx = num_ctx
-        self.digest = digest
-
-    @property
-    def name(self) -> str:
-        """With its tag: "llama3.1:8b"."""
-        return self._name
-
-    @property
-    def chat_model(self) -> ChatOllama:
-        """LangChain's model for this one, made on first use."""
-        if self._chat_model is None:
-            from langchain_ollama import ChatOllama
-
-            self._chat_model = ChatOllama(
-                model=self._name,
-                base_url=self._ollama.url,
-                temperature=self._temperature,
-                num_ctx=self.num_ctx,
-                num_predict=self._num_predict,
-                client_kwargs=_client_options(self._ollama),
-            )
-        return self._chat_model
-
-    def stream(self, prompt: str) -> Iterator[str]:
-        """The reply, piece by piece; empty pieces are left out. Raises ModelProblem."""
-        import httpx
-        import ollama
-
-        try:
-            for chunk in self.chat_model.stream(sendable(prompt)):
-                if chunk.content:
-                    yield str(chunk.content)
-        except (httpx.HTTPError, ollama.ResponseError, ConnectionError, ValueError) as error:
-            raise as_problem(error, self._name, self._ollama.url) from error
 
 
 def byte_windows(text: str, most_bytes: int) -> list[str]:
@@ -197,63 +149,6 @@ def byte_windows(text: str, most_bytes: int) -> list[str]:
     for first, last in split_windows(int(ends[-1]), most_bytes, most_bytes // 8):
         pieces.append(text[np.searchsorted(starts, first) : np.searchsorted(ends, last, side="right")])
     return pieces
-
-
-def as_problem(error: Exception, name: str, url: str) -> ModelProblem:
-    """What happened to a call of Ollama, in one line, with what to do about it."""
-    import httpx
-    import ollama
-
-    if isinstance(error, httpx.ConnectError | httpx.ConnectTimeout | ConnectionError):
-        return ModelProblem(f"Ollama does not answer at {url}.", "Start it with `ollama serve`.")
-    if isinstance(error, httpx.TimeoutException):
-        return ModelProblem(
-            f"{name} sent nothing for too long.", "Raise RAG_OLLAMA_TIMEOUT_SECONDS, or choose a smaller model."
-        )
-    if isinstance(error, httpx.HTTPError):
-        return ModelProblem(f"The connection to Ollama at {url} broke ({type(error).__name__}).", "Try again.")
-    if not isinstance(error, ollama.ResponseError):
-        return ModelProblem(f"{name}'s reply could not be read: {_one_line(error)}.", "Try again, or update Ollama.")
-    # mypy sees no types of the `ollama` package's error.
-    refused = cast("Any", error)
-    said = _one_line(refused.error)
-    if refused.status_code == 404:
-        return ModelProblem(f"Ollama has no model {name}.", f"Fetch it with `ollama pull {name}`.")
-    if "memory" in said.casefold():
-        return ModelProblem(f"{name} does not fit in memory: {said}.", "Lower RAG_NUM_CTX, or choose a smaller model.")
-    return ModelProblem(f"Ollama failed with {name}: {said}.", "Try again; `ollama ps` shows what it is running.")
-
-
-def _one_line(said: object) -> str:
-    return " ".join(str(said).split())[:300].rstrip(".")
-
-
-def _may_pass(error: Exception) -> bool:
-    """Whether the same call may succeed: a cut connection or a crashed runner, not a refusal or a silence."""
-    import httpx
-    import ollama
-
-    if isinstance(error, ollama.ResponseError):
-        refused = cast("Any", error)
-        return bool(refused.status_code >= 500 and "memory" not in str(refused.error).casefold())
-    return isinstance(error, httpx.RemoteProtocolError | httpx.ReadError | httpx.WriteError)
-
-
-def _client_options(ollama: Ollama) -> dict[str, Any]:
-    """For httpx: our timeouts, no redirects, no proxy for this machine, and no connection kept open unused."""
-    import httpx
-
-    local = is_loopback(ollama.url)
-    options: dict[str, Any] = {
-        "timeout": httpx.Timeout(ollama.timeout_seconds, connect=ollama.connect_seconds),
-        "limits": httpx.Limits(max_keepalive_connections=0),
-        "follow_redirects": False,
-        "trust_env": not local,
-    }
-    if local and ollama.url.startswith("http://"):
-        # Reading the certificates takes longer than a question; a context without any trusts nobody.
-        options["verify"] = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-    return options
 
 
 def _unit(rows: NDArray[np.float32], name: str) -> NDArray[np.float32]:

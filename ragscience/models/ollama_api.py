@@ -144,6 +144,16 @@ class Ollama:
         capabilities = answer.get("capabilities") or []
         return ModelDetails(_positive(context), _positive(dimension), tuple(str(each) for each in capabilities))
 
+    def served_context(self, name: str) -> int | None:
+        """Tokens of context that a loaded model is served with (/api/ps); None where that is not told."""
+        from http.client import HTTPException
+
+        try:
+            loaded = self._json("/api/ps", None, self.connect_seconds).get("models") or []
+            return next((_positive(each.get("context_length")) for each in loaded if each.get("name") == name), None)
+        except (OSError, ValueError, HTTPException, AttributeError, TypeError):
+            return None
+
     def lines(self, path: str, body: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
         """A streamed answer, one object a line. Raises OSError, HTTPException, ValueError as they come."""
         with self._open(path, body, self.timeout_seconds) as response:

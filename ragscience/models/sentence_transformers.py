@@ -135,7 +135,13 @@ class TorchCrossEncoder:
             except (OSError, ValueError, RuntimeError, KeyError, ImportError) as error:
                 raise _unloadable(self._name, error) from error
         pairs = [(sendable(question), sendable(passage)) for passage in passages]
-        scores = np.asarray(self._model.predict(pairs, show_progress_bar=False), dtype=np.float32)
+        try:
+            scores = np.asarray(self._model.predict(pairs, show_progress_bar=False), dtype=np.float32)
+        except (RuntimeError, MemoryError) as error:  # torch says RuntimeError where memory runs out
+            raise ModelProblem(
+                f"{self._name} failed on {len(passages)} passages: {type(error).__name__}.",
+                "Free memory, or leave it out with --no-rerank.",
+            ) from error
         if scores.shape != (len(passages),):
             raise ModelProblem(
                 f"{self._name} gives {scores.shape[-1]} scores a passage instead of one.",

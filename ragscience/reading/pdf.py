@@ -17,9 +17,10 @@ from typing import Any
 
 from ragscience.errors import FileProblem
 from ragscience.reading.cleaning import clean_text, illegible_share, printable_name, sensible_title
-from ragscience.records import Document, Page
+from ragscience.reading.lines import read_lines
+from ragscience.records import Document, Line, Page
 
-__all__ = ["PAGE_BREAK", "load_pymupdf", "page_text", "read_pdf"]
+__all__ = ["PAGE_BREAK", "damage_in", "load_pymupdf", "opened", "read_pdf"]
 
 PAGE_BREAK = "\n"
 """Stands between the texts of two pages and belongs to neither: one line's end, as a sentence may go on over it."""
@@ -41,6 +42,8 @@ class _PageText:
     lack: str = ""
     """A key of _LACKS, or empty where the page is as it should be."""
     detail: str = ""
+    lines: tuple[Line, ...] = ()
+    """With offsets from the beginning of the page."""
 
 
 _LACKS = {
@@ -56,22 +59,13 @@ def read_pdf(path: Path, password: str = "") -> Document:
     Raises FileProblem with reason "missing", "unreadable", "not-a-pdf", "empty", "encrypted", "damaged", "no-pages" or
     "no-text", and MemoryError where the process may not have the memory that the file needs.
     """
-    _require_pdf_header(path)
-    with _opened(path, password) as source:
+    with opened(path, password) as source:
         pages = [_read_page(source, index) for index in range(_page_count(source, path))]
         # Asked for last: a page that was needed and damaged is repaired while it is read.
         was_repaired = bool(source.is_repaired)
         title = sensible_title((source.metadata or {}).get("title"))
     _require_text(path, pages)
     return _document(pages, title=title, was_repaired=was_repaired)
-
-
-def page_text(page: Any) -> str:
-    """The clean text of a `pymupdf.Page`, in the order in which the file draws it, without newlines at its end.
-
-    Raises what PyMuPDF raises.
-    """
-    return clean_text(page.get_text("text")).rstrip("\n")
 
 
 def load_pymupdf() -> Any:
@@ -123,8 +117,12 @@ def _kind(head: bytes) -> str:
 
 
 @contextmanager
-def _opened(path: Path, password: str) -> Iterator[Any]:
-    """The file as an open, decrypted `pymupdf.Document`, which is closed at the end. Raises FileProblem."""
+def opened(path: Path, password: str) -> Iterator[Any]:
+    """The file as an open, decrypted `pymupdf.Document`, which is closed at the end.
+
+    Raises FileProblem with reason "missing", "unreadable", "not-a-pdf", "empty", "encrypted" or "damaged".
+    """
+    _require_pdf_header(path)
     pymupdf = load_pymupdf()
     name = printable_name(path)
     try:
@@ -148,6 +146,15 @@ def _opened(path: Path, password: str) -> Iterator[Any]:
         source.close()
         pymupdf.TOOLS.store_shrink(100)
         pymupdf.TOOLS.reset_mupdf_warnings()
+
+
+@contextmanager
+def damage_in(path: Path) -> Iterator[None]:
+    """Turn what MuPDF says of a bad file into a FileProblem with reason "damaged", or MemoryError."""
+    try:
+        yield
+    except _failures() as error:
+        raise _damaged(printable_name(path), error) from error
 
 
 def _encodes(name: str) -> bool:
@@ -179,7 +186,7 @@ def _page_count(source: Any, path: Path) -> int:
 def _read_page(source: Any, index: int) -> _PageText:
     """What a page gives, or why it gives nothing. Raises MemoryError."""
     try:
-        text = page_text(source[index])
+        text, lines = read_lines(source[index], _failures())
     except _failures() as error:
         _raise_if_out_of_memory(error)
         return _PageText("", "lost", _cause(error))
@@ -187,7 +194,7 @@ def _read_page(source: Any, index: int) -> _PageText:
         return _PageText("", "blank")
     if (share := illegible_share(text)) > _ILLEGIBLE_SHARE:
         return _PageText(text, "illegible", f"{share:.0%} of its characters")
-    return _PageText(text)
+    return _PageText(text, lines=lines)
 
 
 def _require_text(path: Path, pages: list[_PageText]) -> None:
@@ -215,7 +222,8 @@ def _document(pages: list[_PageText], *, title: str, was_repaired: bool) -> Docu
     records, start = [], 0
     for number, (page, text) in enumerate(zip(pages, texts, strict=True), 1):
         warning = _LACKS[page.lack] + (f" ({page.detail})" if page.detail else "") if page.lack else ""
-        records.append(Page(number, start, start + len(text), warning))
+        lines = tuple(Line(start + line.start, start + line.end, line.box) for line in page.lines)
+        records.append(Page(number, start, start + len(text), warning, lines))
         start += len(text) + len(PAGE_BREAK)
     lacking = Counter(page.lack for page in pages if page.lack)
     warnings = ["damaged and repaired: something may be missing"] if was_repaired else []
@@ -225,7 +233,7 @@ def _document(pages: list[_PageText], *, title: str, was_repaired: bool) -> Docu
 
 def _damaged(name: str, error: Exception) -> FileProblem:
     _raise_if_out_of_memory(error)
-    return FileProblem(f"{name} is damaged and cannot be opened: {_cause(error)}.", _AGAIN, reason="damaged")
+    return FileProblem(f"{name} is damaged and cannot be used: {_cause(error)}.", _AGAIN, reason="damaged")
 
 
 def _cause(error: Exception) -> str:

@@ -10,13 +10,15 @@ import sys
 import tempfile
 import threading
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import IO
 
 import ragscience
 from ragscience.errors import FileProblem, RagScienceError
 from ragscience.reading.cleaning import clean_text, printable_name
-from ragscience.reading.wire import READY, decode_reply, encode_request
+from ragscience.reading.marking import MarkedPage
+from ragscience.reading.wire import READY, Joining, Marking, Reading, Request, decode_reply, encode_request
 from ragscience.records import Document
 
 __all__ = ["ReaderProcess"]
@@ -71,8 +73,26 @@ class ReaderProcess:
 
     def read(self, path: Path, password: str) -> Document | FileProblem:
         """What became of a file; a worker that crashed, hung or ran out of memory on it is not alive afterwards."""
+        reply = self._asked(Reading(path.absolute(), password), path)
+        assert not isinstance(reply, int)  # noqa: S101 - for the type: a worker answers what it is asked
+        return reply
+
+    def mark(self, path: Path, target: Path, pages: Sequence[MarkedPage]) -> int | FileProblem:
+        """Write marked copies of a file's pages to `target`; how many quotes have no place on them."""
+        reply = self._asked(Marking(path.absolute(), target.absolute(), tuple(pages)), path)
+        assert not isinstance(reply, Document)  # noqa: S101 - as above
+        return reply
+
+    def join(self, paths: Sequence[Path], target: Path) -> int | FileProblem:
+        """Write the pages of files that `mark` made to `target`; 0."""
+        reply = self._asked(Joining(tuple(path.absolute() for path in paths), target.absolute()), target)
+        assert not isinstance(reply, Document)  # noqa: S101 - as above
+        return reply
+
+    def _asked(self, request: Request, path: Path) -> Document | int | FileProblem:
+        """The reply to a request, or what happened to the worker on the file at `path`."""
         try:
-            self._stdin.write(encode_request(path.absolute(), password))
+            self._stdin.write(encode_request(request))
             line = self._line(self._timeout_seconds)
         except BrokenPipeError:
             line = b""

@@ -2,53 +2,133 @@
 
 worker  {"ready": true}
 pool    {"path": …, "password": …}
-worker  {"document": {"text", "title", "warnings", "pages": [[number, start, end, warning], …]}}
+     or {"mark": …, "target": …, "pages": [{"number", "label", "marks": [{"quote", "boxes"}, …]}, …]}
+     or {"join": […], "target": …}
+worker  {"document": {"text", "title", "warnings", "pages": [[number, start, end, warning, lines], …]}}
+     or {"unplaced": …}
      or {"problem": {"message", "fix", "reason"}}
+
+`lines` is one flat list, six numbers a line: start, end, left, top, right, bottom.
 """
 
 from __future__ import annotations
 
 import json
+from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 from ragscience.errors import FileProblem
-from ragscience.records import Document, Page
+from ragscience.reading.marking import Mark, MarkedPage
+from ragscience.records import Document, Line, Page
 
-__all__ = ["READY", "decode_reply", "decode_request", "encode_reply", "encode_request"]
+__all__ = [
+    "READY",
+    "Joining",
+    "Marking",
+    "Reading",
+    "Request",
+    "decode_reply",
+    "decode_request",
+    "encode_reply",
+    "encode_request",
+]
 
 READY = b'{"ready": true}\n'
 
 
-def encode_request(path: Path, password: str) -> bytes:
-    """A line that asks for a file. Bytes of its name that are no UTF-8 travel as lone surrogates."""
-    return _line({"path": str(path), "password": password})
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """Asks for a file's document."""
+
+    path: Path
+    password: str
 
 
-def decode_request(line: bytes) -> tuple[Path, str]:
-    """The file that a line asks for, and its password."""
+@dataclass(frozen=True, slots=True)
+class Marking:
+    """Asks for marked copies of a file's pages in a new file: see `mark_pages`."""
+
+    path: Path
+    target: Path
+    pages: tuple[MarkedPage, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Joining:
+    """Asks for the pages of files in one new file: see `join_pages`."""
+
+    paths: tuple[Path, ...]
+    target: Path
+
+
+Request = Reading | Marking | Joining
+
+
+def encode_request(request: Request) -> bytes:
+    """A line that asks for something. Bytes of a file's name that are no UTF-8 travel as lone surrogates."""
+    match request:
+        case Reading(path, password):
+            return _line({"path": str(path), "password": password})
+        case Marking(path, target, pages):
+            return _line({"mark": str(path), "target": str(target), "pages": [asdict(page) for page in pages]})
+        case Joining(paths, target):
+            return _line({"join": [str(path) for path in paths], "target": str(target)})
+
+
+def decode_request(line: bytes) -> Request:
+    """What a line asks for."""
     request = json.loads(line)
-    return Path(request["path"]), request["password"]
+    if "mark" in request:
+        pages = tuple(
+            MarkedPage(page["number"], page["label"], tuple(_mark(mark) for mark in page["marks"]))
+            for page in request["pages"]
+        )
+        return Marking(Path(request["mark"]), Path(request["target"]), pages)
+    if "join" in request:
+        return Joining(tuple(map(Path, request["join"])), Path(request["target"]))
+    return Reading(Path(request["path"]), request["password"])
 
 
-def encode_reply(reply: Document | FileProblem) -> bytes:
-    """A line that tells what became of a file."""
+def _mark(mark: dict[str, Any]) -> Mark:
+    return Mark(mark["quote"], tuple((left, top, right, bottom) for left, top, right, bottom in mark["boxes"]))
+
+
+def encode_reply(reply: Document | int | FileProblem) -> bytes:
+    """A line that tells what became of a request: a number is how many quotes had no place."""
+    if isinstance(reply, int):
+        return _line({"unplaced": reply})
     if isinstance(reply, FileProblem):
         return _line({"problem": {"message": reply.message, "fix": reply.fix, "reason": reply.reason}})
-    pages = [[page.number, page.start, page.end, page.warning] for page in reply.pages]
+    pages = [[page.number, page.start, page.end, page.warning, _flat(page.lines)] for page in reply.pages]
     return _line(
         {"document": {"text": reply.text, "title": reply.title, "warnings": list(reply.warnings), "pages": pages}}
     )
 
 
-def decode_reply(line: bytes) -> Document | FileProblem:
-    """What a line tells of a file; the problem is returned, not raised."""
+def decode_reply(line: bytes) -> Document | int | FileProblem:
+    """What a line tells; a problem is returned, not raised."""
     reply = json.loads(line)
+    if "unplaced" in reply:
+        return int(reply["unplaced"])
     if "problem" in reply:
         problem = reply["problem"]
         return FileProblem(problem["message"], problem["fix"], reason=problem["reason"])
     document = reply["document"]
-    pages = tuple(Page(*page) for page in document["pages"])
+    pages = tuple(
+        Page(number, start, end, warning, _lines(flat)) for number, start, end, warning, flat in document["pages"]
+    )
     return Document(document["text"], pages, document["title"], tuple(document["warnings"]))
+
+
+def _flat(lines: tuple[Line, ...]) -> list[float]:
+    return [number for line in lines for number in (line.start, line.end, *line.box)]
+
+
+def _lines(flat: list[float]) -> tuple[Line, ...]:
+    numbers = iter(flat)
+    columns = zip(numbers, numbers, numbers, numbers, numbers, numbers, strict=True)
+    return tuple(Line(int(start), int(end), (x0, y0, x1, y1)) for start, end, x0, y0, x1, y1 in columns)
 
 
 def _line(value: object) -> bytes:

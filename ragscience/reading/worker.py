@@ -10,38 +10,50 @@ import resource
 import signal
 import sys
 from collections.abc import Callable
-from pathlib import Path
 from typing import BinaryIO
 
 from ragscience.errors import FileProblem
 from ragscience.reading.cleaning import printable_name
+from ragscience.reading.marking import join_pages, mark_pages
 from ragscience.reading.pdf import load_pymupdf, read_pdf
-from ragscience.reading.wire import READY, decode_request, encode_reply
+from ragscience.reading.wire import READY, Joining, Marking, Reading, Request, decode_request, encode_reply
 from ragscience.records import Document
 
-__all__ = ["main", "serve"]
+__all__ = ["main", "perform", "serve"]
 
 
-def serve(requests: BinaryIO, replies: BinaryIO, read: Callable[[Path, str], Document]) -> None:
+def serve(requests: BinaryIO, replies: BinaryIO, perform: Callable[[Request], Document | int]) -> None:
     """Answer each line of `requests` with a line of `replies`, until one of them is closed."""
     try:
         replies.write(READY)
         replies.flush()
         for line in requests:
-            path, password = decode_request(line)
-            replies.write(_reply(path, password, read))
+            replies.write(_reply(decode_request(line), perform))
             replies.flush()
     except BrokenPipeError:
         return
 
 
-def _reply(path: Path, password: str, read: Callable[[Path, str], Document]) -> bytes:
+def perform(request: Request) -> Document | int:
+    """The document that is asked for, or, of pages to mark, how many quotes have no place. Raises FileProblem."""
+    match request:
+        case Reading(path, password):
+            return read_pdf(path, password)
+        case Marking(path, target, pages):
+            return mark_pages(path, target, pages)
+        case Joining(paths, target):
+            join_pages(paths, target)
+            return 0
+
+
+def _reply(request: Request, perform: Callable[[Request], Document | int]) -> bytes:
     try:
-        return encode_reply(read(path, password))
+        return encode_reply(perform(request))
     except FileProblem as problem:
         return encode_reply(problem)
     except MemoryError:
-        message = f"{printable_name(path)} needs more memory than reading it may take."
+        name = printable_name(request.target if isinstance(request, Joining) else request.path)
+        message = f"{name} needs more memory than reading it may take."
         return encode_reply(FileProblem(message, "Raise RAG_READING_MEMORY_MB.", reason="too-large"))
 
 
@@ -67,15 +79,15 @@ def main(arguments: list[str]) -> int:
     load_pymupdf()
     _limit_memory(memory_bytes)
 
-    def read(path: Path, password: str) -> Document:
+    def timed(request: Request) -> Document | int:
         # When the pool is gone no one else ends a file that never ends: SIGALRM's default is to end the process.
         signal.setitimer(signal.ITIMER_REAL, alarm_seconds)
         try:
-            return read_pdf(path, password)
+            return perform(request)
         finally:
             signal.setitimer(signal.ITIMER_REAL, 0)
 
-    serve(sys.stdin.buffer, replies, read)
+    serve(sys.stdin.buffer, replies, timed)
     return 0
 
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from ragscience.models.protocols import TokenEmbedder
     from ragscience.store import Library
 
-__all__ = ["MAX_LIVE_PASSAGES", "late_scores"]
+__all__ = ["MAX_LIVE_PASSAGES", "late_scores", "maxsim_scores"]
 
 MAXSIM_WEIGHT, FUSED_WEIGHT = 0.7, 0.3
 """Chosen in docs/choices.md; each score is min-max scaled over the candidates before the sum."""
@@ -24,21 +24,28 @@ MAX_LIVE_PASSAGES = 8
 """How many candidates without stored token vectors are read by the model while the question waits."""
 
 
-def late_scores(
+def maxsim_scores(
     question: QuestionTokens, fused: Mapping[int, float], *, library: Library, tokens_from: TokenEmbedder
 ) -> dict[int, float]:
-    """A score of 0-1 for each candidate: a weighted sum of MaxSim and fused score.
+    """MaxSim, -1 to 1, of each candidate whose token vectors are stored, and of the first few of the others.
 
-    A candidate whose token vectors are nowhere has the lowest MaxSim of all. Raises ModelProblem.
+    Raises ModelProblem.
     """
     from ragscience.models.late_interaction import maxsim
 
     ids = sorted(fused, key=lambda chunk_id: (-fused[chunk_id], chunk_id))
     kept = _token_vectors(ids, library, tokens_from)
     having = [chunk_id for chunk_id in ids if chunk_id in kept]
-    scores = dict(zip(having, maxsim(question, [kept[chunk_id] for chunk_id in having]).tolist(), strict=True))
-    lowest = min(scores.values(), default=0.0)
-    return weighted_sum([(MAXSIM_WEIGHT, dict.fromkeys(ids, lowest) | scores), (FUSED_WEIGHT, fused)])
+    return dict(zip(having, maxsim(question, [kept[chunk_id] for chunk_id in having]).tolist(), strict=True))
+
+
+def late_scores(maxsims: Mapping[int, float], fused: Mapping[int, float]) -> dict[int, float]:
+    """A score of 0-1 for each candidate of `fused`: a weighted sum of MaxSim and fused score.
+
+    A candidate whose token vectors are nowhere has the lowest MaxSim of all.
+    """
+    lowest = min(maxsims.values(), default=0.0)
+    return weighted_sum([(MAXSIM_WEIGHT, dict.fromkeys(fused, lowest) | dict(maxsims)), (FUSED_WEIGHT, fused)])
 
 
 def _token_vectors(ids: list[int], library: Library, tokens_from: TokenEmbedder) -> dict[int, NDArray[np.int8]]:

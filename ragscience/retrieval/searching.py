@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from ragscience.errors import ModelProblem
-from ragscience.records import Filters, Found, Hit, Profile
+from ragscience.records import Filters, Found, Hit, Profile, StoredChunk
 from ragscience.retrieval.fusion import reciprocal_rank, weighted_sum
-from ragscience.retrieval.late import late_scores
+from ragscience.retrieval.late import late_scores, maxsim_scores
 from ragscience.retrieval.reranking import rerank_within_budget
+from ragscience.retrieval.signals import signals
 
 if TYPE_CHECKING:
     import numpy as np
@@ -37,15 +38,17 @@ def search(
     rerank_budget_ms: float | None,
     profile: Profile,
     filters: Filters,
+    also: Sequence[int] = (),
 ) -> Found:
     """The `profile.top_k` best passages that `filters` allow.
 
     Dense and keyword search each give their candidates, filtered inside the search, and the fused score orders them.
     With `tokens_from`, late interaction puts all candidates in a better order; with a `reranker` that reads question
     and passage together, the first `profile.rerank_depth` get their final order from it, or as many of them as
-    `rerank_budget_ms` allows (None: all). Ties go to the passage that was ingested first. Raises NothingFound where a
-    paper pattern fits no paper, ModelProblem where the embedder fails; a reranker that fails costs its ordering and a
-    notice.
+    `rerank_budget_ms` allows (None: all). Passages of `also` (ids) that the filters allow are candidates too, whether
+    the searches find them or not, and are scored like the others. Ties go to the passage that was ingested first.
+    `Found.signals` are those of retrieval/signals.py. Raises NothingFound where a paper pattern fits no paper,
+    ModelProblem where the embedder fails; a reranker that fails costs its ordering and a notice.
     """
     timings: dict[str, float] = {}
     notices: list[str] = []
@@ -57,25 +60,54 @@ def search(
             by_dense = _as_scores(*library.search_dense(vector, profile.dense_candidates, allowed))
         with _timed(timings, "bm25_ms"):
             by_bm25 = _as_scores(*library.search_keywords(question, profile.bm25_candidates, allowed))
-        dense, bm25 = _completed(question, vector, library, by_dense, by_bm25)
-        fused = _fuse(profile, by_dense, by_bm25, dense, bm25)
+        again = _present(also, library, allowed)
+        dense, bm25 = _completed(question, vector, library, by_dense, by_bm25, again)
+        fused = dict.fromkeys(again, 0.0) | _fuse(profile, by_dense, by_bm25, dense, bm25)
     reranked: dict[int, float] = {}
+    maxsims: dict[int, float] = {}
     if tokens_from is not None and tokens is not None and fused and profile.rerank_depth:
         with _timed(timings, "late_ms"):
-            reranked = late_scores(tokens, fused, library=library, tokens_from=tokens_from)
-    order = sorted(fused, key=lambda chunk_id: (-reranked.get(chunk_id, 0.0), -fused[chunk_id], chunk_id))
+            maxsims = maxsim_scores(tokens, fused, library=library, tokens_from=tokens_from)
+            reranked = late_scores(maxsims, fused)
+    candidates = sorted(fused, key=lambda chunk_id: (-reranked.get(chunk_id, 0.0), -fused[chunk_id], chunk_id))
     depth = max(profile.rerank_depth, profile.top_k) if reranker else profile.top_k
-    chunks = {chunk.chunk_id: chunk for chunk in library.chunks(order[:depth])}
-    order = [chunk_id for chunk_id in order[:depth] if chunk_id in chunks]
+    chunks = {chunk.chunk_id: chunk for chunk in library.chunks(candidates[:depth])}
+    order = [chunk_id for chunk_id in candidates[:depth] if chunk_id in chunks]
+    read_by_reranker = False
     if reranker and order and profile.rerank_depth:
         with _timed(timings, "rerank_ms"):
             first_pass = {chunk_id: reranked.get(chunk_id, fused[chunk_id]) for chunk_id in order}
             texts = [chunks[chunk_id].text for chunk_id in order]
             try:
                 order, reranked = _read_again(question, first_pass, texts, reranker, rerank_budget_ms, profile, notices)
+                read_by_reranker = True
             except ModelProblem as problem:
                 notices.append(f"The reranker failed, so the first pass's order stands: {problem}")
-    hits = tuple(
+    hits = _as_hits(order[: profile.top_k], chunks, dense, bm25, fused, reranked, by_dense, by_bm25)
+    with _timed(timings, "signals_ms"):
+        seen = signals(
+            question,
+            candidates,
+            library=library,
+            allowed=allowed,
+            cosines=dense,
+            maxsims=maxsims,
+            rerank=reranked[order[0]] if read_by_reranker else None,
+        )
+    return Found(question, profile.name, hits, tuple(notices), timings, seen)
+
+
+def _as_hits(
+    order: Sequence[int],
+    chunks: Mapping[int, StoredChunk],
+    dense: Mapping[int, float],
+    bm25: Mapping[int, float],
+    fused: Mapping[int, float],
+    reranked: Mapping[int, float],
+    by_dense: Mapping[int, float],
+    by_bm25: Mapping[int, float],
+) -> tuple[Hit, ...]:
+    return tuple(
         Hit(
             rank=rank,
             chunk=chunks[chunk_id],
@@ -88,9 +120,8 @@ def search(
             },
             found_by=tuple(name for name, found in (("dense", by_dense), ("bm25", by_bm25)) if chunk_id in found),
         )
-        for rank, chunk_id in enumerate(order[: profile.top_k], start=1)
+        for rank, chunk_id in enumerate(order, start=1)
     )
-    return Found(question, profile.name, hits, tuple(notices), timings)
 
 
 def _read_again(
@@ -143,13 +174,24 @@ def _completed(
     library: Library,
     by_dense: dict[int, float],
     by_bm25: dict[int, float],
+    also: Sequence[int],
 ) -> tuple[dict[int, float], dict[int, float]]:
     """Both true scores of every candidate: one that fell off the end of a list does not score 0 there."""
-    only_bm25 = sorted(by_bm25.keys() - by_dense.keys())
-    only_dense = sorted(by_dense.keys() - by_bm25.keys())
-    dense = zip(only_bm25, library.dense_scores(vector, only_bm25).tolist(), strict=True)
-    bm25 = zip(only_dense, library.keyword_scores(question, only_dense).tolist(), strict=True)
+    candidates = {*by_dense, *by_bm25, *also}
+    not_by_dense = sorted(candidates - by_dense.keys())
+    not_by_bm25 = sorted(candidates - by_bm25.keys())
+    dense = zip(not_by_dense, library.dense_scores(vector, not_by_dense).tolist(), strict=True)
+    bm25 = zip(not_by_bm25, library.keyword_scores(question, not_by_bm25).tolist(), strict=True)
     return by_dense | dict(dense), by_bm25 | dict(bm25)
+
+
+def _present(also: Sequence[int], library: Library, allowed: NDArray[np.int64] | None) -> list[int]:
+    """Those of `also` that the library has and the filters allow."""
+    if not also:
+        return []
+    permitted = None if allowed is None else set(allowed.tolist())
+    present = [chunk.chunk_id for chunk in library.chunks(also)]
+    return [chunk_id for chunk_id in dict.fromkeys(present) if permitted is None or chunk_id in permitted]
 
 
 def _fuse(

@@ -14,6 +14,7 @@ import math
 import uuid
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -30,10 +31,10 @@ from ragscience.store.postings import (
     without,
     write_segment,
 )
-from ragscience.store.ranking import best_first, nothing, places
+from ragscience.store.ranking import best_first, marked, nothing, places
 from ragscience.tokenizing import TOKENIZER_VERSION, tokenize
 
-__all__ = ["KeywordIndex"]
+__all__ = ["KeywordIndex", "TermCounts"]
 
 K1 = 1.5
 B = 0.75
@@ -44,6 +45,22 @@ _MANIFEST = "manifest.json"
 _BATCH = 16_384
 _GROWTH = 4
 """A segment is merged with its neighbour while that one has less than this many times its postings."""
+
+
+@dataclass(frozen=True, slots=True)
+class TermCounts:
+    """Where the terms of a question occur: the counts that keyword scores are made of."""
+
+    terms: tuple[str, ...]
+    """Each once, in the order of the question."""
+    passages: int
+    """How many passages were looked at."""
+    frequencies: NDArray[np.int64]
+    """How many of these have each term, shape (terms,)."""
+    counts: NDArray[np.int64]
+    """How often each term occurs in each passage that was asked for, shape (terms, ids); 0 in one that is not there."""
+    norms: NDArray[np.float64]
+    """`k1 * (1 - b + b * length / mean length)` of each passage that was asked for, shape (ids,)."""
 
 
 class KeywordIndex:
@@ -181,6 +198,27 @@ class KeywordIndex:
             rows, inside = places(segment.ids, ids)
             scores[inside] = added.scores[rows]
         return scores
+
+    def counts_of(self, tokens: Sequence[str], ids: NDArray[np.int64], allowed: NDArray[np.int64] | None) -> TermCounts:
+        """The terms of `tokens`: how often in each of `ids`, in how many of `allowed` (ascending; None: all)."""
+        terms = tuple(dict.fromkeys(tokens))
+        frequencies = np.zeros(len(terms), np.int64)
+        counts = np.zeros((len(terms), ids.size), np.int64)
+        norms = np.full(ids.size, K1)
+        for segment, segment_norms in zip(self.segments, self._norms() if self.segments else (), strict=True):
+            wanted, inside = places(segment.ids, ids)
+            columns = np.flatnonzero(inside)
+            norms[columns] = segment_norms[wanted]
+            among = None if allowed is None else marked(segment.ids, allowed)
+            for number, term in enumerate(terms):
+                span = segment.postings(term_key(term))
+                having = segment.rows[span]
+                frequencies[number] += having.size if among is None else np.count_nonzero(among[having])
+                low = np.searchsorted(having, wanted)
+                has = np.searchsorted(having, wanted, side="right") > low
+                counts[number, columns[has]] = segment.counts[span][low[has]]
+        passages = self._documents if allowed is None else int(allowed.size)
+        return TermCounts(terms, passages, frequencies, counts, norms)
 
     def _accumulate(self, tokens: Sequence[str]) -> None:
         """Add up the scores of all chunks with a word of the question, unless they are those of the last question."""

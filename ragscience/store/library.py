@@ -9,17 +9,18 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import cached_property
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 from ragscience.errors import LibraryUnavailable, NothingFound, RagScienceError
-from ragscience.records import Chunk, Document, EmbedderIdentity, Filters, Page, Paper, StoredChunk
+from ragscience.records import Box, Chunk, Document, EmbedderIdentity, Filters, Page, Paper, StoredChunk
 from ragscience.store import rows, selecting, writing
 from ragscience.store import vectors as stored_vectors
 from ragscience.store.forms import DenseIndexInfo, DenseSizes
+from ragscience.store.geometry import boxes_between, read_page
 from ragscience.store.layout import Home
 from ragscience.store.ledger import write_ledger
+from ragscience.store.searches import Searches
 from ragscience.store.tokens import Tokens
 from ragscience.store.transactions import Transactions
 
@@ -27,21 +28,16 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from ragscience.store.indexes import Indexes
-
 __all__ = ["Library"]
 
 _SIZES = DenseSizes()
 
 
-class Library:
+class Library(Searches):
     """A home's library, opened for reading or for writing; use it as a context manager, or close it."""
 
     def __init__(self, home: Home, transactions: Transactions, sizes: DenseSizes) -> None:
-        self.home = home
-        self._sizes = sizes
-        self._transactions = transactions
-        self._reading = transactions.reading
+        super().__init__(home, transactions, sizes)
         self._writing = transactions.writing
         self._tokens = Tokens(home.tokens)
 
@@ -245,17 +241,32 @@ class Library:
     # Pages and passages
 
     def pages(self, paper_id: int) -> list[Page]:
-        """The pages of a paper, in their order."""
+        """The pages of a paper, in their order, without their lines: see `page`."""
         with self._reading() as db:
             return rows.pages(db, paper_id) if db else []
 
     def page_text(self, paper_id: int, number: int) -> str:
         """What was read from a page. Raises NothingFound where there is no such page."""
+        return self._page(paper_id, number)[1]
+
+    def page(self, paper_id: int, number: int) -> Page:
+        """A page with its lines; a paper read by an older version has none. Raises NothingFound for no such page."""
+        return self._page(paper_id, number)[0]
+
+    def boxes(self, paper_id: int, number: int, start: int, end: int) -> tuple[Box, ...]:
+        """Where characters `start` to `end` of the document stand on a page of it, a box a line, cut to what is meant.
+
+        Empty where that is not known. Raises NothingFound where there is no such page.
+        """
+        page, text = self._page(paper_id, number)
+        return boxes_between(page, text, start, end)
+
+    def _page(self, paper_id: int, number: int) -> tuple[Page, str]:
         with self._reading() as db:
-            text = rows.page_text(db, paper_id, number) if db else None
-        if text is None:
+            found = read_page(db, paper_id, number) if db else None
+        if found is None:
             raise NothingFound(f"There is no page {number} of that paper in the library.", "Pages are numbered from 1.")
-        return text
+        return found
 
     def chunks(self, ids: Sequence[int]) -> list[StoredChunk]:
         """The passages in the order of `ids`; one that is no longer there is left out."""
@@ -355,90 +366,7 @@ class Library:
                 self._tokens.remove_others(db)
         return gained
 
-    # Search
-
-    @cached_property
-    def _indexes(self) -> Indexes:
-        from ragscience.store.indexes import Indexes
-
-        return Indexes(self.home, self._sizes)
-
-    def search_dense(
-        self, vector: NDArray[np.float32], k: int, allowed: NDArray[np.int64] | None
-    ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        """(ids, int64; inner products, float64) of the `k` nearest passages, best first; of equals the lower id first.
-
-        `allowed` as `select` gives it. Raises LibraryUnavailable for a vector of another dimension.
-        """
-        from ragscience.store.indexes import vector_source
-        from ragscience.store.ranking import nothing
-
-        with self._reading() as db:
-            state = rows.read_state(db) if db else None
-            if db is None or state is None or not state.dimension:
-                return nothing()
-            _require_dimension(state, vector)
-            index = self._indexes.dense_for_a_question(db, state)
-            found = index.search(vector, k, allowed, vector_source(db, state))
-            if not self._transactions.may_write:
-                self._indexes.save_if_free(db, state, dense=True)
-            return found
-
-    def dense_scores(self, vector: NDArray[np.float32], ids: Sequence[int] | NDArray[np.int64]) -> NDArray[np.float64]:
-        """The inner product of `vector` with each passage of `ids`, shape (len(ids),); 0 where it is not there.
-
-        Raises LibraryUnavailable for a vector of another dimension.
-        """
-        import numpy as np
-
-        from ragscience.store.dense import exact_scores
-        from ragscience.store.indexes import vector_source
-
-        wanted = np.asarray(ids, np.int64)
-        scores = np.zeros(wanted.size, np.float64)
-        with self._reading() as db:
-            state = rows.read_state(db) if db else None
-            if db is None or state is None or not state.dimension or not wanted.size:
-                return scores
-            _require_dimension(state, vector)
-            known, exact = exact_scores(vector, np.unique(wanted), vector_source(db, state))
-        by_id = dict(zip(known.tolist(), exact.tolist(), strict=True))
-        scores[:] = [by_id.get(chunk_id, 0.0) for chunk_id in wanted.tolist()]
-        return scores
-
-    def search_keywords(
-        self, text: str, k: int, allowed: NDArray[np.int64] | None
-    ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        """(ids, int64; BM25 scores above 0, float64) of the `k` best passages; of equals the lower id first.
-
-        `allowed` as `select` gives it.
-        """
-        from ragscience.store.ranking import nothing
-        from ragscience.tokenizing import tokenize
-
-        with self._reading() as db:
-            if db is None:
-                return nothing()
-            state = rows.read_state(db)
-            found = self._indexes.keywords(db, state).search(tokenize(text), k, allowed)
-            if not self._transactions.may_write:
-                self._indexes.save_if_free(db, state, dense=False)
-            return found
-
-    def keyword_scores(self, text: str, ids: Sequence[int] | NDArray[np.int64]) -> NDArray[np.float64]:
-        """The BM25 score of each passage of `ids` for `text`, shape (len(ids),); 0 where no word of it matches.
-
-        Right after `search_keywords` of the same text this reads no postings again.
-        """
-        import numpy as np
-
-        from ragscience.tokenizing import tokenize
-
-        wanted = np.asarray(ids, np.int64)
-        with self._reading() as db:
-            if db is None:
-                return np.zeros(wanted.size, np.float64)
-            return self._indexes.keywords(db, rows.read_state(db)).scores_of(tokenize(text), wanted)
+    # Indexes
 
     def refresh_indexes(self) -> None:
         """Bring both caches in step with the database, on disk. Raises RagScienceError where the disk refuses."""
@@ -463,14 +391,6 @@ class Library:
         """What the dense index on disk is and how well it finds; None where there is none that a search would use."""
         with self._reading() as db:
             return self._indexes.info(rows.read_state(db)) if db else None
-
-
-def _require_dimension(state: rows.State, vector: NDArray[np.float32]) -> None:
-    if vector.shape != (state.dimension,):
-        raise LibraryUnavailable(
-            f"The library's vectors have {state.dimension} dimensions, the question's {vector.shape[-1]}.",
-            "Use the embedder that made it, or run `python ingest.py rebuild --embeddings`.",
-        )
 
 
 def _other_embedder(present: EmbedderIdentity | None, wanted: EmbedderIdentity) -> LibraryUnavailable:

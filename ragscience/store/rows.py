@@ -23,7 +23,6 @@ __all__ = [
     "chunks",
     "identity",
     "known_files",
-    "page_text",
     "pages",
     "paper_chunk_ids",
     "papers",
@@ -195,15 +194,9 @@ def paper_chunk_ids(db: sqlite3.Connection, paper_id: int) -> range:
 
 
 def pages(db: sqlite3.Connection, paper_id: int) -> list[Page]:
-    """In their order; without their texts."""
+    """In their order; without their texts and lines."""
     query = 'SELECT number, start, "end", warning FROM pages WHERE paper_id = ? ORDER BY number'
     return [Page(*row) for row in db.execute(query, (paper_id,))]
-
-
-def page_text(db: sqlite3.Connection, paper_id: int, number: int) -> str | None:
-    """What was read from a page, or None where there is no such page."""
-    row = db.execute("SELECT text FROM pages WHERE paper_id = ? AND number = ?", (paper_id, number)).fetchone()
-    return str(row[0]) if row else None
 
 
 def chunk_ids(db: sqlite3.Connection, paper_ids: Iterable[int] | None = None) -> NDArray[np.int64]:

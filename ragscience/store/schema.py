@@ -14,7 +14,8 @@ from ragscience.store.files import disk_errors
 
 __all__ = ["SCHEMA_VERSION", "connect_for_reading", "connect_for_writing", "database_errors"]
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
+"""1 kept no lines of pages; a library of it is taken further when it is next written to."""
 _APPLICATION_ID = 0x52534349  # "RSCI": what tells our file from any other SQLite database
 _PAGE_BYTES = 8192  # five vectors of 384 dimensions to a page, where the usual 4096 holds two and wastes a quarter
 _BUSY_SECONDS = 20.0
@@ -50,6 +51,7 @@ CREATE TABLE pages (
     "end" INTEGER NOT NULL,
     warning TEXT NOT NULL,
     text TEXT NOT NULL,
+    lines BLOB NOT NULL DEFAULT x'',  -- where they stand: store/geometry.py
     PRIMARY KEY (paper_id, number)
 ) WITHOUT ROWID;
 
@@ -124,8 +126,11 @@ def connect_for_writing(path: Path) -> sqlite3.Connection:
     with database_errors(path):
         connection = _connect(path, "mode=rwc")
         try:
-            if _version(connection, path) == 0:
+            version = _version(connection, path)
+            if version == 0:
                 _create(connection)
+            elif version < SCHEMA_VERSION:
+                _migrate(connection)
             connection.execute("PRAGMA synchronous = FULL")
             connection.execute("PRAGMA foreign_keys = ON")
         except BaseException:
@@ -174,6 +179,14 @@ def _create(connection: sqlite3.Connection) -> None:
         [("library_id", uuid.uuid4().hex), ("generation", "0"), ("vectors_epoch", "0"), ("next_chunk", "1")],
     )
     connection.execute(f"PRAGMA application_id = {_APPLICATION_ID}")
+    connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
+    connection.execute("COMMIT")
+
+
+def _migrate(connection: sqlite3.Connection) -> None:
+    """From schema 1: its pages get a place for their lines, which stays empty until a paper is read again."""
+    connection.execute("BEGIN IMMEDIATE")
+    connection.execute("ALTER TABLE pages ADD COLUMN lines BLOB NOT NULL DEFAULT x''")
     connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
     connection.execute("COMMIT")
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from ragscience.errors import RagScienceError
 from ragscience.records import Chunk, Document, EmbedderIdentity, Page
+from ragscience.store.geometry import pack_lines
 
 if TYPE_CHECKING:
     import numpy as np
@@ -80,9 +81,17 @@ def insert_paper(db: sqlite3.Connection, new: NewPaper) -> int:
     )
     paper_id = int(cursor.lastrowid or 0)
     db.executemany(
-        "INSERT INTO pages VALUES (?, ?, ?, ?, ?, ?)",
+        'INSERT INTO pages (paper_id, number, start, "end", warning, text, lines) VALUES (?, ?, ?, ?, ?, ?, ?)',
         (
-            (paper_id, page.number, page.start, page.end, _storable(page.warning), _storable(_text(document, page)))
+            (
+                paper_id,
+                page.number,
+                page.start,
+                page.end,
+                _storable(page.warning),
+                _storable(_text(document, page)),
+                pack_lines(page.lines, page.start),
+            )
             for page in document.pages
         ),
     )

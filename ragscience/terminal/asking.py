@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ragscience.answering.followups import standalone
@@ -11,6 +12,7 @@ from ragscience.errors import RagScienceError
 from ragscience.records import Answer, Filters, Turn
 from ragscience.terminal.door import say
 from ragscience.terminal.json_output import answer_json, dump, error_json, found_json
+from ragscience.terminal.keeping import Talk
 from ragscience.terminal.plain import plain
 from ragscience.terminal.questions import BadLine, Question, check_question, read_questions
 from ragscience.terminal.session import Session
@@ -53,23 +55,63 @@ def ask_all(
     pages: tuple[int, int] | None,
     as_json: bool,
     strict: bool,
+    chat: str | None,
+    go_on: bool,
+    highlight: Path | None,
 ) -> int:
-    """Answer each question; an exit code, REFUSED under `strict` when one was refused."""
+    """Answer each question; an exit code, REFUSED under `strict` when one was refused.
+
+    Each question is a conversation of its own, but where all go to the one called `chat` or to the last (`go_on`).
+    The pages that the answers cite are written to `highlight`, where that is a file's name.
+    """
+    if highlight is not None:
+        from ragscience.terminal.highlighting import check_target
+
+        check_target(highlight)
+    talk = Talk(session, name=chat, go_on=go_on)
+    answers: list[Answer] = []
 
     def one(question: Question, filters: Filters) -> int:
+        if chat is None and not go_on:
+            talk.start_new()
+        history = question.history or talk.turns()
         if as_json:
-            answer = session.answer(question.text, history=question.history, filters=filters)
-            _line(answer_json(answer, question.question_id, tuple(session.notices)))
+            answer = session.answer(question.text, history=history, filters=filters, strict=strict)
+            kept = talk.keep(answer)
+            notices = tuple(session.notices)
+            where, when = kept.conversation_id, kept.created_at
+            _line(answer_json(answer, question.question_id, notices, conversation=where, created_at=when))
         else:
-            answer = ask_once(session, question.text, history=question.history, filters=filters)
+            answer = ask_once(session, question.text, talk=talk, history=history, filters=filters, strict=strict)
+        answers.append(answer)
         return REFUSED if strict and answer.refused else 0
 
-    return _each(session, asked, one, papers, pages, as_json)
+    code = _each(session, asked, one, papers, pages, as_json)
+    if highlight is not None:
+        _write_marked(session, answers, highlight)
+    return code
 
 
-def ask_once(session: Session, question: str, *, history: tuple[Turn, ...], filters: Filters) -> Answer:
-    """Show one answer, as it comes where a person watches, with its sources; and return it."""
-    from ragscience.terminal.views import answer_footer
+def _write_marked(session: Session, answers: Sequence[Answer], target: Path) -> None:
+    from ragscience.terminal.highlighting import write_marked_pages
+
+    settings = session.settings
+    pages = write_marked_pages(
+        answers,
+        target,
+        timeout_seconds=settings.reading_timeout_seconds,
+        memory_bytes=settings.reading_memory_mb << 20,
+        notice=session.notice,
+    )
+    if pages:
+        session.notice(f"{'1 page' if pages == 1 else f'{pages} pages'} with marked quotes: {target}")
+
+
+def ask_once(
+    session: Session, question: str, *, talk: Talk, history: tuple[Turn, ...], filters: Filters, strict: bool = False
+) -> Answer:
+    """Show one answer, as it comes where a person watches, with its sources; keep it in the talk, and return it."""
+    from ragscience.terminal.views import answer_footer, answer_view
 
     shown: list[str] = []
 
@@ -78,7 +120,9 @@ def ask_once(session: Session, question: str, *, history: tuple[Turn, ...], filt
         sys.stdout.write(plain(token))
         sys.stdout.flush()
 
-    answer = session.answer(question, history=history, filters=filters, on_token=show if sys.stdout.isatty() else None)
+    on_token = show if sys.stdout.isatty() else None
+    answer = session.answer(question, history=history, filters=filters, on_token=on_token, strict=strict)
+    talk.keep(answer)
     out = console()
     streamed = "".join(shown)
     if streamed:
@@ -86,7 +130,7 @@ def ask_once(session: Session, question: str, *, history: tuple[Turn, ...], filt
     if streamed.strip() != answer.text.strip():
         if streamed:
             out.print("The checked answer:", style="dim")
-        out.print(plain(answer.text), soft_wrap=not sys.stdout.isatty())
+        answer_view(answer, out)
     answer_footer(answer, out)
     for notice in (*answer.found.notices, *answer.notices):
         session.notice(notice)

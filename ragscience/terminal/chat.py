@@ -1,4 +1,4 @@
-"""The chat: a line in, an answer out, with the questions before it in mind."""
+"""The chat: a line in, an answer out, with the questions before it in mind and on disk."""
 
 from __future__ import annotations
 
@@ -7,9 +7,15 @@ from collections.abc import Callable
 from pathlib import Path
 
 from ragscience.errors import RagScienceError
-from ragscience.records import Answer, Filters, Turn
+from ragscience.history import History
+from ragscience.records import Answer, Filters
 from ragscience.terminal.asking import ask_once, console
 from ragscience.terminal.door import say
+from ragscience.terminal.explaining import source_number, surroundings_view, why_view
+from ragscience.terminal.exporting import as_markdown
+from ragscience.terminal.history_views import SHOWN, found_view, write_out
+from ragscience.terminal.keeping import Talk
+from ragscience.terminal.opening import open_source
 from ragscience.terminal.plain import plain
 from ragscience.terminal.questions import check_question
 from ragscience.terminal.session import Session
@@ -21,18 +27,22 @@ PROMPT = "> "
 
 
 class Chat:
-    """One conversation."""
+    """One conversation on a terminal or through pipes: new, the last (`go_on`), or the one called `name`."""
 
-    def __init__(self, session: Session, *, papers: tuple[str, ...]) -> None:
+    def __init__(self, session: Session, *, papers: tuple[str, ...], name: str | None, go_on: bool) -> None:
         self._session = session
         self._papers = papers
-        self._answers: list[Answer] = []
+        self._talk = Talk(session, name=name, go_on=go_on)
         self._commands: dict[str, tuple[str, Callable[[str], None]]] = {
             "/help": ("show this list", self._help),
             "/sources": ("show the passages behind the last answer", self._sources),
+            "/show": ("N: show source N of the last answer among the words around it", self._show),
+            "/open": ("N: open source N of the last answer in a PDF viewer", self._open),
+            "/why": ("how the last answer came about", self._why),
             "/search": ("QUESTION: show ranked passages, no answer", self._search),
             "/paper": ("PATTERN …: ask only these papers; alone: all of them", self._paper),
-            "/clear": ("forget the conversation so far", self._clear),
+            "/history": ("the questions so far; TEXT: search all conversations", self._history),
+            "/clear": ("begin a new conversation", self._clear),
             "/save": ("FILE: write the conversation as Markdown", self._save),
             "/quit": ("leave (or Ctrl-D)", lambda _: None),
         }
@@ -42,6 +52,8 @@ class Chat:
         read = self._reader()
         session = self._session
         session.notice(f"{session.library.paper_count} papers. Type a question, or /help.")
+        if self._talk.said:
+            session.notice(self._talk.said)
         while True:
             try:
                 line = read().strip()
@@ -64,12 +76,15 @@ class Chat:
                 self._commands[name][1](argument.strip())
                 return
             question = check_question(line, self._session.settings.max_question_chars)
-            history = tuple(Turn(answer.question, answer.text) for answer in self._answers)
-            self._answers.append(ask_once(self._session, question, history=history, filters=self._filters()))
+            ask_once(self._session, question, talk=self._talk, history=self._talk.turns(), filters=self._filters())
         except KeyboardInterrupt:
             say("\nstopped; the chat goes on (Ctrl-D leaves).")
         except RagScienceError as error:
             say(f"error: {error}")
+
+    @property
+    def _answers(self) -> list[Answer]:
+        return self._talk.answers
 
     def _filters(self) -> Filters:
         return Filters(papers=self._papers)
@@ -85,6 +100,26 @@ class Chat:
             return
         hits_view(self._answers[-1].found, console(), whole=True)
 
+    def _show(self, number: str) -> None:
+        if (answer := self._last()) is not None:
+            wanted = source_number(number, command="/show")
+            surroundings_view(answer, wanted, self._session.library, console())
+
+    def _open(self, number: str) -> None:
+        if (answer := self._last()) is not None:
+            wanted = source_number(number, command="/open")
+            open_source(answer, wanted, viewer=self._session.settings.pdf_viewer)
+
+    def _why(self, _: str) -> None:
+        if (answer := self._last()) is not None:
+            why_view(answer, console())
+
+    def _last(self) -> Answer | None:
+        if not self._answers:
+            say("There is no answer yet.")
+            return None
+        return self._answers[-1]
+
     def _search(self, question: str) -> None:
         checked = check_question(question, self._session.settings.max_question_chars)
         hits_view(self._session.search(checked, self._filters()), console())
@@ -95,20 +130,31 @@ class Chat:
         self._papers = papers
         say(f"Asking only: {', '.join(papers)}" if papers else "Asking all papers.")
 
+    def _history(self, text: str) -> None:
+        if not text:
+            for number, answer in enumerate(self._answers, start=1):
+                console().print(f"{number:3}  {' '.join(plain(answer.question).split())}")
+            if not self._answers:
+                say("Nothing was asked yet; /history TEXT searches earlier conversations.")
+            return
+        with History.open(self._session.home.history) as history:
+            found = history.search(text, SHOWN)
+        if not found:
+            say(f"No question or answer has {text!r}.")
+        found_view(found, console())
+
     def _clear(self, _: str) -> None:
-        self._answers.clear()
-        say("Forgotten.")
+        self._talk.start_new()
+        say("A new conversation.")
 
     def _save(self, name: str) -> None:
         if not name:
             say("Say where: /save notes.md")
             return
-        text = "\n\n".join(f"## {plain(item.question)}\n\n{plain(item.text)}" for item in self._answers)
-        try:
-            Path(name).expanduser().write_text(text + "\n", encoding="utf-8")
-        except OSError as error:
-            say(f"{name} cannot be written: {error.strerror}.")
+        if not self._answers:
+            say("There is no answer yet.")
             return
+        write_out(Path(name), as_markdown(self._answers[0].question, self._talk.kept))
         say(f"{len(self._answers)} answers written to {name}.")
 
     def _reader(self) -> Callable[[], str]:
@@ -118,8 +164,9 @@ class Chat:
         from prompt_toolkit.completion import WordCompleter
         from prompt_toolkit.history import InMemoryHistory
 
+        earlier = InMemoryHistory([answer.question for answer in self._answers])
         prompt: PromptSession[str] = PromptSession(
-            history=InMemoryHistory(), completer=WordCompleter(list(self._commands), sentence=True)
+            history=earlier, completer=WordCompleter(list(self._commands), sentence=True)
         )
         return lambda: prompt.prompt(PROMPT)
 

@@ -4,12 +4,24 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ragscience.errors import RagScienceError
-from ragscience.records import Answer, Found, Hit, Paper
+from ragscience.records import Answer, Citation, Found, Hit, Paper, Sentence
 
-__all__ = ["SCHEMAS", "SCHEMA_VERSION", "answer_json", "dump", "error_json", "found_json", "paper_json"]
+if TYPE_CHECKING:
+    from ragscience.history import Conversation
+
+__all__ = [
+    "SCHEMAS",
+    "SCHEMA_VERSION",
+    "answer_json",
+    "conversation_json",
+    "dump",
+    "error_json",
+    "found_json",
+    "paper_json",
+]
 
 SCHEMA_VERSION = 1
 
@@ -32,8 +44,15 @@ def found_json(found: Found, question_id: str | None, notices: tuple[str, ...] =
     }
 
 
-def answer_json(answer: Answer, question_id: str | None, notices: tuple[str, ...] = ()) -> dict[str, Any]:
-    """What `ask --json` prints for one question."""
+def answer_json(
+    answer: Answer,
+    question_id: str | None,
+    notices: tuple[str, ...] = (),
+    *,
+    conversation: int | None = None,
+    created_at: str | None = None,
+) -> dict[str, Any]:
+    """What `ask --json` prints for one question; `conversation` and `created_at` are None where nothing was kept."""
     shared = found_json(answer.found, question_id)
     shared["question"] = answer.question
     shared["notices"] = list(dict.fromkeys([*answer.found.notices, *answer.notices, *notices]))
@@ -43,11 +62,15 @@ def answer_json(answer: Answer, question_id: str | None, notices: tuple[str, ...
         "answer": answer.text,
         "mode": answer.mode,
         "refused": answer.refused,
-        "citations": [
-            {"file": item.file, "page": item.page, "quote": item.quote, "supported": item.supported}
-            for item in answer.citations
-        ],
+        "citations": [_citation_json(item) for item in answer.citations],
         "models": dict(answer.models),
+        "searched": answer.found.question,
+        "conversation": conversation,
+        "created_at": created_at,
+        "sentences": [_sentence_json(item) for item in answer.sentences],
+        "answerability": answer.answerability,
+        "prompt_cut": answer.prompt_cut,
+        "tokens": dict(answer.tokens),
     }
 
 
@@ -72,6 +95,38 @@ def paper_json(paper: Paper) -> dict[str, Any]:
         "chunks": paper.chunks,
         "added_at": paper.added_at,
         "warnings": list(paper.warnings),
+    }
+
+
+def conversation_json(conversation: Conversation) -> dict[str, Any]:
+    """What `history list --json` prints for one conversation."""
+    return {
+        "conversation": conversation.conversation_id,
+        "name": conversation.name or None,
+        "title": conversation.title,
+        "turns": conversation.turns,
+        "started_at": conversation.started_at,
+        "changed_at": conversation.changed_at,
+    }
+
+
+def _citation_json(citation: Citation) -> dict[str, Any]:
+    return {
+        "file": citation.file,
+        "page": citation.page,
+        "quote": citation.quote,
+        "supported": citation.supported,
+        "path": citation.path,
+        "boxes": [list(box) for box in citation.boxes],
+    }
+
+
+def _sentence_json(sentence: Sentence) -> dict[str, Any]:
+    return {
+        "text": sentence.text,
+        "verdict": sentence.verdict,
+        "score": sentence.score,
+        "evidence": None if sentence.evidence is None else _citation_json(sentence.evidence),
     }
 
 
@@ -129,16 +184,45 @@ _FOUND = {
     "notices": {"type": "array", "items": _TEXT},
     "timings_ms": _NAMED_NUMBERS,
 }
+_CITATION = _closed(
+    {
+        "file": _TEXT,
+        "page": _PAGE,
+        "quote": _TEXT,
+        "supported": {"type": "boolean"},
+        "path": _TEXT,
+        "boxes": {
+            "type": "array",
+            "description": "Where the quote stands on its page: left, top, right, bottom in points.",
+            "items": {"type": "array", "items": {"type": "number"}, "minItems": 4, "maxItems": 4},
+        },
+    }
+)
+_SENTENCE = _closed(
+    {
+        "text": _TEXT,
+        "verdict": {"enum": ["supported", "weak", "unsupported", "no-claim"]},
+        "score": {"type": "number", "minimum": 0, "maximum": 1},
+        "evidence": {"anyOf": [{"type": "null"}, _CITATION]},
+    }
+)
 _ANSWER = _FOUND | {
     "answer_id": _TEXT,
     "answer": _TEXT,
     "mode": {"enum": ["llm", "extractive"]},
     "refused": {"type": "boolean"},
-    "citations": {
-        "type": "array",
-        "items": _closed({"file": _TEXT, "page": _PAGE, "quote": _TEXT, "supported": {"type": "boolean"}}),
-    },
+    "citations": {"type": "array", "items": _CITATION},
     "models": _closed({"embedder": _ID, "reranker": _ID, "llm": _ID}),
+    "searched": {"type": "string", "description": "The question as it was searched for, made to stand alone."},
+    "conversation": {
+        "type": ["integer", "null"],
+        "description": "The number of the conversation that it was kept in.",
+    },
+    "created_at": {"type": ["string", "null"], "description": "ISO 8601, UTC."},
+    "sentences": {"type": "array", "items": _SENTENCE},
+    "answerability": {"type": ["number", "null"], "minimum": 0, "maximum": 1},
+    "prompt_cut": {"type": "boolean"},
+    "tokens": {"type": "object", "additionalProperties": _COUNT},
 }
 _ERROR = {
     "schema": {"const": SCHEMA_VERSION},
@@ -157,10 +241,53 @@ _PAPER = {
     "warnings": {"type": "array", "items": _TEXT},
 }
 
+_CONVERSATION = _closed(
+    {
+        "conversation": _PAGE,
+        "name": _ID,
+        "title": _TEXT,
+        "turns": _PAGE,
+        "started_at": _TEXT,
+        "changed_at": _TEXT,
+    }
+)
+
+_ESTIMATES = {
+    "type": "object",
+    "description": "By the name of the measure: a mean over so many questions, with its 95 % interval.",
+    "additionalProperties": _closed(
+        {"mean": {"type": "number"}, "low": {"type": "number"}, "high": {"type": "number"}, "questions": _COUNT}
+    ),
+}
+_OUTCOME = _closed(
+    {"id": _TEXT, "type": _TEXT, "question": _TEXT, "answer": _ID, "error": _ID, "values": _NAMED_NUMBERS}
+)
+_EVALUATION = {
+    "schema": {"const": SCHEMA_VERSION},
+    "source": _TEXT,
+    "questions": _COUNT,
+    "conditions": {"type": "object", "additionalProperties": _TEXT},
+    "measures": _ESTIMATES,
+    "types": {"type": "object", "additionalProperties": _ESTIMATES},
+    "outcomes": {"type": "array", "items": _OUTCOME},
+    "bad_lines": {"type": "array", "items": _closed({"line": _PAGE, "reason": _TEXT})},
+}
+
 SCHEMAS: dict[str, dict[str, Any]] = {
     "search": _closed(_FOUND),
     "ask": _closed(_ANSWER),
+    "eval": _closed(_EVALUATION),
     "error": _closed(_ERROR),
     "list": _closed({"schema": {"const": SCHEMA_VERSION}, "papers": {"type": "array", "items": _closed(_PAPER)}}),
+    "history list": _closed(
+        {"schema": {"const": SCHEMA_VERSION}, "conversations": {"type": "array", "items": _CONVERSATION}}
+    ),
+    "history show": _closed(
+        {
+            "schema": {"const": SCHEMA_VERSION},
+            "conversation": _CONVERSATION,
+            "turns": {"type": "array", "items": _closed(_ANSWER)},
+        }
+    ),
 }
 """JSON Schema (draft 2020-12) of each shape by the command that prints it; `error` stands in for a failed question."""

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import cached_property
 from threading import Thread
 from types import TracebackType
@@ -15,6 +17,8 @@ from ragscience.terminal.door import say
 
 if TYPE_CHECKING:
     from config import Settings
+    from ragscience.answering.fallback import Circuit
+    from ragscience.answering.prompts import Prompts
     from ragscience.models.ollama import OllamaLLM
     from ragscience.models.protocols import Embedder, Reranker, TokenEmbedder
 
@@ -110,10 +114,38 @@ class Session:
 
         return llm_of(self.settings, self._say_choice)
 
-    def search(self, question: str, filters: Filters) -> Found:
-        """The passages that the filters allow, best first."""
+    @cached_property
+    def prompts(self) -> Prompts:
+        """What the LLM is told."""
+        from ragscience.answering.prompts import Prompts
+
+        settings = self.settings
+        return Prompts.chosen(
+            rules=settings.answer_rules, request=settings.answer_request, condense=settings.condense_prompt
+        )
+
+    @cached_property
+    def circuit(self) -> Circuit:
+        """Keeps a run of many questions from waiting for an LLM that fails each time."""
+        from ragscience.answering.fallback import Circuit
+
+        settings = self.settings
+        return Circuit(failures=settings.llm_failures, pause_seconds=settings.llm_pause_seconds, clock=time.monotonic)
+
+    @cached_property
+    def answer_profile(self) -> Profile:
+        """The same search, with as many passages as an answer is made from."""
+        if self._wanted is not None:
+            return self.profile
+        return replace(self.profile, top_k=max(self.profile.top_k, self.settings.answer_passages))
+
+    def search(
+        self, question: str, filters: Filters, also: Sequence[int] = (), profile: Profile | None = None
+    ) -> Found:
+        """The passages that the filters allow, best first; those of `also` (ids) are candidates too."""
+        profile = profile or self.profile
         if not self.library.chunk_count:
-            return Found(question, self.profile.name, ())
+            return Found(question, profile.name, ())
         return search(
             question,
             library=self.library,
@@ -121,8 +153,9 @@ class Session:
             tokens_from=self.tokens_from,
             reranker=self.reranker,
             rerank_budget_ms=self.settings.rerank_budget_ms or None,
-            profile=self.profile,
+            profile=profile,
             filters=filters,
+            also=also,
         )
 
     def answer(
@@ -132,9 +165,12 @@ class Session:
         history: Sequence[Turn],
         filters: Filters,
         on_token: Callable[[str], None] | None = None,
+        strict: bool = False,
     ) -> Answer:
-        """The answer, worded by the LLM or quoted."""
+        """The answer, worded by the LLM or quoted, with the place of each quote on its page."""
         from ragscience.answering.answers import answer
+        from ragscience.answering.followups import evidence_again
+        from ragscience.terminal.placing import placed
 
         library, llm = self.library, self.llm
         first: dict[str, Found] = {}
@@ -144,13 +180,16 @@ class Session:
             imports = Thread(target=import_langchain)
             imports.start()
             try:
-                first[question] = self.search(question, filters)
+                first[question] = self.search(question, filters, profile=self.answer_profile)
             finally:
                 imports.join()
-        return answer(
+        given = answer(
             question,
             history=history,
-            search=lambda text: first.get(text) or self.search(text, filters),
+            search=lambda text: (
+                first.get(text)
+                or self.search(text, filters, evidence_again(question, history), profile=self.answer_profile)
+            ),
             llm=llm,
             embedder=self.embedder if library.chunk_count else None,
             models={
@@ -158,10 +197,16 @@ class Session:
                 "reranker": self.reranker_name if library.chunk_count else None,
                 "llm": llm.name if llm else None,
             },
+            scorer=self.reranker if library.chunk_count else None,
             on_token=on_token,
+            prompts=self.prompts,
+            circuit=self.circuit,
+            answer_seconds=self.settings.answer_seconds,
+            strict=strict,
             extractive_sentences=self.settings.extractive_sentences,
-            min_relevance=self.settings.min_relevance,
+            min_relevance=self.settings.answerable_threshold,
         )
+        return placed(given, library)
 
     def _say_choice(self, text: str) -> None:
         """One line about what was chosen; it is no notice, for nothing is missing."""

@@ -2,18 +2,54 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import IO
 
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 from ragscience.records import Answer, Found, Page, Paper
+from ragscience.terminal.links import can_encode, can_link, link_style
 from ragscience.terminal.plain import plain
+from ragscience.terminal.sources import cited_label, sources_of
 
-__all__ = ["answer_footer", "hits_view", "listing", "page_label", "paper_view", "papers_view"]
+__all__ = [
+    "answer_footer",
+    "answer_view",
+    "hits_view",
+    "listing",
+    "page_label",
+    "paper_view",
+    "papers_view",
+    "verdicts_view",
+]
 
 SNIPPET_CHARS = 480
+SENTENCE_CHARS = 100
+
+
+@dataclass(frozen=True, slots=True)
+class _Mark:
+    """How a verdict looks."""
+
+    symbol: str
+    ascii: str
+    colour: str
+
+    def sign(self, stream: IO[str]) -> str:
+        """The symbol, or what stands for it where the stream's encoding does not have it."""
+        return self.symbol if can_encode(self.symbol, stream) else self.ascii
+
+
+_VERDICTS = {
+    "supported": _Mark("✓", "+", "green"),
+    "weak": _Mark("~", "~", "yellow"),
+    "unsupported": _Mark("✗", "x", "red"),
+}
+_DOUBTFUL = ("weak", "unsupported")
 
 
 def page_label(first: int, last: int) -> str:
@@ -40,20 +76,68 @@ def _snippet(text: str) -> str:
     return flat if len(flat) <= SNIPPET_CHARS else flat[:SNIPPET_CHARS].rsplit(" ", 1)[0] + " …"
 
 
+def answer_view(answer: Answer, console: Console) -> None:
+    """The answer's text: each doubtful sentence in the colour of its verdict, each citation a link."""
+    text = Text(plain(answer.text))
+    at = 0
+    for sentence in answer.sentences:
+        words = plain(sentence.text)
+        found = text.plain.find(words, at)
+        if found < 0:
+            continue
+        at = found + len(words)
+        if sentence.verdict in _DOUBTFUL:
+            text.stylize(_VERDICTS[sentence.verdict].colour, found, at)
+    if can_link(console.file):
+        for source in sources_of(answer):
+            style = link_style(source.path, source.page, console.file)
+            text.highlight_regex(re.escape(cited_label(source.file, source.page)), style)
+    console.print(text, soft_wrap=not console.is_terminal)
+
+
 def answer_footer(answer: Answer, console: Console) -> None:
-    """Under an answer: where it comes from; under a refusal: the nearest passages."""
-    if answer.refused:
-        if answer.found.hits:
-            console.print(Text("The nearest passages:", style="dim"))
-        for hit in answer.found.hits:
-            chunk = hit.chunk
-            where = f"({plain(chunk.file)}, {page_label(chunk.page_start, chunk.page_end)})"
-            console.print(Text(f"  {where} {_snippet(chunk.text)[:100]}", style="dim"), soft_wrap=True)
+    """Under an answer: where it comes from and what of it holds; under a refusal: the nearest passages."""
+    sources = sources_of(answer)
+    if not sources:
         return
-    pages = dict.fromkeys((citation.file, citation.page) for citation in answer.citations)
-    if pages:
-        cited = "  ".join(f"{plain(file)}, p.{page}" for file, page in pages)
-        console.print(Text(f"Sources: {cited}", style="dim"), soft_wrap=True)
+    if answer.citations and not answer.refused:
+        line = Text("Sources:", style="dim")
+        for source in sources:
+            line.append(f"{' ' * min(source.number, 2)}[{source.number}] ")
+            line.append(f"{plain(source.file)}, p.{source.page}", link_style(source.path, source.page, console.file))
+        console.print(line, soft_wrap=True)
+        verdicts_view(answer, console)
+        return
+    title = "The nearest passages:" if answer.refused else "It cites no page. The passages that it was given:"
+    console.print(Text(title, style="dim"))
+    for source in sources:
+        line = Text(f"  [{source.number}] ", style="dim")
+        line.append(cited_label(source.file, source.page), link_style(source.path, source.page, console.file))
+        line.append(f" {_snippet(source.citations[0].quote)[:SENTENCE_CHARS]}")
+        console.print(line, soft_wrap=True)
+    verdicts_view(answer, console)
+
+
+def verdicts_view(answer: Answer, console: Console, *, every: bool = False) -> None:
+    """How many of an answer's sentences its pages hold; then those in doubt, or `every` one, with the nearest page."""
+    claims = [sentence for sentence in answer.sentences if sentence.verdict in _VERDICTS]
+    if not claims or answer.refused:
+        return
+    supported = sum(sentence.verdict == "supported" for sentence in claims)
+    mark = _VERDICTS["supported" if supported == len(claims) else "weak" if supported else "unsupported"]
+    sentences = "1 sentence" if len(claims) == 1 else f"{len(claims)} sentences"
+    console.print(Text(f"{mark.sign(console.file)} {supported} of {sentences} supported", mark.colour))
+    for sentence in claims:
+        if not (every or sentence.verdict in _DOUBTFUL):
+            continue
+        mark, evidence = _VERDICTS[sentence.verdict], sentence.evidence
+        line = Text("  ").append(f"{mark.sign(console.file)} {sentence.verdict}", mark.colour)
+        line.append(f": {_snippet(sentence.text)[:SENTENCE_CHARS]}")
+        if evidence is not None:
+            line.append("  nearest: " if sentence.verdict in _DOUBTFUL else "  ", "dim")
+            style = link_style(evidence.path, evidence.page, console.file)
+            line.append(cited_label(evidence.file, evidence.page), style)
+        console.print(line, soft_wrap=True)
 
 
 def papers_view(papers: Sequence[Paper], console: Console) -> None:

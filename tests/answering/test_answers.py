@@ -1,35 +1,16 @@
 """Answers in both modes, by the real ChatOllama against a server that speaks Ollama's API."""
 
 import threading
-from contextlib import ExitStack, closing
+from contextlib import ExitStack
 
 import pytest
 
-from ragscience.answering.answerable import is_answerable
-from ragscience.answering.answers import REFUSAL, answer
+from ragscience.answering.answers import REFUSAL
 from ragscience.errors import NothingFound
-from ragscience.records import Found, Turn
+from ragscience.records import Turn
+from tests.answering.asking import MODELS, QUESTION, SAID, ask, open_llm, prompt
 from tests.answering.passages import SAMPLING, TRAINING, Search, WordEmbedder, hit
 from tests.ollama_server import OllamaServer
-
-QUESTION = "How long did training of the big models take?"
-SAID = "Training took 3.5 days for the big models (attention.pdf, p.7)."
-MODELS = {"embedder": "words", "reranker": None, "llm": "llama3.1:8b"}
-
-
-class ChatLLM:
-    """The real ChatOllama, closed at the end: an open connection is a warning, and warnings are errors."""
-
-    name = "llama3.1:8b"
-
-    def __init__(self, url, timeout_seconds=30.0):
-        from langchain_ollama import ChatOllama
-
-        options = {"timeout": timeout_seconds, "trust_env": False}
-        self.chat_model = ChatOllama(model=self.name, base_url=url, temperature=0, num_ctx=4096, client_kwargs=options)
-
-    def close(self):
-        self.chat_model._client._client.close()
 
 
 @pytest.fixture
@@ -38,7 +19,7 @@ def llm_at():
     with ExitStack() as stack:
 
         def make(url, **options):
-            return stack.enter_context(closing(ChatLLM(url, **options)))
+            return stack.enter_context(open_llm(url, **options))
 
         yield make
 
@@ -52,24 +33,6 @@ def llm(server, llm_at):
 def server():
     with OllamaServer(models=["llama3.1:8b"]) as running:
         yield running
-
-
-def ask(llm, search, *, question=QUESTION, history=(), on_token=None, embedder=None, min_relevance=0.25):
-    return answer(
-        question,
-        history=history,
-        search=search,
-        llm=llm,
-        embedder=embedder or WordEmbedder(),
-        models=MODELS,
-        on_token=on_token,
-        extractive_sentences=5,
-        min_relevance=min_relevance,
-    )
-
-
-def prompt(server, which=-1):
-    return "\n".join(message["content"] for message in server.of("/api/chat")[which]["messages"])
 
 
 # -- an LLM that works --------------------------------------------------------------------------------------------
@@ -86,7 +49,7 @@ def test_an_answer_with_its_citation(server, llm):
     assert given.found.notices == ("no reranker",)
     assert given.notices == ()
     assert search.asked == [QUESTION]
-    assert {"search_ms", "llm_ms", "first_token_ms", "total_ms"} == set(given.timings_ms)
+    assert {"search_ms", "llm_ms", "first_token_ms", "check_ms", "total_ms"} == set(given.timings_ms)
     assert all(value >= 0 for value in given.timings_ms.values())
 
 
@@ -162,7 +125,7 @@ def test_nothing_is_sent_to_a_tracing_service(server, monkeypatch, llm):
     monkeypatch.setenv("LANGSMITH_ENDPOINT", server.url)
     server.script(SAID)
     ask(llm, Search(TRAINING))
-    assert {request.path for request in server.requests} == {"/api/chat"}
+    assert {request.path for request in server.requests} == {"/api/chat", "/api/ps"}
 
 
 # -- follow-ups ---------------------------------------------------------------------------------------------------
@@ -247,23 +210,6 @@ def test_nothing_relevant_is_refused_without_asking_the_model(server, hits, with
     assert given.models["llm"] is None
     assert heard == [REFUSAL]
     assert server.requests == []
-
-
-@pytest.mark.parametrize(
-    ("hits", "question", "answerable"),
-    [
-        ((), "anything", False),
-        ((FAR,), "quantum annealer", False),
-        ((FAR,), "a ripe banana", True),
-        ((hit("Bananas ripen.", dense=0.4),), "quantum annealer", True),
-        ((hit("Bananas ripen.", dense=None),), "quantum annealer", False),
-        ((FAR,), "what is it?", False),
-    ],
-)
-def test_what_can_be_answered(hits, question, answerable):
-    can, score = is_answerable(Found(question, "default", hits), question, min_relevance=0.25)
-    assert can is answerable
-    assert score <= 1
 
 
 # -- a model that fails -------------------------------------------------------------------------------------------

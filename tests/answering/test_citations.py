@@ -39,6 +39,33 @@ CLAIM = "Training took 3.5 days for the big models"
         "【1】",
         "(p. 7)",
         "[1] (attention.pdf, p.7)",
+        "(attention.pdf#page=7)",
+        "[attention.pdf](attention.pdf#page=7)",
+        "[p. 7](attention.pdf)",
+        "(attention.pdf:7)",
+        "[attention.pdf, 7]",
+        "[1, p. 7]",
+        "(source 1, p. 7)",
+        "[^1]",
+        "[[1]]",
+        "【1†source】",
+        "<passage 1>",
+        "(attention.pdf, page: 7)",
+        "(attention.pdf, page no. 7)",
+        "(attention.pdf, Section 3, p. 7)",
+        "attention.pdf, on page 7",
+        "(cf. attention.pdf, p. 7)",
+        "(e.g., attention.pdf, p. 7)",
+        "(p. 7 of attention.pdf)",
+        "[p.7, attention.pdf]",
+        "（attention.pdf，p.7）",
+        "{attention.pdf, p.7}",
+        "<attention.pdf, p.7>",
+        "(Passage 1: attention.pdf, p.7)",
+        "(Source: [attention.pdf, p.7])",
+        "(the attention paper, p. 7)",
+        "(atten, p. 7)",
+        "(attention.pdf | p. 7)",
     ],
 )
 def test_one_form_for_all(citation):
@@ -84,6 +111,12 @@ def test_several_places_and_prose(text, shown):
         ("It is so [9].", "It is so.", 1),
         ("It is so (p. 44).", "It is so.", 1),
         ("It is so (nowhere.pdf).", "It is so.", 1),
+        ("It is so (nowhere.pdf:3).", "It is so.", 1),
+        ("It is so [nowhere](nowhere.pdf#page=3).", "It is so.", 1),
+        ("It is so [9, p. 3].", "It is so.", 1),
+        ("It is so [1, p. 3].", "It is so.", 1),
+        ("It is so (page 3 of nowhere.pdf).", "It is so.", 1),
+        ("It is so (smith_2019, p. 3).", "It is so.", 1),
         ("It is so [9] (other.pdf, p.3; x.pdf, p.1).", "It is so.", 3),
     ],
 )
@@ -92,7 +125,9 @@ def test_what_points_at_no_passage_is_taken_out_and_counted(text, shown, unknown
     assert (checked.text, checked.unknown) == (shown, unknown)
 
 
-@pytest.mark.parametrize("text", ["No citation here.", "A range [a, b] and f(x).", "In 2017 (see above).", "", "p. 7"])
+@pytest.mark.parametrize(
+    "text", ["See (Knuth, p. 45).", "No citation here.", "A range [a, b] and f(x).", "In 2017 (see above).", "", "p. 7"]
+)
 def test_what_is_no_citation_stays(text):
     checked = check_citations(text, HITS)
     assert (checked.text, checked.citations, checked.unknown) == (text, (), 0)

@@ -2,13 +2,14 @@
 
 import re
 import sys
+from itertools import pairwise
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragscience.answering.extractive import extract, quoted
-from ragscience.answering.units import page_parts, units_of
+from ragscience.answering.extractive import extract, lead_line, quoted
+from ragscience.answering.units import continued, page_parts, units_of
 from ragscience.answering.words import joined_lines, numbers, terms
 from tests.answering.passages import SAMPLING, TRAINING, WordEmbedder, hit
 
@@ -162,6 +163,137 @@ def test_each_word_of_a_unit_is_on_exactly_one_page(text, offsets):
             assert page == max((p for offset, p in breaks if offset <= start), default=1)
 
 
+ALONE = "and this sentence goes on for so long that no other one has room beside it in a quote, " * 4
+
+
+def long_sentences(*beginnings):
+    return " ".join(f"{beginning} {ALONE}until it ends." for beginning in beginnings)
+
+
+def test_papers_come_by_their_best_quote_and_quotes_as_they_stand_in_the_paper():
+    late = hit(long_sentences("Bees like fog."), file="a.pdf", rank=1, start=5000, page=9)
+    early = hit(long_sentences("Bees slow down."), file="a.pdf", rank=3, start=10, page=1)
+    other = hit(long_sentences("Kilns are hot."), file="b.pdf", rank=2, page=4)
+    units = [units_of(late)[0], units_of(other)[0], units_of(early)[0]]
+    text, citations = quoted(units)
+    assert [(c.file, c.page) for c in citations] == [("a.pdf", 1), ("a.pdf", 9), ("b.pdf", 4)]
+    assert text.index("Bees slow") < text.index("Bees like") < text.index("Kilns")
+    assert lead_line(units) == "2 papers speak of this: a.pdf, b.pdf"
+    assert lead_line(units[:1]) == "1 paper speaks of this: a.pdf"
+
+
+def test_a_citation_says_where_in_the_document_its_words_stand():
+    one = hit(" \n The first sentence is here. ", start=700, breaks=((0, 1), (3, 2)))
+    _, citations = quoted(units_of(one))
+    assert [(c.start, c.end, c.path) for c in citations] == [(703, 730, "/papers/attention.pdf")]
+    assert citations[0].quote == "The first sentence is here."
+
+
+def test_where_a_number_is_asked_for_a_sentence_with_one_comes_first():
+    text = (
+        f"The bees of the field station were counted by people, {ALONE}as said. "
+        f"The bees of the field station were 412 in the count, {ALONE}as said."
+    )
+    units, _ = extract("How many bees of the field station?", [hit(text)], embedder=None, limit=1)
+    assert "412" in units[0].text
+    units, _ = extract("Who counted the bees of the field station?", [hit(text)], embedder=None, limit=1)
+    assert "412" not in units[0].text
+
+
+def test_what_is_like_a_chosen_quote_gives_way_to_something_else():
+    def said(words, page):
+        return hit(f"{words} " + f"x{page}y " * 60 + ".", page=page, rank=1, start=9000 * page)
+
+    passages = [said("glaze kiln cobalt blue 1", 1), said("glaze kiln cobalt blue 2", 2), said("glaze radar 3", 3)]
+    units, _ = extract("glaze kiln cobalt", passages, embedder=None, limit=2)
+    assert [unit.hit.chunk.page_start for unit in units] == [1, 2]
+    alike = "harbour tide engine wheel brass sum error Dover moon chart"
+    passages = [said(f"glaze kiln {alike} 1", 1), said(f"glaze kiln {alike} 2", 2), said("glaze fog wind 3", 3)]
+    units, _ = extract("glaze kiln", passages, embedder=None, limit=2)
+    assert [unit.hit.chunk.page_start for unit in units] == [1, 3]
+
+
+def test_a_quote_goes_on_with_what_follows_up_to_its_length_and_not_into_another():
+    text = " ".join(
+        f"Sentence number {i} of this passage has a hundred characters or nearly as many as that." for i in range(9)
+    )
+    units = units_of(hit(text))
+    first, second = units[0], units[3]
+    longer, after = continued([first, second])
+    assert longer.start == first.start
+    assert first.end < longer.end <= second.start
+    assert after.end - after.start <= 400 < units[6].end - after.start
+    assert text[longer.end - 1] == "." and text[after.end - 1] == "."
+    assert continued([after]) == [after]
+
+
+def test_what_was_chosen_is_quoted_with_what_follows():
+    text = " ".join(
+        f"Bee {i} was followed by radar through the dense fog of the morning for some time." for i in range(9)
+    )
+    ((unit,), _) = extract("Which bee was followed by radar?", [hit(text)], embedder=None, limit=1)
+    assert unit.end - unit.start > 320
+
+
+def test_a_quote_does_not_go_on_into_the_next_section_or_a_caption():
+    prose = "The last sentence of a section stands here, and it is as wide as any other line of this whole passage."
+    heading = f"{prose}\n4.2 What Comes Next\n{prose}\n"
+    (unit, *_) = units_of(hit(heading))
+    assert continued([unit])[0].text == prose
+    caption = (
+        f"{prose}\nTable 3: What is in the table, told in a caption that is as wide as any other line of it all.\n"
+    )
+    (unit, *_) = units_of(hit(caption))
+    assert continued([unit])[0].text == prose
+
+
+def test_a_heading_is_quoted_with_the_sentence_under_it_alone():
+    prose = "The sentence under a heading stands here, and it is as wide as any other line of this whole passage is."
+    units = units_of(hit(f"{prose}\n4.2 What Comes Next\n{prose}\n"))
+    assert not [unit for unit in units if unit.text.strip() == "4.2 What Comes Next"]
+    assert [unit.text.startswith("4.2 What") for unit in units] == [False, True]
+
+
+def test_an_equation_takes_the_whole_sentence_before_it_along_though_it_has_a_full_stop():
+    text = (
+        "Each layer has a feed-forward network, which is applied to each of the positions in the same way.\n"
+        "FFN(x) = max(0, xW1 + b1)W2 + b2\n(2)\n"
+        "While the transformations are the same at all positions, they use other parameters from layer to layer.\n"
+    )
+    units = [unit for unit in units_of(hit(text)) if "max(0" in unit.text]
+    assert any(unit.text.startswith("Each layer") for unit in units)
+    assert not any(unit.text.startswith("FFN") for unit in units)
+
+
+def test_a_long_run_of_rows_is_a_table_even_with_signs_in_it():
+    rows = "".join(f"r = {i}\n{i}.1\n{i}.2\nsome name\n" for i in range(1, 9))
+    text = "A line of prose that is as wide as a line can be in this passage, and it ends in a full stop here.\n" + rows
+    assert not [unit for unit in units_of(hit(text)) if unit.text.startswith("A line") and "5.1" in unit.text]
+
+
+@given(st.text(st.sampled_from("ab.9 \nA=-"), max_size=400))
+def test_no_quote_is_cut_in_a_word_or_a_number(text):
+    one = hit(text, start=3)
+    everything = units_of(one)
+    for unit in [*everything, *continued(everything)]:
+        before, after = text[: unit.start][-1:], text[unit.end :][:1]
+        assert unit.text == unit.text.strip() != ""
+        assert not (before.strip() and before.isalnum() and unit.text[0].isalnum())
+        assert not (after.isalnum() and unit.text[-1].isalnum())
+
+
+@given(
+    st.lists(
+        st.sampled_from(["A bee flies.", "3.5 days.", "Kilns are 1280 hot.", "x = 1", "Table 1: All."]), max_size=40
+    )
+)
+def test_chosen_quotes_never_share_words_of_the_page(sentences):
+    one, two = hit("\n".join(sentences), rank=1), hit("\n".join(sentences), rank=2, start=7)
+    units, _ = extract("How hot are kilns and bees?", [one, two], embedder=None, limit=5)
+    places = sorted((unit.place[1], unit.place[2]) for unit in units)
+    assert all(end <= start for (_, end), (start, _) in pairwise(places))
+
+
 def test_nothing_to_quote():
     assert extract("x", [], embedder=WordEmbedder(), limit=5) == ([], ())
     assert quoted([]) == ("", ())
@@ -195,8 +327,12 @@ def test_the_extractive_path_imports_no_langchain():
         "import sys\n"
         "from ragscience.answering.answers import answer\n"
         "from ragscience.records import Found\n"
-        "answer('q', history=(), search=lambda q: Found(q, 'default', ()), llm=None, embedder=None, models={},"
-        " on_token=None, extractive_sentences=5, min_relevance=0.25)\n"
+        "from ragscience.answering.fallback import Circuit\n"
+        "from ragscience.answering.prompts import Prompts\n"
+        "circuit = Circuit(failures=1, pause_seconds=1.0, clock=float)\n"
+        "answer('q', history=(), search=lambda q: Found(q, 'default', ()), llm=None, embedder=None, scorer=None,"
+        " models={}, on_token=None, prompts=Prompts(), circuit=circuit, answer_seconds=1.0, extractive_sentences=5,"
+        " min_relevance=0.25, strict=False)\n"
         "heavy = ('langchain', 'langsmith', 'httpx', 'ollama', 'torch', 'numpy')\n"
         "print([m for m in sys.modules if m.startswith(heavy)])"
     )

@@ -61,6 +61,31 @@ def test_control_characters_of_a_model_never_reach_the_terminal(filled, server):
     assert "\x1b" not in filled.query("How fast do bees fly in fog?").out
 
 
+def test_a_script_of_questions_stops_asking_a_model_that_fails(filled, server):
+    server.fault("/api/chat", status=500, error="out of memory", times=None)
+    (filled.home / "questions.txt").write_text("How fast do bees fly in fog?\n" * 12)
+    ran = filled.query("ask", "--from", filled.home / "questions.txt", "--json")
+    answers = [json.loads(line) for line in ran.out.splitlines()]
+    assert len(answers) == 12
+    assert {answer["mode"] for answer in answers} == {"extractive"}
+    assert "left alone" in answers[-1]["notices"][0]
+    assert len(server.of("/api/chat")) == 3
+
+
+def test_strict_refuses_what_the_pages_do_not_hold(filled, server):
+    server.script("Bananas ripen on Mars in 1234 days.", "Bananas ripen on Mars in 1234 days.")
+    assert filled.query("ask", "How fast do bees fly in fog?", "--strict").code == 4
+    assert filled.query("ask", "How fast do bees fly in fog?").code == 0
+
+
+def test_a_prompt_without_its_context_is_refused_before_anything_is_asked(filled, server):
+    before = len(server.requests)
+    ran = filled.query("ask", "How fast do bees fly in fog?", RAG_ANSWER_REQUEST="Answer {question}")
+    assert ran.code == 2
+    assert "it lacks {context}" in ran.err
+    assert len(server.requests) == before
+
+
 def test_a_library_of_ollamas_needs_ollama(filled):
     ran = filled.query("search", "fog", RAG_OLLAMA_URL="http://127.0.0.1:9")
     assert ran.code == 1
@@ -152,9 +177,11 @@ def test_on_a_terminal_ctrl_c_stops_an_answer_and_ctrl_d_leaves(filled, server):
         terminal.read_until("the chat goes on")
         server.script(ANSWER)
         terminal.read_until(">\x1b")
-        terminal.type("How fast do bees fly?\r")
+        terminal.type("How fast do bees fly in fog?\r")
         terminal.read_until("(bees.pdf, p.2)")
-        terminal.read_until("Sources: bees.pdf, p.2")
+        terminal.read_until("Sources:")
+        terminal.read_until("bees.pdf#page=2")
+        terminal.read_until("bees.pdf, p.2")
         terminal.read_until(">\x1b")
         terminal.type("\x04")
         assert terminal.process.wait(timeout=60) == 0

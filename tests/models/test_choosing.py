@@ -226,3 +226,12 @@ def test_a_part_with_a_problem_leaves_the_others(embedder, here, nowhere, model_
     own = make_bert(tmp_path / "own", labels=0)
     rows = described(embedder, nowhere, "nobody/nothing", model_cache, setting="sentence-transformers", model=str(own))
     assert rows[0].where == str(own)
+
+
+def test_auto_answers_by_quotes_where_ollama_will_not_describe_its_model(server, here):
+    server.fault("/api/show", status=500, times=None)
+    choice = llm(here)
+    assert choice.model is None
+    assert "quotes" in choice.notice
+    with pytest.raises(ModelProblem, match="no usable answer"):
+        llm(client(server.url), "ollama")

@@ -7,7 +7,6 @@ import pytest
 
 from ragscience.errors import FileProblem
 from ragscience.reading.pdf import PAGE_BREAK, read_pdf
-from ragscience.records import Page
 from tests.pdf_factory import make_endless_pdf, make_huge_pdf, make_mapped_pdf, make_pdf, make_raw_pdf, make_scan
 
 
@@ -46,7 +45,9 @@ def test_control_characters_are_marked_before_offsets_are_counted(tmp_path):
     path = make_mapped_pdf(tmp_path / "a.pdf", r"esc \033[31m nul \000 P", {"P": 0xE000})
     document = read_pdf(path)
     assert document.text == "esc \ufffd[31m nul \ufffd \ue000"
-    assert document.pages == (Page(1, 0, len(document.text)),)
+    (page,) = document.pages
+    assert (page.number, page.start, page.end, page.warning) == (1, 0, len(document.text), "")
+    assert [document.text[line.start : line.end] for line in page.lines] == [document.text]
 
 
 def test_an_encrypted_file_needs_its_password(tmp_path):

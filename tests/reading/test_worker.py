@@ -8,14 +8,26 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragscience.errors import FileProblem
+from ragscience.reading.marking import Mark, MarkedPage
 from ragscience.reading.pdf import read_pdf
-from ragscience.reading.wire import READY, decode_reply, decode_request, encode_reply, encode_request
-from ragscience.reading.worker import serve
-from ragscience.records import Document, Page
+from ragscience.reading.wire import (
+    READY,
+    Joining,
+    Marking,
+    Reading,
+    decode_reply,
+    decode_request,
+    encode_reply,
+    encode_request,
+)
+from ragscience.reading.worker import perform, serve
+from ragscience.records import Document, Line, Page
 from tests.pdf_factory import make_pdf
 
 TEXT = st.text(st.characters(exclude_categories=()))
-PAGES = st.lists(st.builds(Page, st.integers(1), st.integers(0), st.integers(0), TEXT)).map(tuple)
+NUMBER = st.floats(allow_nan=False, allow_infinity=False)
+LINES = st.lists(st.builds(Line, st.integers(0), st.integers(0), st.tuples(NUMBER, NUMBER, NUMBER, NUMBER))).map(tuple)
+PAGES = st.lists(st.builds(Page, st.integers(1), st.integers(0), st.integers(0), TEXT, LINES)).map(tuple)
 
 
 @given(st.builds(Document, TEXT, PAGES, TEXT, st.lists(TEXT).map(tuple)))
@@ -32,14 +44,29 @@ def test_a_problem_arrives_as_it_was_sent(message, fix, reason):
     assert (arrived.message, arrived.fix, arrived.reason) == (message, fix, reason)
 
 
-@given(TEXT.map(lambda name: Path("/" + name)), TEXT)
-def test_a_request_arrives_as_it_was_sent(path, password):
-    assert decode_request(encode_request(path, password)) == (path, password)
+PATHS = TEXT.map(lambda name: Path("/" + name))
+MARKS = st.lists(st.builds(Mark, TEXT, st.lists(st.tuples(NUMBER, NUMBER, NUMBER, NUMBER)).map(tuple))).map(tuple)
+MARKED = st.lists(st.builds(MarkedPage, st.integers(1), TEXT, MARKS)).map(tuple)
+REQUESTS = st.one_of(
+    st.builds(Reading, PATHS, TEXT),
+    st.builds(Marking, PATHS, PATHS, MARKED),
+    st.builds(Joining, st.tuples(PATHS), PATHS),
+)
 
 
-def answers(requests, read):
+@given(REQUESTS)
+def test_a_request_arrives_as_it_was_sent(request):
+    assert decode_request(encode_request(request)) == request
+
+
+@given(st.integers(0))
+def test_a_number_arrives_as_it_was_sent(number):
+    assert decode_reply(encode_reply(number)) == number
+
+
+def answers(requests, perform):
     replies = io.BytesIO()
-    serve(io.BytesIO(b"".join(requests)), replies, read)
+    serve(io.BytesIO(b"".join(requests)), replies, perform)
     ready, *lines = replies.getvalue().splitlines(keepends=True)
     assert ready == READY
     return [decode_reply(line) for line in lines]
@@ -49,7 +76,7 @@ def test_each_request_is_answered_in_order(tmp_path):
     good = make_pdf(tmp_path / "good.pdf", ["text"])
     locked = make_pdf(tmp_path / "locked.pdf", ["secret"], user_password="pw")
     asked = [(good, ""), (tmp_path / "none.pdf", ""), (locked, "pw"), (locked, "")]
-    first, second, third, fourth = answers([encode_request(*request) for request in asked], read_pdf)
+    first, second, third, fourth = answers([encode_request(Reading(*request)) for request in asked], perform)
     assert first == read_pdf(good)
     assert second.reason == "missing"
     assert third.text == "secret"
@@ -57,12 +84,13 @@ def test_each_request_is_answered_in_order(tmp_path):
 
 
 def test_a_file_beyond_the_memory_is_too_large():
-    def read(path, password):
+    def too_much(request):
         raise MemoryError
 
-    (problem,) = answers([encode_request(Path("/big.pdf"), "")], read)
-    assert problem.reason == "too-large"
-    assert "big.pdf" in problem.message
+    asked = [Reading(Path("/big.pdf"), ""), Joining((Path("/a.pdf"),), Path("/big.pdf"))]
+    for problem in answers(map(encode_request, asked), too_much):
+        assert problem.reason == "too-large"
+        assert "big.pdf" in problem.message
 
 
 def test_a_reader_without_listeners_ends_quietly():
@@ -70,7 +98,7 @@ def test_a_reader_without_listeners_ends_quietly():
         def flush(self):
             raise BrokenPipeError
 
-    serve(io.BytesIO(encode_request(Path("/a.pdf"), "")), Gone(), read_pdf)
+    serve(io.BytesIO(encode_request(Reading(Path("/a.pdf"), ""))), Gone(), perform)
 
 
 def test_stdout_carries_replies_alone_and_no_layout_models_are_loaded(tmp_path):
@@ -89,7 +117,11 @@ def test_stdout_carries_replies_alone_and_no_layout_models_are_loaded(tmp_path):
         "sys.exit(worker.main(['1000000000', '60']))\n"
     )
     done = subprocess.run(
-        [sys.executable, "-c", script], input=encode_request(path, ""), capture_output=True, timeout=120, check=False
+        [sys.executable, "-c", script],
+        input=encode_request(Reading(path, "")),
+        capture_output=True,
+        timeout=120,
+        check=False,
     )
     assert done.returncode == 0, done.stderr.decode()
     ready, reply = done.stdout.splitlines()

@@ -10,7 +10,7 @@ from ragscience.models.late_interaction import compress, maxsim, question_tokens
 from ragscience.models.minilm import MiniLM
 from ragscience.records import Document, Filters, Page, Profile
 from ragscience.retrieval import search
-from ragscience.retrieval.late import MAX_LIVE_PASSAGES, late_scores
+from ragscience.retrieval.late import MAX_LIVE_PASSAGES, late_scores, maxsim_scores
 from ragscience.store import Home, Library, text_hash
 
 TEXTS = [
@@ -124,9 +124,24 @@ def test_only_a_few_passages_are_read_while_a_question_waits(home, model):
     (asked,) = model.embed_with_tokens(["fog"])
     model.read.clear()
     fused = {chunk_id: 1 / chunk_id for chunk_id in range(1, 31)}
-    scores = late_scores(question_tokens(asked), fused, library=Nothing(), tokens_from=model)
+    maxsims = maxsim_scores(question_tokens(asked), fused, library=Nothing(), tokens_from=model)
     assert [len(read) for read in model.read] == [MAX_LIVE_PASSAGES]
+    assert set(maxsims) == set(range(1, MAX_LIVE_PASSAGES + 1))
+    scores = late_scores(maxsims, fused)
     assert set(scores) == set(fused)
+    assert scores[30] == min(scores.values())
+
+
+def test_the_signal_is_the_highest_maxsim_as_it_is(home, model):
+    with Library.open(home) as library:
+        seen = found(library, model, model).signals
+        stored = library.token_vectors([1, 2, 3])
+        without = found(library, model, None).signals
+    (asked,) = model.embed_with_tokens(["How fast do honeybees fly in fog?"])
+    sims = maxsim(question_tokens(asked), list(stored.values()))
+    assert seen["maxsim"] == pytest.approx(sims.max(), abs=1e-5)
+    assert "maxsim" not in without
+    assert "rerank" not in without
 
 
 def test_damaged_token_vectors_are_made_anew_for_the_question(home, model):

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -58,7 +60,7 @@ def library(tmp_path_factory):
         yield library
 
 
-def found(library, *, reranker=None, profile=DEFAULT, filters=None, question=QUESTION):
+def found(library, *, reranker=None, profile=DEFAULT, filters=None, question=QUESTION, also=()):
     return search(
         question,
         library=library,
@@ -68,6 +70,7 @@ def found(library, *, reranker=None, profile=DEFAULT, filters=None, question=QUE
         rerank_budget_ms=None,
         profile=profile,
         filters=filters or Filters(),
+        also=also,
     )
 
 
@@ -157,6 +160,7 @@ def test_every_stage_is_timed_once(library):
         "dense_ms",
         "bm25_ms",
         "rerank_ms",
+        "signals_ms",
     }
 
 
@@ -166,3 +170,39 @@ def test_a_profile_without_depth_reads_nothing_again(library):
     hits = found(library, reranker=reranker, profile=flat).hits
     assert reranker.read == []
     assert [hit.chunk.chunk_id for hit in hits] == [hit.chunk.chunk_id for hit in found(library).hits]
+
+
+NARROW = Profile("default", 2, 2, "weighted", 0.7, 0.3, 20, 50)
+
+
+@pytest.mark.parametrize("profile", [NARROW, replace(NARROW, name="rrf", fusion="rrf")])
+def test_passages_of_before_are_candidates_like_the_others(library, profile):
+    wide = found(library, profile=replace(DEFAULT, dense_candidates=500, bm25_candidates=500, top_k=500)).hits
+    alone = {hit.chunk.chunk_id for hit in found(library, profile=profile).hits}
+    again = [hit.chunk.chunk_id for hit in wide if hit.chunk.chunk_id not in alone][:3]
+    hits = found(library, profile=profile, also=(*again, 999_999, again[0])).hits
+    assert {hit.chunk.chunk_id for hit in hits} == alone | set(again)
+    true_scores = {hit.chunk.chunk_id: (hit.scores["dense"], hit.scores["bm25"]) for hit in wide}
+    for hit in hits:
+        dense, bm25 = true_scores[hit.chunk.chunk_id]
+        assert hit.scores["dense"] == pytest.approx(dense)
+        assert hit.scores["bm25"] == pytest.approx(bm25)
+        assert bool(hit.found_by) is (hit.chunk.chunk_id in alone)
+    assert [hit.score for hit in hits] == sorted((hit.score for hit in hits), reverse=True)
+
+
+def test_passages_of_before_must_pass_the_filters(library):
+    first, second = library.papers()[:2]
+    outside = [chunk.chunk_id for chunk in library.paper_chunks(second.paper_id)]
+    only = Filters(papers=(first.file,))
+    assert {hit.chunk.file for hit in found(library, filters=only, also=outside, profile=NARROW).hits} == {first.file}
+
+
+def test_the_rerankers_best_score_is_a_signal_and_a_failed_one_gives_none(library):
+    read = found(library, reranker=ShortestFirst())
+    assert read.signals["rerank"] == read.hits[0].scores["rerank"]
+    assert "rerank" not in found(library, reranker=Broken()).signals
+
+
+def test_signals_do_not_change_with_how_many_are_wanted(library):
+    assert found(library).signals == found(library, profile=replace(DEFAULT, top_k=1)).signals

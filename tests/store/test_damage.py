@@ -7,6 +7,7 @@ import pytest
 
 from ragscience.errors import LibraryUnavailable, RagScienceError
 from ragscience.store import Library
+from ragscience.store.schema import SCHEMA_VERSION
 
 from .making import FROM_FILE, WORDS, add, contents, numbered_paper, unit_rows
 
@@ -130,7 +131,7 @@ def test_nothing_in_a_home_is_a_pickle(filled):
 @pytest.mark.parametrize("opened", [Library.open, Library.open_for_writing])
 def test_a_newer_schema_is_refused(filled, opened):
     with closing(sqlite3.connect(filled.database)) as db:
-        db.execute("PRAGMA user_version = 2")
+        db.execute(f"PRAGMA user_version = {SCHEMA_VERSION + 1}")
     with pytest.raises(LibraryUnavailable, match="newer version") as refused:
         opened(filled)
     assert "Update" in refused.value.fix

@@ -1,0 +1,87 @@
+"""How far answers can be trusted, by what `query.py eval` measures: answers without an LLM, their passages and pages.
+
+The development questions are asked of the library of all papers as query.py asks them, with the embedded embedder and
+no LLM, so that anyone can repeat it to the digit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from benchmarks.corpora import data_folder
+from benchmarks.libraries import papers_home, session
+from benchmarks.report import Report, Table, cell
+from benchmarks.running import Options
+from ragscience.evaluation.metrics import Estimate
+from ragscience.evaluation.questions import KnownQuestion, read_known_questions
+from ragscience.evaluation.report import EXPLAINED, Evaluation, shown
+
+TITLE = "Trust: answers without an LLM"
+LONGEST_QUESTION = 8000
+PASSAGES = (4, 6, 8, 12)
+IN_THE_TYPES = ("any@4", "answer", "passages", "cited", "cited share", "refused", "rightly refused")
+
+
+def run(options: Options) -> Report:
+    """All measures with their intervals, by type of question, and by how many passages an answer is made from."""
+    del options
+    data = data_folder()
+    if data is None:
+        return Report("trust", TITLE, [])
+    lines = read_known_questions(data / "qa" / "dev.jsonl", LONGEST_QUESTION)
+    return report(papers_home(), [line for line in lines if isinstance(line, KnownQuestion)])
+
+
+def report(home: Path, questions: Sequence[KnownQuestion]) -> Report:
+    """The same for any home and questions."""
+    default = _evaluated(home, questions, wanted=None)
+    unrefused = _evaluated(home, questions, wanted=None, answerable_threshold=0.0)
+    by_passages = {k: _evaluated(home, questions, wanted=k, answerable_threshold=0.0) for k in PASSAGES}
+    whole, open_ = default.overall, unrefused.overall
+    tables = [
+        Table(
+            f"{len(questions)} questions, {default.conditions['passages for an answer']} passages for an answer",
+            ["measure", "default", "nothing refused", "questions", "meaning"],
+            [
+                [name, shown(found), shown(open_[name]), str(found.questions), EXPLAINED[name]]
+                for name, found in whole.items()
+            ],
+            note="In brackets: 95 % bootstrap interval over the questions. A quote is up to 400 characters, at most 5.",
+        ),
+        Table(
+            "By type of question, default",
+            ["type", "questions", *IN_THE_TYPES],
+            [
+                [kind, str(found["seconds"].questions), *(_mean(found.get(name)) for name in IN_THE_TYPES)]
+                for kind, found in default.by_kind.items()
+            ],
+        ),
+        Table(
+            "By the passages that an answer is made from, nothing refused",
+            ["passages", "passages hold the answer", "quotes hold it", "a citation on a right page"],
+            [
+                [str(k), *(shown(found.overall[name]) for name in ("passages", "answer", "cited"))]
+                for k, found in by_passages.items()
+            ],
+        ),
+    ]
+    figures: dict[str, Any] = {"default": _means(whole), "nothing refused": _means(open_)}
+    figures |= {f"{k} passages": _means(found.overall) for k, found in by_passages.items()}
+    return Report("trust", TITLE, tables, figures)
+
+
+def _evaluated(home: Path, questions: Sequence[KnownQuestion], *, wanted: int | None, **settings: object) -> Evaluation:
+    from ragscience.terminal.evaluating import evaluate
+
+    with session(home, wanted=wanted, embedder="embedded", answerer="extractive", **settings) as opened:
+        return evaluate(opened, questions, source="dev.jsonl", papers=(), bad_lines=(), quiet=True)
+
+
+def _mean(found: Estimate | None) -> str:
+    return cell(None if found is None else found.mean, 2)
+
+
+def _means(measures: dict[str, Estimate]) -> dict[str, float]:
+    return {name: round(found.mean, 4) for name, found in measures.items()}

@@ -1,0 +1,164 @@
+"""One reply of the LLM as it comes: shown, watched, and stopped where it does not stop by itself."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from typing import Protocol
+
+from ragscience.answering.replies import ThoughtFilter, repeated_tail, without_thoughts
+from ragscience.errors import ModelProblem
+
+__all__ = ["ChatLLM", "Counter", "Reply", "Speech"]
+
+_LOOK_EVERY = 128
+"""Characters after which a reply is searched for a loop again."""
+
+
+class Reply(Protocol):
+    """A reply on its way, such as models.ollama_llm.Reply."""
+
+    prompt_tokens: int | None
+    answer_tokens: int | None
+    done_reason: str
+
+    def __iter__(self) -> Iterator[str]:
+        """Its text, piece by piece. Raises ModelProblem."""
+
+
+class Counter(Protocol):
+    """Counts tokens, such as models.token_counting.TokenCounter."""
+
+    def count(self, text: str) -> int:
+        """Tokens of the text, rather too many than too few."""
+
+
+class ChatLLM(Protocol):
+    """A chat model, such as models.ollama_llm.OllamaLLM."""
+
+    num_predict: int
+    """Longest answer, in tokens."""
+
+    @property
+    def name(self) -> str:
+        """With its tag: "llama3.1:8b"."""
+
+    @property
+    def window(self) -> int:
+        """Tokens that prompt and reply share."""
+
+    @property
+    def counter(self) -> Counter:
+        """Estimates tokens for this model."""
+
+    def reply(self, messages: Sequence[tuple[str, str]], *, max_tokens: int) -> Reply:
+        """A reply to (role, text) messages, of at most `max_tokens`."""
+
+    def was_cut(
+        self, messages: Sequence[tuple[str, str]], prompt_tokens: int | None, answer_tokens: int | None
+    ) -> bool:
+        """Whether the server read less than the messages, by the tokens that it counted; else it learns from them."""
+
+
+class Speech:
+    """One call of the LLM: `say` it, then read what came of it. `on_token` gets what may be shown, None shows nothing.
+
+    A reply that runs in a loop is stopped and cut to one round of it; one that takes more than `seconds` fails.
+    """
+
+    def __init__(self, llm: ChatLLM, *, on_token: Callable[[str], None] | None, seconds: float) -> None:
+        self._llm = llm
+        self._on_token = on_token
+        self._seconds = seconds
+        self._raw = ""
+        self._looked_at = 0
+        self._filter = ThoughtFilter()
+        self._started = time.monotonic()
+        self.asked = False
+        self.failure: ModelProblem | None = None
+        self.first_ms: float | None = None
+        """From the making of this object to the first text that was shown."""
+        self.notices: tuple[str, ...] = ()
+        self.tokens: dict[str, int] = {}
+        self.prompt_cut = False
+
+    @property
+    def text(self) -> str:
+        """All that came, without thoughts."""
+        return without_thoughts(self._raw)
+
+    def say(self, messages: Sequence[tuple[str, str]], max_tokens: int) -> None:
+        """Ask, and take the reply in; a failure of the model is kept, not raised. What `on_token` raises is raised."""
+        self.asked = True
+        reply = self._llm.reply(messages, max_tokens=max_tokens)
+        pieces = iter(reply)
+        looped = False
+        try:
+            while not looped and self.failure is None:
+                try:
+                    piece = next(pieces, None)
+                except ModelProblem as problem:
+                    self.failure = problem
+                    break
+                if piece is None:
+                    break
+                looped = self._take(piece)
+        finally:
+            with suppress(AttributeError):  # an iterator that is no generator has nothing to close
+                pieces.close()  # type: ignore[attr-defined]
+        self._show(self._filter.rest())
+        self._judge(messages, reply, max_tokens, looped=looped)
+
+    def _take(self, piece: str) -> bool:
+        """Whether the reply runs in a loop."""
+        self._raw += piece
+        self._show(self._filter.feed(piece))
+        if time.monotonic() - self._started > self._seconds:
+            self.failure = ModelProblem(
+                f"{self._llm.name} was not done after {self._seconds:g} seconds.",
+                "Raise RAG_ANSWER_SECONDS, or choose a smaller model.",
+            )
+        if len(self._raw) - self._looked_at < _LOOK_EVERY:
+            return False
+        self._looked_at = len(self._raw)
+        repeated = repeated_tail(self._raw)
+        if repeated:
+            self._raw = self._raw[:-repeated]
+        return repeated > 0
+
+    def _show(self, text: str) -> None:
+        if not text:
+            return
+        if self.first_ms is None:
+            self.first_ms = round((time.monotonic() - self._started) * 1000, 3)
+        if self._on_token is not None:
+            self._on_token(text)
+
+    def _judge(self, messages: Sequence[tuple[str, str]], reply: Reply, max_tokens: int, *, looped: bool) -> None:
+        window = self._llm.window
+        notices = []
+        if self.failure is None and not looped:
+            self.prompt_cut = self._llm.was_cut(messages, reply.prompt_tokens, reply.answer_tokens)
+        if self.prompt_cut:
+            served = self._llm.window
+            fix = (
+                f"Set RAG_NUM_CTX={served}, which is what the server gives, or let it give more "
+                "(OLLAMA_CONTEXT_LENGTH)."
+                if served < window
+                else "Raise RAG_NUM_CTX, or ask for fewer passages with -k."
+            )
+            notices.append(
+                f"The server cut the prompt ({reply.prompt_tokens} tokens of it were read): {self._llm.name} did not "
+                f"see all of it, so don't trust this answer. {fix}"
+            )
+        if looped:
+            notices.append(f"{self._llm.name} began to repeat itself; the answer was stopped there.")
+        elif reply.done_reason == "length":
+            setting = "RAG_MAX_ANSWER_TOKENS" if max_tokens >= self._llm.num_predict else "RAG_NUM_CTX"
+            notices.append(
+                f"The answer was cut off at its cap of {max_tokens} tokens. Raise {setting} for longer ones."
+            )
+        self.notices = tuple(notices)
+        counts = {"prompt": reply.prompt_tokens, "answer": reply.answer_tokens, "window": window}
+        self.tokens = {name: count for name, count in counts.items() if count is not None}

@@ -1,0 +1,1 @@
+"""How good the answers are: question sets, and what is measured on them."""

@@ -1,0 +1,151 @@
+"""A file of questions with known answers: JSON Lines, one question a line.
+
+    {"id": "q1", "question": "…", "answerable": true, "must_contain": ["3.5 days"], "type": "number",
+     "evidence": [{"file": "a.pdf", "page": 8}], "alternatives": [{"file": "a.pdf", "page": 7, "for": 0}],
+     "history": [{"question": "…", "answer": "…"}]}
+
+`question` is needed, and `must_contain` and `evidence` where it is answerable; pages count from 1. An alternative is
+another page with the same fact; `for` is the number of the evidence that it can stand for, 0 where it is left out.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ragscience.errors import UsageError
+from ragscience.records import Turn
+
+__all__ = ["BadLine", "KnownQuestion", "Place", "read_known_questions"]
+
+Place = tuple[str, int]
+"""File and page."""
+
+
+@dataclass(frozen=True, slots=True)
+class KnownQuestion:
+    """A question, and what is known of its answer."""
+
+    question_id: str
+    """As in the file, or the number of its line."""
+    question: str
+    answerable: bool
+    must_contain: tuple[str, ...]
+    """What all must occur in a right answer."""
+    evidence: tuple[frozenset[Place], ...]
+    """For each fact that the answer needs, the pages it stands on, any of which will do."""
+    kind: str
+    history: tuple[Turn, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class BadLine:
+    """A line that is no question."""
+
+    number: int
+    """From 1."""
+    reason: str
+
+
+class _NoQuestion(Exception):
+    """Why a line is left out."""
+
+
+def read_known_questions(path: Path, max_chars: int) -> Iterator[KnownQuestion | BadLine]:
+    """The questions of a file in order, and its bad lines; blank lines are skipped.
+
+    A question of more than `max_chars` is a bad line, and so is one whose id came before. Raises UsageError where the
+    file cannot be read.
+    """
+    seen: set[str] = set()
+    try:
+        with path.open("rb") as lines:
+            for number, raw in enumerate(lines, start=1):
+                if not raw.strip():
+                    continue
+                try:
+                    question = _parsed(raw, number, max_chars)
+                    if question.question_id in seen:
+                        raise _NoQuestion(f"the id {question.question_id!r} came before")
+                except _NoQuestion as problem:
+                    yield BadLine(number, str(problem))
+                    continue
+                seen.add(question.question_id)
+                yield question
+    except OSError as error:
+        raise UsageError(f"{path} cannot be read: {error.strerror}.", "Name a file of questions.") from error
+
+
+def _parsed(raw: bytes, number: int, max_chars: int) -> KnownQuestion:
+    try:
+        item = json.loads(raw.decode("utf-8-sig" if number == 1 else "utf-8"))
+    except UnicodeDecodeError:
+        raise _NoQuestion("it is not UTF-8") from None
+    except (ValueError, RecursionError):
+        raise _NoQuestion("it is not JSON") from None
+    if not isinstance(item, dict):
+        raise _NoQuestion("it is not a JSON object")
+    question = item.get("question")
+    if not isinstance(question, str) or not question.strip():
+        raise _NoQuestion('it has no "question"')
+    if len(question) > max_chars:
+        raise _NoQuestion(f"its question has {len(question):,} characters; {max_chars:,} are allowed")
+    answerable = item.get("answerable", True)
+    if not isinstance(answerable, bool):
+        raise _NoQuestion('"answerable" is neither true nor false')
+    must_contain = tuple(_texts(item, "must_contain"))
+    evidence = _evidence(item)
+    if answerable and not (must_contain and evidence):
+        raise _NoQuestion('it is answerable, and has no "must_contain" or no "evidence"')
+    if not answerable and (must_contain or evidence):
+        raise _NoQuestion("it is not answerable, and says what answers it")
+    return KnownQuestion(
+        str(item.get("id", number)),
+        question.strip(),
+        answerable,
+        must_contain,
+        evidence,
+        str(item.get("type") or "other"),
+        tuple(Turn(*_turn(each)) for each in _objects(item, "history")),
+    )
+
+
+def _evidence(item: dict[str, Any]) -> tuple[frozenset[Place], ...]:
+    pages = [{_place(each)} for each in _objects(item, "evidence")]
+    for other in _objects(item, "alternatives"):
+        index = other.get("for", 0)
+        if isinstance(index, bool) or not isinstance(index, int) or not 0 <= index < len(pages):
+            raise _NoQuestion(f"an alternative is for evidence {index!r}, of {len(pages)} (counted from 0)")
+        pages[index].add(_place(other))
+    return tuple(frozenset(each) for each in pages)
+
+
+def _place(value: dict[str, Any]) -> Place:
+    file, page = value.get("file"), value.get("page")
+    if not isinstance(file, str) or not file or isinstance(page, bool) or not isinstance(page, int) or page < 1:
+        raise _NoQuestion('a page is written {"file": "a.pdf", "page": 3}')
+    return file, page
+
+
+def _turn(value: dict[str, Any]) -> tuple[str, str]:
+    question, answer = value.get("question"), value.get("answer")
+    if not isinstance(question, str) or not isinstance(answer, str):
+        raise _NoQuestion('a turn of "history" is written {"question": "…", "answer": "…"}')
+    return question, answer
+
+
+def _objects(item: dict[str, Any], name: str) -> list[dict[str, Any]]:
+    value = item.get(name) or []
+    if not isinstance(value, list) or not all(isinstance(each, dict) for each in value):
+        raise _NoQuestion(f'"{name}" is not a list of objects')
+    return value
+
+
+def _texts(item: dict[str, Any], name: str) -> list[str]:
+    value = item.get(name) or []
+    if not isinstance(value, list) or not all(isinstance(each, str) and each.strip() for each in value):
+        raise _NoQuestion(f'"{name}" is not a list of texts')
+    return value

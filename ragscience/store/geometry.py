@@ -1,0 +1,98 @@
+"""Where the lines of a page stand: kept in a few hundred bytes a page, and asked for by the characters of the text."""
+
+from __future__ import annotations
+
+import sqlite3
+import struct
+import unicodedata
+import zlib
+from collections.abc import Sequence
+
+from ragscience.records import Box, Line, Page
+
+__all__ = ["boxes_between", "pack_lines", "read_page", "unpack_lines"]
+
+_STEPS = 10
+"""To a point: boxes are kept to a tenth of one, 0.04 mm."""
+_COLUMNS = 6
+_LIMIT = 2**31 - 1
+_RIGHT_TO_LEFT = {"R", "AL"}
+_OLDER_SCHEMA = 1
+"""The one whose pages have no lines."""
+
+
+def pack_lines(lines: Sequence[Line], page_start: int) -> bytes:
+    """The lines as zlib over little-endian int32, all starts, then all ends, lefts, tops, rights and bottoms.
+
+    Each start counts from the end of the line before it, each end from its start, so that most numbers are small.
+    Empty for no lines.
+    """
+    if not lines:
+        return b""
+    before = [page_start, *(line.end for line in lines[:-1])]
+    columns = [
+        [line.start - end for line, end in zip(lines, before, strict=True)],
+        [line.end - line.start for line in lines],
+        *([round(line.box[side] * _STEPS) for line in lines] for side in range(4)),
+    ]
+    numbers = [max(-_LIMIT, min(_LIMIT, number)) for column in columns for number in column]
+    return zlib.compress(struct.pack(f"<{len(numbers)}i", *numbers))
+
+
+def unpack_lines(packed: bytes, page_start: int) -> tuple[Line, ...]:
+    """The lines that `pack_lines` was given, boxes to a tenth of a point; none of bytes that are no such thing."""
+    if not packed:
+        return ()
+    try:
+        raw = zlib.decompress(packed)
+        numbers = struct.unpack(f"<{len(raw) // 4}i", raw)
+    except (zlib.error, struct.error):
+        return ()
+    count = len(numbers) // _COLUMNS
+    starts, lengths, *sides = (numbers[column * count : (column + 1) * count] for column in range(_COLUMNS))
+    lines, end = [], page_start
+    for start, length, left, top, right, bottom in zip(starts, lengths, *sides, strict=True):
+        start, end = end + start, end + start + length
+        lines.append(Line(start, end, (left / _STEPS, top / _STEPS, right / _STEPS, bottom / _STEPS)))
+    return tuple(lines)
+
+
+def read_page(db: sqlite3.Connection, paper_id: int, number: int) -> tuple[Page, str] | None:
+    """A page with its lines, and its text; None where there is no such page."""
+    (version,) = db.execute("PRAGMA user_version").fetchone()
+    lines = "x''" if version == _OLDER_SCHEMA else "lines"
+    row = db.execute(
+        f'SELECT start, "end", warning, text, {lines} FROM pages WHERE paper_id = ? AND number = ?',  # noqa: S608
+        (paper_id, number),
+    ).fetchone()
+    if row is None:
+        return None
+    start, end, warning, text, packed = row
+    return Page(number, start, end, warning, unpack_lines(packed, start)), str(text)
+
+
+def boxes_between(page: Page, text: str, start: int, end: int) -> tuple[Box, ...]:
+    """Where characters `start` to `end` of the document stand on `page`, whose text is `text`: a box a line.
+
+    Of a line that is only partly meant the box is cut in proportion to the characters, a character wider on both
+    sides since letters are not equally wide; one that runs upwards or has right-to-left letters is given whole.
+    """
+    boxes = []
+    for line in page.lines:
+        first, last = max(start, line.start), min(end, line.end)
+        if first < last and text[first - page.start : last - page.start].strip():
+            words = text[line.start - page.start : line.end - page.start]
+            boxes.append(_part(line.box, words, first - line.start, last - line.start))
+    return tuple(boxes)
+
+
+def _part(box: Box, words: str, first: int, last: int) -> Box:
+    """The box of `words[first:last]` in the box of `words`, in points."""
+    left, top, right, bottom = box
+    wide = right - left
+    if wide < bottom - top or any(unicodedata.bidirectional(letter) in _RIGHT_TO_LEFT for letter in words):
+        return box
+    each = wide / len(words)
+    low = left if first == 0 else max(left, left + (first - 1) * each)
+    high = right if last == len(words) else min(right, left + (last + 1) * each)
+    return round(low, 1), top, round(high, 1), bottom

@@ -1,0 +1,126 @@
+"""`--highlight OUT.pdf`: the cited pages in one file, with the quotes marked on them."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import closing
+from pathlib import Path
+
+from ragscience.errors import FileProblem, RagScienceError, UsageError
+from ragscience.reading.marking import Mark, MarkedPage
+from ragscience.reading.process import ReaderProcess
+from ragscience.records import Answer, Citation
+from ragscience.store.files import disk_errors, write_atomically
+from ragscience.terminal.plain import plain
+
+__all__ = ["MADE_HERE", "check_target", "write_marked_pages"]
+
+MADE_HERE = b"%made by RAG Science: query.py --highlight\n"
+"""The last line of such a file: a comment to PDF readers, and to us the leave to replace it."""
+
+
+def check_target(target: Path) -> None:
+    """Raise UsageError unless `target` can be a new file, or is one that was written here before."""
+    if not target.parent.is_dir():
+        raise UsageError(f"There is no folder {target.parent} for --highlight.", "Make it first.")
+    if target.is_dir():
+        raise UsageError(f"--highlight {target} is a folder.", "Give the name of a PDF file to write.")
+    if target.exists() and not _is_ours(target):
+        raise UsageError(
+            f"--highlight {target} would replace a file that is not from --highlight.", "Give a name that is free."
+        )
+
+
+def _is_ours(path: Path) -> bool:
+    with disk_errors(path), path.open("rb") as file:
+        file.seek(max(0, path.stat().st_size - len(MADE_HERE)))
+        return file.read() == MADE_HERE
+
+
+def write_marked_pages(
+    answers: Iterable[Answer],
+    target: Path,
+    *,
+    timeout_seconds: float,
+    memory_bytes: int,
+    notice: Callable[[str], None],
+) -> int:
+    """Write each page that the answers cite once, the quotes marked; how many pages there are.
+
+    A paper that cannot be marked is left out with a notice. Without a page to write, `target` is left as it is. The
+    papers are opened in a process of its own, which has `timeout_seconds` and `memory_bytes` of address space for
+    each. Raises UsageError as `check_target`, RagScienceError where nothing can be written.
+    """
+    check_target(target)
+    wanted = _wanted(answers)
+    if not wanted:
+        notice(f"No page is cited: {target} is not written.")
+        return 0
+    with (
+        tempfile.TemporaryDirectory(prefix="ragscience-") as folder,
+        closing(_Marker(timeout_seconds, memory_bytes)) as marker,
+    ):
+        parts: list[Path] = []
+        count = 0
+        for number, (path, pages) in enumerate(wanted.items()):
+            part = Path(folder, f"{number}.pdf")
+            unplaced = marker.reader().mark(Path(path), part, pages)
+            if isinstance(unplaced, FileProblem):
+                notice(f"Not in {target.name}: {unplaced}")
+                continue
+            if unplaced:
+                quotes = "1 quote" if unplaced == 1 else f"{unplaced} quotes"
+                notice(f"{quotes} from {Path(path).name} could not be placed on the page; its note has the words.")
+            parts.append(part)
+            count += len(pages)
+        if not parts:
+            raise RagScienceError(f"{target} is not written: no cited page could be marked.", "See the notices.")
+        whole = Path(folder, "whole.pdf")
+        joined = marker.reader().join(parts, whole)
+        if isinstance(joined, FileProblem):
+            raise joined
+        with disk_errors(target):
+            write_atomically(target, whole.read_bytes() + MADE_HERE)
+    return count
+
+
+class _Marker:
+    """A worker process that is there when it is needed: a new one after a file has cost the last one."""
+
+    def __init__(self, timeout_seconds: float, memory_bytes: int) -> None:
+        self._limits = timeout_seconds, memory_bytes
+        self._reader: ReaderProcess | None = None
+
+    def reader(self) -> ReaderProcess:
+        """One that is alive. Raises RagScienceError where none comes up."""
+        if self._reader is None or not self._reader.is_alive:
+            self.close()
+            self._reader = ReaderProcess(*self._limits)
+        return self._reader
+
+    def close(self) -> None:
+        """End it."""
+        if self._reader is not None:
+            self._reader.close()
+
+
+def _wanted(answers: Iterable[Answer]) -> dict[str, Sequence[MarkedPage]]:
+    """By the path of each cited file its cited pages, in the order of their numbers, each with its quotes."""
+    cited: dict[str, dict[int, dict[Citation, None]]] = {}
+    for answer in answers:
+        for citation in answer.citations:
+            if citation.path:
+                cited.setdefault(citation.path, {}).setdefault(citation.page, {})[citation] = None
+    return {
+        path: [
+            MarkedPage(number, _label(items), tuple(Mark(plain(item.quote), item.boxes) for item in items))
+            for number, items in sorted(pages.items())
+        ]
+        for path, pages in cited.items()
+    }
+
+
+def _label(citations: Iterable[Citation]) -> str:
+    first = next(iter(citations))
+    return f"{plain(first.file)}, p.{first.page}"

@@ -1,0 +1,184 @@
+"""`query.py history`: what was asked and answered before, shown, searched, written out and deleted."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from ragscience.errors import NothingFound, UsageError
+from ragscience.history import Conversation, History, KeptAnswer
+from ragscience.store import Home, Library
+from ragscience.store.files import disk_errors, write_atomically
+from ragscience.terminal.asking import console
+from ragscience.terminal.door import say
+from ragscience.terminal.exporting import as_bibtex, as_markdown
+from ragscience.terminal.json_output import SCHEMA_VERSION, answer_json, conversation_json, dump
+from ragscience.terminal.plain import plain
+from ragscience.terminal.views import answer_footer, answer_view
+
+__all__ = ["delete", "export", "found_view", "list_conversations", "search_history", "show", "write_out"]
+
+SHOWN = 20
+"""Lines of a list, where no other number is asked for."""
+QUESTION_CHARS = 100
+
+
+def list_conversations(home: Home, *, limit: int | None, as_json: bool) -> int:
+    """The conversations, the one changed last first: `limit` of them, else all as JSON and SHOWN as a table."""
+    with History.open(home.history) as history:
+        every = history.conversations()
+    if as_json:
+        rows = [conversation_json(item) for item in every[:limit]]
+        sys.stdout.write(dump({"schema": SCHEMA_VERSION, "conversations": rows}) + "\n")
+        return 0
+    shown = every[: limit or SHOWN]
+    table = Table(box=None, pad_edge=False)
+    for name in ("id", "changed", "turns", "name", "first question"):
+        table.add_column(name, justify="right" if name in ("id", "turns") else "left", overflow="fold")
+    for item in shown:
+        table.add_row(
+            str(item.conversation_id),
+            _when(item.changed_at),
+            str(item.turns),
+            Text(plain(item.name)),
+            Text(_cut(item.title)),
+        )
+    console().print(table)
+    if not every:
+        say("No conversation is kept yet.")
+    elif len(every) > len(shown):
+        say(f"{len(every) - len(shown)} more: -n {len(every)} shows all.")
+    return 0
+
+
+def show(home: Home, key: str | None, *, as_json: bool) -> int:
+    """A conversation, or one answer with its passages' pages; without a key the last conversation."""
+    conversation, turns = _chosen(home, key)
+    if as_json:
+        sys.stdout.write(dump(_as_json(conversation, turns)) + "\n")
+        return 0
+    out = console()
+    out.print(Text(_headline(conversation), style="dim"))
+    for kept in turns:
+        answer = kept.answer
+        out.print(Text(f"\n> {plain(answer.question)}", style="bold"))
+        if answer.found.question != answer.question:
+            out.print(Text(f"searched: {' '.join(plain(answer.found.question).split())}", style="dim"))
+        answer_view(answer, out)
+        answer_footer(answer, out)
+        out.print(Text(f"{_when(kept.created_at)}  answer {plain(answer.answer_id)}", style="dim"))
+    return 0
+
+
+def search_history(home: Home, text: str, *, limit: int | None) -> int:
+    """The turns that have every word of the text, the newest first. Raises NothingFound without one."""
+    with History.open(home.history) as history:
+        found = history.search(text, limit or SHOWN)
+    if not found:
+        raise NothingFound(f"No question or answer has {text!r}.", "Fewer words find more.")
+    found_view(found, console())
+    return 0
+
+
+def found_view(found: Sequence[KeptAnswer], out: Console) -> None:
+    """Turns as a list: where each is, its question, and how its answer begins."""
+    for kept in found:
+        answer = kept.answer
+        where = f"{kept.conversation_id}  {_when(kept.created_at)}  answer {plain(answer.answer_id)}"
+        out.print(Text(where, style="dim"))
+        out.print(Text(f"> {_cut(answer.question)}", style="bold"))
+        out.print(Text(_cut(answer.text)))
+
+
+def export(home: Home, key: str | None, *, form: str, target: Path | None) -> int:
+    """Write a conversation (the last one without a key) as "md", "json" or "bib" to a file, or to stdout."""
+    conversation, turns = _chosen(home, key)
+    if form == "json":
+        text = json.dumps(_as_json(conversation, turns), ensure_ascii=False, indent=2, allow_nan=False) + "\n"
+        text = text.encode("utf-8", "backslashreplace").decode()
+    elif form == "bib":
+        with Library.open(home) as library:
+            text = as_bibtex(turns, {paper.path: paper for paper in library.papers()})
+        if not text:
+            say("It cites no paper.")
+    else:
+        text = as_markdown(conversation.name or conversation.title, turns)
+    if target is None:
+        sys.stdout.write(text.encode("utf-8", "replace").decode())
+    else:
+        write_out(target, text)
+        say(f"Written to {target}.")
+    return 0
+
+
+def write_out(target: Path, text: str) -> None:
+    """Write the file, wholly or not at all. Raises RagScienceError where it cannot be."""
+    path, content = target.expanduser().resolve(), text.encode("utf-8", "replace")
+    with disk_errors(path):
+        if path.exists() and not path.is_file():  # a pipe or a device is written to, never replaced
+            path.write_bytes(content)
+        else:
+            write_atomically(path, content)
+
+
+def delete(home: Home, key: str | None, *, everything: bool) -> int:
+    """Forget a conversation, one answer, or everything. Raises UsageError unless it is said which."""
+    if (key is None) != everything:
+        raise UsageError("Say what to delete: an id, or --all.", "`python query.py history list` shows the ids.")
+    with History.open(home.history) as history:
+        what = None if key is None else history.find(key)
+        if what is None and history.last() is None:
+            say("No conversation is kept.")
+            return 0
+    with History.open_for_writing(home.history) as history:
+        gone = history.delete(what)
+    say("1 turn deleted." if gone == 1 else f"{gone} turns deleted.")
+    return 0
+
+
+def _chosen(home: Home, key: str | None) -> tuple[Conversation, list[KeptAnswer]]:
+    with History.open(home.history) as history:
+        found = history.last() if key is None else history.find(key)
+        if found is None:
+            raise NothingFound("No conversation is kept yet.", 'Ask something: python query.py "…"')
+        if isinstance(found, Conversation):
+            return found, history.turns(found.conversation_id)
+        conversation = history.conversation(found.conversation_id or 0)
+        if conversation is None:
+            raise NothingFound(f"{key} has just been deleted.", "`python query.py history list` shows what is left.")
+        return conversation, [found]
+
+
+def _as_json(conversation: Conversation, turns: Sequence[KeptAnswer]) -> dict[str, Any]:
+    return {
+        "schema": SCHEMA_VERSION,
+        "conversation": conversation_json(conversation),
+        "turns": [
+            answer_json(kept.answer, None, conversation=kept.conversation_id, created_at=kept.created_at)
+            for kept in turns
+        ],
+    }
+
+
+def _headline(conversation: Conversation) -> str:
+    name = f" {plain(conversation.name)}" if conversation.name else ""
+    turns = "1 turn" if conversation.turns == 1 else f"{conversation.turns} turns"
+    return f"Conversation {conversation.conversation_id}{name}, {turns}, begun {_when(conversation.started_at)}"
+
+
+def _when(moment: str) -> str:
+    """A moment as it was kept, without seconds: `2026-01-31 09:05 UTC`."""
+    day, _, clock = plain(moment).partition("T")
+    return f"{day} {clock[:5]} UTC"
+
+
+def _cut(text: str) -> str:
+    flat = " ".join(plain(text).split())
+    return flat if len(flat) <= QUESTION_CHARS else flat[: QUESTION_CHARS - 2].rstrip() + " …"

@@ -1,0 +1,81 @@
+"""A quote becomes a place: where in its document it stands, and in which boxes of its page."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+from ragscience.errors import NothingFound
+from ragscience.records import Answer, Citation
+from ragscience.store import Library
+
+__all__ = ["find_quote", "placed"]
+
+_LEAVES_OUT = re.compile(r"\s*(?:\[…\]|\[\.\.\.\]|…)\s*")
+"""What stands for words that a quote leaves out."""
+
+
+def placed(answer: Answer, library: Library) -> Answer:
+    """The answer with path, offsets and boxes in each citation and in each sentence's evidence, as far as known.
+
+    What is filled in already stays. A page that has left the library meanwhile leaves its citations as they are.
+    """
+    papers = {hit.chunk.file: (hit.chunk.paper_id, hit.chunk.path) for hit in answer.found.hits}
+    known: dict[Citation, Citation] = {}
+
+    def place(citation: Citation) -> Citation:
+        if citation not in known:
+            known[citation] = (
+                _placed(citation, *papers[citation.file], library) if citation.file in papers else citation
+            )
+        return known[citation]
+
+    with library.snapshot():
+        citations = tuple(place(citation) for citation in answer.citations)
+        sentences = tuple(
+            replace(sentence, evidence=place(sentence.evidence)) if sentence.evidence else sentence
+            for sentence in answer.sentences
+        )
+    return replace(answer, citations=citations, sentences=sentences)
+
+
+def _placed(citation: Citation, paper_id: int, path: str, library: Library) -> Citation:
+    citation = replace(citation, path=citation.path or path)
+    if citation.boxes:
+        return citation
+    try:
+        spans = [(citation.start, citation.end)]
+        if not citation.end:
+            page = library.page(paper_id, citation.page)
+            found = find_quote(citation.quote, library.page_text(paper_id, citation.page))
+            spans = [(page.start + start, page.start + end) for start, end in found]
+        if len(spans) == 1:
+            citation = replace(citation, start=spans[0][0], end=spans[0][1])
+        boxes = (library.boxes(paper_id, citation.page, *span) for span in spans)
+        return replace(citation, boxes=tuple(box for each in boxes for box in each))
+    except NothingFound:
+        return citation
+
+
+def find_quote(quote: str, text: str) -> list[tuple[int, int]]:
+    """(start, end) in `text` of each part of the quote, in order; white space and where lines end do not matter.
+
+    A quote has parts where an ellipsis stands for what it leaves out. Empty unless all of them are found; a hyphen at
+    the end of a line may be missing in the quote.
+    """
+    spans: list[tuple[int, int]] = []
+    for part in _parts(quote):
+        found = _pattern(part).search(text, spans[-1][1] if spans else 0)
+        if found is None:
+            return []
+        spans.append(found.span())
+    return spans
+
+
+def _parts(quote: str) -> list[str]:
+    return [part for part in _LEAVES_OUT.split(quote.strip()) if part]
+
+
+def _pattern(part: str) -> re.Pattern[str]:
+    words = (r"(?:-\n)?".join(map(re.escape, word)) for word in part.split())
+    return re.compile(r"\s+".join(words))

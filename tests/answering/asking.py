@@ -1,0 +1,54 @@
+"""Asking for an answer in the tests: the real client, with what most tests don't care about."""
+
+from contextlib import contextmanager
+
+from ragscience.answering.answers import answer
+from ragscience.answering.fallback import Circuit
+from ragscience.answering.prompts import Prompts
+from ragscience.models.ollama_api import Ollama
+from ragscience.models.ollama_llm import OllamaLLM
+from tests.answering.passages import WordEmbedder
+
+QUESTION = "How long did training of the big models take?"
+SAID = "Training took 3.5 days for the big models (attention.pdf, p.7)."
+LLAMA = "llama3.1:8b"
+MODELS = {"embedder": "words", "reranker": None, "llm": LLAMA}
+
+
+@contextmanager
+def open_llm(url, *, timeout_seconds=30.0, num_ctx=4096, num_predict=512):
+    """The real OllamaLLM, closed at the end; `waited` lists the seconds that it would have slept."""
+    waited = []
+    ollama = Ollama(url, connect_seconds=5.0, timeout_seconds=timeout_seconds, offline=False)
+    llm = OllamaLLM(ollama, LLAMA, temperature=0.0, num_ctx=num_ctx, num_predict=num_predict, sleep=waited.append)
+    llm.waited = waited
+    try:
+        yield llm
+    finally:
+        if llm._chat_model is not None:
+            llm._chat_model._client._client.close()
+
+
+def circuit(failures=3, pause_seconds=60.0, clock=lambda: 0.0):
+    return Circuit(failures=failures, pause_seconds=pause_seconds, clock=clock)
+
+
+def ask(llm, search, *, question=QUESTION, history=(), **how):
+    given = {
+        "embedder": WordEmbedder(),
+        "scorer": None,
+        "models": MODELS,
+        "on_token": None,
+        "prompts": Prompts(),
+        "circuit": circuit(),
+        "answer_seconds": 600.0,
+        "extractive_sentences": 5,
+        "min_relevance": 0.25,
+        "strict": False,
+    }
+    return answer(question, history=history, search=search, llm=llm, **(given | how))
+
+
+def prompt(server, which=-1):
+    """All messages of one of the requests, as one text."""
+    return "\n".join(message["content"] for message in server.of("/api/chat")[which]["messages"])

@@ -1,0 +1,327 @@
+"""Conversations that last, through the doors: kept, gone on with, found again, written out and deleted."""
+
+import json
+import os
+import shutil
+import sqlite3
+import stat
+import subprocess
+import sys
+from contextlib import closing
+
+import jsonschema
+import pytest
+
+from ragscience.terminal.json_output import SCHEMAS
+from tests.conftest import ROOT, Doors
+from tests.doors.papers import fill
+
+SPEED = "How fast do bees fly in fog?"
+GLAZE = "At which temperature does the glaze mature?"
+
+
+@pytest.fixture(scope="module")
+def library(tmp_path_factory, model_cache):
+    home = tmp_path_factory.mktemp("home")
+    fill(home / "papers")
+    ran = Doors(home).ingest(RAG_CACHE_FOLDER=str(model_cache))
+    assert ran.code == 0, ran.err
+    return home
+
+
+@pytest.fixture
+def asked(library, tmp_path):
+    """The library in a home of the test's own, so that its history begins empty."""
+    return Doors(shutil.copytree(library, tmp_path / "home"))
+
+
+def kept(asked, key=None):
+    ran = asked.query("history", "show", *([] if key is None else [key]), "--json")
+    assert ran.code == 0, ran.err
+    shown = json.loads(ran.out)
+    jsonschema.validate(shown, SCHEMAS["history show"])
+    return shown
+
+
+def listed(asked):
+    ran = asked.query("history", "list", "--json")
+    value = json.loads(ran.out)
+    jsonschema.validate(value, SCHEMAS["history list"])
+    return value["conversations"]
+
+
+def test_a_question_is_a_conversation_of_one_turn_with_all_that_was_answered(asked):
+    answer = json.loads(asked.query("ask", SPEED, "--json").out)
+    jsonschema.validate(answer, SCHEMAS["ask"])
+    assert answer["searched"] == SPEED
+    assert answer["created_at"].endswith("+00:00")
+    assert answer["citations"][0]["path"].endswith("bees.pdf")
+    shown = kept(asked, answer["answer_id"][:7])
+    assert shown["conversation"]["conversation"] == answer["conversation"]
+    assert shown["conversation"]["title"] == SPEED
+    (turn,) = shown["turns"]
+    assert turn | {"notices": answer["notices"]} == answer
+    assert stat.S_IMODE((asked.home / "vectorstore" / "history.sqlite").stat().st_mode) == 0o600
+
+
+def test_questions_of_a_script_are_conversations_of_their_own_unless_named(asked):
+    lines = f"{SPEED}\n{GLAZE}\n".encode()
+    assert asked.query("ask", "--from", "-", stdin=lines).code == 0
+    assert asked.query("ask", "--from", "-", "--json", "--chat", "batch", stdin=lines).code == 0
+    assert [(item["name"], item["turns"], item["title"]) for item in listed(asked)] == [
+        ("batch", 2, SPEED),
+        (None, 1, GLAZE),
+        (None, 1, SPEED),
+    ]
+
+
+def test_a_named_conversation_has_its_history_in_mind(asked):
+    asked.query("ask", "How do honeybees steer?", "--chat", "bees")
+    follow_up = json.loads(asked.query("ask", "And what about them in fog?", "--chat", "bees", "--json").out)
+    assert "honeybees" in follow_up["searched"].casefold()
+    alone = json.loads(asked.query("ask", "And what about them in fog?", "--json").out)
+    assert alone["searched"] == "And what about them in fog?"
+    forgetful = asked.query("ask", "And what about them?", "--chat", "bees", "--json", RAG_HISTORY_TURNS="0")
+    assert json.loads(forgetful.out)["searched"] == "And what about them?"
+    assert [item["turns"] for item in listed(asked)] == [3, 1]
+
+
+def test_continue_goes_on_with_the_last_conversation(asked):
+    asked.query(GLAZE)
+    asked.query(SPEED)
+    ran = asked.query("-c", stdin=b"And in clear air?\n/history\n")
+    assert f"Going on with “{SPEED}”, 1 turn." in ran.err
+    assert f"  1  {SPEED}" in ran.out
+    assert "  2  And in clear air?" in ran.out
+    assert asked.query("ask", "-c", GLAZE).code == 0
+    assert [(item["title"], item["turns"]) for item in listed(asked)] == [(SPEED, 3), (GLAZE, 1)]
+
+
+def test_the_chat_keeps_its_turns_and_clear_begins_a_new_one(asked, tmp_path):
+    typed = [SPEED, "/clear", GLAZE, "/history fog", "/history nowhere", f"/save {tmp_path}/a.md", "/history"]
+    ran = asked.query("chat", "--chat", "day one", stdin="\n".join(typed).encode())
+    assert "A new conversation, day one." in ran.err
+    assert [(item["name"], item["title"]) for item in listed(asked)] == [(None, GLAZE), ("day one", SPEED)]
+    assert f"> {SPEED}" in ran.out
+    assert "No question or answer has 'nowhere'." in ran.err
+    saved = (tmp_path / "a.md").read_text()
+    assert GLAZE in saved
+    assert SPEED not in saved
+    again = asked.query("--chat", "day one", stdin=b"/history\n/sources\n")
+    assert f"Going on with “{SPEED}” (day one), 1 turn." in again.err
+    assert "1  bees.pdf, p.1-2" in again.out
+
+
+def test_a_new_chat_has_nothing_to_show_or_save(asked, tmp_path):
+    ran = asked.query("-c", stdin=f"/history\n/save {tmp_path}/a.md\n/save\n".encode())
+    assert "no conversation to go on with" in ran.err
+    assert "Nothing was asked yet" in ran.err
+    assert "no answer yet" in ran.err
+    assert not (tmp_path / "a.md").exists()
+
+
+@pytest.mark.parametrize("how", [["--no-history"], []], ids=["flag", "setting"])
+def test_without_history_nothing_is_kept(asked, how):
+    more = {} if how else {"RAG_HISTORY": "false"}
+    answer = json.loads(asked.query("ask", SPEED, "--json", *how, **more).out)
+    assert answer["conversation"] is None
+    asked.query("chat", *how, stdin=SPEED.encode(), **more)
+    asked.query("ask", SPEED, "--chat", "x", *how, **more)
+    assert not (asked.home / "vectorstore" / "history.sqlite").exists()
+
+
+def test_a_kept_conversation_is_gone_on_with_in_private(asked):
+    asked.query("ask", SPEED, "--chat", "bees")
+    ran = asked.query("--chat", "bees", "--no-history", stdin=b"And how do they steer?\n/history\n")
+    assert "  2  And how do they steer?" in ran.out
+    assert [item["turns"] for item in listed(asked)] == [1]
+
+
+def test_list_and_show_are_for_people_too(asked):
+    for number in range(3):
+        asked.query("ask", f"{SPEED} {number}", "--chat", f"round {number}")
+    ran = asked.query("history", "list", "-n", "2")
+    assert "round 2" in ran.out
+    assert "round 0" not in ran.out
+    assert "1 more: -n 3 shows all." in ran.err
+    shown = asked.query("history", "round 1")
+    assert "Conversation 2 round 1, 1 turn, begun 20" in shown.out
+    assert f"> {SPEED} 1" in shown.out
+    assert "bees.pdf, p.2" in shown.out
+    asked.query("ask", "And them?", "--chat", "round 1")
+    assert "searched: " in asked.query("history", "show", "round 1").out
+
+
+def test_search_finds_a_turn_by_its_words(asked):
+    asked.query(SPEED)
+    asked.query(GLAZE)
+    ran = asked.query("history", "search", "temperature mature")
+    assert f"> {GLAZE}" in ran.out
+    assert SPEED not in ran.out
+    nothing = asked.query("history", "search", "zebra")
+    assert (nothing.code, nothing.out) == (4, "")
+    assert asked.query("history", "search", "?").code == 2
+
+
+def test_export_writes_markdown_json_and_bibtex(asked, tmp_path):
+    for question in (SPEED, GLAZE, "Who won the chess olympiad in Batumi?"):
+        asked.query("ask", question, "--chat", "notes")
+    markdown = asked.query("history", "export", "notes").out
+    assert markdown.startswith("# notes\n")
+    assert f"## 1. {SPEED}\n" in markdown
+    assert "- bees.pdf, p.2: “" in markdown
+    assert "## 3. Who won" in markdown
+    ran = asked.query("history", "export", "notes", "--json", "-o", tmp_path / "a.json")
+    assert ran.out == ""
+    assert json.loads((tmp_path / "a.json").read_text()) == kept(asked, "notes")
+    bib = asked.query("history", "export", "--bib").out
+    assert "@misc{bees,\n  title = {{Navigation of honeybees in fog}},\n  file = {" in bib
+    assert "@misc{kilns,\n" in bib
+    assert bib.count("@misc{") == len({item["file"] for turn in kept(asked)["turns"] for item in turn["citations"]})
+    for forms in (["--md", "--json"], ["--bib", "--md"]):
+        assert asked.query("history", "export", *forms).code == 2
+    refusal = kept(asked)["turns"][2]["answer_id"]
+    assert "cites no paper" in asked.query("history", "export", refusal, "--bib").err
+    assert asked.query("history", "export", "-o", tmp_path / "no" / "a.md").code == 1
+
+
+def test_delete_needs_to_be_told_what(asked):
+    for question in (SPEED, GLAZE):
+        asked.query("ask", question, "--chat", "notes")
+    asked.query(SPEED)
+    assert asked.query("history", "delete").code == 2
+    assert asked.query("history", "delete", "1", "--all").code == 2
+    assert asked.query("history", "delete", "nobody").code == 4
+    first = kept(asked, "notes")["turns"][0]["answer_id"]
+    assert "1 turn deleted." in asked.query("history", "delete", first).err
+    assert [item["title"] for item in listed(asked)] == [SPEED, GLAZE]
+    assert "1 turn deleted." in asked.query("history", "delete", "notes").err
+    assert len(listed(asked)) == 1
+    assert "1 turn deleted." in asked.query("history", "delete", "--all").err
+    assert listed(asked) == []
+    assert "No conversation is kept." in asked.query("history", "delete", "--all").err
+
+
+def test_without_any_conversation_each_command_says_so(asked):
+    assert "No conversation is kept yet." in asked.query("history").err
+    for command in (["show"], ["show", "3"], ["export"], ["search", "fog"], ["delete", "3"]):
+        ran = asked.query("history", *command)
+        assert (ran.code, ran.out) == (4, "")
+        assert ran.err.startswith("error: ")
+        assert ran.err.count("\n") == 1
+    assert not (asked.home / "vectorstore" / "history.sqlite").exists()
+
+
+@pytest.mark.parametrize(
+    "args",
+    [["ask", SPEED, "-c", "--chat", "x"], ["ask", SPEED, "--chat", "7"], ["chat", "--chat", ""], ["-c", "--json"]],
+)
+def test_a_choice_that_makes_no_sense_is_refused(asked, args):
+    ran = asked.query(*args)
+    assert (ran.code, ran.out) == (2, "")
+    assert ran.err.count("\n") == 1
+
+
+def another_version(path):
+    with closing(sqlite3.connect(path)) as database:
+        database.execute("PRAGMA user_version = 99")
+
+
+def damaged(path):
+    path.write_bytes(b"no database at all" * 1000)
+
+
+def in_the_way(path):
+    path.mkdir()
+
+
+@pytest.mark.parametrize(
+    ("spoil", "code", "said"),
+    [
+        (another_version, 5, "another version (schema 99"),
+        (damaged, 1, "damaged"),
+        (in_the_way, 1, "history.sqlite"),
+    ],
+)
+def test_a_history_that_cannot_be_used_costs_a_notice_and_no_answer(asked, spoil, code, said):
+    path = asked.home / "vectorstore" / "history.sqlite"
+    if spoil is another_version:
+        asked.query(GLAZE)
+    spoil(path)
+    before = path.read_bytes() if path.is_file() else b""
+    ran = asked.query("ask", SPEED, "--json", "-c")
+    answer = json.loads(ran.out)
+    assert ran.code == 0
+    assert "(bees.pdf, p.2)" in answer["answer"]
+    assert answer["conversation"] is None
+    assert any("not kept" in notice and said in notice for notice in answer["notices"])
+    assert any("cannot be read" in notice for notice in answer["notices"])
+    assert "Traceback" not in ran.err
+    chat = asked.query(stdin=f"{SPEED}\n{SPEED}\n".encode())
+    assert chat.out.count("Sources:") == 2
+    assert chat.err.count("not kept") == 1
+    ran = asked.query("history", "list")
+    assert ran.code == code
+    assert ran.err.startswith("error: ")
+    assert said in ran.err
+    assert ran.err.count("\n") == 1
+    if path.is_file():
+        assert path.read_bytes() == before
+
+
+def test_a_full_disk_costs_a_notice_and_what_was_not_kept_is_kept_later(asked):
+    """With no room for a single byte, as root has it too; the chat gets its room back while it goes on."""
+    code = (
+        "import resource, runpy, sys\n"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (0, resource.RLIM_INFINITY))\n"
+        "read = sys.stdin.buffer.readline\n"
+        "class Input:\n"
+        "    def readline(self):\n"
+        "        line = read()\n"
+        "        if line == b'/room\\n':\n"
+        "            resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))\n"
+        "            line = read()\n"
+        "        return line\n"
+        "class Stdin:\n"
+        "    buffer = Input()\n"
+        "    isatty = staticmethod(lambda: False)\n"
+        "sys.stdin = Stdin()\n"
+        "sys.argv = ['query.py', 'chat']\n"
+        "runpy.run_path('query.py', run_name='__main__')\n"
+    )
+    ran = subprocess.run(
+        [sys.executable, "-c", code],
+        input=f"{SPEED}\n/room\n{GLAZE}\n",
+        capture_output=True,
+        text=True,
+        cwd=ROOT,
+        env={**os.environ, "RAG_HOME": str(asked.home)},
+        timeout=300,
+    )
+    assert ran.returncode == 0, ran.stderr
+    assert "not kept" in ran.stderr
+    assert "(bees.pdf, p.2)" in ran.stdout
+    (conversation,) = listed(asked)
+    assert (conversation["title"], conversation["turns"]) == (SPEED, 2)
+
+
+def test_keeping_a_turn_loads_nothing_heavy(asked):
+    script = (
+        "import sys, runpy\n"
+        f"sys.argv = ['query.py', 'ask', {SPEED!r}]\n"
+        "try:\n    runpy.run_path('query.py', run_name='__main__')\n"
+        "except SystemExit:\n    pass\n"
+        "print('\\nMODULES', *sorted({name.partition('.')[0] for name in sys.modules}))"
+    )
+    ran = subprocess.run(
+        [sys.executable, "-c", script],
+        capture_output=True,
+        text=True,
+        check=True,
+        cwd=ROOT,
+        env={**os.environ, "RAG_HOME": str(asked.home)},
+    )
+    modules = set(ran.stdout.rpartition("MODULES")[2].split())
+    assert "sqlite3" in modules
+    assert not modules & {"langchain", "langchain_core", "langchain_community", "sqlalchemy", "torch"}
+    assert len(listed(asked)) == 1

@@ -1,0 +1,266 @@
+"""Kills, crowds, full disks, and files that are not what they should be."""
+
+import os
+import random
+import signal
+import sqlite3
+import subprocess
+import sys
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from ragscience.errors import LibraryUnavailable, RagScienceError
+from ragscience.history import History
+from ragscience.history.schema import history_errors
+
+from .making import turn
+
+ROOT = Path(__file__).parents[2]
+
+WRITE = """
+import sys
+from pathlib import Path
+from ragscience.history import History
+from tests.history.making import turn
+
+path, name, turns = Path(sys.argv[1]), sys.argv[2], int(sys.argv[3])
+print("ready", flush=True)
+sys.stdin.readline()
+for number in range(turns):
+    with History.open_for_writing(path) as history:
+        history.add([turn(f"{name} {number}", "x" * 3000, answer_id=f"{name}-{number}")], name="shared")
+    print(number, flush=True)
+"""
+
+REFUSED = """
+import os, resource, sys
+from pathlib import Path
+from ragscience.errors import RagScienceError
+from ragscience.history import History
+from tests.history.making import turn
+
+path, what = Path(sys.argv[1]), sys.argv[2]
+if what == "full":
+    resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[3]), resource.RLIM_INFINITY))
+elif os.geteuid() == 0:
+    os.setegid(65534)
+    os.seteuid(65534)
+with History.open(path) as history:
+    print([item.answer.question for found in history.conversations() for item in history.turns(found.conversation_id)])
+for number in range(100):
+    try:
+        with History.open_for_writing(path) as history:
+            history.add([turn(f"more {number}", "x" * 3000)])
+    except RagScienceError as error:
+        print(type(error).__name__, error)
+        break
+"""
+
+
+def start(program, *args):
+    command = [sys.executable, "-c", program, *map(str, args)]
+    return subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+
+
+def run(program, *args):
+    command = [sys.executable, "-c", program, *map(str, args)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=100)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.splitlines()
+
+
+def whole(path):
+    with closing(sqlite3.connect(path)) as database:
+        return database.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "history.sqlite"
+
+
+def test_writers_that_begin_at_once_keep_every_turn(path):
+    writers = [start(WRITE, path, name, 15) for name in "abcd"]
+    for writer in writers:
+        assert writer.stdout.readline() == "ready\n"
+    for writer in writers:
+        writer.stdin.write("go\n")
+        writer.stdin.flush()
+    for writer in writers:
+        writer.communicate(timeout=100)
+        assert writer.returncode == 0
+    with History.open(path) as history:
+        (shared,) = history.conversations()
+        kept = [item.answer.question for item in history.turns(shared.conversation_id)]
+    assert sorted(kept) == sorted(f"{name} {number}" for name in "abcd" for number in range(15))
+    for name in "abcd":
+        assert [item for item in kept if item[0] == name] == [f"{name} {number}" for number in range(15)]
+
+
+def test_kill_9_loses_at_most_the_turn_in_hand(path):
+    dice = random.Random(3)
+    done = {}
+    for name in "abcde":
+        writer = start(WRITE, path, name, 10_000)
+        writer.stdout.readline()
+        writer.stdin.write("go\n")
+        writer.stdin.flush()
+        for _ in range(dice.randint(1, 12)):
+            done[name] = int(writer.stdout.readline())
+        try:
+            writer.wait(timeout=dice.random() / 50)
+        except subprocess.TimeoutExpired:
+            writer.send_signal(signal.SIGKILL)
+        rest = writer.communicate()[0].split()
+        done[name] = int(rest[-1]) if rest else done[name]
+        assert writer.returncode == -signal.SIGKILL
+        assert whole(path)
+        with History.open(path) as history:
+            kept = [item.answer.question for item in history.turns(history.named("shared").conversation_id)]
+        for earlier, last in done.items():
+            mine = [item for item in kept if item.startswith(earlier)]
+            assert mine == [f"{earlier} {number}" for number in range(len(mine))]
+            assert last + 1 <= len(mine) <= last + 2
+
+
+def test_a_disk_that_fills_up_is_one_line_and_costs_what_is_not_written(path):
+    with History.open_for_writing(path) as history:
+        history.add([turn("kept")])
+    room = path.stat().st_size + 200_000
+    seen, refused = run(REFUSED, path, "full", room)
+    assert seen == "['kept']"
+    assert "could not be written" in refused
+    assert whole(path)
+    with History.open_for_writing(path) as history:
+        history.add([turn("after")])
+        assert history.last().title == "after"
+
+
+def test_no_room_for_the_first_byte_is_one_line(path):
+    assert "could not be written" in run(REFUSED, path, "full", 0)[-1]
+    with History.open(path) as history:
+        assert history.last() is None
+    with History.open_for_writing(path) as history:
+        history.add([turn()])
+
+
+def test_a_folder_that_cannot_be_written_is_read_and_refused_in_one_line(path):
+    with History.open_for_writing(path) as history:
+        history.add([turn("kept")])
+    path.chmod(0o644)
+    path.parent.chmod(0o555)
+    for folder in path.parents:
+        if folder != path.parent and os.access(folder, os.W_OK) and folder.is_relative_to("/tmp"):
+            folder.chmod(folder.stat().st_mode | 0o055)
+    try:
+        seen, refused = run(REFUSED, path, "forbidden")
+    finally:
+        path.parent.chmod(0o755)
+    assert seen == "['kept']"
+    assert "cannot be opened" in refused
+    assert "right" in refused
+
+
+def test_a_folder_where_nothing_can_be_made_is_one_line(tmp_path):
+    with pytest.raises(RagScienceError, match="cannot be used: No such file"):
+        History.open_for_writing(tmp_path / "nowhere" / "history.sqlite")
+    (tmp_path / "history.sqlite").mkdir()
+    with pytest.raises(RagScienceError, match=r"history\.sqlite c"):
+        History.open(tmp_path / "history.sqlite")
+
+
+def test_another_version_is_left_as_it_is(path):
+    with History.open_for_writing(path) as history:
+        history.add([turn()])
+    with closing(sqlite3.connect(path)) as database:
+        database.execute("PRAGMA user_version = 7")
+    before = path.read_bytes()
+    for door in (History.open, History.open_for_writing):
+        with pytest.raises(LibraryUnavailable, match="schema 7; this one knows 1") as caught:
+            door(path)
+        assert "move the file away" in str(caught.value)
+    assert path.read_bytes() == before
+
+
+def test_somebody_elses_database_is_not_touched(path):
+    with closing(sqlite3.connect(path)) as database:
+        database.execute("CREATE TABLE songs (title)")
+        database.commit()
+    before = path.read_bytes()
+    for door in (History.open, History.open_for_writing):
+        with pytest.raises(RagScienceError, match="something else"):
+            door(path)
+    assert path.read_bytes() == before
+
+
+def test_an_empty_file_is_a_history_that_was_never_begun(path):
+    path.touch()
+    with History.open(path) as history:
+        assert history.conversations() == []
+    with History.open_for_writing(path) as history:
+        history.add([turn()])
+
+
+def ruined(content, dice):
+    kind = dice.choice(["noise", "cut", "hole"])
+    if kind == "noise":
+        return dice.randbytes(len(content))
+    if kind == "cut":
+        return content[: dice.randrange(20, len(content) - 4096)]
+    start = dice.randrange(0, len(content) - 8192)
+    return content[:start] + dice.randbytes(8192) + content[start + 8192 :]
+
+
+def test_a_damaged_file_is_one_line_or_still_read(path):
+    with History.open_for_writing(path) as history:
+        for number in range(30):
+            history.add([turn(f"question {number}", "x" * 1000)])
+    content = path.read_bytes()
+    dice, damaged = random.Random(8), 0
+    for _ in range(40):
+        path.write_bytes(ruined(content, dice))
+        for leftover in path.parent.glob("history.sqlite-*"):
+            leftover.unlink()
+        try:
+            with History.open(path) as history:
+                for found in history.conversations():
+                    history.turns(found.conversation_id)
+                history.search("question", 50)
+            with History.open_for_writing(path) as history:
+                history.add([turn()])
+        except RagScienceError as error:
+            damaged += 1
+            assert "Move" in str(error) or "move" in str(error), error
+    assert damaged > 20
+
+
+def test_a_record_that_cannot_be_read_is_damage(path):
+    with History.open_for_writing(path) as history:
+        history.add([turn()])
+    with closing(sqlite3.connect(path)) as database:
+        database.execute("UPDATE turns SET record = '{}'")
+        database.commit()
+    with History.open(path) as history, pytest.raises(RagScienceError, match=r"damaged.*Move the file away"):
+        history.answer()
+
+
+@pytest.mark.parametrize(
+    ("code", "kind", "said"),
+    [
+        (sqlite3.SQLITE_BUSY, LibraryUnavailable, "in use"),
+        (sqlite3.SQLITE_BUSY_SNAPSHOT, LibraryUnavailable, "in use"),
+        (sqlite3.SQLITE_FULL, RagScienceError, "disk full"),
+        (sqlite3.SQLITE_IOERR_WRITE, RagScienceError, "disk full"),
+        (sqlite3.SQLITE_READONLY_DBMOVED, RagScienceError, "right to read"),
+        (sqlite3.SQLITE_CORRUPT, RagScienceError, "damaged"),
+    ],
+)
+def test_sqlites_complaints_are_for_people(path, code, kind, said):
+    complaint = sqlite3.OperationalError("complaint")
+    complaint.sqlite_errorcode = code
+    with pytest.raises(kind, match=said) as caught, history_errors(path):
+        raise complaint
+    assert type(caught.value) is kind
+    assert str(path) in str(caught.value)

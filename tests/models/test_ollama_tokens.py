@@ -1,0 +1,256 @@
+"""Tokens of a model whose tokenizer is not here: estimated, learned, and a cut prompt told from a whole one."""
+
+import re
+import threading
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ragscience.errors import ModelProblem
+from ragscience.models.ollama_api import Ollama
+from ragscience.models.ollama_llm import OllamaLLM
+from ragscience.models.token_counting import TokenCounter, base_tokens
+from tests.ollama_server import OllamaServer, chat_model
+
+LLAMA = "llama3.1:8b"
+PROSE = (
+    "We trained the base model for 100,000 steps on eight GPUs, which took about twelve hours. Table 2 compares the\n"
+    "results with earlier work: BLEU rises by 2.0 points, at a fraction of the cost of training (see Section 5.3).\n"
+) * 12
+
+
+@pytest.fixture
+def server():
+    with OllamaServer(models={LLAMA: chat_model()}) as running:
+        yield running
+
+
+@pytest.fixture
+def make():
+    made = []
+
+    def make(url, *, num_ctx=4096, num_predict=64, timeout_seconds=20.0):
+        ollama = Ollama(url, connect_seconds=5, timeout_seconds=timeout_seconds, offline=False)
+        waited = []
+        made.append(
+            OllamaLLM(ollama, LLAMA, temperature=0.0, num_ctx=num_ctx, num_predict=num_predict, sleep=waited.append)
+        )
+        made[-1].waited = waited
+        return made[-1]
+
+    yield make
+    for llm in made:
+        if llm._chat_model is not None:
+            llm._chat_model._client._client.close()
+
+
+# -- counting
+
+
+@pytest.mark.parametrize(
+    ("text", "low", "high"),
+    [
+        ("", 0, 0),
+        ("The model is good.", 4, 6),
+        ("3.14159", 6, 8),
+        (PROSE, len(PROSE) / 5, len(PROSE) / 3),
+        ("机器学习模型的训练", 5, 10),
+        ("😀" * 10, 8, 20),
+        (" " * 400, 1, 40),
+        ("-" * 500, 1, 60),
+    ],
+)
+def test_the_estimate_is_near_what_tokenizers_do(text, low, high):
+    assert low <= base_tokens(text) <= high
+
+
+@given(st.text(max_size=300), st.text(max_size=300))
+def test_more_text_never_has_fewer_tokens_by_much_and_parts_cover_the_whole(one, other):
+    whole = base_tokens(one + other)
+    assert whole >= 0
+    assert whole <= base_tokens(one) + base_tokens(other) + 0.45 * 300  # two short capitals may join to one shout
+    assert TokenCounter().count(one) >= base_tokens(one)
+
+
+def test_a_fresh_counter_errs_on_the_high_side_and_a_taught_one_less():
+    counter = TokenCounter()
+    before = counter.count(PROSE)
+    true = round(base_tokens(PROSE))
+    assert before > 1.1 * true
+    assert not counter.was_cut(PROSE, 1, true, window=4096)
+    assert true <= counter.count(PROSE) < before
+
+
+@pytest.mark.parametrize("ratio", [0.8, 1.0, 1.6, 2.5])
+def test_it_learns_a_tokenizer_from_one_count(ratio):
+    counter = TokenCounter()
+    true = round(ratio * base_tokens(PROSE))
+    assert not counter.was_cut(PROSE, 1, true, window=8192)
+    assert true <= counter.count(PROSE) <= 1.12 * true
+
+
+def test_the_most_wasteful_of_the_last_prompts_counts():
+    counter = TokenCounter()
+    base = base_tokens(PROSE)
+    for ratio in (1.0, 1.4, 1.0, 1.1):
+        assert not counter.was_cut(PROSE + str(ratio), 1, round(ratio * base), window=8192)
+    assert counter.factor > 1.4
+
+
+def test_a_cut_prompt_is_told_and_teaches_nothing():
+    counter = TokenCounter()
+    factor = counter.factor
+    tokens = round(base_tokens(PROSE))
+    assert counter.was_cut(PROSE, 2, tokens // 2 + 2, window=4096)  # as Ollama cuts: to half of what it serves
+    assert counter.was_cut(PROSE, 2, 400, window=400)  # as early versions did: to the whole window
+    assert counter.factor == factor
+
+
+@pytest.mark.parametrize("counted", [None, 0, 1, 200])
+def test_no_count_or_that_of_an_uncached_rest_tells_nothing(counted):
+    counter = TokenCounter()
+    factor = counter.factor
+    assert not counter.was_cut(PROSE, 2, counted, window=4096)
+    assert counter.factor == factor
+
+
+def test_the_rest_behind_a_cached_beginning_is_no_cut():
+    counter = TokenCounter()
+    rest = "Another question about something else, with its own passages. " * 30
+    assert not counter.was_cut(PROSE * 2, 1, round(base_tokens(PROSE * 2)), window=8192)
+    assert not counter.was_cut(PROSE * 2 + rest, 1, round(base_tokens(rest)), window=8192)
+    other = "Nothing of this was in the prompt before. " * 200
+    assert counter.was_cut(other, 1, round(base_tokens(other) / 3), window=8192)
+
+
+def test_scripts_that_some_tokenizers_know_by_the_word_are_no_cut():
+    text = "机器学习模型的训练需要大量数据。" * 60
+    assert not TokenCounter().was_cut(text, 1, round(0.5 * base_tokens(text)), window=8192)
+
+
+# -- replies
+
+
+def read(llm, text="hi", max_tokens=64):
+    messages = [("system", "Rules."), ("user", text)]
+    reply = llm.reply(messages, max_tokens=max_tokens)
+    said = "".join(reply)
+    return said, reply, llm.was_cut(messages, reply.prompt_tokens, reply.answer_tokens)
+
+
+def test_roles_cap_and_counts_go_through(server, make):
+    server.script("Forty-two.", prompt_eval_count=21, eval_count=3)
+    said, reply, cut = read(make(server.url))
+    assert (said, cut) == ("Forty-two.", False)
+    assert (reply.prompt_tokens, reply.answer_tokens, reply.done_reason) == (21, 3, "stop")
+    (body,) = server.of("/api/chat")
+    assert [message["role"] for message in body["messages"]] == ["system", "user"]
+    assert body["options"] == {"temperature": 0.0, "num_ctx": 4096, "num_predict": 64}
+
+
+@pytest.mark.parametrize(
+    "pieces", [["word "] * 4000, ["forty words come in each of these pieces " * 5] * 400, [""] * 4000]
+)
+def test_a_server_that_ignores_the_cap_is_left(server, make, pieces):
+    server.script(pieces=pieces)
+    said, reply, _ = read(make(server.url), max_tokens=64)
+    assert reply.done_reason == "length"
+    assert len(said.split()) < 64 * 6
+
+
+def test_a_reply_that_ends_at_the_cap_says_so(server, make):
+    server.script("A long story", done_reason="length")
+    assert read(make(server.url))[1].done_reason == "length"
+
+
+@pytest.mark.parametrize(
+    ("fault", "asked"),
+    [
+        ({"status": 503, "error": "busy"}, 2),
+        ({"cut_after": 0}, 2),
+        ({"status": 500, "error": "runner process has terminated"}, 2),
+        ({"status": 500, "error": "out of memory"}, 1),
+        ({"status": 404, "error": "no such model"}, 1),
+        ({"status": 400, "error": "prompt exceeds the context length"}, 1),
+    ],
+)
+def test_one_more_try_where_it_may_help(server, make, fault, asked):
+    server.script("Here again.")
+    server.fault("/api/chat", **fault, times=1)
+    llm = make(server.url)
+    if asked == 2:
+        assert read(llm)[0] == "Here again."
+    else:
+        with pytest.raises(ModelProblem):
+            read(llm)
+    assert len(server.of("/api/chat")) == asked
+    assert len(llm.waited) == asked - 1
+
+
+def test_no_third_try_and_none_once_it_speaks(server, make):
+    server.fault("/api/chat", status=503, error="busy", times=None)
+    with pytest.raises(ModelProblem, match="busy"):
+        read(make(server.url))
+    assert len(server.of("/api/chat")) == 2
+    server.clear_faults()
+    server.script("one two three four")
+    server.fault("/api/chat", cut_after=2)
+    with pytest.raises(ModelProblem, match="broke"):
+        read(make(server.url))
+    assert len(server.of("/api/chat")) == 3
+
+
+def test_a_silence_is_not_tried_again(server, make):
+    server.fault("/api/chat", until=threading.Event(), times=None)
+    with pytest.raises(ModelProblem, match="nothing for too long"):
+        read(make(server.url, timeout_seconds=0.2))
+    assert len(server.of("/api/chat")) == 1
+
+
+def test_a_prompt_that_the_server_refuses_for_its_length_is_one_clear_line(server, make):
+    server.fault("/api/chat", status=400, error="the input length exceeds the context length")
+    with pytest.raises(ModelProblem, match="too long for llama") as caught:
+        read(make(server.url))
+    assert "RAG_NUM_CTX" in caught.value.fix
+
+
+# -- the window
+
+
+def words(text):
+    return len(re.findall(r"\w+|[^\w\s]", text))
+
+
+def test_a_server_that_serves_less_is_found_out(server, make):
+    server.count_tokens, server.served_context = words, 600
+    llm = make(server.url, num_ctx=4096)
+    assert llm.window == 4096
+    assert read(llm, PROSE * 2)[2]
+    assert server.cut_prompts == 1
+    assert llm.window == 600
+    assert not read(llm, "short")[2]
+
+
+def test_without_being_told_it_takes_what_was_counted_for_the_window(server, make):
+    server.count_tokens = words
+    llm = make(server.url, num_ctx=900)
+    server.script("Yes.", prompt_eval_count=452)
+    assert read(llm, PROSE * 4)[2]
+    assert llm.window == 512
+
+
+@pytest.mark.parametrize("fault", [{"malformed": True}, {"status": 404}, {"cut_after": 0}])
+def test_a_server_without_that_list_costs_nothing(server, make, fault):
+    server.served_context = 600
+    server.fault("/api/ps", **fault)
+    llm = make(server.url)
+    assert not read(llm)[2]
+    assert llm.window == 4096
+    read(llm)
+    assert len(server.of("/api/ps")) == 1
+
+
+def test_an_answer_that_runs_over_the_window_has_pushed_the_prompt_out(server, make):
+    server.script("Long.", prompt_eval_count=500, eval_count=600)
+    assert read(make(server.url, num_ctx=1024), PROSE)[2]

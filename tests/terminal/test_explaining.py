@@ -1,0 +1,146 @@
+import io
+from dataclasses import replace
+
+import pytest
+from rich.console import Console
+
+from ragscience.errors import NothingFound, UsageError
+from ragscience.records import Citation
+from ragscience.store import Home, Library
+from ragscience.terminal.explaining import source_number, surroundings_view, why_view
+from tests.store.making import add, paper_of, unit_rows
+
+from .answers import BEES_1, CHECKED, answer, hit
+
+LINES = [f"Line {number:02} says nothing much at all, and goes on for a while." for number in range(40)]
+PAGE = "\n".join(LINES)
+
+
+@pytest.fixture
+def library(tmp_path):
+    import numpy as np
+
+    home = Home(tmp_path / "home")
+    with Library.open_for_writing(home) as writable:
+        add(writable, paper_of("/p/a.pdf", ["First page.", PAGE], unit_rows(np.random.default_rng(0), 2)))
+    with Library.open(home) as opened:
+        yield opened
+
+
+def shown(view, *given, color=False, encoding="utf-8"):
+    stream = io.TextIOWrapper(io.BytesIO(), encoding=encoding)
+    view(*given, Console(file=stream, highlight=False, markup=False, width=200, force_terminal=color))
+    stream.flush()
+    return stream.buffer.getvalue().decode(encoding)
+
+
+def cited(quote, **more):
+    return answer(citations=[Citation("a.pdf", 2, quote, True, "/p/a.pdf", **more)])
+
+
+def test_a_quote_is_shown_among_the_lines_around_it(library):
+    text = shown(surroundings_view, cited(LINES[20]), 1, library)
+    assert text.startswith("[1] (a.pdf, p.2)\n…\n")
+    assert text.endswith("\n…\n")
+    assert f"\n»{LINES[20]}«\n" in text
+    assert LINES[15] in text
+    assert LINES[25] in text
+    assert LINES[5] not in text
+    assert LINES[35] not in text
+
+
+def test_offsets_decide_where_a_quote_stands(library):
+    start = len("First page.\n") + PAGE.index("Line 39")
+    text = shown(surroundings_view, cited("anything", start=start, end=start + 7), 1, library)
+    assert "»Line 39«" in text
+    assert not text.endswith("…\n")
+
+
+def test_quotes_far_apart_have_windows_of_their_own(library):
+    far = replace(cited(LINES[2]), citations=(*cited(LINES[2]).citations, *cited(LINES[38]).citations))
+    text = shown(surroundings_view, far, 1, library)
+    assert text.count("»") == 2
+    assert text.count("\n…\n") == 1
+    assert LINES[20] not in text
+    near = replace(far, citations=(*cited(LINES[2]).citations, *cited(LINES[4]).citations))
+    assert shown(surroundings_view, near, 1, library).count("»") == 2
+
+
+def test_a_terminal_shows_the_quote_in_colour(library, monkeypatch):
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    text = shown(surroundings_view, cited(LINES[20]), 1, library, color=True)
+    assert "»" not in text
+    assert f"\x1b[1;30;43m{LINES[20]}" in text
+
+
+def test_ascii_marks_where_there_is_nothing_else(library):
+    text = shown(surroundings_view, cited(LINES[20]), 1, library, encoding="ascii")
+    assert f">>{LINES[20]}<<" in text
+    assert "\n...\n" in text
+
+
+def test_a_quote_that_is_not_on_the_page_is_said_to_be_missing(library):
+    text = shown(surroundings_view, cited("Something else"), 1, library)
+    assert LINES[0] in text
+    assert "was not found on the page" in text
+
+
+def test_a_paper_that_has_left_cannot_be_shown(library):
+    for citation in (BEES_1, replace(BEES_1, path="")):
+        with pytest.raises(NothingFound, match=r"bees.pdf is no longer in the library"):
+            surroundings_view(answer(citations=[citation]), 1, library, Console(file=io.StringIO()))
+
+
+def test_numbers_of_sources():
+    assert source_number("", command="/show") == 1
+    assert source_number("3", command="/show") == 3
+    with pytest.raises(UsageError, match="'three' is no number"):
+        source_number("three", command="/show")
+
+
+def test_why_tells_all(library):
+    passages = [hit("bees.pdf", 1, "Bees steer."), hit("kilns.pdf", 3, "Glaze.", rank=2)]
+    given = replace(
+        CHECKED,
+        found=replace(
+            CHECKED.found,
+            question="rewritten \x1b question",
+            hits=tuple(passages),
+            notices=("left out",),
+            signals={"s": 0.5},
+        ),
+        answerability=0.25,
+        prompt_cut=True,
+        tokens={"prompt": 12, "answer": 3},
+        timings_ms={"total_ms": 12.3},
+    )
+    text = shown(why_view, given)
+    for expected in (
+        "asked: A question?\nsearched for: rewritten ␛ question\n",
+        "answered: llm, profile default; embedder toy, llm toy-llm",
+        "answerability: 0.25, so it was answered",
+        "signals: s 0.50",
+        "tokens: prompt 12, answer 3",
+        "cut the prompt",
+        "notice: left out",
+        "milliseconds: total 12",
+        "  ✓ supported: Bees steer",
+    ):
+        assert expected in text
+    rows = [line.split() for line in text.splitlines() if line.startswith(("1 ", "2 "))]
+    assert [(row[1], row[-1]) for row in rows] == [("bees.pdf,", "yes"), ("kilns.pdf,", "no")]
+
+
+def test_a_passage_is_cited_by_its_words_not_by_its_page():
+    first = hit("a.pdf", 1, "x" * 50, start=0)
+    second = hit("a.pdf", 1, "y" * 50, rank=2, start=50)
+    given = answer(citations=[Citation("a.pdf", 1, "q", True, "", 60, 70)], hits=[first, second])
+    rows = [line.split() for line in shown(why_view, given).splitlines() if line.startswith(("1 ", "2 "))]
+    assert [row[-1] for row in rows] == ["no", "yes"]
+
+
+def test_why_of_a_refusal_without_passages():
+    text = shown(why_view, answer(refused=True, answerability=0.1))
+    assert "0.10, so it was refused" in text
+    assert "No passage was found." in text
