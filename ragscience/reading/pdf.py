@@ -17,12 +17,12 @@ from typing import Any
 
 from ragscience.errors import FileProblem
 from ragscience.reading.cleaning import clean_text, illegible_share, printable_name, sensible_title
-from ragscience.records import Document, Page
+from ragscience.reading.floats import CAPTION
+from ragscience.reading.spans import PageSpans, read_spans, rule_boxes
+from ragscience.reading.structure import SourcePage, structured_document
+from ragscience.records import Box, Document
 
-__all__ = ["PAGE_BREAK", "load_pymupdf", "page_text", "read_pdf"]
-
-PAGE_BREAK = "\n"
-"""Stands between the texts of two pages and belongs to neither: one line's end, as a sentence may go on over it."""
+__all__ = ["load_pymupdf", "page_text", "read_pdf"]
 
 _HEADER_WITHIN_BYTES = 1024
 """Where `%PDF` may begin: anywhere in the first 1024 bytes (PDF 1.7 reference, appendix H, note 13)."""
@@ -41,6 +41,9 @@ class _PageText:
     lack: str = ""
     """A key of _LACKS, or empty where the page is as it should be."""
     detail: str = ""
+    spans: PageSpans | None = None
+    rules: tuple[Box, ...] = ()
+    drawings: tuple[Box, ...] = ()
 
 
 _LACKS = {
@@ -179,7 +182,12 @@ def _page_count(source: Any, path: Path) -> int:
 def _read_page(source: Any, index: int) -> _PageText:
     """What a page gives, or why it gives nothing. Raises MemoryError."""
     try:
-        text = page_text(source[index])
+        page = source[index]
+        textpage = page.get_textpage(flags=load_pymupdf().TEXTFLAGS_TEXT)
+        text = clean_text(textpage.extractText()).rstrip("\n")
+        spans = read_spans(page, textpage, text)
+        has_floats = any(CAPTION.match(line) for line in text.split("\n"))
+        rules, drawings = rule_boxes(page) if has_floats else ((), ())
     except _failures() as error:
         _raise_if_out_of_memory(error)
         return _PageText("", "lost", _cause(error))
@@ -187,7 +195,7 @@ def _read_page(source: Any, index: int) -> _PageText:
         return _PageText("", "blank")
     if (share := illegible_share(text)) > _ILLEGIBLE_SHARE:
         return _PageText(text, "illegible", f"{share:.0%} of its characters")
-    return _PageText(text)
+    return _PageText(text, "", "", spans, tuple(rules), tuple(drawings))
 
 
 def _require_text(path: Path, pages: list[_PageText]) -> None:
@@ -211,16 +219,15 @@ def _require_text(path: Path, pages: list[_PageText]) -> None:
 
 def _document(pages: list[_PageText], *, title: str, was_repaired: bool) -> Document:
     """Join the pages, without the text of those that are illegible, and sum up what they lack."""
-    texts = ["" if page.lack else page.text for page in pages]
-    records, start = [], 0
-    for number, (page, text) in enumerate(zip(pages, texts, strict=True), 1):
+    sources = []
+    for number, page in enumerate(pages, 1):
         warning = _LACKS[page.lack] + (f" ({page.detail})" if page.detail else "") if page.lack else ""
-        records.append(Page(number, start, start + len(text), warning))
-        start += len(text) + len(PAGE_BREAK)
+        spans = page.spans or PageSpans(0.0, 0.0, (), "")
+        sources.append(SourcePage(number, spans, page.rules, page.drawings, warning))
     lacking = Counter(page.lack for page in pages if page.lack)
     warnings = ["damaged and repaired: something may be missing"] if was_repaired else []
     warnings += [f"{lacking[lack]} of {len(pages)} pages {what}" for lack, what in _LACKS.items() if lacking[lack]]
-    return Document(PAGE_BREAK.join(texts), tuple(records), title, tuple(warnings))
+    return structured_document(sources, title, warnings)
 
 
 def _damaged(name: str, error: Exception) -> FileProblem:
