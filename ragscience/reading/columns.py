@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,6 +11,7 @@ from ragscience.reading.rows import Row, make_rows
 
 __all__ = ["Region", "reading_order"]
 
+_CAPTION = re.compile(r"(?:Figure|Fig\.|Table|TABLE|FIGURE|Algorithm)\s?\d+")
 _WIDE = 0.15
 """Of the page's width: shorter lines do not tell where a column ends."""
 _LETTERS = 12
@@ -49,7 +51,38 @@ def _ordered(segments: list[Row], page_width: float, depth: int) -> list[Region]
 
 def _region(segments: list[Row]) -> Region:
     x0, x1 = min(row.x0 for row in segments), max(row.x1 for row in segments)
-    return Region(tuple(make_rows(segments)), x0, x1)
+    rows: list[Row] = []
+    rest = segments
+    for beside, caption in _side_captions(segments, x0, x1):
+        ids = {id(row) for row in (*beside, *caption)}
+        top = min(row.base for row in (*beside, *caption))
+        rows += make_rows([row for row in rest if row.base < top and id(row) not in ids])
+        rest = [row for row in rest if row.base >= top and id(row) not in ids]
+        # The caption first where it stands on the left, else behind what it tells of.
+        parts = (beside, caption) if beside[0].x0 < caption[0].x0 else (caption, beside)
+        rows += [row for part in parts for row in make_rows(part)]
+    return Region((*rows, *make_rows(rest)), x0, x1)
+
+
+def _side_captions(segments: list[Row], x0: float, x1: float) -> list[tuple[list[Row], list[Row]]]:
+    """(what stands beside it, the caption's lines) for each caption beside its table or figure, from top to bottom."""
+    found = []
+    for first in segments:
+        width = x1 - x0
+        if first.x1 - first.x0 > 0.75 * width or not _CAPTION.match(first.text):
+            continue
+        lines = [first]
+        for row in segments:
+            if abs(row.x0 - first.x0) < 2 and 0 < row.base - lines[-1].base < 1.5 * first.size:
+                lines.append(row)
+        low, high = first.y0 - first.size, lines[-1].y1 + first.size
+        left, right = min(row.x0 for row in lines) - 2, max(row.x1 for row in lines) + 2
+        near = [row for row in segments if low < row.base < high and row not in lines]
+        beside = [row for row in near if row.x1 < left] if first.x0 > x0 + 0.25 * width else []
+        beside = beside or ([row for row in near if row.x0 > right] if right < x1 - 0.25 * width else [])
+        if len(lines) >= 3 and len(beside) >= 4 and len(beside) == len(near):
+            found.append((beside, lines))
+    return found
 
 
 def _sides(segments: list[Row], gutter: float) -> tuple[list[Row], list[Row]]:

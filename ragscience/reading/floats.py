@@ -29,11 +29,27 @@ def find_floats(placed: Sequence[Placed], pages: Mapping[int, LaidPage], measure
             group += 1
             last = _caption_end(placed, index, group)
             captions.append((what, index, last, group))
+    tables = [caption for caption in captions if caption[0] == "table"]
+    side = _usual_side(placed, tables, pages, measures)
+    for _, first, last, number in tables:
+        _take_table(placed, first, last, number, pages, measures, side)
     for what, first, last, number in captions:
-        if what == "table":
-            _take_table(placed, first, last, number, pages, measures)
-        elif what == "figure":
+        if what == "figure":
             _take_figure(placed, first, last, number, pages, measures)
+
+
+def _usual_side(
+    placed: Sequence[Placed],
+    tables: Sequence[tuple[str, int, int, int]],
+    pages: Mapping[int, LaidPage],
+    measures: Measures,
+) -> int:
+    """Whether tables stand above their captions (-1) or below (1), by those with something on one side only; else 0."""
+    votes = 0
+    for _, first, last, _ in tables:
+        above, below = (_side(placed, first, last, step, pages, measures)[1] >= 2 for step in (-1, 1))
+        votes += int(below) - int(above)
+    return 0 if abs(votes) < 2 else 1 if votes > 0 else -1
 
 
 def _caption_at(placed: Sequence[Placed], index: int, measures: Measures) -> str:
@@ -46,7 +62,11 @@ def _caption_at(placed: Sequence[Placed], index: int, measures: Measures) -> str
         return ""
     before = placed[index - 1] if index and placed[index - 1].region == one.region else None
     first_span = one.row.pieces[0].spans[0]
-    is_marked = first_span.bold != _usually_bold(one) or one.row.size < measures.size - 0.4
+    is_marked = (
+        first_span.bold != _usually_bold(one)
+        or one.row.size < measures.size - 0.4
+        or measures.font not in (one.row.font, first_span.font)
+    )
     has_sign = match["end"] in (":", "|", "—", "–") or (match["end"] == "." and is_marked)
     alone = match.end() >= len(one.row.text.rstrip())
     if not (has_sign or is_marked or (alone and len(one.row.text) < 20)):
@@ -103,17 +123,33 @@ def _take_table(
     group: int,
     pages: Mapping[int, LaidPage],
     measures: Measures,
+    usual: int,
 ) -> None:
-    """Mark the rows of the table that a caption belongs to: those below or above it, whichever are more like one."""
+    """Mark the rows of the table that a caption belongs to: those on the usual side of it, else on the other.
+
+    Where there is no usual side it is the one that is more like a table, below the caption when in doubt.
+    """
+    sides = [_side(placed, first, last, step, pages, measures) for step in (1, -1)]
+    is_above = usual < 0 or (not usual and sides[1][1] > sides[0][1])
+    for rows, likeness in reversed(sides) if is_above else sides:
+        if likeness >= 2:
+            for index in rows:
+                placed[index].kind, placed[index].group = "table", group
+            return
+
+
+def _side(
+    placed: Sequence[Placed],
+    first: int,
+    last: int,
+    step: int,
+    pages: Mapping[int, LaidPage],
+    measures: Measures,
+) -> tuple[list[int], float]:
+    """The rows above (-1) or below (1) a caption that may be its table's, and how much they look like one."""
     rules = [rule for rule in pages[placed[first].page].rules if rule[2] - rule[0] > 20]
-    sides = [_table_rows(placed, first, -1, rules, measures), _table_rows(placed, last, 1, rules, measures)]
-    scores = [_likeness(placed, rows, rules) for rows in sides]
-    # On a tie the nearer one.
-    best = 0 if scores[0] > scores[1] else 1
-    if scores[best] < 2:
-        return
-    for index in sides[best]:
-        placed[index].kind, placed[index].group = "table", group
+    rows = _table_rows(placed, first if step < 0 else last, step, rules, measures)
+    return rows, _likeness(placed, rows, rules)
 
 
 def _table_rows(
@@ -131,13 +167,20 @@ def _table_rows(
         between = [
             rule for rule in rules if min(one.row.base, near.row.base) - 2 < rule[1] < max(one.row.base, near.row.base) + 2
         ]
-        if gap > 3.2 * one.row.size and not (between and gap < 5 * one.row.size):
+        is_beside = _is_beside(one, caption)
+        if gap > 3.2 * one.row.size and not (between and gap < 5 * one.row.size) and not is_beside:
             break
         if is_prose(one, measures) and not _is_enclosed(one, rules):
             break
         found.append(index)
         index += step
     return _within_rules(placed, start, step, found, rules)
+
+
+def _is_beside(one: Placed, caption: Placed) -> bool:
+    """Whether a row stands left or right of a caption."""
+    apart = one.row.x1 < caption.row.x0 or one.row.x0 > caption.row.x1
+    return apart and abs(one.row.base - caption.row.base) < 25 * caption.row.size
 
 
 def _is_enclosed(one: Placed, rules: Sequence[Box]) -> bool:
@@ -212,9 +255,9 @@ def _figure_rows(
     index = start + step
     while 0 <= index < len(placed):
         one = placed[index]
-        if one.region != caption.region or one.kind not in ("",):
+        if one.region != caption.region or one.kind:
             break
-        inside = _is_inside(one, drawings)
+        inside = _is_inside(one, drawings) or _is_beside(one, caption)
         if not inside and (is_prose(one, measures) or _looks_like_text(one, measures)):
             break
         far = abs(one.row.base - placed[index - step].row.base) > (12 if inside else 5) * max(one.row.size, 8)

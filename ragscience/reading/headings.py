@@ -42,12 +42,25 @@ def find_headings(placed: Sequence[Placed], measures: Measures) -> None:
         _style(placed[index].row) for index in {*numbered, *known} if _is_distinct(placed[index].row, measures)
     )
     chosen = {*numbered, *known}
+    # What stands above the first of them on the first page is title and authors.
+    head = min(chosen, default=0)
+    candidates = [index for index in candidates if index > head or placed[index].page > placed[0].page]
     free = Counter(_style(placed[index].row) for index in candidates)
+    heads = _heading_styles(placed, candidates, measures)
     for index in candidates:
-        if index not in chosen and _is_free_heading(placed, index, measures, styles, free, len(numbered)):
+        if index not in chosen and _is_free_heading(placed, index, measures, styles, free, heads, len(numbered)):
             chosen.add(index)
+    chosen = _without_entries(placed, chosen)
     _set_levels(placed, sorted(chosen), numbered, known)
     _extend(placed, sorted(chosen))
+
+
+def _without_entries(placed: Sequence[Placed], chosen: set[int]) -> set[int]:
+    """The headings without what only looks like one in a list of references, which is not set as those before it."""
+    names = {index for index in chosen if REFERENCES.fullmatch(_without_number(placed[index].row.text).strip(" .:"))}
+    start = min(names, default=len(placed))
+    usual = {_style(placed[index].row)[:3] for index in chosen if index <= start}
+    return {index for index in chosen if index <= start or _style(placed[index].row)[:3] in usual}
 
 
 def is_known_heading(text: str) -> bool:
@@ -71,6 +84,12 @@ def _style(row: Row) -> _Style:
     size = max((span.size for span in letters), default=row.size)
     is_caps = row.text.upper() == row.text
     return row.font, round(size * 2) / 2, row.bold, row.italic, is_caps
+
+
+def _is_run_in(row: Row) -> bool:
+    """Whether a row begins in one type and ends in another, as the head of a paragraph in its first line does."""
+    spans = [span for piece in row.pieces for span in piece.spans if len(_LETTER.findall(span.text)) > 1]
+    return bool(spans) and (spans[0].bold, spans[0].italic) != (spans[-1].bold, spans[-1].italic)
 
 
 def _is_distinct(row: Row, measures: Measures) -> bool:
@@ -133,17 +152,40 @@ def _in_sequence(placed: Sequence[Placed], numbered: dict[int, str], styles: Cou
     return kept
 
 
+def _heading_styles(placed: Sequence[Placed], candidates: Sequence[int], measures: Measures) -> set[_Style]:
+    """The styles in which this document sets hardly anything but short lines above running text."""
+    every = Counter(_style(one.row) for one in placed if not one.kind)
+    above: Counter[_Style] = Counter()
+    for index in candidates:
+        one = placed[index]
+        after = placed[index + 1] if index + 1 < len(placed) else None
+        is_above_text = after is not None and after.region == one.region and after.row.font == measures.font
+        if is_above_text and len(one.row.text) < 90 and one.row.text[-1] not in ".:-" and one.row.x0 < one.left + 3:
+            above[_style(one.row)] += 1
+    return {
+        style
+        for style, count in above.items()
+        if count >= 3
+        and count >= 0.6 * every[style]
+        and style[0] != measures.font
+        and style[1] >= measures.size - 0.1
+    }
+
+
 def _is_free_heading(
     placed: Sequence[Placed],
     index: int,
     measures: Measures,
     styles: Counter[_Style],
     free: Counter[_Style],
+    heads: set[_Style],
     numbered: int,
 ) -> bool:
     """Whether a row without a number or a known name is a heading, by its type and the white around it."""
     one = placed[index]
     row, style = one.row, _style(one.row)
+    if _is_run_in(row) or row.text[-1] == "-":
+        return False
     if row.text[-1] in ".:" and not style[1] > measures.size + 0.7:
         return False
     after = placed[index + 1] if index + 1 < len(placed) and placed[index + 1].region == one.region else None
@@ -156,6 +198,8 @@ def _is_free_heading(
         return True
     if large and first_gap and strong and len(row.text) < 100:
         return bool(row.bold or free[style] > 1)
+    if style in heads and len(row.text) < 100:
+        return True
     is_short = len(row.text) < 90 and row.x1 < one.right - 0.1 * (one.right - one.left)
     bold_line = row.bold and is_short and not after.row.bold and after.row.x0 < one.left + 3 * row.size
     if bold_line and abs(row.x0 - one.left) < 3 and row.size >= 0.95 * measures.size:

@@ -185,9 +185,9 @@ def _read_page(source: Any, index: int) -> _PageText:
         page = source[index]
         textpage = page.get_textpage(flags=load_pymupdf().TEXTFLAGS_TEXT)
         text = clean_text(textpage.extractText()).rstrip("\n")
-        spans = read_spans(page, textpage, text)
-        has_floats = any(CAPTION.match(line) for line in text.split("\n"))
-        rules, drawings = rule_boxes(page) if has_floats else ((), ())
+        floats = {match["what"][:3].lower() for line in text.split("\n") if (match := CAPTION.match(line))}
+        spans = read_spans(page, textpage, text, has_tables="tab" in floats)
+        rules, drawings = rule_boxes(page) if floats else ((), ())
     except _failures() as error:
         _raise_if_out_of_memory(error)
         return _PageText("", "lost", _cause(error))

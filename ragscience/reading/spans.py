@@ -23,6 +23,8 @@ ASCENT, DESCENT = 0.78, 0.22
 _MOST_PIECES = 4000
 """On a page that is laid out. Printed pages stay below 1,500; drawings with a label for every point may have millions."""
 _MOST_CHARACTERS = 200_000
+_BLANK = 0.13
+"""In font sizes: where a table may be, every word is a piece of its own, as columns may be as near as words."""
 _FARTHEST = 20_000.0
 """Points from the page's corner: what stands farther off is not on it, or is no number at all."""
 _BOLD = re.compile(r"bold|black|heavy|demi|medi(?!ev)|cmb(x|sy|csc)|cmssbx|[-,]bd", re.IGNORECASE)
@@ -80,13 +82,20 @@ class PageSpans:
     """The clean text in the file's order, a line for each piece."""
 
 
-def read_spans(page: Any, textpage: Any, plain: str) -> PageSpans:
-    """The pieces of a `pymupdf.Page`; none where there are too many, or where their places are no numbers."""
+def read_spans(page: Any, textpage: Any, plain: str, *, has_tables: bool) -> PageSpans:
+    """The pieces of a `pymupdf.Page`; none where there are too many, or where their places are no numbers.
+
+    PyMuPDF's lines may reach over two cells of a table: with `has_tables` they are split at each blank, which
+    takes the place of every character and about twice the time.
+    """
     width, height = float(page.rect.width), float(page.rect.height)
     if len(plain) > _MOST_CHARACTERS:
         return PageSpans(width, height, (), plain)
     matrix = tuple(page.rotation_matrix) if page.rotation else None
-    lines = [line for block in textpage.extractDICT()["blocks"] for line in block.get("lines", ())]
+    content = textpage.extractRAWDICT() if has_tables else textpage.extractDICT()
+    lines = [line for block in content["blocks"] for line in block.get("lines", ())]
+    if has_tables:
+        lines = [part for line in lines for part in _split_at_blanks(line)]
     if len(lines) > _MOST_PIECES:
         return PageSpans(width, height, (), plain)
     pieces = []
@@ -95,6 +104,39 @@ def read_spans(page: Any, textpage: Any, plain: str) -> PageSpans:
         if piece is not None:
             pieces.append(piece)
     return PageSpans(width, height, tuple(_without_shadows(pieces)), plain)
+
+
+def _split_at_blanks(line: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """A raw line, which has characters with their boxes, as lines of spans without a wide blank in them."""
+    along = 0 if abs(line["dir"][0]) >= abs(line["dir"][1]) else 1
+    sign = 1 if line["dir"][along] >= 0 else -1
+    parts: list[list[dict[str, Any]]] = [[]]
+    end: float | None = None
+    for span in line["spans"]:
+        chars: list[Any] = []
+        for char in span["chars"]:
+            if char["c"].isspace():
+                chars.append(char)
+                continue
+            box = char["bbox"]
+            start, stop = (box[along], box[along + 2]) if sign > 0 else (-box[along + 2], -box[along])
+            if end is not None and start - end > _BLANK * span["size"]:
+                if chars:
+                    parts[-1].append(_span_of(span, chars))
+                parts.append([])
+                chars = []
+            chars.append(char)
+            end = stop
+        if chars:
+            parts[-1].append(_span_of(span, chars))
+    for spans in parts:
+        yield {"dir": line["dir"], "spans": spans}
+
+
+def _span_of(span: dict[str, Any], chars: list[Any]) -> dict[str, Any]:
+    boxes = [char["bbox"] for char in chars]
+    box = min(b[0] for b in boxes), min(b[1] for b in boxes), max(b[2] for b in boxes), max(b[3] for b in boxes)
+    return {**span, "text": "".join([char["c"] for char in chars]), "bbox": box, "origin": chars[0]["origin"]}
 
 
 def _without_shadows(pieces: Sequence[Piece]) -> Iterator[Piece]:

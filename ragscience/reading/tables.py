@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -14,6 +15,8 @@ __all__ = ["TableRow", "markdown_row", "table_rows"]
 
 _WORD_GAP = 0.55
 """In font sizes: pieces nearer than that are one cell's, whatever stands above and below."""
+_LEAST_WHITE = 1.5
+"""Points between two columns."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,8 +44,10 @@ def table_rows(placed: Sequence[Placed], rules: Sequence[Box]) -> list[TableRow]
 
     `rules` are the lines drawn on the page. A cell that reaches over several columns stands in the first of them.
     """
-    lines = [_cells_of(one) for one in placed]
-    bounds = _columns(lines, rules)
+    uprights = _uprights(placed, rules)
+    lines = [_cells_of(one, _WORD_GAP, uprights) for one in placed]
+    bounds = _refined(placed, _with_uprights(_columns(lines), uprights, lines))
+    lines = [_cells_of(one, _WORD_GAP, bounds) for one in placed]
     size = max(one.row.size for one in placed)
     rows: list[list[list[_Cell]]] = []
     places: list[list[Placed]] = []
@@ -56,7 +61,32 @@ def table_rows(placed: Sequence[Placed], rules: Sequence[Box]) -> list[TableRow]
         else:
             rows.append(slots)
             places.append([one])
+    header = _header_lines(places, rows, bounds, size, rules)
+    if header > 1:
+        rows[:header] = [[[cell for row in rows[:header] for cell in row[column]] for column in range(len(bounds) + 1)]]
+        places[:header] = [[one for place in places[:header] for one in place]]
     return [_table_row(slots, place) for slots, place in zip(rows, places, strict=True)]
+
+
+def _header_lines(
+    places: Sequence[Sequence[Placed]],
+    rows: Sequence[Sequence[Sequence[_Cell]]],
+    bounds: Sequence[float],
+    size: float,
+    rules: Sequence[Box],
+) -> int:
+    """How many lines above the first line drawn below the header are one row: close, and none over several columns."""
+    wide = 0.5 * (max(one.row.x1 for place in places for one in place) - min(p[0].row.x0 for p in places))
+    lines = sorted(rule[1] for rule in rules if rule[2] - rule[0] > wide)
+    for number in range(1, min(len(places), 5)):
+        above, below = places[number - 1][-1].row, places[number][0].row
+        if any(above.base - 2 < y < below.base - 0.4 * below.size for y in lines):
+            cells = [cell for row in rows[:number] for slot in row for cell in slot]
+            over = any(cell.x0 < bound - 2 and cell.x1 > bound + 2 for cell in cells for bound in bounds)
+            return 1 if over else number
+        if below.base - above.base > 1.6 * size:
+            break
+    return 1
 
 
 def markdown_row(cells: Sequence[str]) -> str:
@@ -64,12 +94,91 @@ def markdown_row(cells: Sequence[str]) -> str:
     return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
 
 
-def _cells_of(one: Placed) -> list[_Cell]:
-    """The runs of pieces between which there are more than word spaces."""
+def _uprights(placed: Sequence[Placed], rules: Sequence[Box]) -> list[float]:
+    """The x of the vertical lines beside at least half of the rows."""
+    found: dict[int, set[int]] = {}
+    for x0, y0, x1, y1 in rules:
+        if y1 - y0 > x1 - x0:
+            beside = {number for number, one in enumerate(placed) if y0 - 3 < (one.row.y0 + one.row.y1) / 2 < y1 + 3}
+            found.setdefault(round((x0 + x1) / 2), set()).update(beside)
+    return sorted(float(x) for x, beside in found.items() if 2 * len(beside) >= len(placed))
+
+
+def _with_uprights(bounds: Sequence[float], uprights: Sequence[float], lines: Sequence[Sequence[_Cell]]) -> list[float]:
+    """The columns' bounds with the vertical lines between them that are none yet."""
+    cells = [cell for line in lines for cell in line]
+    low, high = min(cell.x0 for cell in cells), max(cell.x1 for cell in cells)
+    result = list(bounds)
+    for x in uprights:
+        between = [cell for cell in cells if any(min(x, b) < (cell.x0 + cell.x1) / 2 < max(x, b) for b in bounds[:])]
+        nearest = min(bounds, key=lambda bound: abs(bound - x), default=None)
+        is_new = nearest is None or any(
+            min(x, nearest) <= cell.x0 and cell.x1 <= max(x, nearest) for cell in between
+        )
+        if low + 2 < x < high - 2 and is_new:
+            result.append(x)
+    return sorted(result)
+
+
+def _refined(placed: Sequence[Placed], bounds: list[float]) -> list[float]:
+    """The bounds with those of columns of numbers that stand as near to each other as words do."""
+    edges = [float("-inf"), *bounds, float("inf")]
+    more: list[float] = []
+    for left, right in zip(edges, edges[1:], strict=False):
+        rows = []
+        for one in placed:
+            words = [cell for cell in _cells_of(one, 0.0, ()) if left < (cell.x0 + cell.x1) / 2 < right]
+            if words:
+                rows.append(words)
+        more += _between_numbers(rows) or _beside_numbers(rows)
+    return sorted([*bounds, *more])
+
+
+def _between_numbers(rows: Sequence[Sequence[_Cell]]) -> list[float]:
+    """The middles of the gaps in rows of nothing but numbers, where at least three have as many, below each other."""
+    numeric = [words for words in rows if len(words) > 1 and all(map(_is_number, words))]
+    if len(numeric) < 3:
+        return []
+    usual, count = Counter(map(len, numeric)).most_common(1)[0]
+    if count < 3 or count < 0.7 * len(numeric):
+        return []
+    return [middle for middle, _ in _gaps([words for words in numeric if len(words) == usual])]
+
+
+def _beside_numbers(rows: Sequence[Sequence[_Cell]]) -> list[float]:
+    """The middles of gaps that are clearly wider than the others in rows that have as many words: "2 to 4   0.1"."""
+    usual, count = Counter(map(len, rows)).most_common(1)[0] if rows else (0, 0)
+    alike = [words for words in rows if len(words) == usual]
+    words = [word for row in alike for word in row]
+    if usual < 3 or count < 4 or count < 0.6 * len(rows) or sum(map(_is_number, words)) < 0.6 * len(words):
+        return []
+    gaps = _gaps(alike)
+    least = min((width for _, width in gaps), default=0.0)
+    return [middle for middle, width in gaps if width > 1.4 * least and width > 0.3 * words[0].size]
+
+
+def _gaps(rows: Sequence[Sequence[_Cell]]) -> list[tuple[float, float]]:
+    """(middle, width) of the white between the words of the same number, where there is some in all rows."""
+    found = []
+    for number in range(len(rows[0]) - 1):
+        end, start = max(words[number].x1 for words in rows), min(words[number + 1].x0 for words in rows)
+        if start - end > 0.5:
+            found.append(((start + end) / 2, start - end))
+    return found
+
+
+def _is_number(cell: _Cell) -> bool:
+    text = "".join(piece.text for piece in cell.pieces).strip()
+    return any(map(str.isdigit, text)) or text in ("-", "–", "—")
+
+
+def _cells_of(one: Placed, gap: float, bounds: Sequence[float]) -> list[_Cell]:
+    """The runs of pieces with less than `gap` font sizes and none of the bounds between them."""
     groups: list[list[Piece]] = []
     right = 0.0
     for piece in sorted(one.row.pieces, key=lambda piece: piece.x0):
-        if groups and piece.x0 - right <= _WORD_GAP * one.row.size:
+        parted = any(right - 1 <= bound <= piece.x0 + 1 for bound in bounds)
+        if groups and not parted and piece.x0 - right <= gap * one.row.size:
             groups[-1].append(piece)
         else:
             groups.append([piece])
@@ -86,7 +195,7 @@ def _cells_of(one: Placed) -> list[_Cell]:
     ]
 
 
-def _columns(lines: Sequence[Sequence[_Cell]], rules: Sequence[Box]) -> list[float]:
+def _columns(lines: Sequence[Sequence[_Cell]]) -> list[float]:
     """The x between two columns each: where the rows with many cells all are white."""
     most = max((len(cells) for cells in lines), default=0)
     if most < 2:
@@ -100,18 +209,32 @@ def _columns(lines: Sequence[Sequence[_Cell]], rules: Sequence[Box]) -> list[flo
     for x0, x1 in spans:
         covered[int((x0 - low) * scale)] += 1
         covered[min(int((x1 - low) * scale) + 1, length)] -= 1
-    bounds: list[float] = []
-    depth, begun = 0, -1
-    allowed = len(full) // 12
+    depths = []
+    depth = 0
     for x in range(length):
         depth += covered[x]
-        if depth <= allowed:
-            begun = x if begun < 0 else begun
-        elif begun >= 0:
-            if begun > 0 and x - begun >= 2 * scale:
-                bounds.append(low + (begun + x) / 2 / scale)
-            begun = -1
+        depths.append(depth)
+    allowed = max(len(full) // 5, 1 if len(full) > 3 else 0)
+    bounds = []
+    for begin, end in _runs_below(depths, allowed):
+        lowest = min(depths[begin:end])
+        inner = [(a, b) for a, b in _runs_below(depths[begin:end], lowest)]
+        first, beyond = max(inner, key=lambda run: run[1] - run[0])
+        if begin > 0 and end < length and beyond - first >= _LEAST_WHITE * scale:
+            bounds.append(low + (begin + (first + beyond) / 2) / scale)
     return bounds
+
+
+def _runs_below(depths: Sequence[int], most: int) -> list[tuple[int, int]]:
+    """(first, beyond the last) of each run of values of at most `most`."""
+    runs, begun = [], -1
+    for x, depth in enumerate([*depths, most + 1]):
+        if depth <= most and begun < 0:
+            begun = x
+        elif depth > most and begun >= 0:
+            runs.append((begun, x))
+            begun = -1
+    return runs
 
 
 def _column_of(cell: _Cell, bounds: Sequence[float]) -> int:
@@ -146,6 +269,9 @@ def _belongs_above(
     if gap < 0.8 * size:
         # The cell of several rows stands beside the middle of them: it goes to the one just above.
         return not set(filled) & {c for c in taken if any(abs(x.base - one.row.base) < 0.9 * size for x in above[c])}
+    only = slots[0][0].pieces[0].text if filled == [0] else ""
+    if only[:1].islower() and above[0] and len(taken) > 1 and gap < 1.3 * size:
+        return True
     is_rest = len(filled) < len(slots) and 0 not in filled and set(filled) <= set(taken)
     texts = [cell for column in filled for cell in slots[column]]
     wordy = all(len("".join(piece.text for piece in cell.pieces).strip()) > 2 for cell in texts)
