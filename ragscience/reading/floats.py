@@ -213,14 +213,31 @@ def _within_rules(
     if len(heights) < 2:
         return found
     low, high = heights[0], heights[-1]
-    return [index for index in found if low - 3 <= placed[index].row.base <= high + 3]
+    inside = [index for index in found if low - 3 <= placed[index].row.base <= high + 3]
+    if not inside:
+        return inside
+    # A header above the first line and a row below the last one, where they have cells as the others.
+    first, last = found.index(inside[0]), found.index(inside[-1])
+    while first > 0 and _goes_on(placed[found[first - 1]], placed[found[first]]):
+        first -= 1
+    while last + 1 < len(found) and _goes_on(placed[found[last + 1]], placed[found[last]]):
+        last += 1
+    return found[first : last + 1]
+
+
+def _goes_on(one: Placed, near: Placed) -> bool:
+    return _has_cells(one) and abs(one.row.base - near.row.base) < 1.9 * near.row.size
+
+
+def _has_cells(one: Placed) -> bool:
+    return widest_gap(one.row) > _CELL_GAP * one.row.size
 
 
 def _likeness(placed: Sequence[Placed], rows: Sequence[int], rules: Sequence[Box]) -> float:
     """How much rows look like a table: rows with cells, rules between them."""
     if not rows:
         return 0.0
-    with_cells = sum(widest_gap(placed[index].row) > _CELL_GAP * placed[index].row.size for index in rows)
+    with_cells = sum(_has_cells(placed[index]) for index in rows)
     top = min(placed[index].row.y0 for index in rows) - 8
     bottom = max(placed[index].row.y1 for index in rows) + 8
     ruled = sum(rule[2] - rule[0] > 40 and top < rule[1] < bottom for rule in rules)

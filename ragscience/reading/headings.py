@@ -57,10 +57,17 @@ def find_headings(placed: Sequence[Placed], measures: Measures) -> None:
 
 def _without_entries(placed: Sequence[Placed], chosen: set[int]) -> set[int]:
     """The headings without what only looks like one in a list of references, which is not set as those before it."""
-    names = {index for index in chosen if REFERENCES.fullmatch(_without_number(placed[index].row.text).strip(" .:"))}
-    start = min(names, default=len(placed))
-    usual = {_style(placed[index].row)[:3] for index in chosen if index <= start}
-    return {index for index in chosen if index <= start or _style(placed[index].row)[:3] in usual}
+    kept: set[int] = set()
+    usual: set[tuple[str, float, bool]] = set()
+    inside = False
+    for index in sorted(chosen):
+        style = _style(placed[index].row)[:3]
+        if inside and style not in usual:
+            continue
+        inside = bool(REFERENCES.fullmatch(_without_number(placed[index].row.text).strip(" .:")))
+        kept.add(index)
+        usual.add(style)
+    return kept
 
 
 def is_known_heading(text: str) -> bool:
@@ -103,7 +110,7 @@ def _may_be(placed: Sequence[Placed], index: int, measures: Measures) -> bool:
     row = one.row
     if one.kind or row.turn or not 2 < len(row.text) <= _LONGEST or len(_LETTER.findall(row.text)) < 3:
         return False
-    if row.size < 0.8 * measures.size or row.text[-1] in ",;":
+    if row.size < 0.8 * measures.size or row.text[-1] in ",;" or "=" in row.text:
         return False
     if not (row.text[0].isupper() or row.text[0].isdigit() or row.text[0] in "\"“'‘(¿¡"):
         return False

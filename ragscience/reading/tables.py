@@ -46,8 +46,8 @@ def table_rows(placed: Sequence[Placed], rules: Sequence[Box]) -> list[TableRow]
     """
     uprights = _uprights(placed, rules)
     lines = [_cells_of(one, _WORD_GAP, uprights) for one in placed]
-    bounds = _refined(placed, _with_uprights(_columns(lines), uprights, lines))
-    lines = [_cells_of(one, _WORD_GAP, bounds) for one in placed]
+    bounds = _refined(placed, _settled(placed, _with_uprights(_columns(lines), uprights, lines)))
+    lines = _cut(placed, lines, bounds)
     size = max(one.row.size for one in placed)
     rows: list[list[list[_Cell]]] = []
     places: list[list[Placed]] = []
@@ -82,7 +82,9 @@ def _header_lines(
         above, below = places[number - 1][-1].row, places[number][0].row
         if any(above.base - 2 < y < below.base - 0.4 * below.size for y in lines):
             cells = [cell for row in rows[:number] for slot in row for cell in slot]
-            over = any(cell.x0 < bound - 2 and cell.x1 > bound + 2 for cell in cells for bound in bounds)
+            over = any(
+                min(bound - cell.x0, cell.x1 - bound) > 0.25 * (cell.x1 - cell.x0) for cell in cells for bound in bounds
+            )
             return 1 if over else number
         if below.base - above.base > 1.6 * size:
             break
@@ -120,6 +122,56 @@ def _with_uprights(bounds: Sequence[float], uprights: Sequence[float], lines: Se
     return sorted(result)
 
 
+def _settled(placed: Sequence[Placed], bounds: Sequence[float]) -> list[float]:
+    """Each bound moved, by a font size at most, to where it touches fewest words."""
+    words = [cell for one in placed for cell in _cells_of(one, 0.0, ())]
+    result = []
+    for bound in bounds:
+        near = [(cell.x0, cell.x1) for cell in words if cell.x1 > bound - 12 and cell.x0 < bound + 12]
+        reach = max((cell.size for cell in words), default=8.0)
+        steps = [bound + step / 2 for step in range(int(-2 * reach), int(2 * reach) + 1)]
+        touched = [sum(x0 - 0.3 < x < x1 + 0.3 for x0, x1 in near) for x in steps]
+        least = min(touched)
+        best = min((x for x, count in zip(steps, touched, strict=True) if count == least), key=lambda x: abs(x - bound))
+        result.append(best)
+    return sorted(set(result))
+
+
+def _cut(
+    placed: Sequence[Placed], lines: Sequence[Sequence[_Cell]], bounds: Sequence[float]
+) -> list[list[_Cell]]:
+    """The cells cut at the bounds that they reach over, but for those that stand over several columns as a whole.
+
+    Those are told by where they would be cut: outside of what else stands in the columns, into parts unlike it.
+    """
+    edges = list(zip([float("-inf"), *bounds], [*bounds, float("inf")], strict=True))
+    inside = [[cell for line in lines for cell in line if left < cell.x0 and cell.x1 < right] for left, right in edges]
+    forms: list[Counter[tuple[bool, ...]]] = [Counter() for _ in edges]
+    for one in placed:
+        for part in _cells_of(one, _WORD_GAP, bounds):
+            forms[_column_of(part, bounds)][_form(part)] += 1
+    result = []
+    for one, line in zip(placed, lines, strict=True):
+        cells: list[_Cell] = []
+        for cell in line:
+            crossed = [number for number, bound in enumerate(bounds) if cell.x0 < bound < cell.x1]
+            parts = [
+                part for part in _cells_of(one, _WORD_GAP, bounds) if cell.x0 <= part.x0 and part.x1 <= cell.x1
+            ]
+            if len(crossed) == 1 and len(parts) == 2 and inside[crossed[0]] and inside[crossed[0] + 1]:
+                left = max(other.x1 for other in inside[crossed[0]])
+                right = min(other.x0 for other in inside[crossed[0] + 1])
+                is_outside = parts[0].x1 > left + 2 and parts[1].x0 < right - 2
+                if is_outside and not any(
+                    forms[crossed[0] + side][_form(part)] >= 0.4 * forms[crossed[0] + side].total()
+                    for side, part in enumerate(parts)
+                ):
+                    parts = [cell]
+            cells += parts or [cell]
+        result.append(cells)
+    return result
+
+
 def _refined(placed: Sequence[Placed], bounds: list[float]) -> list[float]:
     """The bounds with those of columns of numbers that stand as near to each other as words do."""
     edges = [float("-inf"), *bounds, float("inf")]
@@ -154,7 +206,7 @@ def _beside_numbers(rows: Sequence[Sequence[_Cell]]) -> list[float]:
         return []
     gaps = _gaps(alike)
     least = min((width for _, width in gaps), default=0.0)
-    return [middle for middle, width in gaps if width > 1.4 * least and width > 0.3 * words[0].size]
+    return [middle for middle, width in gaps if width > 1.25 * least and width > 0.22 * words[0].size]
 
 
 def _gaps(rows: Sequence[Sequence[_Cell]]) -> list[tuple[float, float]]:
@@ -165,6 +217,11 @@ def _gaps(rows: Sequence[Sequence[_Cell]]) -> list[tuple[float, float]]:
         if start - end > 0.5:
             found.append(((start + end) / 2, start - end))
     return found
+
+
+def _form(cell: _Cell) -> tuple[bool, ...]:
+    """For each word of a cell whether it has a digit."""
+    return tuple(any(map(str.isdigit, word)) for piece in cell.pieces for word in piece.text.split())
 
 
 def _is_number(cell: _Cell) -> bool:
