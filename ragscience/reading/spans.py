@@ -134,7 +134,7 @@ def _split_at_blanks(line: dict[str, Any]) -> Iterator[dict[str, Any]]:
 
 
 def _span_of(span: dict[str, Any], chars: list[Any]) -> dict[str, Any]:
-    boxes = [char["bbox"] for char in chars]
+    boxes = [char["bbox"] for char in chars if not char["c"].isspace()] or [chars[0]["bbox"]]
     box = min(b[0] for b in boxes), min(b[1] for b in boxes), max(b[2] for b in boxes), max(b[3] for b in boxes)
     return {**span, "text": "".join([char["c"] for char in chars]), "bbox": box, "origin": chars[0]["origin"]}
 
@@ -176,7 +176,7 @@ def _piece(
             weights[size, base] = weights.get((size, base), 0) + len(text)
         last = spans[-1] if spans else None
         if last and last.font == font and abs(last.size - size) < 0.3 and abs(last.base - base) < 0.2:
-            spans[-1] = replace(last, text=last.text + text, x1=x1)
+            spans[-1] = replace(last, text=last.text + text, x1=last.x1 if text.isspace() else x1)
         else:
             spans.append(Span(text, x0, x1, base, size, font, bold, italic))
     if not weights:

@@ -82,6 +82,10 @@ def _header_lines(
         above, below = places[number - 1][-1].row, places[number][0].row
         if any(above.base - 2 < y < below.base - 0.4 * below.size for y in lines):
             cells = [cell for row in rows[:number] for slot in row for cell in slot]
+            if sum(map(_is_number, cells)) > 0.5 * len(cells) or any(
+                all(map(_is_number, slot)) for row in rows[1:number] for slot in row[1:] if slot
+            ):
+                return 1
             over = any(
                 min(bound - cell.x0, cell.x1 - bound) > 0.25 * (cell.x1 - cell.x0) for cell in cells for bound in bounds
             )
