@@ -58,7 +58,6 @@ def _region(segments: list[Row]) -> Region:
         top = min(row.base for row in (*beside, *caption))
         rows += make_rows([row for row in rest if row.base < top and id(row) not in ids])
         rest = [row for row in rest if row.base >= top and id(row) not in ids]
-        # The caption first where it stands on the left, else behind what it tells of.
         parts = (beside, caption) if beside[0].x0 < caption[0].x0 else (caption, beside)
         rows += [row for part in parts for row in make_rows(part)]
     return Region((*rows, *make_rows(rest)), x0, x1)
@@ -75,14 +74,36 @@ def _side_captions(segments: list[Row], x0: float, x1: float) -> list[tuple[list
         for row in segments:
             if abs(row.x0 - first.x0) < 2 and 0 < row.base - lines[-1].base < 1.5 * first.size:
                 lines.append(row)
-        low, high = first.y0 - first.size, lines[-1].y1 + first.size
-        left, right = min(row.x0 for row in lines) - 2, max(row.x1 for row in lines) + 2
-        near = [row for row in segments if low < row.base < high and row not in lines]
-        beside = [row for row in near if row.x1 < left] if first.x0 > x0 + 0.25 * width else []
-        beside = beside or ([row for row in near if row.x0 > right] if right < x1 - 0.25 * width else [])
-        if len(lines) >= 3 and len(beside) >= 4 and len(beside) == len(near):
-            found.append((beside, lines))
+        for is_right in (True, False):
+            side = _beside(segments, lines, x0, x1, is_right)
+            if side:
+                found.append(side)
+                break
     return found
+
+
+def _beside(
+    segments: list[Row], lines: list[Row], x0: float, x1: float, is_right: bool
+) -> tuple[list[Row], list[Row]] | None:
+    """(what stands on the other side, what stands on the caption's side) of its edge, as far as nothing reaches over.
+
+    The caption stands on the right with `is_right`, else on the left.
+    """
+    edge = min(row.x0 for row in lines) - 2 if is_right else max(row.x1 for row in lines) + 2
+    if edge < x0 + 0.25 * (x1 - x0) if is_right else edge > x1 - 0.25 * (x1 - x0):
+        return None
+    crossing = [row.base for row in segments if row.x0 < edge < row.x1]
+    top = max((base for base in crossing if base < lines[0].base), default=0.0)
+    bottom = min((base for base in crossing if base > lines[0].base), default=float("inf"))
+    if bottom <= lines[-1].base:
+        return None
+    bottom = min(bottom, lines[-1].base + lines[-1].size)
+    near = [row for row in segments if top < row.base < bottom]
+    right = [row for row in near if row.x0 >= edge]
+    left = [row for row in near if row.x1 <= edge]
+    beside, own = (left, right) if is_right else (right, left)
+    level = [row for row in beside if lines[0].y0 - 2 * lines[0].size < row.base < lines[-1].y1 + lines[0].size]
+    return (beside, own) if len(level) >= 2 and len(beside) >= 4 else None
 
 
 def _sides(segments: list[Row], gutter: float) -> tuple[list[Row], list[Row]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
+from ragscience.reading.headings import heading_number
 from ragscience.reading.placing import LaidPage, Measures, Placed, is_prose, widest_gap
 from ragscience.records import Box
 
@@ -305,4 +306,5 @@ def _looks_like_text(one: Placed, measures: Measures) -> bool:
     """Whether a row is a heading or a sentence's end: set as running text is, from the column's left edge."""
     row = one.row
     as_body = abs(row.size - measures.size) < 0.3 and row.font == measures.font
-    return abs(row.x0 - one.left) < 2 and (as_body or (row.bold and row.size >= measures.size - 0.3))
+    is_heading = (row.bold and row.size >= measures.size - 0.3) or bool(heading_number(row.text))
+    return abs(row.x0 - one.left) < 2 and (as_body or is_heading)

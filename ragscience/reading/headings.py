@@ -24,6 +24,8 @@ _KNOWN = re.compile(
     | references(?:\ and\ notes)? | bibliography | literature\ cited | works\ cited | contents | table\ of\ contents""",
     re.IGNORECASE | re.VERBOSE,
 )
+_NAME = re.compile(r"[^\W\d_]{3,}|[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
+_MATHS = re.compile(r"[∑∏∫√≤≥≈∥∂∇∈∞ˆ˜�]|\b[A-Za-z]{1,2}\([a-z]\)")
 _LETTER = re.compile(r"[^\W\d_]")
 _LONGEST = 160
 _MOST_LINES = 4
@@ -110,7 +112,7 @@ def _may_be(placed: Sequence[Placed], index: int, measures: Measures) -> bool:
     row = one.row
     if one.kind or row.turn or not 2 < len(row.text) <= _LONGEST or len(_LETTER.findall(row.text)) < 3:
         return False
-    if row.size < 0.8 * measures.size or row.text[-1] in ",;" or "=" in row.text:
+    if not _NAME.search(row.text) or _MATHS.search(row.text) or row.size < 0.8 * measures.size or row.text[-1] in ",;" or "=" in row.text:
         return False
     if not (row.text[0].isupper() or row.text[0].isdigit() or row.text[0] in "\"“'‘(¿¡"):
         return False
@@ -140,11 +142,13 @@ def _in_sequence(placed: Sequence[Placed], numbered: dict[int, str], styles: Cou
     """Those numbers that a section's can be: each after the one before it, or the first below it."""
     kept: dict[int, str] = {}
     seen: set[str] = set()
+    dots = Counter(_sign_after(placed[index].row.text) for index in numbered)
+    sign = dots.most_common(1)[0][0] if dots else ""
     usual = {style for style, count in styles.items() if count >= 2}
     for index, number in numbered.items():
         parts = number.split(".")
         last = parts[-1]
-        if number in seen:
+        if number in seen or (len(numbered) >= 6 and number.isdigit() and _sign_after(placed[index].row.text) != sign):
             continue
         is_first = last in ("1", "A", "I")
         if last.isdigit():
@@ -179,6 +183,12 @@ def _heading_styles(placed: Sequence[Placed], candidates: Sequence[int], measure
     }
 
 
+def _sign_after(text: str) -> str:
+    """What stands behind the number of a heading: ".", ":" or ")", or nothing."""
+    match = _NUMBERED.fullmatch(text)
+    return match["dot"] if match else ""
+
+
 def _is_free_heading(
     placed: Sequence[Placed],
     index: int,
@@ -200,6 +210,10 @@ def _is_free_heading(
         return False
     first_gap = one.above is None or one.above > 1.25 * measures.leading
     large = style[1] >= measures.size + 0.9
+    fills = row.x1 > one.right - 0.04 * (one.right - one.left) and row.x0 < one.left + 3
+    if fills and not large and _style(after.row)[:3] != style[:3]:
+        # The first line of a paragraph whose head is as long as it.
+        return False
     strong = row.bold or large or style[4]
     if style in styles and strong and first_gap:
         return True
@@ -230,10 +244,10 @@ def _set_levels(placed: Sequence[Placed], chosen: list[int], numbered: dict[int,
         if index in numbered:
             level = numbered[index].count(".") + 1
             deepest = level
-        elif style in levels:
-            level = levels[style]
         elif index in known and len(numbered) >= 3:
             level = 1
+        elif style in levels:
+            level = levels[style]
         elif len(numbered) >= 3:
             level = min(deepest + 1, 4)
         else:

@@ -30,7 +30,8 @@ _FARTHEST = 20_000.0
 _BOLD = re.compile(r"bold|black|heavy|demi|medi(?!ev)|cmb(x|sy|csc)|cmssbx|[-,]bd", re.IGNORECASE)
 _ITALIC = re.compile(r"ital|obli|slant|cmti|cmsl|-it$", re.IGNORECASE)
 _SUBSET = re.compile(r"^[A-Z]{6}\+")
-_SUPERSCRIPT, _ITALIC_FLAG, _BOLD_FLAG = 1, 2, 16
+_LOST_DIGITS = {code: str(code) for code in range(1, 10)}
+_ITALIC_FLAG, _BOLD_FLAG = 2, 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,12 +99,37 @@ def read_spans(page: Any, textpage: Any, plain: str, *, has_tables: bool) -> Pag
         lines = [part for line in lines for part in _split_at_blanks(line)]
     if len(lines) > _MOST_PIECES:
         return PageSpans(width, height, (), plain)
+    if not plain.isprintable():
+        _restore_digits(lines)
     pieces = []
     for line in lines:
         piece = _piece(line, matrix, width, height, len(pieces))
         if piece is not None:
             pieces.append(piece)
     return PageSpans(width, height, tuple(_without_shadows(pieces)), plain)
+
+
+def _restore_digits(lines: Sequence[dict[str, Any]]) -> None:
+    """Put digits where a font without Unicode values has control characters for them.
+
+    Some bitmap fonts of old TeX papers have their glyphs renumbered, and 1 to 9 come out as U+0001 to U+0009. That is
+    so where a font writes words and 0, has these characters, and never 1 to 9 themselves.
+    """
+    texts: dict[str, list[str]] = {}
+    for line in lines:
+        for span in line["spans"]:
+            texts.setdefault(span["font"], []).append(span["text"])
+    lost = {font for font, parts in texts.items() if _has_lost_digits("".join(parts))}
+    for line in lines:
+        for span in line["spans"]:
+            if span["font"] in lost:
+                span["text"] = span["text"].translate(_LOST_DIGITS)
+
+
+def _has_lost_digits(text: str) -> bool:
+    lost = sum("\x01" <= character <= "\x08" for character in text)
+    letters = sum(map(str.isalpha, text))
+    return lost >= 2 and letters > 2 * lost and not any(digit in text for digit in "123456789")
 
 
 def _split_at_blanks(line: dict[str, Any]) -> Iterator[dict[str, Any]]:
