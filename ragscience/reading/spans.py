@@ -25,6 +25,8 @@ _MOST_PIECES = 4000
 _MOST_CHARACTERS = 200_000
 _BLANK = 0.13
 """In font sizes: where a table may be, every word is a piece of its own, as columns may be as near as words."""
+_LEAST_SIZE = 2.0
+"""Points: nothing that is to be read is smaller."""
 _FARTHEST = 20_000.0
 """Points from the page's corner: what stands farther off is not on it, or is no number at all."""
 _BOLD = re.compile(r"bold|black|heavy|demi|medi(?!ev)|cmb(x|sy|csc)|cmssbx|[-,]bd", re.IGNORECASE)
@@ -101,9 +103,10 @@ def read_spans(page: Any, textpage: Any, plain: str, *, has_tables: bool) -> Pag
         return PageSpans(width, height, (), plain)
     if not plain.isprintable():
         _restore_digits(lines)
+    sizes = _lost_sizes(lines)
     pieces = []
     for line in lines:
-        piece = _piece(line, matrix, width, height, len(pieces))
+        piece = _piece(line, matrix, sizes, width, height, len(pieces))
         if piece is not None:
             pieces.append(piece)
     return PageSpans(width, height, tuple(_without_shadows(pieces)), plain)
@@ -119,7 +122,11 @@ def _restore_digits(lines: Sequence[dict[str, Any]]) -> None:
     for line in lines:
         for span in line["spans"]:
             texts.setdefault(span["font"], []).append(span["text"])
-    lost = {font for font, parts in texts.items() if _has_lost_digits("".join(parts))}
+    joined = {font: "".join(parts) for font, parts in texts.items()}
+    if not any(map(_has_lost_digits, joined.values())):
+        return
+    # Where one font is so, its larger and bolder siblings are, too.
+    lost = {font for font, text in joined.items() if _has_letters_and_no_digits(text)}
     for line in lines:
         for span in line["spans"]:
             if span["font"] in lost:
@@ -128,8 +135,12 @@ def _restore_digits(lines: Sequence[dict[str, Any]]) -> None:
 
 def _has_lost_digits(text: str) -> bool:
     lost = sum("\x01" <= character <= "\x08" for character in text)
-    letters = sum(map(str.isalpha, text))
-    return lost >= 2 and letters > 2 * lost and not any(digit in text for digit in "123456789")
+    return lost >= 2 and _has_letters_and_no_digits(text)
+
+
+def _has_letters_and_no_digits(text: str) -> bool:
+    lost = sum("\x01" <= character <= "\x09" for character in text)
+    return sum(map(str.isalpha, text)) > 2 * lost and not any(digit in text for digit in "123456789")
 
 
 def _split_at_blanks(line: dict[str, Any]) -> Iterator[dict[str, Any]]:
@@ -175,8 +186,26 @@ def _without_shadows(pieces: Sequence[Piece]) -> Iterator[Piece]:
             yield piece
 
 
+def _lost_sizes(lines: Sequence[dict[str, Any]]) -> dict[str, float]:
+    """For each font whose glyphs seem to have no height a size in points, by how wide its letters are: half as much."""
+    widths: dict[str, tuple[float, int]] = {}
+    for line in lines:
+        along = 0 if abs(line["dir"][0]) >= abs(line["dir"][1]) else 1
+        for span in line["spans"]:
+            box = span["bbox"]
+            if span["size"] < _LEAST_SIZE and box[3 - along] - box[1 - along] < _LEAST_SIZE:
+                total, count = widths.get(span["font"], (0.0, 0))
+                widths[span["font"]] = total + box[2 + along] - box[along], count + len(span["text"])
+    return {font: round(4 * total / count) / 2 for font, (total, count) in widths.items() if count}
+
+
 def _piece(
-    line: dict[str, Any], matrix: tuple[float, ...] | None, width: float, height: float, number: int
+    line: dict[str, Any],
+    matrix: tuple[float, ...] | None,
+    sizes: dict[str, float],
+    width: float,
+    height: float,
+    number: int,
 ) -> Piece | None:
     turn = _turn_of(line["dir"], matrix)
     spans: list[Span] = []
@@ -194,6 +223,8 @@ def _piece(
         if not 0.4 * size <= drawn <= 3 * size and drawn > 0:
             # A bitmap font (Type 3) has the size that its glyphs are scaled by, which says nothing of how large they are.
             size = drawn
+        if size < _LEAST_SIZE:
+            size = sizes.get(raw["font"], size)
         font, flags = _SUBSET.sub("", raw["font"]), int(raw["flags"])
         bold = bool(flags & _BOLD_FLAG) or bool(_BOLD.search(font))
         italic = bool(flags & _ITALIC_FLAG) or bool(_ITALIC.search(font))
