@@ -146,5 +146,5 @@ def test_the_identity_tells_settings_apart():
     settings = [(1500, 200, SEPARATORS), (1500, 100, SEPARATORS), (1000, 200, SEPARATORS), (1500, 200, [" ", ""])]
     assert len({chunker_identity(*setting) for setting in settings}) == len(settings)
     assert chunker_identity(1500, 200, ["\n", ""]) == (
-        'recursive-character/1 size=1500 overlap=200 separators=["\\n", ""]'
+        'sections/2 size=1500 overlap=200 separators=["\\n", ""]'
     )

@@ -16,6 +16,8 @@ _BULLET = re.compile(r"(?:[•◦▪▫‣∙●○■□–—*·⋄►➢✓-]
 _MARK = re.compile(r"\^?(?:\d{1,2}|[∗*†‡§¶‖♯#♦♣]+)\s?(?=[^\W\d_]|https?:|\W)")
 _ENTRY = re.compile(r"\[[\w+\-., ]{1,24}\]|\d{1,3}\.\s|\(\d{1,3}\)\s")
 _END = (".", "!", "?", ":", ".”", '."', ".)", "?”")
+_SHORTEST_TO_GO_ON = 20
+"""Characters in a column's last line of a paragraph that goes on in the next column."""
 _GIVES_WAY = {"figure", "table", "caption", "footnote"}
 
 
@@ -285,9 +287,11 @@ def _goes_on(before: Block, block: Block, measures: Measures) -> bool:
         return last.group == first.group
     if text.endswith(_END) or abs(last.row.size - first.row.size) > 0.12 * measures.size:
         return False
+    if block.page > before.page + 1 or len(text) < _SHORTEST_TO_GO_ON:
+        return False
     starts_low = first.row.text[:1].islower()
-    full = last.row.x1 > last.right - 0.1 * (last.right - last.left)
-    return starts_low or (full and first.row.x0 < first.left + 0.5 * first.row.size) or text.endswith("-")
+    fills = last.row.x1 > last.right - 0.1 * (last.right - last.left) and is_prose(last, measures) and len(text) > 40
+    return starts_low or (fills and first.row.x0 < first.left + 0.5 * first.row.size) or text.endswith("-")
 
 
 def _give_way(blocks: list[Block]) -> list[Block]:

@@ -22,7 +22,7 @@ from ragscience.reading.spans import PageSpans, read_spans, rule_boxes
 from ragscience.reading.structure import SourcePage, structured_document
 from ragscience.records import Box, Document
 
-__all__ = ["load_pymupdf", "page_text", "read_pdf"]
+__all__ = ["load_pymupdf", "read_pdf"]
 
 _HEADER_WITHIN_BYTES = 1024
 """Where `%PDF` may begin: anywhere in the first 1024 bytes (PDF 1.7 reference, appendix H, note 13)."""
@@ -67,14 +67,6 @@ def read_pdf(path: Path, password: str = "") -> Document:
         title = sensible_title((source.metadata or {}).get("title"))
     _require_text(path, pages)
     return _document(pages, title=title, was_repaired=was_repaired)
-
-
-def page_text(page: Any) -> str:
-    """The clean text of a `pymupdf.Page`, in the order in which the file draws it, without newlines at its end.
-
-    Raises what PyMuPDF raises.
-    """
-    return clean_text(page.get_text("text")).rstrip("\n")
 
 
 def load_pymupdf() -> Any:

@@ -2,8 +2,11 @@
 
 worker  {"ready": true}
 pool    {"path": …, "password": …}
-worker  {"document": {"text", "title", "warnings", "pages": [[number, start, end, warning], …]}}
+worker  {"document": {"text", "title", "warnings", "pages": [[number, start, end, warning, lines, furniture], …],
+         "elements": [[start, end, kind, page, level, section, box], …]}}
      or {"problem": {"message", "fix", "reason"}}
+
+`lines` is one flat list, six numbers a line: start, end, left, top, right, bottom.
 """
 
 from __future__ import annotations
@@ -12,7 +15,7 @@ import json
 from pathlib import Path
 
 from ragscience.errors import FileProblem
-from ragscience.records import Document, Page
+from ragscience.records import Document, Element, Line, Page
 
 __all__ = ["READY", "decode_reply", "decode_request", "encode_reply", "encode_request"]
 
@@ -34,10 +37,19 @@ def encode_reply(reply: Document | FileProblem) -> bytes:
     """A line that tells what became of a file."""
     if isinstance(reply, FileProblem):
         return _line({"problem": {"message": reply.message, "fix": reply.fix, "reason": reply.reason}})
-    pages = [[page.number, page.start, page.end, page.warning] for page in reply.pages]
-    return _line(
-        {"document": {"text": reply.text, "title": reply.title, "warnings": list(reply.warnings), "pages": pages}}
-    )
+    pages = [
+        [page.number, page.start, page.end, page.warning, _flat(page.lines), page.furniture] for page in reply.pages
+    ]
+    document = {
+        "text": reply.text,
+        "title": reply.title,
+        "warnings": list(reply.warnings),
+        "pages": pages,
+        "elements": [
+            [one.start, one.end, one.kind, one.page, one.level, one.section, one.box] for one in reply.elements
+        ],
+    }
+    return _line({"document": document})
 
 
 def decode_reply(line: bytes) -> Document | FileProblem:
@@ -47,8 +59,22 @@ def decode_reply(line: bytes) -> Document | FileProblem:
         problem = reply["problem"]
         return FileProblem(problem["message"], problem["fix"], reason=problem["reason"])
     document = reply["document"]
-    pages = tuple(Page(*page) for page in document["pages"])
-    return Document(document["text"], pages, document["title"], tuple(document["warnings"]))
+    pages = tuple(
+        Page(number, start, end, warning, _lines(flat), furniture)
+        for number, start, end, warning, flat, furniture in document["pages"]
+    )
+    elements = tuple(Element(*told, tuple(box) if box else None) for *told, box in document["elements"])
+    return Document(document["text"], pages, document["title"], tuple(document["warnings"]), elements)
+
+
+def _flat(lines: tuple[Line, ...]) -> list[float]:
+    return [number for line in lines for number in (line.start, line.end, *line.box)]
+
+
+def _lines(flat: list[float]) -> tuple[Line, ...]:
+    numbers = iter(flat)
+    columns = zip(numbers, numbers, numbers, numbers, numbers, numbers, strict=True)
+    return tuple(Line(int(start), int(end), (x0, y0, x1, y1)) for start, end, x0, y0, x1, y1 in columns)
 
 
 def _line(value: object) -> bytes:
