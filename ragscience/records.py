@@ -33,6 +33,26 @@ class Page:
     """Why this page has less than it should ("could not be read: …"), or empty."""
     lines: tuple[Line, ...] = ()
     """Where its text stands, in the order of the text; empty where that is not known."""
+    furniture: str = ""
+    """What stands on it and is not in the document's text: running heads, its number, stamps; a line each."""
+
+
+@dataclass(frozen=True, slots=True)
+class Element:
+    """A part of a document on one page: `Document.text[start:end]` is of one kind."""
+
+    start: int
+    end: int
+    kind: str
+    """One of "title", "authors", "abstract", "heading", "text", "list", "caption", "table", "figure" (the text in one),
+    "equation", "footnote", "reference"."""
+    page: int
+    level: int = 0
+    """Of a heading, from 1; 0 for all else."""
+    section: str = ""
+    """The headings that it stands under, outermost first: "3 Model › 3.2 Attention"; a heading's own is the last."""
+    box: Box | None = None
+    """Around all its lines; None where that is not known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +63,8 @@ class Document:
     pages: tuple[Page, ...]
     title: str = ""
     warnings: tuple[str, ...] = ()
+    elements: tuple[Element, ...] = ()
+    """In the order of the text, all of which is in one of them but blanks; empty where the structure is not known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +80,9 @@ class Chunk:
     page_end: int
     section: str = ""
     kind: str = "text"
+    header: str = ""
+    """What it stands under, "title › section", and for the later parts of a table its header row: searched together
+    with the text, but no part of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -239,3 +264,21 @@ class Answer:
     """Whether the server cut the prompt, so that the model did not see all of it."""
     tokens: Mapping[str, int] = field(default_factory=dict)
     """Keys `prompt`, `answer`, `window`, as the server counted them; empty without an LLM."""
+
+
+@dataclass(frozen=True, slots=True)
+class Metadata:
+    """What a paper says of itself, as far as it can be read from its first page and the file; empty where it cannot."""
+
+    title: str = ""
+    authors: tuple[str, ...] = ()
+    """In the order printed, given name first."""
+    year: int | None = None
+    venue: str = ""
+    """Conference or journal, without the year."""
+    doi: str = ""
+    """Without a prefix: "10.1136/pgmj.2009.089987"."""
+    arxiv_id: str = ""
+    """With its version where that is printed: "1706.03762v7"."""
+    confidence: Mapping[str, float] = field(default_factory=dict)
+    """0 to 1 for each of the fields above that is filled, by its name."""

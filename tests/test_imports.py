@@ -23,6 +23,8 @@ MAY_KNOW = {
     "tokenizing": set(),
     "reading": COMMON,
     "chunking": COMMON,
+    "metadata": COMMON,
+    "similarity": COMMON,
     "models": COMMON,
     "store": COMMON,
     "retrieval": COMMON | {"store", "models", "graph"},

@@ -3,15 +3,29 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from pathlib import Path
 
-__all__ = ["clean_text", "illegible_share", "printable_name", "sensible_title"]
+__all__ = ["clean_span", "clean_text", "illegible_share", "mend_accents", "printable_name", "sensible_title"]
 
 _LINE_ENDS = re.compile("\r\n?")
 _UNPRINTABLE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
 """C0 and C1 controls but tab and newline, and surrogates, which no encoding can write."""
 _ILLEGIBLE = re.compile("[\ufffd\ue000-\uf8ff\U000f0000-\U0010ffff]")
 """The replacement character and the three private use areas."""
+
+_LIGATURES = {code: unicodedata.normalize("NFKC", chr(code)) for code in range(0xFB00, 0xFB07)}
+_BLANKS = dict.fromkeys([*b"\t\n\r", 0xA0, 0x1680, *range(0x2000, 0x200B), 0x2028, 0x2029, 0x202F, 0x205F, 0x3000], " ")
+_NOTHING = dict.fromkeys([0x200B, 0x2060, 0xFEFF])
+_SYMBOL_BULLETS = dict.fromkeys([0xF0B7, 0xF0A7, 0xF06E], "•")
+"""Bullets of the fonts Symbol and Wingdings, whose letters have no Unicode values but their places."""
+_SPAN = {**_LIGATURES, **_BLANKS, **_NOTHING, **_SYMBOL_BULLETS}
+_COMBINING = {"¨": "\u0308", "´": "\u0301", "ˆ": "\u0302", "˜": "\u0303", "ˇ": "\u030c", "˚": "\u030a"}
+_LOOSE_ACCENT = re.compile("([¨´ˆ˜ˇ˚])([A-Za-zı])|([AOUaou]) ?(¨)(?=[A-Za-z])")
+
+_TEX_LIGATURES = {"\x0b": "ff", "\x0c": "fi", "\r": "fl", "\x0e": "ffi", "\x0f": "ffl"}
+_LOST_LIGATURE = re.compile("(?<=[a-z])[\x0b\x0c\r\x0e\x0f]|[\x0b\x0c\r\x0e\x0f](?=[a-z])")
+"""Old TeX fonts without Unicode values have their ligatures at these codes (the encoding OT1)."""
 
 _LONGEST_TITLE = 300
 _PLACEHOLDER = re.compile(
@@ -30,6 +44,27 @@ def clean_text(text: str) -> str:
     reach a terminal as a command, and keeps every other character where it was (but for the carriage return of a pair).
     """
     return _UNPRINTABLE.sub("\ufffd", _LINE_ENDS.sub("\n", text))
+
+
+def clean_span(text: str) -> str:
+    """The text of a part of a line: ligatures as their letters, every blank as a space, the rest as `clean_text`."""
+    if text.isascii() and text.isprintable():
+        return text
+    text = _LOST_LIGATURE.sub(lambda match: _TEX_LIGATURES[match[0]], text)
+    return _UNPRINTABLE.sub("\ufffd", text.translate(_SPAN))
+
+
+def mend_accents(text: str) -> str:
+    """The text composed (NFC), an accent that was drawn before its letter put on it: "na¨ıve" is "naïve"."""
+    if text.isascii():
+        return text
+
+    def put_on(match: re.Match[str]) -> str:
+        accent, letter = match[1] or match[4], match[2] or match[3]
+        whole = unicodedata.normalize("NFC", ("i" if letter == "ı" else letter) + _COMBINING[accent])
+        return whole if len(whole) == 1 else match[0]
+
+    return unicodedata.normalize("NFC", _LOOSE_ACCENT.sub(put_on, text))
 
 
 def illegible_share(text: str) -> float:

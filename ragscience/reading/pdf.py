@@ -17,13 +17,12 @@ from typing import Any
 
 from ragscience.errors import FileProblem
 from ragscience.reading.cleaning import clean_text, illegible_share, printable_name, sensible_title
-from ragscience.reading.lines import read_lines
-from ragscience.records import Document, Line, Page
+from ragscience.reading.floats import CAPTION
+from ragscience.reading.spans import PageSpans, read_spans, rule_boxes
+from ragscience.reading.structure import SourcePage, structured_document
+from ragscience.records import Box, Document
 
-__all__ = ["PAGE_BREAK", "damage_in", "load_pymupdf", "opened", "read_pdf"]
-
-PAGE_BREAK = "\n"
-"""Stands between the texts of two pages and belongs to neither: one line's end, as a sentence may go on over it."""
+__all__ = ["damage_in", "load_pymupdf", "opened", "read_pdf"]
 
 _HEADER_WITHIN_BYTES = 1024
 """Where `%PDF` may begin: anywhere in the first 1024 bytes (PDF 1.7 reference, appendix H, note 13)."""
@@ -42,8 +41,9 @@ class _PageText:
     lack: str = ""
     """A key of _LACKS, or empty where the page is as it should be."""
     detail: str = ""
-    lines: tuple[Line, ...] = ()
-    """With offsets from the beginning of the page."""
+    spans: PageSpans | None = None
+    rules: tuple[Box, ...] = ()
+    drawings: tuple[Box, ...] = ()
 
 
 _LACKS = {
@@ -186,7 +186,12 @@ def _page_count(source: Any, path: Path) -> int:
 def _read_page(source: Any, index: int) -> _PageText:
     """What a page gives, or why it gives nothing. Raises MemoryError."""
     try:
-        text, lines = read_lines(source[index], _failures())
+        page = source[index]
+        textpage = page.get_textpage(flags=load_pymupdf().TEXTFLAGS_TEXT)
+        text = clean_text(textpage.extractText()).rstrip("\n")
+        floats = {match["what"][:3].lower() for line in text.split("\n") if (match := CAPTION.match(line))}
+        spans = read_spans(page, textpage, text, has_tables="tab" in floats)
+        rules, drawings = rule_boxes(page) if floats else ((), ())
     except _failures() as error:
         _raise_if_out_of_memory(error)
         return _PageText("", "lost", _cause(error))
@@ -194,7 +199,7 @@ def _read_page(source: Any, index: int) -> _PageText:
         return _PageText("", "blank")
     if (share := illegible_share(text)) > _ILLEGIBLE_SHARE:
         return _PageText(text, "illegible", f"{share:.0%} of its characters")
-    return _PageText(text, lines=lines)
+    return _PageText(text, "", "", spans, tuple(rules), tuple(drawings))
 
 
 def _require_text(path: Path, pages: list[_PageText]) -> None:
@@ -218,17 +223,15 @@ def _require_text(path: Path, pages: list[_PageText]) -> None:
 
 def _document(pages: list[_PageText], *, title: str, was_repaired: bool) -> Document:
     """Join the pages, without the text of those that are illegible, and sum up what they lack."""
-    texts = ["" if page.lack else page.text for page in pages]
-    records, start = [], 0
-    for number, (page, text) in enumerate(zip(pages, texts, strict=True), 1):
+    sources = []
+    for number, page in enumerate(pages, 1):
         warning = _LACKS[page.lack] + (f" ({page.detail})" if page.detail else "") if page.lack else ""
-        lines = tuple(Line(start + line.start, start + line.end, line.box) for line in page.lines)
-        records.append(Page(number, start, start + len(text), warning, lines))
-        start += len(text) + len(PAGE_BREAK)
+        spans = page.spans or PageSpans(0.0, 0.0, (), "")
+        sources.append(SourcePage(number, spans, page.rules, page.drawings, warning))
     lacking = Counter(page.lack for page in pages if page.lack)
     warnings = ["damaged and repaired: something may be missing"] if was_repaired else []
     warnings += [f"{lacking[lack]} of {len(pages)} pages {what}" for lack, what in _LACKS.items() if lacking[lack]]
-    return Document(PAGE_BREAK.join(texts), tuple(records), title, tuple(warnings))
+    return structured_document(sources, title, warnings)
 
 
 def _damaged(name: str, error: Exception) -> FileProblem:

@@ -4,7 +4,8 @@ worker  {"ready": true}
 pool    {"path": …, "password": …}
      or {"mark": …, "target": …, "pages": [{"number", "label", "marks": [{"quote", "boxes"}, …]}, …]}
      or {"join": […], "target": …}
-worker  {"document": {"text", "title", "warnings", "pages": [[number, start, end, warning, lines], …]}}
+worker  {"document": {"text", "title", "warnings", "pages": [[number, start, end, warning, lines, furniture], …],
+         "elements": [[start, end, kind, page, level, section, box], …]}}
      or {"unplaced": …}
      or {"problem": {"message", "fix", "reason"}}
 
@@ -20,7 +21,7 @@ from typing import Any
 
 from ragscience.errors import FileProblem
 from ragscience.reading.marking import Mark, MarkedPage
-from ragscience.records import Document, Line, Page
+from ragscience.records import Document, Element, Line, Page
 
 __all__ = [
     "READY",
@@ -100,10 +101,19 @@ def encode_reply(reply: Document | int | FileProblem) -> bytes:
         return _line({"unplaced": reply})
     if isinstance(reply, FileProblem):
         return _line({"problem": {"message": reply.message, "fix": reply.fix, "reason": reply.reason}})
-    pages = [[page.number, page.start, page.end, page.warning, _flat(page.lines)] for page in reply.pages]
-    return _line(
-        {"document": {"text": reply.text, "title": reply.title, "warnings": list(reply.warnings), "pages": pages}}
-    )
+    pages = [
+        [page.number, page.start, page.end, page.warning, _flat(page.lines), page.furniture] for page in reply.pages
+    ]
+    document = {
+        "text": reply.text,
+        "title": reply.title,
+        "warnings": list(reply.warnings),
+        "pages": pages,
+        "elements": [
+            [one.start, one.end, one.kind, one.page, one.level, one.section, one.box] for one in reply.elements
+        ],
+    }
+    return _line({"document": document})
 
 
 def decode_reply(line: bytes) -> Document | int | FileProblem:
@@ -116,9 +126,14 @@ def decode_reply(line: bytes) -> Document | int | FileProblem:
         return FileProblem(problem["message"], problem["fix"], reason=problem["reason"])
     document = reply["document"]
     pages = tuple(
-        Page(number, start, end, warning, _lines(flat)) for number, start, end, warning, flat in document["pages"]
+        Page(number, start, end, warning, _lines(flat), furniture)
+        for number, start, end, warning, flat, furniture in document["pages"]
     )
-    return Document(document["text"], pages, document["title"], tuple(document["warnings"]))
+    elements = tuple(
+        Element(start, end, kind, page, level, section, tuple(box) if box else None)
+        for start, end, kind, page, level, section, box in document["elements"]
+    )
+    return Document(document["text"], pages, document["title"], tuple(document["warnings"]), elements)
 
 
 def _flat(lines: tuple[Line, ...]) -> list[float]:

@@ -1,0 +1,315 @@
+"""Rows become blocks: paragraphs, list items, equations, footnotes, references, and what floats and headings are."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from ragscience.reading.equations import is_equation
+from ragscience.reading.headings import REFERENCES, heading_number
+from ragscience.reading.placing import Measures, Placed, is_prose
+
+__all__ = ["Block", "make_blocks"]
+
+_BULLET = re.compile(r"(?:[•◦▪▫‣∙●○■□–—*·⋄►➢✓-]|\(?(?:\d{1,2}|[a-z]|[ivx]{1,4})[.)])\s+\S")
+_MARK = re.compile(r"\^?(?:\d{1,2}|[∗*†‡§¶‖♯#♦♣]+)\s?(?=[^\W\d_]|https?:|\W)")
+_ENTRY = re.compile(r"\[[\w+\-., ]{1,24}\]|\d{1,3}\.\s|\(\d{1,3}\)\s")
+_END = (".", "!", "?", ":", ".”", '."', ".)", "?”")
+_SHORTEST_TO_GO_ON = 20
+"""Characters in a column's last line of a paragraph that goes on in the next column."""
+_GIVES_WAY = {"figure", "table", "caption", "footnote"}
+
+
+@dataclass(slots=True)
+class Block:
+    """Rows that belong together, all on one page."""
+
+    kind: str
+    rows: list[Placed]
+    level: int = 0
+    group: int = 0
+    goes_on: bool = False
+    """Whether it goes on with the paragraph of the block before it."""
+    sections: tuple[str, ...] = field(default=())
+
+    @property
+    def page(self) -> int:
+        """From 1."""
+        return self.rows[0].page
+
+
+def make_blocks(placed: Sequence[Placed], measures: Measures) -> list[Block]:
+    """The blocks of a document in the order in which they are read."""
+    _mark_footnotes(placed, measures)
+    _mark_first_page(placed, measures)
+    _mark_references(placed)
+    blocks: list[Block] = []
+    for index, one in enumerate(placed):
+        before = placed[index - 1] if index else None
+        kind = one.kind or ("equation" if is_equation(one, measures) else "")
+        last = blocks[-1] if blocks else None
+        if last is not None and before is not None and _is_same(one, kind, before, last, measures):
+            last.rows.append(one)
+            continue
+        if not kind or kind == "equation":
+            kind = kind or ("list" if _BULLET.match(one.row.text) else "text")
+        blocks.append(Block(kind, [one], one.level, one.group))
+    blocks = _in_page_order(_joined_captions(blocks))
+    _join_paragraphs(blocks, measures)
+    return _give_way([block for block in blocks if block.rows])
+
+
+def _is_same(one: Placed, kind: str, before: Placed, last: Block, measures: Measures) -> bool:
+    """Whether a row belongs to the block of the row before it."""
+    if one.page != last.page:
+        return False
+    if kind in ("table", "figure", "caption", "heading"):
+        return last.kind == kind and last.group == one.group
+    if kind == "title":
+        return last.kind == kind
+    if one.region != before.region or one.above is None:
+        return False
+    if kind == "authors":
+        return last.kind == kind and one.above < 1.9 * one.row.size
+    if kind == "reference":
+        return last.kind == kind and one.group == last.group
+    if kind == "footnote":
+        return last.kind == kind and not _MARK.match(one.row.text) and one.above < 2 * one.row.size
+    if kind == "equation":
+        return last.kind == "equation" and one.above < 2.2 * measures.size
+    if kind == "abstract":
+        return last.kind == kind and not _starts_paragraph(one, before, measures)
+    if last.kind == "equation":
+        # The bits of a fraction or of limits around it are rows of their own.
+        return len(one.row.text) < 12 and one.above < 1.1 * measures.size and not is_prose(one, measures)
+    if last.kind not in ("text", "list"):
+        return False
+    return not _starts_paragraph(one, before, measures)
+
+
+def _starts_paragraph(one: Placed, before: Placed, measures: Measures) -> bool:
+    row, above = one.row, one.above or 0.0
+    usual = max(measures.leading * row.size / measures.size, 1.05 * row.size)
+    if above > 1.3 * max(usual, 1.15 * row.size) and above > usual + 2.5:
+        return True
+    if abs(row.size - before.row.size) > 0.16 * max(row.size, before.row.size) and len(row.text) > 15:
+        return not (len(before.row.text) < 15)
+    if _BULLET.match(row.text) and not _BULLET.match(before.row.text):
+        return before.row.text.endswith(_END) or row.text[0] in "•◦▪‣●■►"
+    if _BULLET.match(row.text) and _BULLET.match(before.row.text):
+        return True
+    width = one.right - one.left
+    indent = row.x0 - one.left
+    was_short = before.row.x1 < one.right - 0.12 * width
+    if row.x0 - before.row.x0 > 0.7 * row.size and indent > 0.7 * row.size:
+        return indent < 0.3 * width and (before.row.text.endswith(_END) or was_short or row.text[:1].isupper())
+    if was_short and before.row.text.endswith(_END) and row.text[:1].isupper():
+        return row.x0 <= before.row.x0 + 2 and (before.row.x1 < one.right - 0.3 * width)
+    return False
+
+
+def _mark_footnotes(placed: Sequence[Placed], measures: Measures) -> None:
+    """Mark the small rows at the foot of a region that begin with a mark."""
+    index = len(placed) - 1
+    while index >= 0:
+        region = placed[index].region
+        rows: list[int] = []
+        while index >= 0 and placed[index].region == region:
+            one = placed[index]
+            if one.kind or one.row.turn or one.row.size > measures.size - 0.6:
+                break
+            rows.append(index)
+            index -= 1
+        rows.reverse()
+        first = next((number for number in rows if _is_marked(placed[number])), None)
+        if first is not None and (rows[0] == first or placed[first].above):
+            for number in rows[rows.index(first) :]:
+                placed[number].kind = "footnote"
+        while index >= 0 and placed[index].region == region:
+            index -= 1
+
+
+def _is_marked(one: Placed) -> bool:
+    """Whether a row begins with the mark of a footnote: raised, or a sign that is none of a sentence."""
+    spans = [span for piece in one.row.pieces for span in piece.spans if not span.text.isspace()]
+    first = spans[0]
+    raised = first.base < one.row.base - 0.15 * one.row.size and first.size < one.row.size
+    return bool(_MARK.match(one.row.text)) and (raised or not first.text.strip()[0].isdigit())
+
+
+def _mark_first_page(placed: Sequence[Placed], measures: Measures) -> None:
+    """Mark title and authors above the first heading of the first page, and the abstract."""
+    first = placed[0].page if placed else 0
+    until = next((index for index, one in enumerate(placed) if one.kind == "heading" or one.page != first), len(placed))
+    head = [one for one in placed[:until] if not one.kind and not one.row.turn]
+    if until == len(placed) and not any(one.row.size > measures.size + 1.5 for one in head):
+        return
+    if not head or placed[min(until, len(placed) - 1)].kind != "heading":
+        head = [one for one in head if not is_prose(one, measures)] if head else []
+    largest = max((_largest(one) for one in head), default=0.0)
+    if largest < measures.size + 1.5:
+        return
+    title = next(index for index, one in enumerate(head) if _largest(one) > largest - 0.6)
+    last = title
+    while last + 1 < len(head) and _largest(head[last + 1]) > largest - 1.6:
+        near = (head[last + 1].above or 0) < 2.2 * largest
+        if head[last + 1].region != head[last].region or not near:
+            break
+        last += 1
+    for one in head[title : last + 1]:
+        one.kind = "title"
+    prose = _first_prose(head[last + 1 :], measures)
+    for number, one in enumerate(head[last + 1 :]):
+        one.kind = "authors" if number < prose else "abstract"
+    _mark_abstract(placed, until)
+
+
+def _largest(one: Placed) -> float:
+    return max(span.size for piece in one.row.pieces for span in piece.spans if not span.text.isspace())
+
+
+def _first_prose(rows: Sequence[Placed], measures: Measures) -> int:
+    """The index of the first of three lines of running text below each other, or the number of rows."""
+    for index in range(len(rows) - 2):
+        if all(is_prose(one, measures) and len(one.row.text) > 40 for one in rows[index : index + 3]):
+            return index
+    return len(rows)
+
+
+def _mark_abstract(placed: Sequence[Placed], heading: int) -> None:
+    if heading >= len(placed) or not placed[heading].row.text.strip(" .:—").lower().startswith("abstract"):
+        return
+    for one in placed[heading + 1 :]:
+        if one.kind == "heading" or one.page > placed[heading].page + 1:
+            break
+        if not one.kind:
+            one.kind = "abstract"
+
+
+def _mark_references(placed: Sequence[Placed]) -> None:
+    """Mark the rows below "References" as such, each entry a group of its own."""
+    inside, level, entry = False, 0, 0
+    before: Placed | None = None
+    for index, one in enumerate(placed):
+        if one.kind == "heading":
+            text = one.row.text
+            number = heading_number(text)
+            name = text[len(number) :].strip(" .:") if number else text.strip(" .:")
+            if REFERENCES.fullmatch(name):
+                inside, level = True, one.level
+            elif inside and one.level <= level:
+                inside = False
+            before = None
+        if not inside or one.kind:
+            continue
+        if _starts_entry(placed, index, before):
+            entry += 1
+        one.kind, one.group = "reference", entry
+        before = one
+
+
+def _starts_entry(placed: Sequence[Placed], index: int, before: Placed | None) -> bool:
+    one = placed[index]
+    if before is None or _ENTRY.match(one.row.text):
+        return True
+    if one.region != before.region:
+        return before.row.text.endswith(".") and one.row.x0 <= one.left + 2 and one.row.text[:1].isupper()
+    gap, size = one.above or 0.0, one.row.size
+    after = placed[index + 1] if index + 1 < len(placed) else None
+    hangs = after is not None and after.region == one.region and after.row.x0 > one.row.x0 + 0.6 * size
+    if one.row.x0 < before.row.x0 - 0.6 * size:
+        return True
+    if hangs and abs(one.row.x0 - before.row.x0) < 2 and before.row.text.endswith("."):
+        return True
+    return gap > 1.35 * size and before.row.text[-1] in ".)]0123456789" and one.row.text[:1].isupper()
+
+
+def _joined_captions(blocks: list[Block]) -> list[Block]:
+    """Each table and figure right behind its caption, and their parts as one."""
+    result: list[Block] = []
+    by_group: dict[int, list[Block]] = {}
+    for block in blocks:
+        if block.kind in ("table", "figure") and block.group:
+            by_group.setdefault(block.group, []).append(block)
+    placed_groups: set[int] = set()
+    for block in blocks:
+        if block.kind in ("table", "figure") and block.group:
+            continue
+        result.append(block)
+        if block.kind == "caption" and block.group in by_group and block.group not in placed_groups:
+            placed_groups.add(block.group)
+            parts = by_group[block.group]
+            rows = [row for part in parts for row in part.rows]
+            result.append(Block(parts[0].kind, rows, 0, block.group))
+    return result
+
+
+def _in_page_order(blocks: list[Block]) -> list[Block]:
+    """Footnotes at the end of their page."""
+    result: list[Block] = []
+    notes: list[Block] = []
+    for index, block in enumerate(blocks):
+        if block.kind == "footnote":
+            notes.append(block)
+        else:
+            result.append(block)
+        if index + 1 == len(blocks) or blocks[index + 1].page != block.page:
+            result += notes
+            notes = []
+    return result
+
+
+def _join_paragraphs(blocks: list[Block], measures: Measures) -> None:
+    """Say which paragraphs go on behind a column's or a page's end, or behind what stands between."""
+    open_block: Block | None = None
+    for block in blocks:
+        if block.kind in _GIVES_WAY:
+            continue
+        if block.kind in ("text", "reference", "abstract"):
+            if open_block is not None and _goes_on(open_block, block, measures):
+                block.goes_on = True
+                if open_block.kind == "list":
+                    block.kind = "list"
+            open_block = block
+        else:
+            open_block = block if block.kind == "list" else None
+
+
+def _goes_on(before: Block, block: Block, measures: Measures) -> bool:
+    last, first = before.rows[-1], block.rows[0]
+    if last.region == first.region or (before.kind != block.kind and not (before.kind, block.kind) == ("list", "text")):
+        return False
+    text = last.row.text
+    if block.kind == "reference":
+        return last.group == first.group
+    if text.endswith(_END) or abs(last.row.size - first.row.size) > 0.12 * measures.size:
+        return False
+    if block.page > before.page + 1 or len(text) < _SHORTEST_TO_GO_ON:
+        return False
+    starts_low = first.row.text[:1].islower()
+    fills = last.row.x1 > last.right - 0.1 * (last.right - last.left) and is_prose(last, measures) and len(text) > 40
+    return starts_low or (fills and first.row.x0 < first.left + 0.5 * first.row.size) or text.endswith("-")
+
+
+def _give_way(blocks: list[Block]) -> list[Block]:
+    """Floats and footnotes out of paragraphs that go on behind them: before them on one page, behind on the next."""
+    result = list(blocks)
+    for index in range(len(result)):
+        block = result[index]
+        if not block.goes_on:
+            continue
+        start = index - 1
+        while start >= 0 and result[start].kind in _GIVES_WAY:
+            start -= 1
+        between = result[start + 1 : index]
+        if start < 0 or not between:
+            continue
+        before = result[start]
+        earlier = [one for one in between if one.page == before.page and one.page != block.page]
+        later = [one for one in between if one not in earlier]
+        if any(before.page < one.page < block.page for one in between):
+            block.goes_on = False
+            continue
+        result[start : index + 1] = [*earlier, before, block, *later]
+    return result

@@ -1,0 +1,246 @@
+"""In which order a page is read: columns are found by the white between them, and what reaches over it divides them."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ragscience.reading.rows import Row, make_rows
+
+__all__ = ["Region", "reading_order"]
+
+_CAPTION = re.compile(r"(?:Figure|Fig\.|Table|TABLE|FIGURE|Algorithm)\s?\d+")
+_WIDE = 0.15
+"""Of the page's width: shorter lines do not tell where a column ends."""
+_LETTERS = 12
+_MOST_COLUMNS = 4
+"""Deep: more than four columns of running text are no paper."""
+
+
+@dataclass(frozen=True, slots=True)
+class Region:
+    """Rows that are read one after the other, from top to bottom."""
+
+    rows: tuple[Row, ...]
+    x0: float
+    x1: float
+
+
+def reading_order(segments: Sequence[Row], page_width: float) -> list[Region]:
+    """The regions of a page in the order in which they are read."""
+    return _ordered(list(segments), page_width, _MOST_COLUMNS)
+
+
+def _ordered(segments: list[Row], page_width: float, depth: int) -> list[Region]:
+    if not segments:
+        return []
+    gutter = _gutter(segments, page_width) if depth > 1 else None
+    if gutter is None:
+        return [_region(segments)]
+    regions = []
+    for is_spanning, zone in _zones(segments, gutter):
+        if is_spanning:
+            regions.append(_region(zone))
+        else:
+            for side in _sides(zone, gutter):
+                regions += _ordered(side, page_width, depth - 1)
+    return regions
+
+
+def _region(segments: list[Row]) -> Region:
+    x0, x1 = min(row.x0 for row in segments), max(row.x1 for row in segments)
+    rows: list[Row] = []
+    rest = segments
+    for beside, caption in _side_captions(segments, x0, x1):
+        ids = {id(row) for row in (*beside, *caption)}
+        top = min(row.base for row in (*beside, *caption))
+        rows += make_rows([row for row in rest if row.base < top and id(row) not in ids])
+        rest = [row for row in rest if row.base >= top and id(row) not in ids]
+        parts = (beside, caption) if beside[0].x0 < caption[0].x0 else (caption, beside)
+        rows += [row for part in parts for row in make_rows(part)]
+    return Region((*rows, *make_rows(rest)), x0, x1)
+
+
+def _side_captions(segments: list[Row], x0: float, x1: float) -> list[tuple[list[Row], list[Row]]]:
+    """(what stands beside it, the caption's lines) for each caption beside its table or figure, from top to bottom."""
+    found = []
+    for first in segments:
+        width = x1 - x0
+        if first.x1 - first.x0 > 0.75 * width or not _CAPTION.match(first.text):
+            continue
+        lines = [first]
+        for row in segments:
+            if abs(row.x0 - first.x0) < 2 and 0 < row.base - lines[-1].base < 1.5 * first.size:
+                lines.append(row)
+        for is_right in (True, False):
+            side = _beside(segments, lines, x0, x1, is_right)
+            if side:
+                found.append(side)
+                break
+    return found
+
+
+def _beside(
+    segments: list[Row], lines: list[Row], x0: float, x1: float, is_right: bool
+) -> tuple[list[Row], list[Row]] | None:
+    """(what stands on the other side, what stands on the caption's side) of its edge, as far as nothing reaches over.
+
+    The caption stands on the right with `is_right`, else on the left.
+    """
+    edge = min(row.x0 for row in lines) - 2 if is_right else max(row.x1 for row in lines) + 2
+    if edge < x0 + 0.25 * (x1 - x0) if is_right else edge > x1 - 0.25 * (x1 - x0):
+        return None
+    crossing = [row.base for row in segments if row.x0 < edge < row.x1]
+    top = max((base for base in crossing if base < lines[0].base), default=0.0)
+    bottom = min((base for base in crossing if base > lines[0].base), default=float("inf"))
+    if bottom <= lines[-1].base:
+        return None
+    bottom = min(bottom, lines[-1].base + lines[-1].size)
+    near = [row for row in segments if top < row.base < bottom]
+    right = [row for row in near if row.x0 >= edge]
+    left = [row for row in near if row.x1 <= edge]
+    beside, own = (left, right) if is_right else (right, left)
+    level = [row for row in beside if lines[0].y0 - 2 * lines[0].size < row.base < lines[-1].y1 + lines[0].size]
+    return (beside, own) if len(level) >= 2 and len(beside) >= 4 else None
+
+
+def _sides(segments: list[Row], gutter: float) -> tuple[list[Row], list[Row]]:
+    left = [row for row in segments if (row.x0 + row.x1) / 2 < gutter]
+    right = [row for row in segments if (row.x0 + row.x1) / 2 >= gutter]
+    return left, right
+
+
+def _gutter(segments: list[Row], page_width: float) -> float | None:
+    """The middle of the white between two columns of running text, or None where there is none."""
+    wide = [row for row in segments if row.x1 - row.x0 >= _WIDE * page_width and len(row.text) >= _LETTERS]
+    if len(wide) < 6:
+        return None
+    low, high = int(min(row.x0 for row in wide)), int(max(row.x1 for row in wide)) + 1
+    length = high - low + 2
+    ends, starts = [0] * length, [0] * length
+    for row in wide:
+        starts[int(row.x0) - low] += 1
+        ends[min(int(row.x1) + 1 - low, length - 1)] += 1
+    best: tuple[int, int, int] | None = None
+    left, begun, total = 0, 0, len(wide)
+    run_start = 0
+    for x in range(length):
+        left += ends[x]
+        right = total - begun
+        begun += starts[x]
+        crossing = total - left - right
+        balance = min(left, right)
+        if balance >= 3 and crossing <= left + right:
+            score = balance - crossing
+            if best is None or score > best[0]:
+                best, run_start = (score, x, x), x
+            elif score == best[0] and best[2] == x - 1 and best[1] == run_start:
+                best = (score, run_start, x)
+    if best is None:
+        return None
+    middle = low + (best[1] + best[2]) / 2
+    return middle if _are_columns(wide, middle) else None
+
+
+def _are_columns(wide: list[Row], gutter: float) -> bool:
+    """Whether the lines beside a gutter begin below each other, on both sides, and stand beside each other."""
+    sides = [row for row in wide if row.x1 <= gutter + 2], [row for row in wide if row.x0 >= gutter - 2]
+    reach = []
+    for side in sides:
+        if len(side) < 3:
+            return False
+        starts = Counter(round(row.x0 / 2) for row in side)
+        aligned = max(count + starts[start + 1] for start, count in starts.items())
+        if aligned < max(3, 0.35 * len(side)):
+            return False
+        reach.append((min(row.y0 for row in side), max(row.y1 for row in side)))
+    (top, bottom), (other_top, other_bottom) = reach
+    return min(bottom, other_bottom) - max(top, other_top) > 2 * wide[0].size
+
+
+def _zones(segments: list[Row], gutter: float) -> list[tuple[bool, list[Row]]]:
+    """Parts of the page from top to bottom: those that reach over the gutter, and those with columns beside it.
+
+    A table or the names under a title need not reach over the gutter in each row: what stands between or beside
+    spanning lines and is not running text of a column belongs to them.
+    """
+    spanning = [row for row in segments if row.x0 < gutter - 4 and row.x1 > gutter + 4]
+    body = _running_text(segments, gutter)
+    rest = [row for row in segments if id(row) not in body and row not in spanning]
+    lines = [row for row in segments if id(row) in body]
+    marks = sorted([(row.base, False) for row in lines] + [(row.base, True) for row in spanning])
+    bounds: list[tuple[bool, float, float]] = []
+    for base, is_spanning in marks:
+        if bounds and bounds[-1][0] == is_spanning:
+            bounds[-1] = is_spanning, bounds[-1][1], base
+        else:
+            bounds.append((is_spanning, base, base))
+    if not bounds:
+        return [(False, segments)]
+    zones: list[tuple[bool, list[Row]]] = [(is_spanning, []) for is_spanning, _, _ in bounds]
+    for base, row in sorted([(row.base, row) for row in segments], key=lambda item: (item[0], item[1].x0)):
+        is_rest = any(row is one for one in rest)
+        zones[_zone_of(base, row, bounds, is_rest)][1].append(row)
+    return [zone for zone in zones if zone[1]]
+
+
+def _zone_of(base: float, row: Row, bounds: list[tuple[bool, float, float]], is_rest: bool) -> int:
+    for index, (_, top, bottom) in enumerate(bounds):
+        if top - 0.01 <= base <= bottom + 0.01:
+            return index
+        if base < top:
+            if index == 0:
+                return 0
+            before = bounds[index - 1]
+            if not is_rest:
+                return index
+            # Between two zones: with the spanning one, unless it hangs on the text.
+            to_before, to_after = base - before[2], top - base
+            if before[0] == bounds[index][0]:
+                return index if to_after < to_before else index - 1
+            spanning, gap_to_text = (index - 1, to_after) if before[0] else (index, to_before)
+            text = index if before[0] else index - 1
+            return text if gap_to_text < 1.3 * row.size else spanning
+    return len(bounds) - 1
+
+
+def _running_text(segments: list[Row], gutter: float) -> set[int]:
+    """The ids of the segments that are running text: alone on their line, wide as their column or next to such a line."""
+    found: set[int] = set()
+    for side in (
+        [row for row in segments if row.x1 <= gutter + 4],
+        [row for row in segments if row.x0 >= gutter - 4 and row.x1 > gutter + 4],
+    ):
+        if not side:
+            continue
+        lengths = sorted(row.x1 - row.x0 for row in side)
+        width = lengths[int(0.9 * (len(lengths) - 1))]
+        starts = Counter(round(row.x0 / 2) for row in side if row.x1 - row.x0 > 0.6 * width)
+        usual = 2 * starts.most_common(1)[0][0] if starts else 0
+        alone = [
+            row
+            for number, row in enumerate(side)
+            if not any(
+                abs(other.base - row.base) < 0.6 * row.size
+                for other in (*side[max(0, number - 2) : number], *side[number + 1 : number + 3])
+            )
+        ]
+        lines = [row for row in alone if row.x1 - row.x0 > 0.6 * width and len(row.text) >= _LETTERS]
+        found.update(map(id, lines))
+        before: Row | None = None
+        for row in alone:
+            if id(row) in found:
+                before = row
+            elif before and row.base - before.base < 1.7 * row.size and abs(row.x0 - usual) < 3 * row.size:
+                found.add(id(row))
+                before = row
+        after: Row | None = None
+        for row in reversed(alone):
+            if id(row) in found:
+                after = row
+            elif after and after.base - row.base < 3 * row.size and abs(row.x0 - usual) < 3:
+                found.add(id(row))
+                after = row
+    return found

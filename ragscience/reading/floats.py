@@ -1,0 +1,308 @@
+"""Captions, and the tables and figures that they belong to."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+
+from ragscience.reading.headings import heading_number
+from ragscience.reading.placing import LaidPage, Measures, Placed, is_prose, widest_gap
+from ragscience.records import Box
+
+__all__ = ["CAPTION", "find_floats"]
+
+CAPTION = re.compile(
+    r"(?P<what>figure|fig|table|tab|algorithm|listing|scheme|chart|plate|exhibit)s?\.?\s?"
+    r"(?P<number>[A-Z]?\.?\d{1,3}(?:[.\-]\d{1,2})*[a-z]?|[IVX]{1,5})\s*(?P<end>[:.|—–]|$|\s)",
+    re.IGNORECASE,
+)
+_CELL_GAP = 0.9
+"""In font sizes: a wider gap in a row is one between two cells."""
+
+
+def find_floats(placed: Sequence[Placed], pages: Mapping[int, LaidPage], measures: Measures) -> None:
+    """Give the rows of captions, tables and figures their kinds; a caption and what it belongs to share a group."""
+    group = 0
+    captions = []
+    for index in range(len(placed)):
+        what = _caption_at(placed, index, measures)
+        if what:
+            group += 1
+            last = _caption_end(placed, index, group)
+            captions.append((what, index, last, group))
+    tables = [caption for caption in captions if caption[0] == "table"]
+    side = _usual_side(placed, tables, pages, measures)
+    for _, first, last, number in tables:
+        _take_table(placed, first, last, number, pages, measures, side)
+    for what, first, last, number in captions:
+        if what == "figure":
+            _take_figure(placed, first, last, number, pages, measures)
+
+
+def _usual_side(
+    placed: Sequence[Placed],
+    tables: Sequence[tuple[str, int, int, int]],
+    pages: Mapping[int, LaidPage],
+    measures: Measures,
+) -> int:
+    """Whether tables stand above their captions (-1) or below (1), by those with something on one side only; else 0."""
+    votes = 0
+    for _, first, last, _ in tables:
+        above, below = (_side(placed, first, last, step, pages, measures)[1] >= 2 for step in (-1, 1))
+        votes += int(below) - int(above)
+    return 0 if abs(votes) < 2 else 1 if votes > 0 else -1
+
+
+def _caption_at(placed: Sequence[Placed], index: int, measures: Measures) -> str:
+    """ "table", "figure" or "other" where a caption begins, else ""."""
+    one = placed[index]
+    match = CAPTION.match(one.row.text)
+    if not match or one.kind or one.row.turn:
+        return ""
+    if not match["what"][0].isupper():
+        return ""
+    before = placed[index - 1] if index and placed[index - 1].region == one.region else None
+    first_span = one.row.pieces[0].spans[0]
+    is_marked = (
+        first_span.bold != _usually_bold(one)
+        or one.row.size < measures.size - 0.4
+        or measures.font not in (one.row.font, first_span.font)
+    )
+    has_sign = match["end"] in (":", "|", "—", "–") or (match["end"] == "." and is_marked)
+    alone = match.end() >= len(one.row.text.rstrip())
+    if not (has_sign or is_marked or (alone and len(one.row.text) < 20)):
+        return ""
+    if before is not None and one.above is not None and not has_sign:
+        close = one.above < 1.3 * max(one.row.size, before.row.size)
+        if close and is_prose(before, measures) and not before.row.text.endswith("."):
+            return ""
+    if match["end"] == "." and before is not None and is_prose(before, measures):
+        # "… as shown in / Fig. 3. The …" goes on where the line before has no end.
+        if one.above is not None and one.above < 1.3 * one.row.size and before.row.text[-1] not in ".:!?":
+            return ""
+    what = match["what"].lower()
+    if what.startswith("tab"):
+        return "table"
+    return "figure" if what.startswith("fig") or what in ("chart", "plate", "scheme", "exhibit") else "other"
+
+
+def _usually_bold(one: Placed) -> bool:
+    spans = [span for piece in one.row.pieces for span in piece.spans if not span.text.isspace()]
+    return sum(len(span.text) for span in spans if span.bold) > 0.5 * len(one.row.text)
+
+
+def _caption_end(placed: Sequence[Placed], first: int, group: int) -> int:
+    """Mark a caption's rows and give the index of the last one."""
+    start = placed[first]
+    start.kind, start.group = "caption", group
+    last = first
+    gap: float | None = None
+    for index in range(first + 1, len(placed)):
+        one, before = placed[index], placed[last]
+        if one.region != start.region or one.kind or one.above is None or CAPTION.match(one.row.text):
+            break
+        if abs(one.row.size - start.row.size) > 0.6 or one.above > (1.25 * gap if gap else 1.6 * start.row.size):
+            break
+        if widest_gap(one.row) > 1.2 * one.row.size or _ends_paragraph(before, one):
+            break
+        gap = one.above if gap is None else min(gap, one.above)
+        one.kind, one.group = "caption", group
+        last = index
+    return last
+
+
+def _ends_paragraph(before: Placed, one: Placed) -> bool:
+    """Whether a caption's line ends it: short, closed by a full stop, and what follows begins elsewhere."""
+    is_short = before.row.x1 < one.row.x1 - 3 * one.row.size
+    return is_short and before.row.text.endswith(".") and abs(before.row.x0 - one.row.x0) > 2
+
+
+def _take_table(
+    placed: Sequence[Placed],
+    first: int,
+    last: int,
+    group: int,
+    pages: Mapping[int, LaidPage],
+    measures: Measures,
+    usual: int,
+) -> None:
+    """Mark the rows of the table that a caption belongs to: those on the usual side of it, else on the other.
+
+    Where there is no usual side it is the one that is more like a table, below the caption when in doubt.
+    """
+    sides = [_side(placed, first, last, step, pages, measures) for step in (1, -1)]
+    is_above = usual < 0 or (not usual and sides[1][1] > sides[0][1])
+    for rows, likeness in reversed(sides) if is_above else sides:
+        if likeness >= 2:
+            for index in rows:
+                placed[index].kind, placed[index].group = "table", group
+            return
+
+
+def _side(
+    placed: Sequence[Placed],
+    first: int,
+    last: int,
+    step: int,
+    pages: Mapping[int, LaidPage],
+    measures: Measures,
+) -> tuple[list[int], float]:
+    """The rows above (-1) or below (1) a caption that may be its table's, and how much they look like one."""
+    rules = [rule for rule in pages[placed[first].page].rules if rule[2] - rule[0] > 20]
+    rows = _table_rows(placed, first if step < 0 else last, step, rules, measures)
+    return rows, _likeness(placed, rows, rules)
+
+
+def _table_rows(placed: Sequence[Placed], start: int, step: int, rules: Sequence[Box], measures: Measures) -> list[int]:
+    """The indices of the rows on one side of a caption that may be its table's, from the caption on."""
+    caption = placed[start]
+    found: list[int] = []
+    index = start + step
+    while 0 <= index < len(placed):
+        one, near = placed[index], placed[index - step]
+        if one.region != caption.region or one.kind:
+            break
+        gap = abs(one.row.base - near.row.base)
+        between = [
+            rule
+            for rule in rules
+            if min(one.row.base, near.row.base) - 2 < rule[1] < max(one.row.base, near.row.base) + 2
+        ]
+        is_beside = _is_beside(one, caption)
+        if gap > 3.2 * one.row.size and not (between and gap < 5 * one.row.size) and not is_beside:
+            break
+        if is_prose(one, measures) and not _is_enclosed(one, rules):
+            break
+        found.append(index)
+        index += step
+    return _within_rules(placed, start, step, found, rules)
+
+
+def _is_beside(one: Placed, caption: Placed) -> bool:
+    """Whether a row stands left or right of a caption."""
+    apart = one.row.x1 < caption.row.x0 or one.row.x0 > caption.row.x1
+    return apart and abs(one.row.base - caption.row.base) < 25 * caption.row.size
+
+
+def _is_enclosed(one: Placed, rules: Sequence[Box]) -> bool:
+    """Whether vertical rules or short horizontal ones on both sides of a line make it a cell's."""
+    row = one.row
+    upright = [rule for rule in rules if rule[3] - rule[1] > 8 and rule[1] < row.base < rule[3] + 2]
+    return len(upright) >= 2
+
+
+def _within_rules(placed: Sequence[Placed], start: int, step: int, found: list[int], rules: Sequence[Box]) -> list[int]:
+    """The rows as far as the last horizontal rule beside them, where there are two rules or more."""
+    if not found:
+        return found
+    top = min(placed[index].row.y0 for index in found)
+    bottom = max(placed[index].row.y1 for index in found)
+    caption = placed[start].row
+    heights = sorted(
+        {
+            round(rule[1])
+            for rule in rules
+            if rule[2] - rule[0] > 40
+            and top - 14 < rule[1] < bottom + 14
+            and (rule[1] > caption.base - 2 if step > 0 else rule[1] < caption.y1)
+            and rule[2] > placed[found[0]].left - 30
+            and rule[0] < placed[found[0]].right + 30
+        }
+    )
+    if len(heights) < 2:
+        return found
+    low, high = heights[0], heights[-1]
+    inside = [index for index in found if low - 3 <= placed[index].row.base <= high + 3]
+    if not inside:
+        return inside
+    # A header above the first line and a row below the last one, where they have cells as the others.
+    first, last = found.index(inside[0]), found.index(inside[-1])
+    while first > 0 and _goes_on(placed[found[first - 1]], placed[found[first]]):
+        first -= 1
+    while last + 1 < len(found) and _goes_on(placed[found[last + 1]], placed[found[last]]):
+        last += 1
+    return found[first : last + 1]
+
+
+def _goes_on(one: Placed, near: Placed) -> bool:
+    return _has_cells(one) and abs(one.row.base - near.row.base) < 1.9 * near.row.size
+
+
+def _has_cells(one: Placed) -> bool:
+    return widest_gap(one.row) > _CELL_GAP * one.row.size
+
+
+def _likeness(placed: Sequence[Placed], rows: Sequence[int], rules: Sequence[Box]) -> float:
+    """How much rows look like a table: rows with cells, rules between them."""
+    if not rows:
+        return 0.0
+    with_cells = sum(_has_cells(placed[index]) for index in rows)
+    top = min(placed[index].row.y0 for index in rows) - 8
+    bottom = max(placed[index].row.y1 for index in rows) + 8
+    ruled = sum(rule[2] - rule[0] > 40 and top < rule[1] < bottom for rule in rules)
+    return with_cells + min(ruled, 3) if with_cells >= 2 or (with_cells and ruled >= 2) else 0.0
+
+
+def _take_figure(
+    placed: Sequence[Placed],
+    first: int,
+    last: int,
+    group: int,
+    pages: Mapping[int, LaidPage],
+    measures: Measures,
+) -> None:
+    """Mark the text in the figure that a caption belongs to: above it, else below."""
+    page = pages[placed[first].page]
+    drawings = [box for box in page.drawings if (box[2] - box[0]) * (box[3] - box[1]) > 400]
+    for start, step in ((first, -1), (last, 1)):
+        rows = _figure_rows(placed, start, step, drawings, measures)
+        for index in rows:
+            placed[index].kind, placed[index].group = "figure", group
+        edge = placed[start].row
+        if rows or (step < 0 and any(box[3] < edge.base and box[3] > edge.base - 60 for box in drawings)):
+            return
+
+
+def _figure_rows(
+    placed: Sequence[Placed], start: int, step: int, drawings: Sequence[Box], measures: Measures
+) -> list[int]:
+    caption = placed[start]
+    found: list[int] = []
+    index = start + step
+    while 0 <= index < len(placed):
+        one = placed[index]
+        if one.region != caption.region or one.kind:
+            break
+        inside = _is_inside(one, drawings) or _is_beside(one, caption)
+        if not inside and (is_prose(one, measures) or _looks_like_text(one, measures)):
+            break
+        far = abs(one.row.base - placed[index - step].row.base) > (12 if inside else 5) * max(one.row.size, 8)
+        if far and found:
+            break
+        if step > 0 and not inside:
+            break
+        found.append(index)
+        index += step
+    # The last short line of a paragraph stands right below its long ones.
+    while found and step < 0 and not _is_inside(placed[found[-1]], drawings):
+        top = placed[found[-1]]
+        above = placed[found[-1] - 1] if found[-1] else None
+        hangs = above is not None and above.region == top.region and is_prose(above, measures)
+        if hangs and top.above is not None and top.above < 1.3 * measures.leading and abs(top.row.x0 - top.left) < 3:
+            found.pop()
+        else:
+            break
+    return found
+
+
+def _is_inside(one: Placed, drawings: Sequence[Box]) -> bool:
+    x, y = (one.row.x0 + one.row.x1) / 2, (one.row.y0 + one.row.y1) / 2
+    return any(box[0] - 2 <= x <= box[2] + 2 and box[1] - 2 <= y <= box[3] + 2 for box in drawings)
+
+
+def _looks_like_text(one: Placed, measures: Measures) -> bool:
+    """Whether a row is a heading or a sentence's end: set as running text is, from the column's left edge."""
+    row = one.row
+    as_body = abs(row.size - measures.size) < 0.3 and row.font == measures.font
+    is_heading = (row.bold and row.size >= measures.size - 0.3) or bool(heading_number(row.text))
+    return abs(row.x0 - one.left) < 2 and (as_body or is_heading)

@@ -1,0 +1,337 @@
+"""Title, authors, year, venue and identifiers, from pages written by hand, drawn ones and the shared papers."""
+
+import csv
+import math
+import unicodedata
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ragscience.metadata import bibtex_key, metadata_of
+from ragscience.records import Metadata
+from tests.metadata.pages import BOLD, RAISED, body, line, page, row, span
+from tests.pdf_factory import make_pdf
+from tests.shared_data import SHARED_DATA, needs_shared_data
+
+
+def read(*lines, file=None, text=""):
+    return metadata_of([page(*lines)], file or {}, text)
+
+
+def squashed(text):
+    return "".join(char for char in unicodedata.normalize("NFKC", text).casefold() if char.isalnum())
+
+
+TITLE = row(100, 17, "A Study of Things", flags=BOLD)
+AUTHORS = row(140, 10, "Ada Lovelace, Alan Turing and Grace Hopper")
+
+
+# Titles
+
+
+def test_the_largest_lines_are_the_title_and_lines_of_it_are_joined():
+    found = read(row(100, 17, "A Study of"), row(120, 17, "Many Things"), AUTHORS, *body())
+    assert found.title == "A Study of Many Things"
+    assert found.confidence["title"] > 0.7
+
+
+def test_small_capitals_are_one_title_in_capitals_and_small_letters():
+    small = [
+        span("N", 100, 100, 17),
+        span("EURAL", 110, 103, 13.6),
+        span(" M", 145, 100, 17),
+        span("ACHINES", 160, 103, 13.6),
+        span(" ", 210, 103, 13.6),
+        span("AT", 214, 103, 13.6),
+        span(" W", 230, 100, 17),
+        span("ORK", 245, 103, 13.6),
+    ]
+    assert read(line(*small), AUTHORS, *body()).title == "Neural Machines at Work"
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "text", "title"),
+    [
+        ("Adaptation of Large Lan-", "guage Models", "", "Adaptation of Large Language Models"),
+        ("Fast and Memory-", "Efficient Attention", "", "Fast and Memory-Efficient Attention"),
+        ("Models with Pre-", "training of Words", "pre-training helps", "Models with Pre-training of Words"),
+    ],
+)
+def test_a_hyphen_at_the_end_of_a_title_line(first, second, text, title):
+    assert read(row(100, 17, first), row(120, 17, second), AUTHORS, *body(), text=text).title == title
+
+
+def test_a_larger_banner_of_the_journal_is_not_the_title():
+    banner = row(60, 20, "Journal of Imagined Results")
+    assert read(banner, row(110, 16, "A Study of Things"), AUTHORS, *body()).title == "A Study of Things"
+
+
+def test_a_footnote_mark_does_not_belong_to_the_title_but_a_power_does():
+    marked = row(100, 17, "A Study of Things", ("∗", RAISED))
+    power = row(100, 17, "R", ("2", RAISED), "-Networks for Things")
+    assert read(marked, AUTHORS, *body()).title == "A Study of Things"
+    assert read(power, AUTHORS, *body()).title == "R2-Networks for Things"
+
+
+@pytest.mark.parametrize("file_title", ["proc.dvi", "Microsoft Word - draft7", "untitled", "doi:", "paper.tex", "x"])
+def test_a_title_in_the_file_that_is_none_is_not_believed(file_title):
+    assert read(file={"title": file_title}).title == ""
+    assert read(TITLE, AUTHORS, *body(), file={"title": file_title}).title == "A Study of Things"
+
+
+def test_the_file_and_the_page_agree():
+    found = read(TITLE, AUTHORS, *body(), file={"title": "A study of things"})
+    assert (found.title, found.confidence["title"]) == ("A Study of Things", 0.98)
+    shouted = read(row(100, 17, "A STUDY OF THINGS"), AUTHORS, *body(), file={"title": "A Study of Things"})
+    assert shouted.title == "A Study of Things"
+
+
+def test_the_file_is_believed_where_the_page_shows_no_title():
+    plain = [row(100, 10, "A study of things"), row(130, 10, "and of others"), *body()]
+    text = "A study of things and of others"
+    found = read(*plain, file={"title": "A study of things and of others"}, text=text)
+    assert (found.title, found.confidence["title"]) == ("A study of things and of others", 0.8)
+    assert read(file={"title": "A Study of Things"}).confidence["title"] == 0.5
+    assert read(*plain).confidence["title"] <= 0.3
+
+
+# Authors
+
+
+@pytest.mark.parametrize(
+    ("lines", "authors"),
+    [
+        ([AUTHORS], ("Ada Lovelace", "Alan Turing", "Grace Hopper")),
+        (
+            [row(140, 10, "Ada Lovelace", ("1", RAISED), " Alan M. Turing", ("* 2", RAISED), flags=BOLD)],
+            ("Ada Lovelace", "Alan M. Turing"),
+        ),
+        (
+            [
+                row(140, 10, "Ada Lovelace", flags=BOLD),
+                row(140, 10, "Alan Turing", left=300, flags=BOLD),
+                row(152, 10, "Imagined Brain"),
+                row(152, 10, "Imagined Brain", left=300),
+                row(180, 10, "Grace Hopper", flags=BOLD),
+            ],
+            ("Ada Lovelace", "Alan Turing", "Grace Hopper"),
+        ),
+        (
+            [row(140, 10, "George van den Berg, Jean-Luc O’Hara,"), row(153, 10, "Łukasz Müller and D. E. Knuth")],
+            ("George van den Berg", "Jean-Luc O’Hara", "Łukasz Müller", "D. E. Knuth"),
+        ),
+        (
+            [row(140, 10, "Ada Lovelace, Alan"), row(153, 10, "Turing and Grace Hopper")],
+            ("Ada Lovelace", "Alan Turing", "Grace Hopper"),
+        ),
+        ([row(140, 10, "ADA LOVELACE, PhD and A. M. TURING, Jr.")], ("Ada Lovelace", "A. M. Turing")),
+        ([row(140, 10, "Christopher R´e")], ("Christopher Ré",)),
+        ([row(140, 10, "李明, 王小红")], ("李明", "王小红")),
+        ([row(140, 10, "University of Somewhere"), row(153, 10, "ada@example.org")], ()),
+        (
+            [row(140, 10, "Ada Lovelace"), row(160, 10, "Palace College"), row(171, 10, "Santa Barbara")],
+            ("Ada Lovelace",),
+        ),
+    ],
+)  # fmt: skip
+def test_authors_stand_below_the_title(lines, authors):
+    assert read(TITLE, *lines, *body()).authors == authors
+
+
+def test_authors_of_the_file_stand_in_and_confirm():
+    assert read(TITLE, *body(), file={"author": "Ada Lovelace, Alan Turing; Some University"}).authors == (
+        "Ada Lovelace",
+        "Alan Turing",
+    )
+    assert read(file={"author": "Lovelace, Ada; van Berg, Jan"}).authors == ("Ada Lovelace", "Jan van Berg")
+    assert read(file={"author": "root"}).authors == ()
+    assert read(TITLE, AUTHORS, *body(), file={"author": "A. Lovelace"}).confidence["authors"] == 0.95
+
+
+def test_words_of_the_text_are_no_authors():
+    assert read(TITLE, *body(130), row(500, 10, "Ada Lovelace, Alan Turing")).authors == ()
+
+
+# Where and when
+
+
+def stamp(text):
+    return line(span(text, 11, 200, 20), direction=(0.0, -1.0))
+
+
+def test_the_stamp_in_the_margin_names_the_paper():
+    found = read(stamp("arXiv:1706.03762v7 [cs.CL] 2 Aug 2023"), TITLE, AUTHORS, *body())
+    assert (found.arxiv_id, found.year, found.confidence["arxiv_id"]) == ("1706.03762v7", 2023, 0.99)
+    assert read(stamp("arXiv:cs/0112017v1 [cs.CL] 17 Dec 2001"), *body()).arxiv_id == "cs/0112017v1"
+
+
+def test_a_cited_id_is_not_the_paper_s_own():
+    assert read(TITLE, *body(), row(600, 10, "as shown by others (arXiv:1607.06450) before")).arxiv_id == ""
+    assert read(TITLE, *body(), row(760, 8, "arXiv:1607.06450v1")).arxiv_id == "1607.06450v1"
+    assert read(TITLE, *body(), file={"subject": "arXiv:1607.06450"}).arxiv_id == "1607.06450"
+
+
+@pytest.mark.parametrize(
+    ("printed", "venue", "year"),
+    [
+        ("Published as a conference paper at ICLR 2015", "ICLR", 2015),
+        ("31st Conference on Many Things (NeurIPS 2017), Long Beach", "NeurIPS", 2017),
+        ("To appear in OSDI 2004", "OSDI", 2004),
+        ("Proceedings of Machine Learning for Healthcare 2017", "Machine Learning for Healthcare", 2017),
+        ("Proceedings of the Meeting on Stones, Oslo, July 3, 2019.", "Meeting on Stones", 2019),
+        ("Postgrad Med J 2010;86:272–278. doi:10.1136/pgmj.2009.089987", "Postgrad Med J", 2010),
+        ("Journal of Stones, 12(3), 2011", "Journal of Stones", 2011),
+    ],
+)
+def test_the_venue_says_the_year(printed, venue, year):
+    found = read(stamp("arXiv:1706.03762v7 [cs.CL] 2 Aug 2023"), row(20, 8, printed), TITLE, AUTHORS, *body())
+    assert (found.venue, found.year) == (venue, year)
+
+
+@pytest.mark.parametrize(
+    ("lines", "file", "year"),
+    [
+        ([row(170, 10, "(Draft of October 7, 2013)")], {}, 2013),
+        ([row(170, 10, "June 24, 2022")], {}, 2022),
+        ([row(760, 8, "Copyright 2003 by the authors")], {}, 2003),
+        ([row(760, 8, "arXiv:1607.06450v1")], {}, 2016),
+        ([row(760, 8, "arXiv:hep-th/9711200")], {}, 1997),
+        ([], {"creationDate": "D:20040311120000"}, 2004),
+        ([], {"creationDate": "D:191000728231743"}, None),
+        ([row(600, 10, "as in 2012 by others")], {}, None),
+    ],
+)
+def test_the_year_comes_from_what_is_surest(lines, file, year):
+    assert read(TITLE, AUTHORS, *lines, *body(), file=file).year == year
+
+
+@pytest.mark.parametrize(
+    ("printed", "doi"),
+    [
+        ("https://doi.org/10.1145/3292500.3330701.", "10.1145/3292500.3330701"),
+        ("(doi:10.1016/S0140-6736(07)61235-5)", "10.1016/S0140-6736(07)61235-5"),
+        ("version 10.12 of it", ""),
+    ],
+)
+def test_a_doi_without_the_signs_around_it(printed, doi):
+    assert read(TITLE, *body(), row(750, 8, printed)).doi == doi
+
+
+def test_the_doi_in_the_margin_comes_before_one_in_the_text():
+    cited = row(600, 10, "see 10.1000/other for more")
+    assert read(TITLE, *body(), cited, row(770, 8, "doi: 10.1000/own")).doi == "10.1000/own"
+    assert read(TITLE, *body(), cited, file={"subject": "doi:10.1000/file"}).doi == "10.1000/file"
+
+
+# Old fonts and wild input
+
+
+def test_fonts_without_a_size_are_measured_and_their_words_and_digits_mended():
+    def tiny(text, left, width, top=100.0):
+        return line(span(text, left, top, 0.24, width=width))
+
+    lines = [tiny("Ok", 100, 20), tiny("api", 119, 21), tiny("at", 146, 14), tiny("TREC{\x03", 166, 61)]
+    text = [tiny("words of the paper that says so", 100, 150, 200.0 + 12 * step) for step in range(9)]
+    assert squashed(read(*lines, *text).title) == "okapiattrec3"
+
+
+def test_a_drawn_page_is_read(tmp_path):
+    import pymupdf
+
+    path = make_pdf(tmp_path / "a.pdf", ["A Study of Things\nby nobody"], title="A Study of Things")
+    with pymupdf.open(path) as document:
+        found = metadata_of([document[0].get_text("dict")], document.metadata, document[0].get_text())
+    assert found.title == "A Study of Things"
+
+
+def test_nothing_gives_nothing():
+    assert metadata_of([], {}, "") == Metadata()
+    assert metadata_of([{}], {"title": None}, "") == Metadata()
+
+
+numbers = st.floats(allow_nan=True, allow_infinity=True) | st.floats(0, 800)
+spans = st.builds(
+    lambda text, size, flags, box: {"text": text, "size": size, "flags": flags, "bbox": box},
+    st.text(max_size=40)
+    | st.sampled_from(["Ada Lovelace", "arXiv:1706.03762", "10.1000/x", "Abstract", "A Title of It"]),
+    numbers,
+    st.integers(0, 31),
+    st.tuples(numbers, numbers, numbers, numbers),
+)
+lines = st.builds(
+    lambda spans, direction: {"spans": spans, "dir": direction},
+    st.lists(spans, max_size=4),
+    st.sampled_from([(1.0, 0.0), (0.0, 1.0), (-1.0, 0.0)]),
+)
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    st.lists(lines, max_size=25), st.dictionaries(st.sampled_from(["title", "author", "subject"]), st.text(max_size=60))
+)
+def test_whatever_stands_on_a_page_the_fields_are_clean(lines, file):
+    found = metadata_of([{"height": 792, "blocks": [{"lines": lines}, {"type": 1}]}], file, "")
+    for text in (found.title, *found.authors, found.venue, found.doi, found.arxiv_id):
+        assert text == " ".join(text.split())
+        text.encode("utf-8")
+        assert not any(unicodedata.category(char) in ("Cc", "Cs", "Co") for char in text)
+    assert all(0 < sure <= 1 and math.isfinite(sure) for sure in found.confidence.values())
+    assert bibtex_key(found).isascii()
+
+
+# Keys
+
+
+@pytest.mark.parametrize(
+    ("metadata", "key"),
+    [
+        (Metadata("Attention Is All You Need", ("Ashish Vaswani",), 2017), "vaswani2017attention"),
+        (Metadata("On the Nature of Łódź", ("Jan van der Müller-Groß", "B C"), 1999), "mullergross1999nature"),
+        (Metadata("Chain-of-Thought Prompting", ("Øyvind Ångström Jr.",), None), "angstromchain"),
+        (Metadata("", (), 2020), "2020"),
+        (Metadata("论文", ("李明",), None), "paper"),
+    ],
+)
+def test_a_key_is_name_year_and_word_in_ascii(metadata, key):
+    assert bibtex_key(metadata) == key
+
+
+# The shared papers
+
+
+def of_file(path):
+    import pymupdf
+
+    with pymupdf.open(path) as document:
+        pages = [page.get_text("dict", flags=pymupdf.TEXTFLAGS_TEXT) for page in document.pages(0, 1)]
+        return metadata_of(pages, document.metadata, document[0].get_text())
+
+
+@needs_shared_data
+def test_the_shared_papers_agree_with_what_is_printed_on_them():
+    with (SHARED_DATA / "papers" / "GOLD.tsv").open(encoding="utf-8") as file:
+        gold = list(csv.DictReader(file, delimiter="\t"))
+    found = {one["file"]: of_file(SHARED_DATA / "papers" / one["file"]) for one in gold}
+    titles = [squashed(found[one["file"]].title) == squashed(one["title"]) for one in gold]
+    firsts = [
+        one["first_author"] in {"", *(found[one["file"]].authors or ("?",))[0].split()[-1:]}
+        for one in gold
+    ]  # fmt: skip
+    wrong_ids = [
+        one["file"] for one in gold if one["identifier"] and f"arXiv:{found[one['file']].arxiv_id}" != one["identifier"]
+    ]
+    assert len(gold) == 24
+    assert sum(titles) >= 22
+    assert sum(firsts) >= 22
+    assert wrong_ids == []
+
+
+@needs_shared_data
+def test_other_copies_say_the_same():
+    ids = {path.name: of_file(path).arxiv_id for path in sorted((SHARED_DATA / "duplicates").glob("*.pdf"))}
+    assert ids == {
+        "attention_older_version.pdf": "1706.03762v5",
+        "attention_v7_same_paper_other_bytes.pdf": "1706.03762v7",
+        "bert_alt_1810.04805v1.pdf": "1810.04805v1",
+    }

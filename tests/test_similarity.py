@@ -1,0 +1,126 @@
+"""The same paper twice, against exact set arithmetic and the shared papers."""
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ragscience.metadata import metadata_of
+from ragscience.records import Metadata
+from ragscience.similarity import SHINGLE_WORDS, SKETCH_SIZE, fingerprint_of, near_duplicates, overlap_of
+from tests.shared_data import SHARED_DATA, needs_shared_data
+
+NOBODY = Metadata()
+PAPER = Metadata("A Study of Many Things", ("Ada Lovelace",), 2017, arxiv_id="1706.03762v5")
+
+
+def words(start, count):
+    """Text whose words occur nowhere else."""
+    return " ".join(f"w{number}" for number in range(start, start + count))
+
+
+def shingles_of(text):
+    parts = text.split()
+    return {tuple(parts[start : start + SHINGLE_WORDS]) for start in range(len(parts) - SHINGLE_WORDS + 1)}
+
+
+def pair(one, other, first_text, second_text):
+    return near_duplicates([fingerprint_of("a", first_text, one, 1), fingerprint_of("b", second_text, other, 2)])
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.sampled_from("abc"), max_size=60), st.lists(st.sampled_from("abc"), max_size=60))
+def test_overlap_of_short_texts_is_exact(first, second):
+    one, other = " ".join(first), " ".join(second)
+    mine, yours = shingles_of(one), shingles_of(other)
+    smaller = min(len(mine), len(yours))
+    expected = len(mine & yours) / smaller if smaller else 0.0
+    prints = fingerprint_of("a", one, NOBODY, 0), fingerprint_of("b", other, NOBODY, 0)
+    assert overlap_of(*prints) == pytest.approx(expected)
+    assert overlap_of(*reversed(prints)) == overlap_of(*prints)
+
+
+@pytest.mark.parametrize("shared", [0, 1000, 2500, 4000, 5000])
+def test_overlap_of_long_texts_is_near(shared):
+    one, other = words(0, 5000), words(5000 - shared, 8000)
+    mine, yours = shingles_of(one), shingles_of(other)
+    prints = fingerprint_of("a", one, NOBODY, 0), fingerprint_of("b", other, NOBODY, 0)
+    assert all(len(print_.sketch) == SKETCH_SIZE for print_ in prints)
+    assert overlap_of(*prints) == pytest.approx(len(mine & yours) / len(mine), abs=0.1)
+
+
+def test_case_forms_and_broken_words_do_not_matter():
+    one = fingerprint_of("a", "The efficient re-\nader reads all scien­tific papers", NOBODY, 0)
+    other = fingerprint_of("b", "the EFFICIENT reader  reads\nall scientific papers", NOBODY, 0)
+    assert one.sketch == other.sketch
+
+
+def test_the_same_text_under_other_names_is_found_and_no_other():
+    texts = [words(0, 2000), words(5000, 2000), words(0, 1900) + " " + words(9000, 100)]
+    found = near_duplicates([fingerprint_of(str(at), text, NOBODY, at) for at, text in enumerate(texts)])
+    assert [(one.newer, one.older, one.reasons, one.newer_by) for one in found] == [("2", "0", ("text",), "file date")]
+    assert found[0].overlap == pytest.approx(0.95, abs=0.05)
+
+
+def test_a_chapter_is_not_the_book_and_a_few_words_decide_nothing():
+    assert pair(NOBODY, NOBODY, words(0, 1000), words(0, 5000)) == []
+    assert pair(NOBODY, NOBODY, words(0, 50), words(0, 50)) == []
+    assert pair(NOBODY, NOBODY, "", "") == []
+
+
+def test_versions_of_one_id_are_one_paper_and_the_version_says_which_is_newer():
+    later = replace(PAPER, arxiv_id="1706.03762v7", year=2015)
+    (found,) = pair(later, PAPER, words(0, 1000), words(0, 1000))
+    assert (found.newer, found.older, found.newer_by) == ("a", "b", "version")
+    assert found.reasons == ("identifier", "title", "text")
+
+
+def test_the_year_says_which_is_newer_without_versions():
+    one, other = replace(PAPER, arxiv_id="", year=2019), replace(PAPER, arxiv_id="", year=2017)
+    (found,) = pair(one, other, words(0, 1000), words(0, 500) + " " + words(7000, 500))
+    assert (found.newer, found.newer_by, found.reasons) == ("a", "year", ("title",))
+
+
+def test_scans_are_known_by_title_and_author_or_id():
+    assert [one.reasons for one in pair(replace(PAPER, arxiv_id=""), replace(PAPER, arxiv_id=""), "", "")] == [
+        ("title",)
+    ]
+    other = replace(PAPER, arxiv_id="", authors=("Alan Turing",))
+    assert pair(replace(PAPER, arxiv_id=""), other, "", "") == []
+    doi = Metadata(doi="10.1000/ABC")
+    assert [one.reasons for one in pair(doi, Metadata(doi="10.1000/abc"), "", "")] == [("identifier",)]
+
+
+def test_a_title_or_an_id_alone_does_not_make_two_texts_one_paper():
+    assert pair(replace(PAPER, arxiv_id=""), replace(PAPER, arxiv_id=""), words(0, 1000), words(5000, 1000)) == []
+    renamed = replace(PAPER, title="Another Study of Quite Other Things")
+    assert pair(PAPER, renamed, words(0, 1000), words(5000, 1000)) == []
+
+
+def test_short_titles_are_shared_by_chance():
+    short = Metadata("Notes", ("Ada Lovelace",))
+    assert pair(short, short, "", "") == []
+
+
+def text_and_metadata(path):
+    import pymupdf
+
+    with pymupdf.open(path) as document:
+        texts = [page.get_text() for page in document.pages(0, min(6, len(document)))]
+        first = document[0].get_text("dict", flags=pymupdf.TEXTFLAGS_TEXT)
+        return "\n".join(texts), metadata_of([first], document.metadata, texts[0])
+
+
+@needs_shared_data
+def test_the_copies_among_the_shared_papers_are_found_and_nothing_else():
+    papers = [*sorted((SHARED_DATA / "papers").glob("*.pdf")), *sorted((SHARED_DATA / "duplicates").glob("*.pdf"))]
+    found = near_duplicates([fingerprint_of(path.name, *text_and_metadata(path), 0) for path in papers])
+    attention = "attention_is_all_you_need_1706.03762.pdf"
+    assert {(one.newer, one.older) for one in found} == {
+        (attention, "attention_v7_same_paper_other_bytes.pdf"),
+        (attention, "attention_older_version.pdf"),
+        ("attention_v7_same_paper_other_bytes.pdf", "attention_older_version.pdf"),
+        ("bert_1810.04805.pdf", "bert_alt_1810.04805v1.pdf"),
+    }
+    assert all({"identifier", "title"} <= set(one.reasons) for one in found)
