@@ -56,6 +56,24 @@ class Element:
 
 
 @dataclass(frozen=True, slots=True)
+class Metadata:
+    """What a paper says of itself, as far as it can be read from its first page and the file; empty where it cannot."""
+
+    title: str = ""
+    authors: tuple[str, ...] = ()
+    """In the order printed, given name first."""
+    year: int | None = None
+    venue: str = ""
+    """Conference or journal, without the year."""
+    doi: str = ""
+    """Without a prefix: "10.1136/pgmj.2009.089987"."""
+    arxiv_id: str = ""
+    """With its version where that is printed: "1706.03762v7"."""
+    confidence: Mapping[str, float] = field(default_factory=dict)
+    """0 to 1 for each of the fields above that is filled, by its name."""
+
+
+@dataclass(frozen=True, slots=True)
 class Document:
     """A file as it was read: the whole text, and where each page begins and ends in it."""
 
@@ -65,6 +83,7 @@ class Document:
     warnings: tuple[str, ...] = ()
     elements: tuple[Element, ...] = ()
     """In the order of the text, all of which is in one of them but blanks; empty where the structure is not known."""
+    metadata: Metadata = field(default_factory=Metadata)
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +124,7 @@ class Paper:
     added_at: str
     """ISO 8601, UTC."""
     warnings: tuple[str, ...] = ()
+    metadata: Metadata = field(default_factory=Metadata)
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,6 +145,8 @@ class StoredChunk:
     kind: str
     page_breaks: tuple[tuple[int, int], ...]
     """(offset in `text`, page number) for each page that the chunk touches; the first offset is 0."""
+    header: str = ""
+    """As of the chunk: searched together with the text, but no part of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,6 +187,10 @@ class Filters:
     kinds: tuple[str, ...] = ()
     sections: tuple[str, ...] = ()
     """Parts of section names, any of which may match, case aside."""
+    years: tuple[int, int] | None = None
+    """First and last year of the paper, inclusive; a paper whose year is not known is left out."""
+    authors: tuple[str, ...] = ()
+    """Parts of authors' names, any of which may match, case and accents aside."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -264,21 +290,3 @@ class Answer:
     """Whether the server cut the prompt, so that the model did not see all of it."""
     tokens: Mapping[str, int] = field(default_factory=dict)
     """Keys `prompt`, `answer`, `window`, as the server counted them; empty without an LLM."""
-
-
-@dataclass(frozen=True, slots=True)
-class Metadata:
-    """What a paper says of itself, as far as it can be read from its first page and the file; empty where it cannot."""
-
-    title: str = ""
-    authors: tuple[str, ...] = ()
-    """In the order printed, given name first."""
-    year: int | None = None
-    venue: str = ""
-    """Conference or journal, without the year."""
-    doi: str = ""
-    """Without a prefix: "10.1136/pgmj.2009.089987"."""
-    arxiv_id: str = ""
-    """With its version where that is printed: "1706.03762v7"."""
-    confidence: Mapping[str, float] = field(default_factory=dict)
-    """0 to 1 for each of the fields above that is filled, by its name."""
