@@ -55,6 +55,17 @@ class Settings(BaseSettings):
     reading_memory_mb: Annotated[
         int, Field(ge=256, le=65536, description="Memory that a reading process may use, in MiB.")
     ] = 1024
+    ocr: Annotated[
+        bool, Field(description="Read pages without a text layer by OCR, 2 to 5 s a page; needs Tesseract's data.")
+    ] = False
+    ocr_language: Annotated[
+        str,
+        Field(
+            pattern=r"^[A-Za-z0-9_]+(\+[A-Za-z0-9_]+)*$",
+            max_length=100,
+            description="What scanned pages are written in, by Tesseract's names; several as eng+deu.",
+        ),
+    ] = "eng"
 
     # Chunking (the guide)
     chunk_size: Annotated[

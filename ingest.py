@@ -23,6 +23,15 @@ app = make_app(
 
 Json = Annotated[bool, typer.Option("--json", help="One JSON object on stdout.")]
 Yes = Annotated[bool, typer.Option("--dry-run", help="Only say what would be done.")]
+Ocr = Annotated[bool, typer.Option("--ocr", help="Read pages without a text layer by OCR; needs Tesseract.")]
+Dedupe = Annotated[
+    str | None,
+    typer.Option(
+        "--dedupe",
+        metavar="keep-newest",
+        help="Take the older of two versions of a paper out of the library; files stay.",
+    ),
+]
 
 
 @app.command()
@@ -30,14 +39,19 @@ def add(
     paths: Annotated[
         list[Path] | None, typer.Argument(help="Files or folders, searched recursively; papers/ when none is given.")
     ] = None,
+    dedupe: Dedupe = None,
+    ocr: Ocr = False,
     home: HomeFolder = None,
     offline: Offline = None,
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> int:
     """Read new and changed PDFs into the library (the default command)."""
-    with _session(home, offline, quiet) as session:
-        return session.add(paths or [session.home.papers])
+    from ragscience.terminal.deduping import check_way
+
+    keep_newest = check_way(dedupe)
+    with _session(home, offline, quiet, ocr=ocr) as session:
+        return session.add(paths or [session.home.papers], keep_newest=keep_newest)
 
 
 @app.command("list")
@@ -61,24 +75,51 @@ def list_papers(home: HomeFolder = None, json: Json = False, debug: Debug = Fals
 @app.command()
 def show(
     file: Annotated[str, typer.Argument(help="A paper, by the name that `list` shows, its path or its MD5.")],
-    page: Annotated[int | None, typer.Option("--page", help="Show this page as it was read.", min=1)] = None,
+    page: Annotated[
+        int | None,
+        typer.Option("--page", help="Show this page as it was read, with what each part was taken for.", min=1),
+    ] = None,
     home: HomeFolder = None,
+    json: Json = False,
     debug: Debug = False,
 ) -> int:
-    """Show what is known of one paper, or one of its pages as it was read."""
+    """Show what is known of one paper and what it consists of, or one of its pages as it was read."""
     from ragscience.ingesting import papers_named
     from ragscience.store import Home, Library
-    from ragscience.terminal.plain import plain
-    from ragscience.terminal.views import paper_view
+    from ragscience.terminal.outline import show_page, show_paper
 
     with Library.open(Home(_settings(home=home).home)) as library:
         for paper in papers_named(library, [file]):
             if page is None:
-                paper_view(paper, library.pages(paper.paper_id), _console())
-                continue
-            if page > paper.pages:
+                show_paper(library, paper, None if json else _console())
+            elif page > paper.pages:
                 raise UsageError(f"{paper.file} has {paper.pages} pages, not {page}.", "Ask for one of them.")
-            typer.echo(plain(library.page_text(paper.paper_id, page)))
+            else:
+                show_page(library, paper, page, None if json else _console())
+    return 0
+
+
+@app.command("duplicates")
+def show_duplicates(
+    dedupe: Dedupe = None,
+    home: HomeFolder = None,
+    quiet: Quiet = False,
+    json: Json = False,
+    debug: Debug = False,
+) -> int:
+    """Show which papers are there twice, in other bytes or an older version."""
+    from ragscience.duplicates import duplicates
+    from ragscience.store import Home, Library
+    from ragscience.terminal.deduping import check_way, show_pairs
+
+    if check_way(dedupe):
+        with _session(home, None, quiet) as session:
+            pairs = session.duplicates()
+            removed = session.drop_older()
+    else:
+        with Library.open(Home(_settings(home=home).home)) as library:
+            pairs, removed = duplicates(library), []
+    show_pairs(pairs, removed, None if json else _console())
     return 0
 
 
@@ -97,13 +138,14 @@ def remove(
 @app.command()
 def sync(
     dry_run: Yes = False,
+    ocr: Ocr = False,
     home: HomeFolder = None,
     offline: Offline = None,
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> int:
     """Make the library what is on disk: read what is new or changed in papers/, remove what has vanished."""
-    with _session(home, offline, quiet) as session:
+    with _session(home, offline, quiet, ocr=ocr) as session:
         return session.sync(dry_run=dry_run)
 
 
@@ -111,6 +153,7 @@ def sync(
 def rebuild(
     embeddings: Annotated[bool, typer.Option("--embeddings", help="Only make the vectors anew.")] = False,
     indexes: Annotated[bool, typer.Option("--indexes", help="Only make the search indexes anew.")] = False,
+    ocr: Ocr = False,
     home: HomeFolder = None,
     offline: Offline = None,
     quiet: Quiet = False,
@@ -119,7 +162,7 @@ def rebuild(
     """Read, cut and embed every paper again, with the settings and models of now."""
     if embeddings and indexes:
         raise UsageError("--embeddings and --indexes exclude each other.", "`rebuild` alone does both.")
-    with _session(home, offline, quiet) as session:
+    with _session(home, offline, quiet, ocr=ocr) as session:
         if indexes:
             return session.rebuild_indexes()
         if embeddings:
@@ -142,10 +185,10 @@ def doctor(home: HomeFolder = None, debug: Debug = False) -> int:
     return 1 if failed else 0
 
 
-def _session(home: Path | None, offline: bool | None, quiet: bool) -> IngestSession:
+def _session(home: Path | None, offline: bool | None, quiet: bool, *, ocr: bool = False) -> IngestSession:
     from ragscience.terminal.ingest_session import IngestSession
 
-    return IngestSession(_settings(home=home, offline=offline), quiet=quiet)
+    return IngestSession(_settings(home=home, offline=offline, ocr=ocr or None), quiet=quiet)
 
 
 def _console() -> Console:

@@ -12,6 +12,7 @@ from ragscience.terminal.door import Debug, HomeFolder, Offline, Quiet, make_app
 
 if TYPE_CHECKING:
     from config import Settings
+    from ragscience.records import Filters
     from ragscience.store import Home
     from ragscience.terminal.session import Session
 
@@ -34,6 +35,26 @@ Papers = Annotated[
     list[str] | None, typer.Option("--paper", help="Only papers of this name (part or pattern); repeatable.")
 ]
 Pages = Annotated[str | None, typer.Option("--pages", help="Only these pages: 3 or 3-9.")]
+Sections = Annotated[
+    list[str] | None,
+    typer.Option("--section", metavar="TEXT", help="Only under headings with this in their name; repeatable."),
+]
+Kinds = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--kind",
+        metavar="KIND",
+        help="Only passages of this kind: text, abstract, table, caption, equation, footnote, reference or all;"
+        " repeatable. References are found with reference or all alone.",
+    ),
+]
+Years = Annotated[
+    str | None, typer.Option("--year", metavar="YEAR", help="Only papers of this year, or of these: 2015-2020.")
+]
+Authors = Annotated[
+    list[str] | None,
+    typer.Option("--author", metavar="NAME", help="Only papers by someone of this name (a part will do); repeatable."),
+]
 ProfileName = Annotated[str | None, typer.Option("--profile", help="How to search: default, rrf or balanced.")]
 Rerank = Annotated[bool, typer.Option("--no-rerank", help="Keep the order of the first pass.")]
 Budget = Annotated[
@@ -66,6 +87,10 @@ def ask(
     k: Wanted = None,
     paper: Papers = None,
     pages: Pages = None,
+    section: Sections = None,
+    kind: Kinds = None,
+    year: Years = None,
+    author: Authors = None,
     profile: ProfileName = None,
     no_rerank: Rerank = False,
     rerank_budget_ms: Budget = None,
@@ -84,19 +109,19 @@ def ask(
 
     With --continue or --chat and no question it is the chat.
     """
+    filters = _filters(paper, pages, section, kind, year, author)
     with _session(home, offline, quiet, k, profile, no_rerank, rerank_budget_ms, no_history) as session:
         talk = (go_on or name is not None) and question is None and source is None
         if talk and not (json or strict or pages or highlight):
             from ragscience.terminal.chat import Chat
 
-            return Chat(session, papers=tuple(paper or ()), name=name, go_on=go_on).run()
+            return Chat(session, filters=filters, name=name, go_on=go_on).run()
         from ragscience.terminal.asking import ask_all
 
         return ask_all(
             session,
             _one_of(question, source),
-            papers=tuple(paper or ()),
-            pages=page_range(pages),
+            filters=filters,
             as_json=json,
             strict=strict,
             chat=name,
@@ -112,6 +137,10 @@ def search(
     k: Wanted = None,
     paper: Papers = None,
     pages: Pages = None,
+    section: Sections = None,
+    kind: Kinds = None,
+    year: Years = None,
+    author: Authors = None,
     profile: ProfileName = None,
     no_rerank: Rerank = False,
     rerank_budget_ms: Budget = None,
@@ -124,16 +153,19 @@ def search(
     """Show the ranked passages for a question, without an LLM."""
     from ragscience.terminal.asking import search_all
 
+    filters = _filters(paper, pages, section, kind, year, author)
     with _session(home, offline, quiet, k, profile, no_rerank, rerank_budget_ms) as session:
-        return search_all(
-            session, _one_of(question, source), papers=tuple(paper or ()), pages=page_range(pages), as_json=json
-        )
+        return search_all(session, _one_of(question, source), filters=filters, as_json=json)
 
 
 @app.command()
 def chat(
     k: Wanted = None,
     paper: Papers = None,
+    section: Sections = None,
+    kind: Kinds = None,
+    year: Years = None,
+    author: Authors = None,
     profile: ProfileName = None,
     no_rerank: Rerank = False,
     rerank_budget_ms: Budget = None,
@@ -148,8 +180,9 @@ def chat(
     """Talk with the papers; /help lists what else can be typed. Ctrl-C stops an answer, Ctrl-D leaves."""
     from ragscience.terminal.chat import Chat
 
+    filters = _filters(paper, None, section, kind, year, author)
     with _session(home, offline, quiet, k, profile, no_rerank, rerank_budget_ms, no_history) as session:
-        return Chat(session, papers=tuple(paper or ()), name=name, go_on=go_on).run()
+        return Chat(session, filters=filters, name=name, go_on=go_on).run()
 
 
 @app.command("open")
@@ -296,6 +329,21 @@ def _session(
         history=False if no_history else None,
     )
     return Session(settings, quiet=quiet, wanted=k)
+
+
+def _filters(
+    papers: list[str] | None,
+    pages: str | None,
+    sections: list[str] | None,
+    kinds: list[str] | None,
+    years: str | None,
+    authors: list[str] | None,
+) -> Filters:
+    from ragscience.terminal.filtering import filters_of
+
+    return filters_of(
+        papers=papers, pages=page_range(pages), sections=sections, kinds=kinds, years=years, authors=authors
+    )
 
 
 def _one_of(question: str | None, source: str | None) -> tuple[str | None, str | None]:

@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
+from ragscience.duplicates import duplicates
+
 if TYPE_CHECKING:
     from ragscience.store import Home, Library
 
@@ -35,6 +37,7 @@ def examine(home: Home, library: Library) -> Iterator[Finding]:
         return
     yield from _database(home)
     yield from _files(library)
+    yield from _twice(library)
     yield from _caches(library)
 
 
@@ -76,6 +79,15 @@ def _files(library: Library) -> Iterator[Finding]:
     yield Finding("ok", f"{len(papers)} papers, {library.chunk_count} passages.")
     if library.embedder:
         yield Finding("ok", f"Vectors by {library.embedder.provider} {library.embedder.model}.")
+
+
+def _twice(library: Library) -> Iterator[Finding]:
+    for pair in duplicates(library):
+        yield Finding(
+            "warning",
+            f"{pair.older} is the same paper as {pair.newer}, which is newer.",
+            "`python ingest.py duplicates --dedupe keep-newest` keeps the newer one alone.",
+        )
 
 
 def _caches(library: Library) -> Iterator[Finding]:

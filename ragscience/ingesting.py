@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
+from ragscience.duplicates import Duplicate, duplicates, duplicates_of, keep_newest
 from ragscience.errors import FileProblem, RagScienceError
 from ragscience.records import Chunk, Document, Paper
 
@@ -30,8 +31,10 @@ __all__ = [
     "Ingestion",
     "Plan",
     "Watcher",
+    "duplicates",
     "embed_batch",
     "find_pdfs",
+    "keep_newest",
     "make_plan",
     "run_plan",
     "settle",
@@ -80,6 +83,8 @@ class IngestReport:
     """Chunks that the embedder was asked for."""
     reused: int = 0
     """Chunks whose vectors the library had already."""
+    duplicates: list[Duplicate] = field(default_factory=list)
+    """Papers of this run that are the same as another one of the library, each with it."""
 
 
 class Watcher(Protocol):
@@ -211,9 +216,16 @@ def run_plan(library: Library, plan: Plan, ingestion: Ingestion, watcher: Watche
                 failure = Failure(path, problem)
                 report.failures.append(failure)
                 watcher.failed(failure)
+        report.duplicates += duplicates_of(library, _files_now(library, [*report.added, *report.updated]))
     finally:
         library.refresh_indexes()
     return report
+
+
+def _files_now(library: Library, papers: Sequence[Paper]) -> set[str]:
+    """Their short names, which papers that came after them may have made longer."""
+    ids = {paper.paper_id for paper in papers}
+    return {paper.file for paper in library.papers() if paper.paper_id in ids} if ids else set()
 
 
 def _ingest_one(
@@ -226,7 +238,7 @@ def _ingest_one(
     chunks = ingestion.chunk(document)
     if not chunks:
         raise FileProblem("It has no text.", "Is it a scan? It needs OCR first.", reason="no-text")
-    vectors, tokens = embed_texts(library, [chunk.text for chunk in chunks], ingestion, watcher, report)
+    vectors, tokens = embed_texts(library, [chunk.searched for chunk in chunks], ingestion, watcher, report)
     replaced = library.paper_by_path(str(state.path))
     paper = library.add_paper(
         path=str(state.path),

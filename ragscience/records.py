@@ -86,6 +86,11 @@ class Document:
     metadata: Metadata = field(default_factory=Metadata)
 
 
+def searched_text(header: str, text: str) -> str:
+    """What a passage is searched by, everywhere: embedded, indexed and read by rerankers; cited is the text alone."""
+    return f"{header}\n{text}" if header else text
+
+
 @dataclass(frozen=True, slots=True)
 class Chunk:
     """A passage of a document: `Document.text[start:end] == text`, on pages `page_start` to `page_end` inclusive."""
@@ -102,6 +107,11 @@ class Chunk:
     header: str = ""
     """What it stands under, "title › section", and for the later parts of a table its header row: searched together
     with the text, but no part of it."""
+
+    @property
+    def searched(self) -> str:
+        """See `searched_text`."""
+        return searched_text(self.header, self.text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,6 +158,11 @@ class StoredChunk:
     header: str = ""
     """As of the chunk: searched together with the text, but no part of it."""
 
+    @property
+    def searched(self) -> str:
+        """See `searched_text`."""
+        return searched_text(self.header, self.text)
+
 
 @dataclass(frozen=True, slots=True)
 class EmbedderIdentity:
@@ -178,13 +193,14 @@ class Hit:
 
 @dataclass(frozen=True, slots=True)
 class Filters:
-    """What a search may find. Empty means everything."""
+    """What a search may find. Empty means everything but lists of references."""
 
     papers: tuple[str, ...] = ()
     """Shell patterns or parts of file names, any of which may match, case aside."""
     pages: tuple[int, int] | None = None
     """First and last page, inclusive; a passage that touches one of them counts."""
     kinds: tuple[str, ...] = ()
+    """Of passages, any of which; none means every kind but "reference", "all" really every one."""
     sections: tuple[str, ...] = ()
     """Parts of section names, any of which may match, case aside."""
     years: tuple[int, int] | None = None

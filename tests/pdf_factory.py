@@ -62,6 +62,30 @@ def make_scan(path: Path, pages: int = 1) -> Path:
     return path
 
 
+def make_scanned_text(path: Path, pages: Sequence[str], *, rotate: int = 0) -> Path:
+    """Write a PDF whose pages are pictures of text, in 20 point Helvetica at 200 dots per inch, without a text layer.
+
+    With `rotate`, a multiple of 90, the pictures lie turned in the file, and /Rotate has them shown upright.
+    """
+    import pymupdf
+
+    path.parent.mkdir(parents=True, exist_ok=True)
+    document = pymupdf.open()
+    for text in pages:
+        with pymupdf.open() as drawn:
+            page = drawn.new_page(width=595, height=842)
+            for row, line in enumerate(text.split("\n")):
+                page.insert_text((LEFT, TOP + 2 * LEADING * row), line, fontsize=20)
+            picture = page.get_pixmap(dpi=200)
+        size = (842, 595) if rotate % 180 else (595, 842)
+        page = document.new_page(width=size[0], height=size[1])
+        page.insert_image(page.rect, pixmap=picture, rotate=rotate)
+        page.set_rotation(rotate)
+    document.save(path)
+    document.close()
+    return path
+
+
 def make_raw_pdf(path: Path, objects: Sequence[bytes]) -> Path:
     """Write a PDF from the bodies of its objects, numbered from 1; the first must be the catalog."""
     out = bytearray(b"%PDF-1.7\n")

@@ -9,18 +9,20 @@ import re
 import shlex
 import stat
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from ragscience.errors import FileProblem
+from ragscience.errors import FileProblem, ModelProblem
+from ragscience.metadata import metadata_of
 from ragscience.reading.cleaning import clean_text, illegible_share, printable_name, sensible_title
 from ragscience.reading.floats import CAPTION
+from ragscience.reading.ocr import find_tessdata, has_picture, is_writing, recognise
 from ragscience.reading.spans import PageSpans, read_spans, rule_boxes
 from ragscience.reading.structure import SourcePage, structured_document
-from ragscience.records import Box, Document
+from ragscience.records import Box, Document, Metadata
 
 __all__ = ["damage_in", "load_pymupdf", "opened", "read_pdf"]
 
@@ -31,6 +33,10 @@ _ILLEGIBLE_SHARE = 0.5
 """Above it a text layer is worth nothing. Fonts without Unicode values give 0.6 to 0.9 on whole pages; readable papers
 with old bitmap fonts stay below 0.4 on their worst page (a table), and below 0.1 as a whole."""
 
+_SCANNED = frozenset({"blank", "illegible"})
+"""What a page lacks that OCR may give it."""
+_TITLE_PAGES = 3
+"""Their words tell whether a hyphen at a line's end in the title belongs to the word."""
 _OUT_OF_MEMORY = re.compile(r"\b(malloc|calloc|realloc)\b.*\bfailed\b")
 _AGAIN = "Fetch the file again from where it came from."
 
@@ -44,6 +50,8 @@ class _PageText:
     spans: PageSpans | None = None
     rules: tuple[Box, ...] = ()
     drawings: tuple[Box, ...] = ()
+    is_recognised: bool = False
+    """Whether its text was read from its picture."""
 
 
 _LACKS = {
@@ -53,19 +61,34 @@ _LACKS = {
 }
 
 
-def read_pdf(path: Path, password: str = "") -> Document:
+def read_pdf(
+    path: Path, password: str = "", ocr: str = "", still_reading: Callable[[], None] = lambda: None
+) -> Document:
     """The document that a PDF holds, page by page, with a warning for whatever is missing from it.
 
+    Pages without readable text are read by OCR in the language `ocr`, or in several ("eng+deu"), where one is given;
+    `still_reading` is called after each of them, as they take seconds.
     Raises FileProblem with reason "missing", "unreadable", "not-a-pdf", "empty", "encrypted", "damaged", "no-pages" or
     "no-text", and MemoryError where the process may not have the memory that the file needs.
     """
     with opened(path, password) as source:
         pages = [_read_page(source, index) for index in range(_page_count(source, path))]
+        instead = ""
+        if ocr and any(page.lack in _SCANNED for page in pages):
+            try:
+                tessdata = find_tessdata(ocr)
+            except ModelProblem as problem:
+                instead = str(problem)
+            else:
+                pages = [_recognised_page(source, *one, ocr, tessdata, still_reading) for one in enumerate(pages)]
+                instead = f"OCR found no words on it in the language {ocr!r}: set RAG_OCR_LANGUAGE, or leave it out."
         # Asked for last: a page that was needed and damaged is repaired while it is read.
         was_repaired = bool(source.is_repaired)
         title = sensible_title((source.metadata or {}).get("title"))
-    _require_text(path, pages)
-    return _document(pages, title=title, was_repaired=was_repaired)
+        metadata, warning = _metadata(source, pages)
+    _require_text(path, pages, instead)
+    document = _document(pages, title=metadata.title or title, was_repaired=was_repaired)
+    return replace(document, metadata=metadata, warnings=(*document.warnings, *warning))
 
 
 def load_pymupdf() -> Any:
@@ -80,6 +103,11 @@ def load_pymupdf() -> Any:
 def _failures() -> tuple[type[Exception], ...]:
     """What PyMuPDF raises for a bad file: its own errors are RuntimeErrors, MuPDF's come through as FzErrorBase."""
     return RuntimeError, ValueError, IndexError, load_pymupdf().mupdf.FzErrorBase
+
+
+def _mishaps() -> tuple[type[Exception], ...]:
+    """What may go wrong where a file's strange values are reckoned with, too."""
+    return *_failures(), ArithmeticError, AttributeError, LookupError, TypeError
 
 
 def _require_pdf_header(path: Path) -> None:
@@ -202,15 +230,52 @@ def _read_page(source: Any, index: int) -> _PageText:
     return _PageText(text, "", "", spans, tuple(rules), tuple(drawings))
 
 
-def _require_text(path: Path, pages: list[_PageText]) -> None:
-    """Raise FileProblem where nothing on a document's pages can be read."""
+def _metadata(source: Any, pages: list[_PageText]) -> tuple[Metadata, tuple[str, ...]]:
+    """What the paper says of itself, and a warning where that cannot be told: it is never worth the document."""
+    if pages[0].lack:
+        return Metadata(), ()
+    try:
+        page = source[0].get_text("dict", flags=load_pymupdf().TEXTFLAGS_TEXT)
+        text = "\n".join(page.text for page in pages[:_TITLE_PAGES])
+        return metadata_of([page], source.metadata or {}, text), ()
+    except _mishaps() as error:
+        _raise_if_out_of_memory(error)
+        return Metadata(), (f"without authors, year and title: {_cause(error)}",)
+
+
+def _recognised_page(
+    source: Any, index: int, page: _PageText, ocr: str, tessdata: str, still_reading: Callable[[], None]
+) -> _PageText:
+    """The page as it was read, or, where that gave no text, as OCR reads it, if that finds words. Raises MemoryError."""
+    if page.lack not in _SCANNED:
+        return page
+    try:
+        drawn = source[index]
+        if not has_picture(drawn):
+            return page
+        spans = recognise(drawn, ocr, tessdata)
+        rules, drawings = rule_boxes(drawn) if CAPTION.search(spans.plain) else ((), ())
+    except _failures() as error:
+        _raise_if_out_of_memory(error)
+        return replace(page, detail=f"OCR failed: {_cause(error)}")
+    finally:
+        still_reading()
+    if not is_writing(spans.plain):
+        return page
+    return _PageText(spans.plain, "", "", spans, tuple(rules), tuple(drawings), is_recognised=True)
+
+
+def _require_text(path: Path, pages: list[_PageText], instead: str) -> None:
+    """Raise FileProblem where nothing on a document's pages can be read; its fix is `instead`, or else OCR."""
     name = printable_name(path)
     on_pages = "its only page" if len(pages) == 1 else f"any of its {len(pages)} pages"
     if all(page.lack == "lost" for page in pages):
         message = f"{name} is damaged: {on_pages} could not be read: {pages[0].detail}."
         raise FileProblem(message.replace("any of", "none of"), _AGAIN, reason="damaged")
-    ocr = "Give it a text layer first, for example with: ocrmypdf --force-ocr "
-    ocr += f"{shlex.quote(name)} {shlex.quote(f'text-{name}')}"
+    ocr = instead or (
+        "Read it with --ocr, which needs Tesseract (apt-get install tesseract-ocr), or give it a text layer first, "
+        f"for example with: ocrmypdf --force-ocr {shlex.quote(name)} {shlex.quote(f'text-{name}')}"
+    )
     share = illegible_share("\n".join(page.text for page in pages))
     if share > _ILLEGIBLE_SHARE:
         message = (
@@ -226,11 +291,15 @@ def _document(pages: list[_PageText], *, title: str, was_repaired: bool) -> Docu
     sources = []
     for number, page in enumerate(pages, 1):
         warning = _LACKS[page.lack] + (f" ({page.detail})" if page.detail else "") if page.lack else ""
+        if page.is_recognised:
+            warning = "read by OCR"
         spans = page.spans or PageSpans(0.0, 0.0, (), "")
         sources.append(SourcePage(number, spans, page.rules, page.drawings, warning))
     lacking = Counter(page.lack for page in pages if page.lack)
     warnings = ["damaged and repaired: something may be missing"] if was_repaired else []
     warnings += [f"{lacking[lack]} of {len(pages)} pages {what}" for lack, what in _LACKS.items() if lacking[lack]]
+    if recognised_pages := sum(page.is_recognised for page in pages):
+        warnings.append(f"{recognised_pages} of {len(pages)} pages read by OCR: some of their words may be wrong")
     return structured_document(sources, title, warnings)
 
 

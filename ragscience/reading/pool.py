@@ -25,15 +25,17 @@ class ReadingPool:
 
     A file that takes longer than `timeout_seconds`, crashes its worker or needs more than `memory_bytes` of address
     space is a FileProblem with reason "timeout", "crashed" or "too-large"; another worker takes the next file.
-    No process is left when the `with` ends or a loop over `read_all` is left, however that happens.
+    `ocr` is the language in which pages without text are read by OCR, empty for not at all; each such page may take
+    as long as a file. No process is left when the `with` ends or a loop over `read_all` is left, however that happens.
     """
 
-    def __init__(self, workers: int, timeout_seconds: float, memory_bytes: int) -> None:
+    def __init__(self, workers: int, timeout_seconds: float, memory_bytes: int, ocr: str = "") -> None:
         if workers < 1:
             raise ValueError(f"workers must be at least 1, not {workers}")
         self._workers = workers
         self._timeout_seconds = timeout_seconds
         self._memory_bytes = memory_bytes
+        self._ocr = ocr
         self._lock = threading.Lock()
         self._idle: list[ReaderProcess] = []
         self._busy: set[ReaderProcess] = set()
@@ -83,7 +85,7 @@ class ReadingPool:
     def _read(self, path: Path, password: str, abandoned: threading.Event) -> Document | FileProblem:
         reader = self._take(abandoned)
         try:
-            return reader.read(path, password)
+            return reader.read(path, password, self._ocr)
         finally:
             self._give_back(reader)
 

@@ -18,7 +18,16 @@ import ragscience
 from ragscience.errors import FileProblem, RagScienceError
 from ragscience.reading.cleaning import clean_text, printable_name
 from ragscience.reading.marking import MarkedPage
-from ragscience.reading.wire import READY, Joining, Marking, Reading, Request, decode_reply, encode_request
+from ragscience.reading.wire import (
+    READY,
+    STILL_READING,
+    Joining,
+    Marking,
+    Reading,
+    Request,
+    decode_reply,
+    encode_request,
+)
 from ragscience.records import Document
 
 __all__ = ["ReaderProcess"]
@@ -33,13 +42,15 @@ _READ_BYTES = 1 << 20
 class ReaderProcess:
     """A running worker. `read` may be called from one thread at a time, `kill` from any.
 
-    `timeout_seconds` is for one file; `memory_bytes` bounds the worker's address space.
+    `timeout_seconds` is for one file, or, where OCR reads pages of it, for each of those and for the rest;
+    `memory_bytes` bounds the worker's address space.
     Raises RagScienceError where the worker does not come up.
     """
 
     def __init__(self, timeout_seconds: float, memory_bytes: int) -> None:
         self._timeout_seconds = timeout_seconds
         self._ended = threading.Event()
+        self._unread = b""
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115 - lives as long as the process, closed with it
         alarm_seconds = timeout_seconds * _ALARM_AFTER
         try:
@@ -71,9 +82,9 @@ class ReaderProcess:
         """Whether it can be asked for a file."""
         return not self._ended.is_set() and self._process.poll() is None
 
-    def read(self, path: Path, password: str) -> Document | FileProblem:
+    def read(self, path: Path, password: str, ocr: str = "") -> Document | FileProblem:
         """What became of a file; a worker that crashed, hung or ran out of memory on it is not alive afterwards."""
-        reply = self._asked(Reading(path.absolute(), password), path)
+        reply = self._asked(Reading(path.absolute(), password, ocr), path)
         assert not isinstance(reply, int)  # noqa: S101 - for the type: a worker answers what it is asked
         return reply
 
@@ -94,6 +105,8 @@ class ReaderProcess:
         try:
             self._stdin.write(encode_request(request))
             line = self._line(self._timeout_seconds)
+            while line == STILL_READING:
+                line = self._line(self._timeout_seconds)
         except BrokenPipeError:
             line = b""
         except TimeoutError:
@@ -147,17 +160,16 @@ class ReaderProcess:
     def _line(self, seconds: float) -> bytes:
         """The next line that the worker writes, or b"" when it has ended. Raises TimeoutError."""
         deadline = time.monotonic() + seconds
-        pieces = []
-        while True:
+        pieces = [self._unread]
+        while b"\n" not in pieces[-1]:
             if not self._lines.select(max(0.0, deadline - time.monotonic())):
                 raise TimeoutError
             piece = os.read(self._stdout.fileno(), _READ_BYTES)
             if not piece:
                 return b""
             pieces.append(piece)
-            # One request, one reply: a newline can only be the last byte.
-            if piece.endswith(b"\n"):
-                return b"".join(pieces)
+        line, end, self._unread = b"".join(pieces).partition(b"\n")
+        return line + end
 
     def _how_it_ended(self) -> str:
         """Exit code or signal, with the last line that it wrote to stderr."""

@@ -1,13 +1,15 @@
 """What the pool and its workers say to each other: one JSON object a line, in ASCII, never pickle.
 
 worker  {"ready": true}
-pool    {"path": …, "password": …}
+pool    {"path": …, "password": …, "ocr": …}
      or {"mark": …, "target": …, "pages": [{"number", "label", "marks": [{"quote", "boxes"}, …]}, …]}
      or {"join": […], "target": …}
 worker  {"document": {"text", "title", "warnings", "pages": [[number, start, end, warning, lines, furniture], …],
-         "elements": [[start, end, kind, page, level, section, box], …]}}
+         "elements": [[start, end, kind, page, level, section, box], …],
+         "metadata": {"title", "authors", "year", "venue", "doi", "arxiv_id", "confidence"}}}
      or {"unplaced": …}
      or {"problem": {"message", "fix", "reason"}}
+     before any of these, each time that a slow step of it is done: {"still reading": true}
 
 `lines` is one flat list, six numbers a line: start, end, left, top, right, bottom.
 """
@@ -21,10 +23,11 @@ from typing import Any
 
 from ragscience.errors import FileProblem
 from ragscience.reading.marking import Mark, MarkedPage
-from ragscience.records import Document, Element, Line, Page
+from ragscience.records import Document, Element, Line, Metadata, Page
 
 __all__ = [
     "READY",
+    "STILL_READING",
     "Joining",
     "Marking",
     "Reading",
@@ -36,6 +39,7 @@ __all__ = [
 ]
 
 READY = b'{"ready": true}\n'
+STILL_READING = b'{"still reading": true}\n'
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +48,8 @@ class Reading:
 
     path: Path
     password: str
+    ocr: str = ""
+    """The language in which pages without text are read by OCR; empty: they are not."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,8 +75,8 @@ Request = Reading | Marking | Joining
 def encode_request(request: Request) -> bytes:
     """A line that asks for something. Bytes of a file's name that are no UTF-8 travel as lone surrogates."""
     match request:
-        case Reading(path, password):
-            return _line({"path": str(path), "password": password})
+        case Reading(path, password, ocr):
+            return _line({"path": str(path), "password": password, "ocr": ocr})
         case Marking(path, target, pages):
             return _line({"mark": str(path), "target": str(target), "pages": [asdict(page) for page in pages]})
         case Joining(paths, target):
@@ -88,7 +94,7 @@ def decode_request(line: bytes) -> Request:
         return Marking(Path(request["mark"]), Path(request["target"]), pages)
     if "join" in request:
         return Joining(tuple(map(Path, request["join"])), Path(request["target"]))
-    return Reading(Path(request["path"]), request["password"])
+    return Reading(Path(request["path"]), request["password"], request["ocr"])
 
 
 def _mark(mark: dict[str, Any]) -> Mark:
@@ -112,6 +118,7 @@ def encode_reply(reply: Document | int | FileProblem) -> bytes:
         "elements": [
             [one.start, one.end, one.kind, one.page, one.level, one.section, one.box] for one in reply.elements
         ],
+        "metadata": asdict(reply.metadata),
     }
     return _line({"document": document})
 
@@ -133,7 +140,15 @@ def decode_reply(line: bytes) -> Document | int | FileProblem:
         Element(start, end, kind, page, level, section, tuple(box) if box else None)
         for start, end, kind, page, level, section, box in document["elements"]
     )
-    return Document(document["text"], pages, document["title"], tuple(document["warnings"]), elements)
+    metadata = document["metadata"]
+    return Document(
+        document["text"],
+        pages,
+        document["title"],
+        tuple(document["warnings"]),
+        elements,
+        Metadata(**{**metadata, "authors": tuple(metadata["authors"])}),
+    )
 
 
 def _flat(lines: tuple[Line, ...]) -> list[float]:

@@ -16,7 +16,16 @@ from ragscience.errors import FileProblem
 from ragscience.reading.cleaning import printable_name
 from ragscience.reading.marking import join_pages, mark_pages
 from ragscience.reading.pdf import load_pymupdf, read_pdf
-from ragscience.reading.wire import READY, Joining, Marking, Reading, Request, decode_request, encode_reply
+from ragscience.reading.wire import (
+    READY,
+    STILL_READING,
+    Joining,
+    Marking,
+    Reading,
+    Request,
+    decode_request,
+    encode_reply,
+)
 from ragscience.records import Document
 
 __all__ = ["main", "perform", "serve"]
@@ -34,11 +43,14 @@ def serve(requests: BinaryIO, replies: BinaryIO, perform: Callable[[Request], Do
         return
 
 
-def perform(request: Request) -> Document | int:
-    """The document that is asked for, or, of pages to mark, how many quotes have no place. Raises FileProblem."""
+def perform(request: Request, still_reading: Callable[[], None] = lambda: None) -> Document | int:
+    """The document that is asked for, or, of pages to mark, how many quotes have no place. Raises FileProblem.
+
+    `still_reading` is called after each page that took long because OCR read it.
+    """
     match request:
-        case Reading(path, password):
-            return read_pdf(path, password)
+        case Reading(path, password, ocr):
+            return read_pdf(path, password, ocr, still_reading)
         case Marking(path, target, pages):
             return mark_pages(path, target, pages)
         case Joining(paths, target):
@@ -82,8 +94,14 @@ def main(arguments: list[str]) -> int:
     def timed(request: Request) -> Document | int:
         # When the pool is gone no one else ends a file that never ends: SIGALRM's default is to end the process.
         signal.setitimer(signal.ITIMER_REAL, alarm_seconds)
+
+        def still_reading() -> None:
+            replies.write(STILL_READING)
+            replies.flush()
+            signal.setitimer(signal.ITIMER_REAL, alarm_seconds)
+
         try:
-            return perform(request)
+            return perform(request, still_reading)
         finally:
             signal.setitimer(signal.ITIMER_REAL, 0)
 

@@ -56,6 +56,6 @@ def _token_vectors(ids: list[int], library: Library, tokens_from: TokenEmbedder)
     missing = [chunk_id for chunk_id in ids if chunk_id not in kept][:MAX_LIVE_PASSAGES]
     if missing:
         chunks = library.chunks(missing)
-        passes = tokens_from.embed_with_tokens([chunk.text for chunk in chunks])
+        passes = tokens_from.embed_with_tokens([chunk.searched for chunk in chunks])
         kept |= {chunk.chunk_id: compress(each) for chunk, each in zip(chunks, passes, strict=True)}
     return kept

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from ragscience.errors import ModelProblem
 from ragscience.records import Filters, Found, Hit, Profile, StoredChunk
+from ragscience.retrieval.folding import first_of_each
 from ragscience.retrieval.fusion import reciprocal_rank, weighted_sum
 from ragscience.retrieval.late import late_scores, maxsim_scores
 from ragscience.retrieval.reranking import rerank_within_budget
@@ -47,7 +48,8 @@ def search(
     and passage together, the first `profile.rerank_depth` get their final order from it, or as many of them as
     `rerank_budget_ms` allows (None: all). Passages of `also` (ids) that the filters allow are candidates too, whether
     the searches find them or not, and are scored like the others. Ties go to the passage that was ingested first.
-    `Found.signals` are those of retrieval/signals.py. Raises NothingFound where a paper pattern fits no paper,
+    Of passages that say the same only the first is kept, and the next candidate has the place of the other.
+    `Found.signals` are those of retrieval/signals.py. Raises NothingFound where a filter fits no paper,
     ModelProblem where the embedder fails; a reranker that fails costs its ordering and a notice.
     """
     timings: dict[str, float] = {}
@@ -71,13 +73,17 @@ def search(
             reranked = late_scores(maxsims, fused)
     candidates = sorted(fused, key=lambda chunk_id: (-reranked.get(chunk_id, 0.0), -fused[chunk_id], chunk_id))
     depth = max(profile.rerank_depth, profile.top_k) if reranker else profile.top_k
-    chunks = {chunk.chunk_id: chunk for chunk in library.chunks(candidates[:depth])}
-    order = [chunk_id for chunk_id in candidates[:depth] if chunk_id in chunks]
+    once, folded = first_of_each(candidates, depth, library)
+    chunks = {chunk.chunk_id: chunk for chunk in once}
+    order = list(chunks)
+    if folded:
+        said = "passage that repeats another one is" if folded == 1 else "passages that repeat others are"
+        notices.append(f"{folded} {said} left out.")
     read_by_reranker = False
     if reranker and order and profile.rerank_depth:
         with _timed(timings, "rerank_ms"):
             first_pass = {chunk_id: reranked.get(chunk_id, fused[chunk_id]) for chunk_id in order}
-            texts = [chunks[chunk_id].text for chunk_id in order]
+            texts = [chunks[chunk_id].searched for chunk_id in order]
             try:
                 order, reranked = _read_again(question, first_pass, texts, reranker, rerank_budget_ms, profile, notices)
                 read_by_reranker = True

@@ -17,8 +17,6 @@ _STEPS = 10
 _COLUMNS = 6
 _LIMIT = 2**31 - 1
 _RIGHT_TO_LEFT = {"R", "AL"}
-_OLDER_SCHEMA = 1
-"""The one whose pages have no lines."""
 
 
 def pack_lines(lines: Sequence[Line], page_start: int) -> bytes:
@@ -58,17 +56,15 @@ def unpack_lines(packed: bytes, page_start: int) -> tuple[Line, ...]:
 
 
 def read_page(db: sqlite3.Connection, paper_id: int, number: int) -> tuple[Page, str] | None:
-    """A page with its lines, and its text; None where there is no such page."""
-    (version,) = db.execute("PRAGMA user_version").fetchone()
-    lines = "x''" if version == _OLDER_SCHEMA else "lines"
+    """A page with its lines and furniture, and its text; None where there is no such page."""
     row = db.execute(
-        f'SELECT start, "end", warning, text, {lines} FROM pages WHERE paper_id = ? AND number = ?',  # noqa: S608
+        'SELECT start, "end", warning, text, lines, furniture FROM pages WHERE paper_id = ? AND number = ?',
         (paper_id, number),
     ).fetchone()
     if row is None:
         return None
-    start, end, warning, text, packed = row
-    return Page(number, start, end, warning, unpack_lines(packed, start)), str(text)
+    start, end, warning, text, packed, furniture = row
+    return Page(number, start, end, warning, unpack_lines(packed, start), furniture), str(text)
 
 
 def boxes_between(page: Page, text: str, start: int, end: int) -> tuple[Box, ...]:

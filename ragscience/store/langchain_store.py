@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from ragscience.errors import LibraryUnavailable
-from ragscience.records import StoredChunk
+from ragscience.records import Filters, StoredChunk
 from ragscience.store.layout import Home
 from ragscience.store.library import Library
 
@@ -24,9 +24,9 @@ def as_vector_store(home: Home, embeddings: Embeddings) -> FAISS:
     """A `langchain_community.vectorstores.FAISS` over the library of `home`.
 
     `embeddings` must be of the model that made the library; it embeds one word here, to compare dimensions. Documents
-    carry `source` (full path), `file`, `page`, `page_end`, `section`, `kind` and `chunk_id`. Adding to the store or
-    deleting from it is not supported: `ingest.py` does that. Raises LibraryUnavailable for an embedder of another
-    dimension or an empty library.
+    carry `source` (full path), `file`, `page`, `page_end`, `section`, `kind`, `header` and `chunk_id`; references are
+    not found. Adding to the store or deleting from it is not supported: `ingest.py` does that. Raises
+    LibraryUnavailable for an embedder of another dimension or an empty library.
     """
     from langchain_community.docstore.base import Docstore
     from langchain_community.vectorstores import FAISS
@@ -80,8 +80,9 @@ class _LibraryIndex:
 
         scores = np.full((len(queries), k), -np.inf, np.float32)
         ids = np.full((len(queries), k), -1, np.int64)
+        allowed = self._library.select(Filters())
         for row, query in enumerate(queries):
-            found, inner = self._library.search_dense(query, k, None)
+            found, inner = self._library.search_dense(query, k, allowed)
             ids[row, : found.size] = found
             scores[row, : found.size] = inner
         return scores, ids
@@ -120,6 +121,7 @@ def _fields(chunk: StoredChunk) -> dict[str, Any]:
             "page_end": chunk.page_end,
             "section": chunk.section,
             "kind": chunk.kind,
+            "header": chunk.header,
             "chunk_id": chunk.chunk_id,
         },
     }

@@ -12,15 +12,15 @@ from contextlib import contextmanager
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
-from ragscience.errors import LibraryUnavailable, NothingFound, RagScienceError
-from ragscience.records import Box, Chunk, Document, EmbedderIdentity, Filters, Page, Paper, StoredChunk
-from ragscience.store import rows, selecting, writing
+from ragscience.errors import LibraryUnavailable, RagScienceError
+from ragscience.records import Chunk, Document, EmbedderIdentity, Paper
+from ragscience.similarity import fingerprint_of
+from ragscience.store import rows, writing
 from ragscience.store import vectors as stored_vectors
+from ragscience.store.contents import Contents
 from ragscience.store.forms import DenseIndexInfo, DenseSizes
-from ragscience.store.geometry import boxes_between, read_page
 from ragscience.store.layout import Home
 from ragscience.store.ledger import write_ledger
-from ragscience.store.searches import Searches
 from ragscience.store.tokens import Tokens
 from ragscience.store.transactions import Transactions
 
@@ -33,7 +33,7 @@ __all__ = ["Library"]
 _SIZES = DenseSizes()
 
 
-class Library(Searches):
+class Library(Contents):
     """A home's library, opened for reading or for writing; use it as a context manager, or close it."""
 
     def __init__(self, home: Home, transactions: Transactions, sizes: DenseSizes) -> None:
@@ -187,12 +187,13 @@ class Library(Searches):
         """Add a paper and take out those it replaces, all in one transaction, then write the ledger.
 
         `vectors` are unit rows, shape (len(chunks), dimension), float32; `hashes` of the texts that they were made
-        from, `text_hash` of each chunk's text where none are given; `tokens` are the token vectors to keep, by hash.
-        Raises RagScienceError for vectors that are not such, for a path or MD5 that another paper has, and where the
-        disk refuses.
+        from, `text_hash` of what each chunk is searched by where none are given; `tokens` are the token vectors to
+        keep, by hash. Raises RagScienceError for vectors that are not such, for a path or MD5 that another paper has,
+        and where the disk refuses.
         """
         if hashes is None:
-            hashes = [stored_vectors.text_hash(chunk.text) for chunk in chunks]
+            hashes = [stored_vectors.text_hash(chunk.searched) for chunk in chunks]
+        fingerprint = fingerprint_of(path, document.text, document.metadata, modified_ns)
         with self._writing() as db:
             dimension = rows.read_state(db).dimension
             if not dimension:
@@ -200,7 +201,7 @@ class Library(Searches):
             stored_vectors.check_vectors(vectors, len(chunks), dimension)
             writing.remove_papers(db, replaces)
             self._tokens.append(db, tokens or {})
-            new = writing.NewPaper(path, md5, size_bytes, modified_ns, document, chunks, vectors, hashes)
+            new = writing.NewPaper(path, md5, size_bytes, modified_ns, document, chunks, vectors, hashes, fingerprint)
             paper_id = writing.insert_paper(db, new)
             writing.bump(db)
             (paper,) = rows.papers(db, "WHERE paper_id = ?", (paper_id,))
@@ -213,6 +214,21 @@ class Library(Searches):
             if writing.remove_papers(db, ids):
                 writing.bump(db)
         self.write_ledger()
+
+    def set_aside(self, newer: Mapping[str, Paper]) -> None:
+        """Note files, by MD5, that are not wanted as long as the library has the paper that is the newer version."""
+        with self._writing() as db:
+            writing.set_aside(db, {md5: paper.md5 for md5, paper in newer.items()})
+
+    def aside(self) -> dict[str, Paper]:
+        """By MD5, the files that are not wanted: for each the newer version, which the library has.
+
+        A file that was added again after all is none of them.
+        """
+        with self._reading() as db:
+            noted = rows.set_aside(db) if db else {}
+            papers = {paper.md5: paper for paper in rows.papers(db)} if db and noted else {}
+        return {md5: papers[newer] for md5, newer in noted.items() if newer in papers and md5 not in papers}
 
     def rename_paper(self, paper_id: int, path: str, modified_ns: int) -> None:
         """The same bytes are now at `path`."""
@@ -237,68 +253,6 @@ class Library(Searches):
     def write_ledger(self) -> bool:
         """Make ingested.json say what the papers table says; whether it had to be written."""
         return write_ledger(self.home.ledger, self.papers())
-
-    # Pages and passages
-
-    def pages(self, paper_id: int) -> list[Page]:
-        """The pages of a paper, in their order, without their lines: see `page`."""
-        with self._reading() as db:
-            return rows.pages(db, paper_id) if db else []
-
-    def page_text(self, paper_id: int, number: int) -> str:
-        """What was read from a page. Raises NothingFound where there is no such page."""
-        return self._page(paper_id, number)[1]
-
-    def page(self, paper_id: int, number: int) -> Page:
-        """A page with its lines; a paper read by an older version has none. Raises NothingFound for no such page."""
-        return self._page(paper_id, number)[0]
-
-    def boxes(self, paper_id: int, number: int, start: int, end: int) -> tuple[Box, ...]:
-        """Where characters `start` to `end` of the document stand on a page of it, a box a line, cut to what is meant.
-
-        Empty where that is not known. Raises NothingFound where there is no such page.
-        """
-        page, text = self._page(paper_id, number)
-        return boxes_between(page, text, start, end)
-
-    def _page(self, paper_id: int, number: int) -> tuple[Page, str]:
-        with self._reading() as db:
-            found = read_page(db, paper_id, number) if db else None
-        if found is None:
-            raise NothingFound(f"There is no page {number} of that paper in the library.", "Pages are numbered from 1.")
-        return found
-
-    def chunks(self, ids: Sequence[int]) -> list[StoredChunk]:
-        """The passages in the order of `ids`; one that is no longer there is left out."""
-        with self._reading() as db:
-            return rows.chunks(db, ids) if db else []
-
-    def paper_chunks(self, paper_id: int) -> list[StoredChunk]:
-        """The passages of a paper, in their order."""
-        with self._reading() as db:
-            return rows.chunks(db, rows.paper_chunk_ids(db, paper_id)) if db else []
-
-    def texts(self, batch: int) -> Iterator[tuple[list[int], list[str]]]:
-        """(ids, texts) of all passages, ascending, `batch` at a time; not a snapshot unless it is read inside one."""
-        with self._reading() as db:
-            ids: list[int] = rows.chunk_ids(db).tolist() if db else []
-        for first in range(0, len(ids), batch):
-            with self._reading() as db:
-                found = dict(rows.texts(db, ids[first : first + batch])) if db else {}
-            if found:
-                yield list(found), list(found.values())
-
-    def select(self, filters: Filters) -> NDArray[np.int64] | None:
-        """Ids of the passages that `filters` allows, ascending, int64; None when it allows all.
-
-        Raises NothingFound for a paper pattern that fits no paper, with the nearest names.
-        """
-        with self._reading() as db:
-            if db is not None:
-                return selecting.select(db, filters)
-        if filters.papers:
-            raise NothingFound(f"No paper of the library matches {filters.papers[0]!r}.", "It has no papers yet.")
-        return None
 
     # Vectors
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
-from ragscience.records import EmbedderIdentity, Page, Paper, StoredChunk
+from ragscience.records import EmbedderIdentity, Metadata, Page, Paper, StoredChunk, searched_text
 
 if TYPE_CHECKING:
     import numpy as np
@@ -27,14 +27,18 @@ __all__ = [
     "paper_chunk_ids",
     "papers",
     "read_state",
+    "set_aside",
     "short_names",
     "texts",
 ]
 
-_PAPER = "paper_id, path, name, md5, size_bytes, modified_ns, title, added_at, warnings, pages, chunks"
+_PAPER = (
+    "paper_id, path, name, md5, size_bytes, modified_ns, title, added_at, warnings, pages, chunks,"
+    " stated_title, authors, year, venue, doi, arxiv_id, confidence"
+)
 _CHUNK = (
     'chunk_id, c.paper_id, p.path, p.name, ordinal, text, start, "end", page_start, page_end, section, kind,'
-    " page_breaks"
+    " page_breaks, header"
 )
 
 
@@ -68,6 +72,12 @@ def identity(db: sqlite3.Connection) -> tuple[EmbedderIdentity | None, str | Non
     return embedder, meta.get("chunker")
 
 
+def set_aside(db: sqlite3.Connection) -> dict[str, str]:
+    """The MD5 of each file that was set aside, with that of the paper that is its newer version."""
+    row = db.execute("SELECT value FROM meta WHERE key = 'aside'").fetchone()
+    return dict(json.loads(row[0])) if row else {}
+
+
 def papers(db: sqlite3.Connection, where: str = "", parameters: Sequence[object] = ()) -> list[Paper]:
     """The papers that an SQL condition of this package's own keeps, ordered by their short names."""
     names = _Names(db)
@@ -87,6 +97,7 @@ def papers(db: sqlite3.Connection, where: str = "", parameters: Sequence[object]
             title,
             added_at,
             tuple(json.loads(warnings)),
+            _metadata(*stated),
         )
         for (
             paper_id,
@@ -100,9 +111,16 @@ def papers(db: sqlite3.Connection, where: str = "", parameters: Sequence[object]
             warnings,
             page_count,
             chunk_count,
+            *stated,
         ) in db.execute(query, parameters).fetchall()
     ]
     return sorted(found, key=lambda paper: (paper.file, paper.paper_id))
+
+
+def _metadata(
+    title: str, authors: str, year: int | None, venue: str, doi: str, arxiv_id: str, confidence: str
+) -> Metadata:
+    return Metadata(title, tuple(json.loads(authors)), year, venue, doi, arxiv_id, json.loads(confidence))
 
 
 class _Names:
@@ -165,7 +183,7 @@ def chunks(db: sqlite3.Connection, ids: Sequence[int]) -> list[StoredChunk]:
     )
     names = _Names(db)
     found: dict[int, StoredChunk] = {}
-    for chunk_id, paper_id, path, name, *told, breaks in db.execute(query, (json.dumps(wanted),)).fetchall():
+    for chunk_id, paper_id, path, name, *told, breaks, header in db.execute(query, (json.dumps(wanted),)).fetchall():
         file, full = names.short(path, name), os.fsdecode(path)
         page_breaks = tuple((offset, page) for offset, page in json.loads(breaks))
         ordinal, text, start, end, page_start, page_end, section, kind = told
@@ -183,6 +201,7 @@ def chunks(db: sqlite3.Connection, ids: Sequence[int]) -> list[StoredChunk]:
             section,
             kind,
             page_breaks,
+            header,
         )
     return [found[chunk_id] for chunk_id in wanted if chunk_id in found]
 
@@ -214,6 +233,9 @@ def chunk_ids(db: sqlite3.Connection, paper_ids: Iterable[int] | None = None) ->
 
 
 def texts(db: sqlite3.Connection, ids: Sequence[int]) -> Iterator[tuple[int, str]]:
-    """(chunk id, text) in ascending order of the ids that the library has."""
-    query = "SELECT chunk_id, text FROM chunks WHERE chunk_id IN (SELECT value FROM json_each(?)) ORDER BY chunk_id"
-    yield from db.execute(query, (json.dumps([int(chunk_id) for chunk_id in ids]),))
+    """(chunk id, text that it is searched by) in ascending order of the ids that the library has."""
+    query = (
+        "SELECT chunk_id, header, text FROM chunks WHERE chunk_id IN (SELECT value FROM json_each(?)) ORDER BY chunk_id"
+    )
+    for chunk_id, header, text in db.execute(query, (json.dumps([int(chunk_id) for chunk_id in ids]),)):
+        yield chunk_id, searched_text(header, text)

@@ -14,8 +14,9 @@ from ragscience.store.files import disk_errors
 
 __all__ = ["SCHEMA_VERSION", "connect_for_reading", "connect_for_writing", "database_errors"]
 
-SCHEMA_VERSION = 2
-"""1 kept no lines of pages; a library of it is taken further when it is next written to."""
+SCHEMA_VERSION = 3
+"""1 kept no lines of pages, 2 no structure and no metadata; such a library is taken further when it is next written to.
+"""
 _APPLICATION_ID = 0x52534349  # "RSCI": what tells our file from any other SQLite database
 _PAGE_BYTES = 8192  # five vectors of 384 dimensions to a page, where the usual 4096 holds two and wastes a quarter
 _BUSY_SECONDS = 20.0
@@ -40,7 +41,16 @@ CREATE TABLE papers (
     warnings TEXT NOT NULL,
     pages INTEGER NOT NULL,
     first_chunk INTEGER NOT NULL,
-    chunks INTEGER NOT NULL
+    chunks INTEGER NOT NULL,
+    stated_title TEXT NOT NULL DEFAULT '',
+    authors TEXT NOT NULL DEFAULT '[]',
+    year INTEGER,
+    venue TEXT NOT NULL DEFAULT '',
+    doi TEXT NOT NULL DEFAULT '',
+    arxiv_id TEXT NOT NULL DEFAULT '',
+    confidence TEXT NOT NULL DEFAULT '{}',
+    sketch BLOB NOT NULL DEFAULT x'',  -- what its text is compared by, and its elements: store/structure.py
+    elements BLOB NOT NULL DEFAULT x''
 );
 CREATE INDEX papers_by_name ON papers (name);
 
@@ -52,6 +62,7 @@ CREATE TABLE pages (
     warning TEXT NOT NULL,
     text TEXT NOT NULL,
     lines BLOB NOT NULL DEFAULT x'',  -- where they stand: store/geometry.py
+    furniture TEXT NOT NULL DEFAULT '',
     PRIMARY KEY (paper_id, number)
 ) WITHOUT ROWID;
 
@@ -66,9 +77,11 @@ CREATE TABLE chunks (
     page_end INTEGER NOT NULL,
     section TEXT NOT NULL,
     kind TEXT NOT NULL,
-    page_breaks TEXT NOT NULL
+    page_breaks TEXT NOT NULL,
+    header TEXT NOT NULL DEFAULT ''
 );
 CREATE INDEX chunks_by_filter ON chunks (paper_id, page_start, page_end, kind, section);
+CREATE INDEX chunks_of_references ON chunks (chunk_id) WHERE kind = 'reference';
 
 CREATE TABLE vectors (
     chunk_id INTEGER PRIMARY KEY REFERENCES chunks,
@@ -85,6 +98,26 @@ CREATE TABLE tokens (
     checksum INTEGER NOT NULL
 ) WITHOUT ROWID;
 """
+
+_ADDED = {
+    2: {"pages": {"lines": "BLOB NOT NULL DEFAULT x''"}},
+    3: {
+        "pages": {"furniture": "TEXT NOT NULL DEFAULT ''"},
+        "chunks": {"header": "TEXT NOT NULL DEFAULT ''"},
+        "papers": {
+            "stated_title": "TEXT NOT NULL DEFAULT ''",
+            "authors": "TEXT NOT NULL DEFAULT '[]'",
+            "year": "INTEGER DEFAULT NULL",
+            "venue": "TEXT NOT NULL DEFAULT ''",
+            "doi": "TEXT NOT NULL DEFAULT ''",
+            "arxiv_id": "TEXT NOT NULL DEFAULT ''",
+            "confidence": "TEXT NOT NULL DEFAULT '{}'",
+            "sketch": "BLOB NOT NULL DEFAULT x''",
+            "elements": "BLOB NOT NULL DEFAULT x''",
+        },
+    },
+}
+"""The columns that each version of the schema added, by table."""
 
 
 def connect_for_reading(path: Path) -> sqlite3.Connection | None:
@@ -113,6 +146,7 @@ def connect_for_reading(path: Path) -> sqlite3.Connection | None:
         if version == 0:
             connection.close()
             return None
+        _make_up_for(connection, version)
         return connection
 
 
@@ -130,7 +164,7 @@ def connect_for_writing(path: Path) -> sqlite3.Connection:
             if version == 0:
                 _create(connection)
             elif version < SCHEMA_VERSION:
-                _migrate(connection)
+                _migrate(connection, version)
             connection.execute("PRAGMA synchronous = FULL")
             connection.execute("PRAGMA foreign_keys = ON")
         except BaseException:
@@ -183,10 +217,32 @@ def _create(connection: sqlite3.Connection) -> None:
     connection.execute("COMMIT")
 
 
-def _migrate(connection: sqlite3.Connection) -> None:
-    """From schema 1: its pages get a place for their lines, which stays empty until a paper is read again."""
+def _make_up_for(connection: sqlite3.Connection, version: int) -> None:
+    """Let an older schema be read as if it were ours: what it lacks has the value that a migration would give it.
+
+    The views are the connection's own; where a writer migrates meanwhile, the real columns come first in them.
+    """
+    for table, columns in _lacking(version).items():
+        made_up = ", ".join(f"{kind.rpartition(' DEFAULT ')[2]} AS {name}" for name, kind in columns.items())
+        connection.execute(f"CREATE TEMP VIEW {table} AS SELECT *, {made_up} FROM main.{table}")  # noqa: S608  # ours
+
+
+def _lacking(version: int) -> dict[str, dict[str, str]]:
+    """The columns that a schema of this version lacks, by table."""
+    lacking: dict[str, dict[str, str]] = {}
+    for added in range(version + 1, SCHEMA_VERSION + 1):
+        for table, columns in _ADDED[added].items():
+            lacking.setdefault(table, {}).update(columns)
+    return lacking
+
+
+def _migrate(connection: sqlite3.Connection, version: int) -> None:
+    """From an older schema: what it lacks stays empty until a paper is read again."""
     connection.execute("BEGIN IMMEDIATE")
-    connection.execute("ALTER TABLE pages ADD COLUMN lines BLOB NOT NULL DEFAULT x''")
+    for table, columns in _lacking(version).items():
+        for name, kind in columns.items():
+            connection.execute(f"ALTER TABLE {table} ADD COLUMN {name} {kind}")
+    connection.execute("CREATE INDEX IF NOT EXISTS chunks_of_references ON chunks (chunk_id) WHERE kind = 'reference'")
     connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
     connection.execute("COMMIT")
 

@@ -6,10 +6,12 @@ from collections.abc import Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from ragscience.errors import LibraryUnavailable
+from ragscience.errors import LibraryUnavailable, NothingFound
+from ragscience.records import Filters
 from ragscience.store import rows
 from ragscience.store.forms import DenseSizes
 from ragscience.store.layout import Home
+from ragscience.store.selecting import Selecting
 from ragscience.store.transactions import Transactions
 
 if TYPE_CHECKING:
@@ -30,12 +32,25 @@ class Searches:
         self._sizes = sizes
         self._transactions = transactions
         self._reading = transactions.reading
+        self._selecting = Selecting()
 
     @cached_property
     def _indexes(self) -> Indexes:
         from ragscience.store.indexes import Indexes
 
         return Indexes(self.home, self._sizes)
+
+    def select(self, filters: Filters) -> NDArray[np.int64] | None:
+        """Ids of the passages that `filters` allows, ascending, int64; None when it allows all there are.
+
+        Raises NothingFound for a paper pattern, an author or a span of years that fits no paper.
+        """
+        with self._reading() as db:
+            if db is not None:
+                return self._selecting.select(db, rows.read_state(db), filters)
+        if filters.papers:
+            raise NothingFound(f"No paper of the library matches {filters.papers[0]!r}.", "It has no papers yet.")
+        return None
 
     def search_dense(
         self, vector: NDArray[np.float32], k: int, allowed: NDArray[np.int64] | None

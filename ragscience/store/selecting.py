@@ -18,32 +18,73 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["match_papers", "select"]
+__all__ = ["EVERY_KIND", "Selecting", "match_papers"]
+
+EVERY_KIND = "all"
+"""In `Filters.kinds`: really every kind, references too."""
+
+_LETTERS = str.maketrans({"ø": "o", "ł": "l", "đ": "d", "ð": "d", "þ": "th", "æ": "ae", "œ": "oe", "ı": "i"})
+"""Letters of names that do not come apart into a plain one and an accent."""
+
+_KNOWN = "`python ingest.py list` shows what it has; `python ingest.py rebuild` reads it all again."
 
 
-def select(db: sqlite3.Connection, filters: Filters) -> NDArray[np.int64] | None:
-    """The chunk ids that `filters` allows, ascending, int64; None when it allows all.
+class Selecting:
+    """Filters of one library, which remembers what a search without any may find until the library changes."""
 
-    Raises NothingFound for a paper pattern that fits no paper.
-    """
+    def __init__(self) -> None:
+        self._usual: tuple[rows.State, NDArray[np.int64] | None] | None = None
+
+    def select(self, db: sqlite3.Connection, state: rows.State, filters: Filters) -> NDArray[np.int64] | None:
+        """The chunk ids that `filters` allows, ascending, int64; None when it allows all there are.
+
+        `state` is the one of the current transaction; do not write into the array. Raises NothingFound for a paper
+        pattern, an author or a span of years that fits no paper.
+        """
+        kinds = {_fold(kind) for kind in filters.kinds}
+        paper_ids = _paper_ids(db, filters)
+        if filters.pages or filters.sections or (kinds and EVERY_KIND not in kinds):
+            return _by_passage(db, filters, paper_ids, kinds)
+        if kinds:
+            return None if paper_ids is None else rows.chunk_ids(db, paper_ids)
+        if paper_ids is not None:
+            return _without_references(db, rows.chunk_ids(db, paper_ids))
+        if self._usual is None or self._usual[0] != state:
+            ids = rows.chunk_ids(db)
+            usual = _without_references(db, ids)
+            self._usual = state, None if usual.size == ids.size else usual
+        return self._usual[1]
+
+
+def _without_references(db: sqlite3.Connection, ids: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Those of `ids` (ascending) that are no list of references: these are few, and an index of the table has them."""
     import numpy as np
 
-    if filters == Filters():
-        return None
+    from ragscience.store.ranking import marked
+
+    found = db.execute("SELECT chunk_id FROM chunks WHERE kind = 'reference' ORDER BY chunk_id")
+    references = np.fromiter((chunk_id for (chunk_id,) in found), np.int64)
+    return ids[~marked(ids, references)] if references.size else ids
+
+
+def _by_passage(
+    db: sqlite3.Connection, filters: Filters, paper_ids: set[int] | None, kinds: set[str]
+) -> NDArray[np.int64]:
+    """What must be looked for passage by passage: pages, kinds (folded), sections; within papers if any are given."""
+    import numpy as np
+
     conditions: list[str] = []
     values: list[object] = []
-    if filters.papers:
-        paper_ids = match_papers(rows.papers(db), filters.papers)
-        if not (filters.pages or filters.kinds or filters.sections):
-            return rows.chunk_ids(db, paper_ids)
+    if paper_ids is not None:
         conditions.append("paper_id IN (SELECT value FROM json_each(?))")
         values.append(json.dumps(sorted(paper_ids)))
     if filters.pages:
         first, last = filters.pages
         conditions.append("page_start <= ? AND page_end >= ?")
         values += [last, first]
-    if filters.kinds:
-        kinds = {_fold(kind) for kind in filters.kinds}
+    if not kinds:
+        conditions.append("kind <> 'reference'")
+    elif EVERY_KIND not in kinds:
         conditions.append("kind IN (SELECT value FROM json_each(?))")
         values.append(json.dumps([kind for kind in _distinct(db, "kind") if _fold(kind) in kinds]))
     if filters.sections:
@@ -59,6 +100,44 @@ def select(db: sqlite3.Connection, filters: Filters) -> NDArray[np.int64] | None
 
 def _distinct(db: sqlite3.Connection, column: str) -> list[str]:
     return [str(value) for (value,) in db.execute(f"SELECT DISTINCT {column} FROM chunks")]  # noqa: S608  # ours
+
+
+def _paper_ids(db: sqlite3.Connection, filters: Filters) -> set[int] | None:
+    """The papers that names, years and authors leave together; None where none of them is asked for."""
+    groups: list[set[int]] = []
+    if filters.papers:
+        groups.append(match_papers(rows.papers(db), filters.papers))
+    if filters.years:
+        groups.append(_of_years(db, *filters.years))
+    if filters.authors:
+        groups.append(_of_authors(db, filters.authors))
+    return set.intersection(*groups) if groups else None
+
+
+def _of_years(db: sqlite3.Connection, first: int, last: int) -> set[int]:
+    found = {
+        paper_id for (paper_id,) in db.execute("SELECT paper_id FROM papers WHERE year BETWEEN ? AND ?", (first, last))
+    }
+    if not found:
+        span = f"{first}" if first == last else f"{first} to {last}"
+        raise NothingFound(f"No paper of the library is known to be of {span}.", _KNOWN)
+    return found
+
+
+def _of_authors(db: sqlite3.Connection, parts: Sequence[str]) -> set[int]:
+    """The papers with an author whose name has any of the parts in it."""
+    authors = [
+        (paper_id, [_plain(name) for name in json.loads(names)])
+        for paper_id, names in db.execute("SELECT paper_id, authors FROM papers")
+    ]
+    found: set[int] = set()
+    for part in parts:
+        plain = _plain(part)
+        fitting = {paper_id for paper_id, names in authors if any(plain in name for name in names)}
+        if not fitting:
+            raise NothingFound(f"No paper of the library has an author {part!r}.", _KNOWN)
+        found |= fitting
+    return found
 
 
 def match_papers(papers: Sequence[Paper], patterns: Sequence[str]) -> set[int]:
@@ -104,3 +183,9 @@ def _nearest(pattern: str, papers: Sequence[Paper]) -> str:
 
 def _fold(text: str) -> str:
     return unicodedata.normalize("NFC", text).casefold()
+
+
+def _plain(name: str) -> str:
+    """Case, accents and repeated blanks aside."""
+    apart = unicodedata.normalize("NFKD", name.casefold())
+    return " ".join("".join(char for char in apart if not unicodedata.combining(char)).translate(_LETTERS).split())

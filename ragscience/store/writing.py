@@ -6,20 +6,23 @@ import json
 import os
 import re
 import sqlite3
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from ragscience.errors import RagScienceError
 from ragscience.records import Chunk, Document, EmbedderIdentity, Page
+from ragscience.similarity import Fingerprint
+from ragscience.store import rows
 from ragscience.store.geometry import pack_lines
+from ragscience.store.structure import pack_elements, pack_sketch
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["NewPaper", "bump", "insert_paper", "remove_papers", "rename_papers", "set_identity", "touch"]
+__all__ = ["NewPaper", "bump", "insert_paper", "remove_papers", "rename_papers", "set_aside", "set_identity", "touch"]
 
 _SURROGATES = re.compile("[\ud800-\udfff]")
 
@@ -38,6 +41,7 @@ class NewPaper:
     """Unit rows, shape (len(chunks), dimension), float32."""
     hashes: Sequence[bytes]
     """Of the text that each vector was made from."""
+    fingerprint: Fingerprint
 
 
 def bump(db: sqlite3.Connection, key: str = "generation") -> None:
@@ -51,6 +55,12 @@ def set_identity(db: sqlite3.Connection, embedder: EmbedderIdentity, chunker: st
     db.executemany("INSERT OR REPLACE INTO meta VALUES (?, ?)", rows)
 
 
+def set_aside(db: sqlite3.Connection, newer: Mapping[str, str]) -> None:
+    """Note the MD5s of files that are not wanted, each with that of its newer version, beside those that are noted."""
+    noted = json.dumps({**rows.set_aside(db), **newer})
+    db.execute("INSERT OR REPLACE INTO meta VALUES ('aside', ?)", (noted,))
+
+
 def insert_paper(db: sqlite3.Connection, new: NewPaper) -> int:
     """Add the paper with its pages, chunks and vectors; its id. Raises RagScienceError for a taken path or MD5."""
     path = os.fsencode(new.path)
@@ -61,42 +71,11 @@ def insert_paper(db: sqlite3.Connection, new: NewPaper) -> int:
             "`python ingest.py sync` brings the library in step with the disk.",
         )
     (first,) = db.execute("SELECT CAST(value AS INTEGER) FROM meta WHERE key = 'next_chunk'").fetchone()
-    document, count = new.document, len(new.chunks)
-    cursor = db.execute(
-        "INSERT INTO papers (path, name, md5, size_bytes, modified_ns, title, added_at, warnings, pages, first_chunk,"
-        " chunks) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-        (
-            path,
-            os.path.basename(path),  # noqa: PTH119  # bytes, which pathlib does not take
-            new.md5,
-            new.size_bytes,
-            new.modified_ns,
-            _storable(document.title),
-            datetime.now(UTC).isoformat(timespec="seconds"),
-            json.dumps([_storable(warning) for warning in document.warnings]),
-            len(document.pages),
-            first,
-            count,
-        ),
-    )
-    paper_id = int(cursor.lastrowid or 0)
+    count = len(new.chunks)
+    paper_id = _insert_row(db, new, path, first)
+    _insert_pages(db, paper_id, new.document)
     db.executemany(
-        'INSERT INTO pages (paper_id, number, start, "end", warning, text, lines) VALUES (?, ?, ?, ?, ?, ?, ?)',
-        (
-            (
-                paper_id,
-                page.number,
-                page.start,
-                page.end,
-                _storable(page.warning),
-                _storable(_text(document, page)),
-                pack_lines(page.lines, page.start),
-            )
-            for page in document.pages
-        ),
-    )
-    db.executemany(
-        "INSERT INTO chunks VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        "INSERT INTO chunks VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         (
             (
                 first + row,
@@ -109,7 +88,8 @@ def insert_paper(db: sqlite3.Connection, new: NewPaper) -> int:
                 chunk.page_end,
                 _storable(chunk.section),
                 chunk.kind,
-                json.dumps(page_breaks(chunk, document.pages), separators=(",", ":")),
+                json.dumps(page_breaks(chunk, new.document.pages), separators=(",", ":")),
+                _storable(chunk.header),
             )
             for row, chunk in enumerate(new.chunks)
         ),
@@ -121,6 +101,56 @@ def insert_paper(db: sqlite3.Connection, new: NewPaper) -> int:
     )
     db.execute("UPDATE meta SET value = ? WHERE key = 'next_chunk'", (str(first + count),))
     return paper_id
+
+
+def _insert_row(db: sqlite3.Connection, new: NewPaper, path: bytes, first_chunk: int) -> int:
+    """The paper's own row; its id."""
+    document, metadata = new.document, new.document.metadata
+    told: dict[str, object] = {
+        "path": path,
+        "name": os.path.basename(path),  # noqa: PTH119  # bytes, which pathlib does not take
+        "md5": new.md5,
+        "size_bytes": new.size_bytes,
+        "modified_ns": new.modified_ns,
+        "title": _storable(document.title),
+        "added_at": datetime.now(UTC).isoformat(timespec="seconds"),
+        "warnings": json.dumps([_storable(warning) for warning in document.warnings]),
+        "pages": len(document.pages),
+        "first_chunk": first_chunk,
+        "chunks": len(new.chunks),
+        "stated_title": _storable(metadata.title),
+        "authors": json.dumps([_storable(author) for author in metadata.authors], ensure_ascii=False),
+        "year": metadata.year,
+        "venue": _storable(metadata.venue),
+        "doi": _storable(metadata.doi),
+        "arxiv_id": _storable(metadata.arxiv_id),
+        "confidence": json.dumps(dict(metadata.confidence)),
+        "sketch": pack_sketch(new.fingerprint.shingles, new.fingerprint.sketch),
+        "elements": pack_elements([replace(one, section=_storable(one.section)) for one in document.elements]),
+    }
+    places = ", ".join(f":{name}" for name in told)
+    query = f"INSERT INTO papers ({', '.join(told)}) VALUES ({places})"  # noqa: S608  # names of ours, bound values
+    return int(db.execute(query, told).lastrowid or 0)
+
+
+def _insert_pages(db: sqlite3.Connection, paper_id: int, document: Document) -> None:
+    db.executemany(
+        'INSERT INTO pages (paper_id, number, start, "end", warning, text, lines, furniture)'
+        " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+        (
+            (
+                paper_id,
+                page.number,
+                page.start,
+                page.end,
+                _storable(page.warning),
+                _storable(_text(document, page)),
+                pack_lines(page.lines, page.start),
+                _storable(page.furniture),
+            )
+            for page in document.pages
+        ),
+    )
 
 
 def page_breaks(chunk: Chunk, pages: Sequence[Page]) -> list[tuple[int, int]]:

@@ -11,6 +11,7 @@ from ragscience.answering.followups import standalone
 from ragscience.errors import RagScienceError
 from ragscience.records import Answer, Filters, Turn
 from ragscience.terminal.door import say
+from ragscience.terminal.filtering import joined
 from ragscience.terminal.json_output import answer_json, dump, error_json, found_json
 from ragscience.terminal.keeping import Talk
 from ragscience.terminal.plain import plain
@@ -29,9 +30,7 @@ Asked = tuple[str | None, str | None]
 """A question, or the name of a file of questions."""
 
 
-def search_all(
-    session: Session, asked: Asked, *, papers: tuple[str, ...], pages: tuple[int, int] | None, as_json: bool
-) -> int:
+def search_all(session: Session, asked: Asked, *, filters: Filters, as_json: bool) -> int:
     """Show the passages for each question; an exit code."""
 
     def one(question: Question, filters: Filters) -> int:
@@ -44,15 +43,14 @@ def search_all(
             hits_view(found, console())
         return 0
 
-    return _each(session, asked, one, papers, pages, as_json)
+    return _each(session, asked, one, filters, as_json)
 
 
 def ask_all(
     session: Session,
     asked: Asked,
     *,
-    papers: tuple[str, ...],
-    pages: tuple[int, int] | None,
+    filters: Filters,
     as_json: bool,
     strict: bool,
     chat: str | None,
@@ -86,7 +84,7 @@ def ask_all(
         answers.append(answer)
         return REFUSED if strict and answer.refused else 0
 
-    code = _each(session, asked, one, papers, pages, as_json)
+    code = _each(session, asked, one, filters, as_json)
     if highlight is not None:
         _write_marked(session, answers, highlight)
     return code
@@ -148,14 +146,13 @@ def _each(
     session: Session,
     asked: Asked,
     one: Callable[[Question, Filters], int],
-    papers: tuple[str, ...],
-    pages: tuple[int, int] | None,
+    filters: Filters,
     as_json: bool,
 ) -> int:
     text, source = asked
     limit = session.settings.max_question_chars
     if text is not None:
-        return one(Question(check_question(text, limit)), Filters(papers=papers, pages=pages))
+        return one(Question(check_question(text, limit)), filters)
     code = 0
     for item in read_questions(source or "-", limit):
         error, question_id, question = None, None, None
@@ -166,7 +163,7 @@ def _each(
             try:
                 if not as_json:
                     console().print(f"\n> {plain(item.text)}", style="bold")
-                code = max(code, one(item, Filters(papers=(*papers, *item.papers), pages=pages)))
+                code = max(code, one(item, joined(filters, item.filters)))
             except RagScienceError as problem:
                 error = problem
         if error is not None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 from ragscience.errors import RagScienceError
@@ -13,6 +14,7 @@ from ragscience.terminal.asking import ask_once, console
 from ragscience.terminal.door import say
 from ragscience.terminal.explaining import source_number, surroundings_view, why_view
 from ragscience.terminal.exporting import as_markdown
+from ragscience.terminal.filtering import described, refiltered
 from ragscience.terminal.history_views import SHOWN, found_view, write_out
 from ragscience.terminal.keeping import Talk
 from ragscience.terminal.opening import open_source
@@ -29,9 +31,9 @@ PROMPT = "> "
 class Chat:
     """One conversation on a terminal or through pipes: new, the last (`go_on`), or the one called `name`."""
 
-    def __init__(self, session: Session, *, papers: tuple[str, ...], name: str | None, go_on: bool) -> None:
+    def __init__(self, session: Session, *, filters: Filters, name: str | None, go_on: bool) -> None:
         self._session = session
-        self._papers = papers
+        self._filters = filters
         self._talk = Talk(session, name=name, go_on=go_on)
         self._commands: dict[str, tuple[str, Callable[[str], None]]] = {
             "/help": ("show this list", self._help),
@@ -41,6 +43,7 @@ class Chat:
             "/why": ("how the last answer came about", self._why),
             "/search": ("QUESTION: show ranked passages, no answer", self._search),
             "/paper": ("PATTERN …: ask only these papers; alone: all of them", self._paper),
+            "/filter": ("section=… kind=… year=… author=…: keep to these; off: to nothing; alone: show", self._filter),
             "/history": ("the questions so far; TEXT: search all conversations", self._history),
             "/clear": ("begin a new conversation", self._clear),
             "/save": ("FILE: write the conversation as Markdown", self._save),
@@ -76,7 +79,7 @@ class Chat:
                 self._commands[name][1](argument.strip())
                 return
             question = check_question(line, self._session.settings.max_question_chars)
-            ask_once(self._session, question, talk=self._talk, history=self._talk.turns(), filters=self._filters())
+            ask_once(self._session, question, talk=self._talk, history=self._talk.turns(), filters=self._filters)
         except KeyboardInterrupt:
             say("\nstopped; the chat goes on (Ctrl-D leaves).")
         except RagScienceError as error:
@@ -85,9 +88,6 @@ class Chat:
     @property
     def _answers(self) -> list[Answer]:
         return self._talk.answers
-
-    def _filters(self) -> Filters:
-        return Filters(papers=self._papers)
 
     def _help(self, _: str) -> None:
         out = console()
@@ -122,13 +122,20 @@ class Chat:
 
     def _search(self, question: str) -> None:
         checked = check_question(question, self._session.settings.max_question_chars)
-        hits_view(self._session.search(checked, self._filters()), console())
+        hits_view(self._session.search(checked, self._filters), console())
 
     def _paper(self, patterns: str) -> None:
         papers = tuple(patterns.split())
         self._session.library.select(Filters(papers=papers))
-        self._papers = papers
+        self._filters = replace(self._filters, papers=papers)
         say(f"Asking only: {', '.join(papers)}" if papers else "Asking all papers.")
+
+    def _filter(self, typed: str) -> None:
+        wanted = refiltered(self._filters, typed)
+        if wanted.papers != self._filters.papers:
+            self._session.library.select(Filters(papers=wanted.papers))
+        self._filters = wanted
+        say(f"Keeping to: {described(wanted)}" if wanted != Filters() else "No filters.")
 
     def _history(self, text: str) -> None:
         if not text:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
-from ragscience.errors import FileProblem
+from ragscience.duplicates import Duplicate, duplicates
+from ragscience.errors import FileProblem, ModelProblem
 from ragscience.ingesting import (
     Failure,
     Ingestion,
@@ -24,6 +26,8 @@ from ragscience.ingesting import (
 )
 from ragscience.records import Chunk, Document, Paper
 from ragscience.store import Home, Library, text_hash
+from ragscience.terminal.deduping import drop_older, leave_out
+from ragscience.terminal.deduping import said as pair_said
 from ragscience.terminal.door import say
 from ragscience.terminal.models_of import embedder_of, tokens_at_ingest
 
@@ -37,6 +41,7 @@ if TYPE_CHECKING:
 __all__ = ["IngestSession"]
 
 SOME_FAILED = 3
+REMEDY = "`python ingest.py duplicates --dedupe keep-newest` keeps the newer one alone."
 
 
 class IngestSession:
@@ -64,12 +69,28 @@ class IngestSession:
             self._library = Library.open_for_writing(self.home)
         return self._library
 
-    def add(self, paths: Sequence[Path]) -> int:
-        """Read what is new or changed under `paths`; an exit code."""
+    def add(self, paths: Sequence[Path], *, keep_newest: bool = False) -> int:
+        """Read what is new or changed under `paths`, then take older versions out if wanted; an exit code."""
         if list(paths) == [self.home.papers]:
             self._make_papers_folder()
-        plan = make_plan(self.library, *find_pdfs(paths))
-        return self._carry_out(plan)
+        named = [Path(os.path.abspath(path)) for path in paths]  # noqa: PTH100  # as find_pdfs does
+        plan = self._without_older(make_plan(self.library, *find_pdfs(paths)), named)
+        code = self._carry_out(plan)
+        if keep_newest:
+            self.drop_older()
+        return code
+
+    def duplicates(self) -> list[Duplicate]:
+        """Each pair of papers of the library that are the same one."""
+        return duplicates(self.library)
+
+    def drop_older(self) -> list[str]:
+        """Take the older one of each pair out of the library; the names of those that went."""
+        pairs = self.duplicates()
+        return drop_older(self.library, pairs, self._tell) if pairs else []
+
+    def _without_older(self, plan: Plan, named: Sequence[Path] = ()) -> Plan:
+        return replace(plan, to_read=leave_out(self.library, plan.to_read, named, self._tell))
 
     def sync(self, *, dry_run: bool) -> int:
         """Make the library what is on disk; an exit code."""
@@ -80,6 +101,7 @@ class IngestSession:
         outside = [Path(paper.path) for paper in self.library.papers() if self._changed_outside(paper, plan)]
         if outside:
             plan = make_plan(self.library, [*_plan_paths(plan), *outside], plan.failures)
+        plan = self._without_older(plan)
         if dry_run:
             for state in plan.to_read:
                 self._tell(f"would read {state.path}")
@@ -195,6 +217,7 @@ class IngestSession:
             workers=workers,
             timeout_seconds=settings.reading_timeout_seconds,
             memory_bytes=settings.reading_memory_mb * 2**20,
+            ocr=self._ocr(),
         )
         with pool, IngestProgress(len(plan.to_read), quiet=self.quiet) as progress:
             ingestion = Ingestion(
@@ -207,11 +230,26 @@ class IngestSession:
             )
             return run_plan(self.library, plan, ingestion, progress)
 
+    def _ocr(self) -> str:
+        """The language of OCR, or "" where it is not asked for or, which is said, not installed."""
+        from ragscience.reading.ocr import find_tessdata
+
+        if not self.settings.ocr:
+            return ""
+        try:
+            find_tessdata(self.settings.ocr_language)
+        except ModelProblem as problem:
+            say(str(problem))
+            return ""
+        return self.settings.ocr_language
+
     def _finish(self, report: IngestReport, plan: Plan) -> int:
         for paper, state in plan.moved:
             self._tell(f"{paper.file} is now {state.path}")
         for state, other in plan.copies:
             self._tell(f"{state.path.name} has the same bytes as {other}: not read again")
+        for pair in report.duplicates:
+            self._tell(f"{pair_said(pair)}. {REMEDY}")
         for failure in report.failures:
             say(f"not read: {failure.path}: {failure.problem}")
         known = len(plan.unchanged) + len(plan.copies) + len(plan.moved)

@@ -15,15 +15,19 @@ if TYPE_CHECKING:
 __all__ = [
     "SCHEMAS",
     "SCHEMA_VERSION",
+    "SURE",
     "answer_json",
     "conversation_json",
     "dump",
     "error_json",
     "found_json",
     "paper_json",
+    "title_of",
 ]
 
 SCHEMA_VERSION = 1
+SURE = 0.5
+"""Confidence from which on what was read of a paper's first page is taken for true."""
 
 
 def dump(value: Mapping[str, Any]) -> str:
@@ -86,16 +90,33 @@ def error_json(error: RagScienceError, question_id: str | None, question: str | 
 
 def paper_json(paper: Paper) -> dict[str, Any]:
     """What `list --json` prints for one paper."""
+    metadata = paper.metadata
     return {
         "file": paper.file,
         "path": paper.path,
         "md5": paper.md5,
-        "title": paper.title,
+        "title": title_of(paper),
         "pages": paper.pages,
         "chunks": paper.chunks,
         "added_at": paper.added_at,
         "warnings": list(paper.warnings),
+        "metadata": {
+            "title": metadata.title,
+            "authors": list(metadata.authors),
+            "year": metadata.year,
+            "venue": metadata.venue,
+            "doi": metadata.doi,
+            "arxiv_id": metadata.arxiv_id,
+            "confidence": dict(metadata.confidence),
+        },
     }
+
+
+def title_of(paper: Paper) -> str:
+    """What a paper is called: its title as read from its first page where that is sure enough, else the file's own."""
+    metadata = paper.metadata
+    sure = metadata.confidence.get("title", 0.0) >= SURE
+    return (sure and metadata.title) or paper.title or metadata.title
 
 
 def conversation_json(conversation: Conversation) -> dict[str, Any]:
@@ -159,6 +180,7 @@ _PAGE = {"type": "integer", "minimum": 1}
 _SCORE = {"type": ["number", "null"]}
 _ID = {"type": ["string", "null"]}
 _NAMED_NUMBERS = {"type": "object", "additionalProperties": {"type": "number"}}
+_BOX = {"type": "array", "items": {"type": "number"}, "minItems": 4, "maxItems": 4}
 _HIT = _closed(
     {
         "rank": _PAGE,
@@ -194,7 +216,7 @@ _CITATION = _closed(
         "boxes": {
             "type": "array",
             "description": "Where the quote stands on its page: left, top, right, bottom in points.",
-            "items": {"type": "array", "items": {"type": "number"}, "minItems": 4, "maxItems": 4},
+            "items": _BOX,
         },
     }
 )
@@ -230,6 +252,21 @@ _ERROR = {
     "question": _ID,
     "error": _closed({"message": _TEXT, "fix": _TEXT, "exit_code": _COUNT}),
 }
+_METADATA = _closed(
+    {
+        "title": _TEXT,
+        "authors": {"type": "array", "items": _TEXT},
+        "year": {"type": ["integer", "null"]},
+        "venue": _TEXT,
+        "doi": _TEXT,
+        "arxiv_id": _TEXT,
+        "confidence": {
+            "type": "object",
+            "description": "0 to 1 for each of the fields that is filled, by its name.",
+            "additionalProperties": {"type": "number", "minimum": 0, "maximum": 1},
+        },
+    }
+)
 _PAPER = {
     "file": _TEXT,
     "path": _TEXT,
@@ -239,7 +276,45 @@ _PAPER = {
     "chunks": _COUNT,
     "added_at": _TEXT,
     "warnings": {"type": "array", "items": _TEXT},
+    "metadata": _METADATA,
 }
+_CAPTIONS = {"type": "array", "items": _closed({"caption": _TEXT, "page": _PAGE})}
+_OUTLINE = {
+    "schema": {"const": SCHEMA_VERSION},
+    **_PAPER,
+    "outline": {"type": "array", "items": _closed({"level": _COUNT, "heading": _TEXT, "page": _PAGE})},
+    "tables": _CAPTIONS,
+    "figures": _CAPTIONS,
+    "references": _COUNT,
+    "page_warnings": {"type": "array", "items": _closed({"page": _PAGE, "warning": _TEXT})},
+}
+_ELEMENT = _closed(
+    {
+        "kind": _TEXT,
+        "level": _COUNT,
+        "section": _TEXT,
+        "text": _TEXT,
+        "box": {"anyOf": [{"type": "null"}, _BOX]},
+    }
+)
+_PAGE_READ = {
+    "schema": {"const": SCHEMA_VERSION},
+    "file": _TEXT,
+    "page": _PAGE,
+    "text": _TEXT,
+    "elements": {"type": "array", "items": _ELEMENT},
+    "furniture": {"type": "string", "description": "What stands on the page and is left out of its text."},
+    "warning": _TEXT,
+}
+_DUPLICATE = _closed(
+    {
+        "newer": _TEXT,
+        "older": _TEXT,
+        "reasons": {"type": "array", "items": {"enum": ["identifier", "title", "text"]}},
+        "newer_by": {"enum": ["version", "year", "file date"]},
+        "overlap": {"type": "number", "minimum": 0, "maximum": 1},
+    }
+)
 
 _CONVERSATION = _closed(
     {
@@ -279,6 +354,15 @@ SCHEMAS: dict[str, dict[str, Any]] = {
     "eval": _closed(_EVALUATION),
     "error": _closed(_ERROR),
     "list": _closed({"schema": {"const": SCHEMA_VERSION}, "papers": {"type": "array", "items": _closed(_PAPER)}}),
+    "show": _closed(_OUTLINE),
+    "show --page": _closed(_PAGE_READ),
+    "duplicates": _closed(
+        {
+            "schema": {"const": SCHEMA_VERSION},
+            "duplicates": {"type": "array", "items": _DUPLICATE},
+            "removed": {"type": "array", "items": _TEXT},
+        }
+    ),
     "history list": _closed(
         {"schema": {"const": SCHEMA_VERSION}, "conversations": {"type": "array", "items": _CONVERSATION}}
     ),

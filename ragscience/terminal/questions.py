@@ -6,12 +6,13 @@ import json
 import sys
 from collections.abc import Iterator
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from ragscience.errors import RagScienceError, UsageError
-from ragscience.records import Turn
+from ragscience.records import Filters, Turn
+from ragscience.terminal.filtering import filters_of
 
 __all__ = ["BadLine", "Question", "check_question", "read_questions"]
 
@@ -23,8 +24,8 @@ class Question:
     text: str
     question_id: str | None = None
     history: tuple[Turn, ...] = ()
-    papers: tuple[str, ...] = ()
-    """Patterns that limit this question, beside those of the command line."""
+    filters: Filters = field(default_factory=Filters)
+    """What limits this question, beside the options of the command line."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,8 +54,8 @@ def check_question(text: str, max_chars: int) -> str:
 def read_questions(source: str, max_chars: int) -> Iterator[Question | BadLine]:
     """One question a line from the file `source`, or from stdin for `-`, as the lines come; blank ones are skipped.
 
-    A line is plain text, or a JSON object with `question` and optionally `id`, `history` and `paper`. Raises UsageError
-    where the file cannot be read.
+    A line is plain text, or a JSON object with `question` and optionally `id`, `history` and filters: `paper`,
+    `section`, `kind` and `author` (a text or a list of texts), `year`. Raises UsageError where the file cannot be read.
     """
     with ExitStack() as stack:
         if source == "-":
@@ -90,7 +91,7 @@ def _parse(raw: bytes, number: int, max_chars: int) -> Question | BadLine:
             check_question(item["question"], max_chars),
             question_id,
             _history(item.get("history"), number),
-            _papers(item.get("paper"), number),
+            _filters(item, number),
         )
     except UsageError as error:
         return BadLine(error, question_id)
@@ -111,10 +112,32 @@ def _history(value: Any, number: int) -> tuple[Turn, ...]:
     return tuple(turns)
 
 
-def _papers(value: Any, number: int) -> tuple[str, ...]:
-    patterns = [value] if isinstance(value, str) else value
-    if patterns is None:
-        return ()
-    if not isinstance(patterns, list) or not all(isinstance(item, str) for item in patterns):
-        raise UsageError(f'Line {number}: "paper" is neither a name nor a list of names.', 'Write "paper": "bert*".')
-    return tuple(patterns)
+def _filters(item: dict[str, Any], number: int) -> Filters:
+    year = item.get("year")
+    if year is not None and (isinstance(year, bool) or not isinstance(year, int | str)):
+        raise UsageError(f'Line {number}: "year" is neither a year nor a range.', 'Write "year": "2015-2020".')
+    try:
+        return filters_of(
+            papers=_texts(item, "paper", number),
+            sections=_texts(item, "section", number),
+            kinds=_texts(item, "kind", number),
+            years=None if year is None else str(year),
+            authors=_texts(item, "author", number),
+        )
+    except UsageError as error:
+        at = f"Line {number}: "
+        if error.message.startswith(at):
+            raise
+        raise UsageError(at + error.message, error.fix) from None
+
+
+def _texts(item: dict[str, Any], name: str, number: int) -> list[str]:
+    value = item.get(name)
+    texts = [value] if isinstance(value, str) else value
+    if texts is None:
+        return []
+    if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
+        raise UsageError(
+            f'Line {number}: "{name}" is neither a name nor a list of names.', f'Write "{name}": "…" or a list of such.'
+        )
+    return texts

@@ -14,6 +14,7 @@ from ragscience.records import Answer, Filters, Found, Profile, Turn
 from ragscience.retrieval import profile_named, search
 from ragscience.store import Home, Library
 from ragscience.terminal.door import say
+from ragscience.terminal.filtering import described
 
 if TYPE_CHECKING:
     from config import Settings
@@ -146,7 +147,7 @@ class Session:
         profile = profile or self.profile
         if not self.library.chunk_count:
             return Found(question, profile.name, ())
-        return search(
+        found = search(
             question,
             library=self.library,
             embedder=self.embedder,
@@ -157,6 +158,9 @@ class Session:
             filters=filters,
             also=also,
         )
+        if not found.hits and filters != Filters():
+            self.notice(f"No passage fits the filters: {described(filters)}.")
+        return found
 
     def answer(
         self,

@@ -8,7 +8,10 @@ from ragscience.errors import NothingFound, UsageError
 from ragscience.records import Answer, Citation
 from ragscience.terminal.plain import plain
 
-__all__ = ["Source", "cited_label", "source_numbered", "sources_of"]
+__all__ = ["Source", "cited_label", "section_of", "source_numbered", "sources_of"]
+
+_SEPARATOR = " › "
+"""Between the headings of a section's path."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +38,23 @@ def sources_of(answer: Answer) -> list[Source]:
         Source(number, file, next((item.path for item in items if item.path), paths.get(file, "")), page, tuple(items))
         for number, ((file, page), items) in enumerate(cited.items(), 1)
     ]
+
+
+def section_of(answer: Answer, source: Source) -> str:
+    """The heading that a source stands under, of the passage that holds its first quote; empty where not known."""
+    quote = source.citations[0]
+    on_page = [
+        hit.chunk
+        for hit in answer.found.hits
+        if hit.chunk.file == source.file and hit.chunk.page_start <= source.page <= hit.chunk.page_end
+    ]
+    holding = [
+        chunk
+        for chunk in on_page
+        if (quote.end and chunk.start <= quote.start < chunk.end) or (quote.quote and quote.quote in chunk.text)
+    ]
+    section = next((chunk.section for chunk in holding if chunk.section), "")
+    return section.rpartition(_SEPARATOR)[2]
 
 
 def _passages(answer: Answer) -> list[Citation]:

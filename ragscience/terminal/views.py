@@ -12,9 +12,10 @@ from rich.table import Table
 from rich.text import Text
 
 from ragscience.records import Answer, Found, Page, Paper
+from ragscience.terminal.json_output import SURE, title_of
 from ragscience.terminal.links import can_encode, can_link, link_style
 from ragscience.terminal.plain import plain
-from ragscience.terminal.sources import cited_label, sources_of
+from ragscience.terminal.sources import cited_label, section_of, sources_of
 
 __all__ = [
     "answer_footer",
@@ -24,6 +25,7 @@ __all__ = [
     "page_label",
     "paper_view",
     "papers_view",
+    "shortened",
     "verdicts_view",
 ]
 
@@ -64,16 +66,30 @@ def hits_view(found: Found, console: Console, *, whole: bool = False) -> None:
     for hit in found.hits:
         chunk = hit.chunk
         where = f"{plain(chunk.file)}, {page_label(chunk.page_start, chunk.page_end)}"
+        where += _under(chunk.section, console.file)
         scores = "  ".join(f"{name} {value:.3f}" for name, value in hit.scores.items() if value is not None)
-        console.print(Text(f"{hit.rank}  {where}", style="bold"))
+        line = Text(f"{hit.rank}  {where}", style="bold")
+        if chunk.kind != "text":
+            line.append(f"  {plain(chunk.kind)}", "not bold dim")
+        console.print(line)
         console.print(Text(f"{scores}  by {' + '.join(hit.found_by)}", style="dim"))
         console.print(Text(plain(chunk.text) if whole else _snippet(chunk.text)))
         console.print()
 
 
+def _under(section: str, stream: IO[str]) -> str:
+    """` · 3.2 Attention`, for what follows a page; empty without a section."""
+    name = " ".join(plain(section).split())
+    return f" {'·' if can_encode('·', stream) else '-'} {name}" if name else ""
+
+
 def _snippet(text: str) -> str:
-    flat = " ".join(plain(text).split())
-    return flat if len(flat) <= SNIPPET_CHARS else flat[:SNIPPET_CHARS].rsplit(" ", 1)[0] + " …"
+    return shortened(" ".join(plain(text).split()), SNIPPET_CHARS)
+
+
+def shortened(text: str, chars: int) -> str:
+    """The text, or as many of its first words as `chars` have room for, and an ellipsis."""
+    return text if len(text) <= chars else text[:chars].rsplit(" ", 1)[0] + " …"
 
 
 def answer_view(answer: Answer, console: Console) -> None:
@@ -105,6 +121,7 @@ def answer_footer(answer: Answer, console: Console) -> None:
         for source in sources:
             line.append(f"{' ' * min(source.number, 2)}[{source.number}] ")
             line.append(f"{plain(source.file)}, p.{source.page}", link_style(source.path, source.page, console.file))
+            line.append(_under(section_of(answer, source), console.file), "dim")
         console.print(line, soft_wrap=True)
         verdicts_view(answer, console)
         return
@@ -113,6 +130,7 @@ def answer_footer(answer: Answer, console: Console) -> None:
     for source in sources:
         line = Text(f"  [{source.number}] ", style="dim")
         line.append(cited_label(source.file, source.page), link_style(source.path, source.page, console.file))
+        line.append(_under(section_of(answer, source), console.file), "dim")
         line.append(f" {_snippet(source.citations[0].quote)[:SENTENCE_CHARS]}")
         console.print(line, soft_wrap=True)
     verdicts_view(answer, console)
@@ -147,7 +165,7 @@ def papers_view(papers: Sequence[Paper], console: Console) -> None:
         table.add_column(name, justify="right" if name in ("pages", "chunks") else "left", overflow="fold")
     for paper in papers:
         mark = " ⚠" if paper.warnings else ""
-        table.add_row(Text(plain(paper.file) + mark), str(paper.pages), str(paper.chunks), Text(plain(paper.title)))
+        table.add_row(Text(plain(paper.file) + mark), str(paper.pages), str(paper.chunks), Text(plain(title_of(paper))))
     console.print(table)
     console.print(
         Text(f"{len(papers)} papers, {sum(paper.chunks for paper in papers)} passages", style="dim"), soft_wrap=True
@@ -159,7 +177,7 @@ def paper_view(paper: Paper, pages: Sequence[Page], console: Console) -> None:
     rows = {
         "file": paper.file,
         "path": paper.path,
-        "title": paper.title or "(not known)",
+        **_metadata_rows(paper),
         "md5": paper.md5,
         "size": f"{paper.size_bytes:,} bytes",
         "pages": str(paper.pages),
@@ -172,6 +190,25 @@ def paper_view(paper: Paper, pages: Sequence[Page], console: Console) -> None:
     for page in pages:
         if page.warning:
             console.print(Text(f"p.{page.number}: {plain(page.warning)}", style="yellow"), soft_wrap=True)
+
+
+def _metadata_rows(paper: Paper) -> dict[str, str]:
+    """What is known of who wrote it, when and where; what is not sure has a question mark."""
+    metadata = paper.metadata
+    fields = {
+        "title": ("title", metadata.title or paper.title),
+        "authors": ("authors", ", ".join(metadata.authors)),
+        "year": ("year", str(metadata.year or "")),
+        "venue": ("venue", metadata.venue),
+        "DOI": ("doi", metadata.doi),
+        "arXiv": ("arxiv_id", metadata.arxiv_id),
+    }
+    rows = {
+        label: value + ("" if metadata.confidence.get(name, 1.0) >= SURE else " ?")
+        for label, (name, value) in fields.items()
+        if value
+    }
+    return {"title": "(not known)"} | rows
 
 
 def listing(rows: dict[str, str], console: Console) -> None:

@@ -3,7 +3,7 @@ import json
 import pytest
 
 from ragscience.errors import UsageError
-from ragscience.records import Turn
+from ragscience.records import Filters, Turn
 from ragscience.terminal.questions import BadLine, Question, check_question, read_questions
 
 
@@ -23,7 +23,7 @@ def test_plain_lines_and_objects_in_order(tmp_path):
     items = read(tmp_path, b"First?\n\n" + json.dumps(full).encode() + b"\n" + b'{"question": "Last?"}')
     assert items == [
         Question("First?"),
-        Question("What is it?", "7", (Turn("Who?", "They."),), ("bert*",)),
+        Question("What is it?", "7", (Turn("Who?", "They."),), Filters(papers=("bert*",))),
         Question("Last?"),
     ]
 
@@ -70,3 +70,26 @@ def test_a_missing_file_is_named(tmp_path):
 def test_what_is_no_question(text):
     with pytest.raises(UsageError):
         check_question(text, 100)
+
+
+def test_a_question_may_carry_its_own_filters(tmp_path):
+    line = b'{"question": "?", "section": "Method", "kind": ["table", "caption"], "author": "Knuth", "year": 1984}'
+    (question,) = read(tmp_path, line)
+    expected = Filters(sections=("Method",), kinds=("table", "caption"), authors=("Knuth",), years=(1984, 1984))
+    assert question.filters == expected
+
+
+@pytest.mark.parametrize(
+    ("filters", "said"),
+    [
+        (b'"kind": "tabel"', "Line 1: There is no kind 'tabel'"),
+        (b'"year": "soon"', "Line 1: 'soon' is no year"),
+        (b'"year": true', 'Line 1: "year" is neither'),
+        (b'"section": 3', 'Line 1: "section" is neither'),
+    ],
+)
+def test_a_filter_that_makes_no_sense_is_a_bad_line(tmp_path, filters, said):
+    (bad,) = read(tmp_path, b'{"id": 1, "question": "?", ' + filters + b"}")
+    assert isinstance(bad, BadLine)
+    assert bad.question_id == "1"
+    assert said in str(bad.error)

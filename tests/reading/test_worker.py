@@ -21,16 +21,29 @@ from ragscience.reading.wire import (
     encode_request,
 )
 from ragscience.reading.worker import perform, serve
-from ragscience.records import Document, Line, Page
+from ragscience.records import Document, Element, Line, Metadata, Page
 from tests.pdf_factory import make_pdf
 
 TEXT = st.text(st.characters(exclude_categories=()))
 NUMBER = st.floats(allow_nan=False, allow_infinity=False)
 LINES = st.lists(st.builds(Line, st.integers(0), st.integers(0), st.tuples(NUMBER, NUMBER, NUMBER, NUMBER))).map(tuple)
-PAGES = st.lists(st.builds(Page, st.integers(1), st.integers(0), st.integers(0), TEXT, LINES)).map(tuple)
+PAGES = st.lists(st.builds(Page, st.integers(1), st.integers(0), st.integers(0), TEXT, LINES, TEXT)).map(tuple)
+BOX = st.none() | st.tuples(NUMBER, NUMBER, NUMBER, NUMBER)
+ELEMENT = st.builds(Element, st.integers(0), st.integers(0), TEXT, st.integers(1), st.integers(0), TEXT, BOX)
+METADATA = st.builds(
+    Metadata,
+    TEXT,
+    st.lists(TEXT).map(tuple),
+    st.none() | st.integers(),
+    TEXT,
+    TEXT,
+    TEXT,
+    st.dictionaries(st.sampled_from(["title", "year"]), st.floats(0, 1)),
+)
+TEXTS = st.lists(TEXT).map(tuple)
 
 
-@given(st.builds(Document, TEXT, PAGES, TEXT, st.lists(TEXT).map(tuple)))
+@given(st.builds(Document, TEXT, PAGES, TEXT, TEXTS, st.lists(ELEMENT).map(tuple), METADATA))
 def test_a_document_arrives_as_it_was_sent(document):
     line = encode_reply(document)
     assert line.count(b"\n") == 1

@@ -119,7 +119,8 @@ def _near(rng: np.random.Generator, rows: NDArray[np.float32], distance: float) 
 def _insert(db: sqlite3.Connection, first: int, texts: list[str], vectors: NDArray[np.float32]) -> None:
     papers = range(first - 1, first - 1 + len(texts), _CHUNKS_A_PAPER)
     db.executemany(
-        "INSERT INTO papers VALUES (?, ?, ?, ?, 1, 1, ?, '2026-01-01T00:00:00+00:00', '[]', 1, ?, ?)",
+        "INSERT INTO papers (paper_id, path, name, md5, size_bytes, modified_ns, title, added_at, warnings, pages,"
+        " first_chunk, chunks) VALUES (?, ?, ?, ?, 1, 1, ?, '2026-01-01T00:00:00+00:00', '[]', 1, ?, ?)",
         (
             (
                 start // _CHUNKS_A_PAPER + 1,
@@ -134,7 +135,7 @@ def _insert(db: sqlite3.Connection, first: int, texts: list[str], vectors: NDArr
         ),
     )
     db.executemany(
-        "INSERT INTO chunks VALUES (?, ?, ?, ?, 0, ?, 1, 1, '', 'text', '[[0,1]]')",
+        "INSERT INTO chunks VALUES (?, ?, ?, ?, 0, ?, 1, 1, '', 'text', '[[0,1]]', '')",
         (
             (
                 first + row,

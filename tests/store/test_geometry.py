@@ -115,10 +115,22 @@ def test_boxes_of_a_home_without_a_library(home):
         library.boxes(1, 1, 0, 5)
 
 
+_ADDED_SINCE = {
+    "pages": ("lines", "furniture"),
+    "chunks": ("header",),
+    "papers": (
+        "stated_title", "authors", "year", "venue", "doi", "arxiv_id", "confidence", "sketch", "elements",
+    ),
+}  # fmt: skip
+
+
 def make_old(home):
     """What the version before this one wrote: no place for lines."""
     with closing(sqlite3.connect(home.database)) as db:
-        db.execute("ALTER TABLE pages DROP COLUMN lines")
+        db.execute("DROP INDEX chunks_of_references")
+        for table, columns in _ADDED_SINCE.items():
+            for column in columns:
+                db.execute(f"ALTER TABLE {table} DROP COLUMN {column}")
         db.execute("PRAGMA user_version = 1")
 
 
@@ -146,7 +158,7 @@ def test_an_older_library_is_taken_further_when_it_is_written_to(home):
         assert contents(library) == before
         assert library.page(paper, 1).lines == ()
         library.remove_papers([paper])
-    assert version(home) == 2
+    assert version(home) == 3
     newer, _ = with_lines_again(home)
     with Library.open(home) as library:
         assert library.page(newer, 1) == DOCUMENT.pages[0]

@@ -1,0 +1,71 @@
+"""Papers that a library has twice: the same one in other bytes or in an older version. See ragscience/similarity.py."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection
+from typing import TYPE_CHECKING
+
+from ragscience.records import Paper
+from ragscience.similarity import Duplicate, Fingerprint, near_duplicates
+
+if TYPE_CHECKING:
+    from ragscience.store import Library
+
+__all__ = ["Duplicate", "duplicates", "duplicates_of", "keep_newest"]
+
+
+def duplicates(library: Library) -> list[Duplicate]:
+    """Each pair of papers that are the same, named by `Paper.file`."""
+    return near_duplicates(library.fingerprints())
+
+
+def duplicates_of(library: Library, files: Collection[str]) -> list[Duplicate]:
+    """The pairs that the papers `files` (`Paper.file`) are in; the others are not compared with each other."""
+    if not files:
+        return []
+    meant: list[Fingerprint] = []
+    others: list[Fingerprint] = []
+    for fingerprint in library.fingerprints():
+        (meant if fingerprint.paper in files else others).append(fingerprint)
+    hashes = {value for one in meant for value in one.sketch}
+    keys = {key for one in meant for key in _keys(one)}
+    near = [one for one in others if not keys.isdisjoint(_keys(one)) or not hashes.isdisjoint(one.sketch)]
+    return [pair for pair in near_duplicates([*near, *meant]) if pair.newer in files or pair.older in files]
+
+
+def keep_newest(library: Library) -> list[Paper]:
+    """Take the older ones of papers that are the same out of the library, never their files; those that left.
+
+    A paper leaves only where a newer one stays that is the same: of a chain of versions of which only neighbours are
+    alike, more than one may stay. The library must be open for writing.
+    """
+    papers = {paper.file: paper for paper in library.papers()}
+    newer: defaultdict[str, set[str]] = defaultdict(set)
+    for pair in duplicates(library):
+        newer[pair.older].add(pair.newer)
+    leaving = [papers[file] for file in _dominated(list(papers), newer)]
+    if leaving:
+        library.remove_papers([paper.paper_id for paper in leaving])
+    return leaving
+
+
+def _dominated(files: list[str], newer: dict[str, set[str]]) -> list[str]:
+    """Those of `files` of which a newer one stays, where `newer` tells which are newer than a file."""
+    undecided, leaving = list(files), []
+    while undecided:
+        left = set(undecided)
+        # Version, year and date may contradict each other in a circle: then the one with fewest newer ones stays.
+        staying = [file for file in undecided if not newer.get(file, set()) & left] or [
+            min(undecided, key=lambda file: len(newer[file] & left))
+        ]
+        stay = set(staying)
+        gone = {file for file in undecided if file not in stay and newer.get(file, set()) & stay}
+        leaving += [file for file in undecided if file in gone]
+        undecided = [file for file in undecided if file not in stay and file not in gone]
+    return leaving
+
+
+def _keys(paper: Fingerprint) -> set[tuple[str, str]]:
+    told = (("arxiv", paper.arxiv_id), ("doi", paper.doi), ("title", paper.title))
+    return {(name, value) for name, value in told if value}

@@ -1,0 +1,57 @@
+"""The same passage is shown once, though two files hold it: the same paper in other bytes, or in another version."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from ragscience.records import StoredChunk
+
+if TYPE_CHECKING:
+    from ragscience.store import Library
+
+__all__ = ["first_of_each"]
+
+_SHINGLE_WORDS = 4
+_SAME = 0.9
+"""Jaccard similarity from which on two passages say the same."""
+
+
+def first_of_each(candidates: Sequence[int], wanted: int, library: Library) -> tuple[list[StoredChunk], int]:
+    """(the first `wanted` of the passages `candidates`, without those that repeat one before; how many these were).
+
+    Two passages are the same where their words are, or where of all their runs of four words they share nine tenths.
+    An id that the library does not have any more is left out.
+    """
+    kept: list[StoredChunk] = []
+    seen: list[_Words] = []
+    folded = 0
+    for first in range(0, len(candidates), wanted):
+        for chunk in library.chunks(candidates[first : first + wanted]):
+            words = _Words(chunk.text)
+            if any(words.say_the_same_as(other) for other in seen):
+                folded += 1
+                continue
+            kept.append(chunk)
+            seen.append(words)
+            if len(kept) == wanted:
+                return kept, folded
+    return kept, folded
+
+
+class _Words:
+    """What of a text counts when it is compared."""
+
+    def __init__(self, text: str) -> None:
+        words = unicodedata.normalize("NFKC", text).casefold().split()
+        self._whole = " ".join(words)
+        self._shingles = frozenset(
+            hash(tuple(words[start : start + _SHINGLE_WORDS])) for start in range(len(words) - _SHINGLE_WORDS + 1)
+        )
+
+    def say_the_same_as(self, other: _Words) -> bool:
+        if self._whole == other._whole:
+            return True
+        shared = len(self._shingles & other._shingles)
+        return shared > 0 and shared >= _SAME * (len(self._shingles) + len(other._shingles) - shared)
