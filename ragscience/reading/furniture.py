@@ -54,10 +54,11 @@ def without_furniture(pages: Sequence[Sequence[Row]], heights: Sequence[float]) 
 
 def _line_numbers(segments: Sequence[Row]) -> set[int]:
     """The ids of numbers that count a page's lines: below each other, rising, each beside a line or a blank."""
-    columns: defaultdict[int, list[Row]] = defaultdict(list)
+    columns: defaultdict[tuple[str, int], list[Row]] = defaultdict(list)
     for row in segments:
         if not row.turn and _LINE_NUMBER.fullmatch(row.text):
-            columns[round(row.x1 / 4)].append(row)
+            columns["left", round(row.x0 / 4)].append(row)
+            columns["right", round(row.x1 / 4)].append(row)
     found: set[int] = set()
     for rows in columns.values():
         if len(rows) < _LEAST_LINE_NUMBERS:
