@@ -60,7 +60,7 @@ def chunk_document(document: Document, *, size: int, overlap: int, separators: S
     text = document.text
     page_starts = [page.start for page in document.pages]
     title = _title(document)
-    chunks = []
+    chunks: list[Chunk] = []
     for part in _parts(document, size):
         table = _table_in(document, part) if part.kind == "table" else None
         for start, end in _cuts(splitter, document, part, size):
@@ -71,9 +71,7 @@ def chunk_document(document: Document, *, size: int, overlap: int, separators: S
             kind = part.kind or _kind(document.elements, start, end)
             section = _SEPARATOR.join(part.path)
             number = len(chunks)
-            chunks.append(
-                Chunk(number, text[start:end], start, end, first.number, last.number, section, kind, header)
-            )
+            chunks.append(Chunk(number, text[start:end], start, end, first.number, last.number, section, kind, header))
     return chunks
 
 
@@ -108,7 +106,9 @@ def _path(element: Element) -> tuple[str, ...]:
 
 def _runs(elements: Sequence[Element]) -> Iterator[tuple[str, list[Element]]]:
     """The elements in runs: tables with their captions, references, and running text of one section."""
-    for kind, run in groupby(_kinds(elements), key=lambda item: (item[1], item[0].section if item[1] != "reference" else "")):
+    for kind, run in groupby(
+        _kinds(elements), key=lambda item: (item[1], item[0].section if item[1] != "reference" else "")
+    ):
         yield kind[0].partition(" ")[0], [element for element, _ in run]
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-
 Box = tuple[float, float, float, float]
 """Left, top, right, bottom in points (1/72 inch) from the top left corner of the page as it is shown."""
 

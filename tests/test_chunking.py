@@ -145,6 +145,4 @@ def test_settings_that_make_no_sense(size, overlap, separators):
 def test_the_identity_tells_settings_apart():
     settings = [(1500, 200, SEPARATORS), (1500, 100, SEPARATORS), (1000, 200, SEPARATORS), (1500, 200, [" ", ""])]
     assert len({chunker_identity(*setting) for setting in settings}) == len(settings)
-    assert chunker_identity(1500, 200, ["\n", ""]) == (
-        'sections/2 size=1500 overlap=200 separators=["\\n", ""]'
-    )
+    assert chunker_identity(1500, 200, ["\n", ""]) == ('sections/2 size=1500 overlap=200 separators=["\\n", ""]')

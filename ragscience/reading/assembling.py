@@ -112,9 +112,7 @@ def _shorten(done: Assembled, count: int) -> None:
         return
     done.cut(count)
     last = done.elements[-1]
-    done.elements[-1] = Element(
-        last.start, last.end - count, last.kind, last.page, last.level, last.section, last.box
-    )
+    done.elements[-1] = Element(last.start, last.end - count, last.kind, last.page, last.level, last.section, last.box)
     line = done.lines[last.page][-1]
     done.lines[last.page][-1] = Line(line.start, line.end - count, line.box)
     start, end = done.bounds[last.page]

@@ -141,9 +141,7 @@ def _is_marked(one: Placed) -> bool:
 def _mark_first_page(placed: Sequence[Placed], measures: Measures) -> None:
     """Mark title and authors above the first heading of the first page, and the abstract."""
     first = placed[0].page if placed else 0
-    until = next(
-        (index for index, one in enumerate(placed) if one.kind == "heading" or one.page != first), len(placed)
-    )
+    until = next((index for index, one in enumerate(placed) if one.kind == "heading" or one.page != first), len(placed))
     head = [one for one in placed[:until] if not one.kind and not one.row.turn]
     if until == len(placed) and not any(one.row.size > measures.size + 1.5 for one in head):
         return
@@ -280,7 +278,8 @@ def _join_paragraphs(blocks: list[Block], measures: Measures) -> None:
 
 def _goes_on(before: Block, block: Block, measures: Measures) -> bool:
     last, first = before.rows[-1], block.rows[0]
-    if last.region == first.region or before.kind != block.kind and not (before.kind, block.kind) == ("list", "text"):
+    is_one_kind = before.kind == block.kind or (before.kind, block.kind) == ("list", "text")
+    if last.region == first.region or not is_one_kind:
         return False
     text = last.row.text
     if block.kind == "reference":

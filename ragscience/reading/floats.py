@@ -54,7 +54,7 @@ def _usual_side(
 
 
 def _caption_at(placed: Sequence[Placed], index: int, measures: Measures) -> str:
-    """ "table", "figure" or "other" where a caption begins, else ""."""
+    """What a caption that begins here is of, "table", "figure" or "other", else ""."""
     one = placed[index]
     match = CAPTION.match(one.row.text)
     if not match or one.kind or one.row.turn:
@@ -76,9 +76,10 @@ def _caption_at(placed: Sequence[Placed], index: int, measures: Measures) -> str
         close = one.above < 1.3 * max(one.row.size, before.row.size)
         if close and is_prose(before, measures) and not before.row.text.endswith("."):
             return ""
-    if match["end"] == "." and before is not None and is_prose(before, measures):
+    if match["end"] == "." and before is not None and one.above is not None:
         # "… as shown in / Fig. 3. The …" goes on where the line before has no end.
-        if one.above is not None and one.above < 1.3 * one.row.size and before.row.text[-1] not in ".:!?":
+        is_open = is_prose(before, measures) and before.row.text[-1] not in ".:!?"
+        if is_open and one.above < 1.3 * one.row.size:
             return ""
     what = match["what"].lower()
     if what.startswith("tab"):
@@ -153,9 +154,7 @@ def _side(
     return rows, _likeness(placed, rows, rules)
 
 
-def _table_rows(
-    placed: Sequence[Placed], start: int, step: int, rules: Sequence[Box], measures: Measures
-) -> list[int]:
+def _table_rows(placed: Sequence[Placed], start: int, step: int, rules: Sequence[Box], measures: Measures) -> list[int]:
     """The indices of the rows on one side of a caption that may be its table's, from the caption on."""
     caption = placed[start]
     found: list[int] = []
@@ -166,7 +165,9 @@ def _table_rows(
             break
         gap = abs(one.row.base - near.row.base)
         between = [
-            rule for rule in rules if min(one.row.base, near.row.base) - 2 < rule[1] < max(one.row.base, near.row.base) + 2
+            rule
+            for rule in rules
+            if min(one.row.base, near.row.base) - 2 < rule[1] < max(one.row.base, near.row.base) + 2
         ]
         is_beside = _is_beside(one, caption)
         if gap > 3.2 * one.row.size and not (between and gap < 5 * one.row.size) and not is_beside:
@@ -191,9 +192,7 @@ def _is_enclosed(one: Placed, rules: Sequence[Box]) -> bool:
     return len(upright) >= 2
 
 
-def _within_rules(
-    placed: Sequence[Placed], start: int, step: int, found: list[int], rules: Sequence[Box]
-) -> list[int]:
+def _within_rules(placed: Sequence[Placed], start: int, step: int, found: list[int], rules: Sequence[Box]) -> list[int]:
     """The rows as far as the last horizontal rule beside them, where there are two rules or more."""
     if not found:
         return found

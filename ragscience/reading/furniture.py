@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Sequence
+from itertools import pairwise
 
 from ragscience.reading.rows import Row
 
@@ -64,7 +65,7 @@ def _line_numbers(segments: Sequence[Row]) -> set[int]:
         if len(rows) < _LEAST_LINE_NUMBERS:
             continue
         values = [int(row.text) for row in rows]
-        steps = Counter(after - before for before, after in zip(values, values[1:], strict=False))
+        steps = Counter(after - before for before, after in pairwise(values))
         step, count = steps.most_common(1)[0]
         edge = min(row.x0 for row in segments), max(row.x1 for row in segments)
         at_edge = rows[0].x0 < edge[0] + 12 or rows[0].x1 > edge[1] - 12

@@ -112,7 +112,13 @@ def _may_be(placed: Sequence[Placed], index: int, measures: Measures) -> bool:
     row = one.row
     if one.kind or row.turn or not 2 < len(row.text) <= _LONGEST or len(_LETTER.findall(row.text)) < 3:
         return False
-    if not _NAME.search(row.text) or _MATHS.search(row.text) or row.size < 0.8 * measures.size or row.text[-1] in ",;" or "=" in row.text:
+    if (
+        not _NAME.search(row.text)
+        or _MATHS.search(row.text)
+        or row.size < 0.8 * measures.size
+        or row.text[-1] in ",;"
+        or "=" in row.text
+    ):
         return False
     if not (row.text[0].isupper() or row.text[0].isdigit() or row.text[0] in "\"“'‘(¿¡"):
         return False
@@ -176,10 +182,7 @@ def _heading_styles(placed: Sequence[Placed], candidates: Sequence[int], measure
     return {
         style
         for style, count in above.items()
-        if count >= 3
-        and count >= 0.6 * every[style]
-        and style[0] != measures.font
-        and style[1] >= measures.size - 0.1
+        if count >= 3 and count >= 0.6 * every[style] and style[0] != measures.font and style[1] >= measures.size - 0.1
     }
 
 

@@ -96,7 +96,7 @@ def _document(
 ) -> Document:
     """The assembled text with the plain pages put in where they belong."""
     whole = "".join(assembled.parts)
-    elements = {number: [] for number in assembled.bounds} if assembled.bounds else {}
+    elements: dict[int, list[Element]] = {number: [] for number in assembled.bounds}
     for element in assembled.elements:
         elements[element.page].append(element)
     text, pages, moved = "", [], []

@@ -63,7 +63,10 @@ def decode_reply(line: bytes) -> Document | FileProblem:
         Page(number, start, end, warning, _lines(flat), furniture)
         for number, start, end, warning, flat, furniture in document["pages"]
     )
-    elements = tuple(Element(*told, tuple(box) if box else None) for *told, box in document["elements"])
+    elements = tuple(
+        Element(start, end, kind, page, level, section, tuple(box) if box else None)
+        for start, end, kind, page, level, section, box in document["elements"]
+    )
     return Document(document["text"], pages, document["title"], tuple(document["warnings"]), elements)
 
 
