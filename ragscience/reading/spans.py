@@ -22,7 +22,7 @@ ASCENT, DESCENT = 0.78, 0.22
 """How far a line reaches above and below its base line, in font sizes: what letters do, whatever the font declares."""
 
 _MOST_PIECES = 4000
-"""On a page that is laid out. Printed pages stay below 1,500; drawings with a label for every point may have millions."""
+"""On a page that is laid out. Printed pages stay below 1,500; drawings with a label a point may have millions."""
 _MOST_CHARACTERS = 200_000
 _BLANK = 0.13
 """In font sizes: where a table may be, every word is a piece of its own, as columns may be as near as words."""

@@ -38,6 +38,15 @@ class SourcePage:
 def structured_document(sources: Sequence[SourcePage], title: str, warnings: Sequence[str]) -> Document:
     """The document that the pages make. A page whose layout loses text is taken in the order of the file instead."""
     plain: set[int] = {source.number for source in sources if not source.spans.pieces}
+    try:
+        return _structured(sources, plain, title, warnings)
+    except (ArithmeticError, LookupError, ValueError):
+        # A layout that no one foresaw must not cost the text.
+        plain = {source.number for source in sources}
+        return _document(sources, Assembled(), [""] * len(sources), plain, title, warnings)
+
+
+def _structured(sources: Sequence[SourcePage], plain: set[int], title: str, warnings: Sequence[str]) -> Document:
     segments = [[] if source.number in plain else _segments(source.spans) for source in sources]
     while True:
         pages, furniture = without_furniture(segments, [source.spans.height for source in sources])
@@ -57,7 +66,7 @@ def structured_document(sources: Sequence[SourcePage], title: str, warnings: Seq
         lossy = {source.number for source in sources if source.number not in plain and _loses(document, source)}
         if not lossy:
             return document
-        plain |= lossy
+        plain = plain | lossy
         segments = [[] if source.number in plain else rows for source, rows in zip(sources, segments, strict=True)]
 
 

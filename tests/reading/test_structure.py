@@ -1,8 +1,12 @@
 """What the reader makes of pages drawn as papers are: their order, their clean text, and what each part is."""
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from ragscience.reading.pdf import read_pdf
+from ragscience.reading.spans import PageSpans, Piece, Span
+from ragscience.reading.structure import SourcePage, structured_document
 from tests.pdf_factory import make_mapped_pdf
 from tests.reading.drawing import Sheet, draw
 
@@ -290,3 +294,77 @@ def test_right_to_left_text_keeps_the_order_of_the_file(tmp_path):
     )
     with pymupdf.open(path) as source:
         assert read_pdf(path).text == source[0].get_text().strip()
+
+
+def one_span(text, x0, base, size=10.0, font="f", bold=False):
+    return Span(text, x0, x0 + 5.0 * len(text), base, size, font, bold, False)
+
+
+def piece(text, x0, base, size=10.0, turn=0, number=0):
+    span = one_span(text, x0, base, size)
+    return Piece((span,), x0, base - 0.8 * size, span.x1, base + 0.2 * size, base, size, turn, number)
+
+
+TEXTS = st.sampled_from(
+    [
+        "Table 1: a",
+        "Figure 2. b",
+        "1 Introduction",
+        "References",
+        "[1] A. B. C.",
+        "28.4",
+        "-",
+        "x = 2y (3)",
+        "• item",
+        "word-",
+    ]
+) | st.text(st.characters(exclude_categories=("Cs", "Cc", "Z")), min_size=1, max_size=40)
+PIECES = st.lists(
+    st.builds(
+        piece,
+        TEXTS,
+        st.floats(-50, 650),
+        st.sampled_from([50.0, 62.0, 74.5, 75.0, 100.0, 400.0, 790.0]) | st.floats(-20, 900),
+        st.sampled_from([1.0, 6.0, 10.0, 18.0]),
+        st.sampled_from([0, 0, 0, 1, 3]),
+    ),
+    min_size=1,
+    max_size=40,
+)
+RULES = st.lists(st.tuples(*[st.floats(0, 600)] * 4), max_size=4).map(tuple)
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.lists(st.tuples(PIECES, RULES), min_size=1, max_size=3))
+def test_whatever_stands_on_pages_no_text_is_lost(pages):
+    sources = [
+        SourcePage(number, PageSpans(595.0, 842.0, tuple(pieces), "\n".join(one.text for one in pieces)), rules, rules)
+        for number, (pieces, rules) in enumerate(pages, 1)
+    ]
+    document = structured_document(sources, "", ())
+    assert [page.number for page in document.pages] == list(range(1, len(sources) + 1))
+    for source, page in zip(sources, document.pages, strict=True):
+        wanted = sum(len("".join(one.text.split())) for one in source.spans.pieces)
+        got = len("".join((document.text[page.start : page.end] + page.furniture).split()))
+        assert got >= 0.9 * wanted - 5
+    for before, after in zip(document.elements, document.elements[1:], strict=False):
+        assert before.end <= after.start
+    covered = "".join(document.text[one.start : one.end] for one in document.elements)
+    assert "".join(covered.split()) == "".join(document.text.split())
+
+
+def test_pages_without_places_are_taken_as_the_file_gives_them():
+    placed = PageSpans(595.0, 842.0, (piece("Some words", 50, 100),), "Some words")
+    plain = PageSpans(595.0, 842.0, (), "As it\nis.")
+    document = structured_document([SourcePage(1, plain), SourcePage(2, placed), SourcePage(3, plain)], "", ())
+    assert document.text == "As it\nis.\n\nSome words\n\nAs it\nis."
+    assert [(page.start, page.end) for page in document.pages] == [(0, 9), (11, 21), (23, 32)]
+
+
+def test_a_layout_that_fails_costs_no_text():
+    rows = [piece("Table 1: numbers", 50, 100), piece("12", 50, 112), piece("13", 200, 112), piece("14", 50, 124)]
+    spans = PageSpans(595.0, 842.0, tuple(rows), "\n".join(one.text for one in rows))
+    broken = ((float("nan"),) * 4, (0.0, float("nan"), 500.0, float("nan")))
+    document = structured_document([SourcePage(1, spans, broken)], "", ())
+    assert "".join(document.text.split()) >= "Table1:numbers"
+    assert all(one.text in document.text for one in rows)
