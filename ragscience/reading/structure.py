@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from ragscience.reading.assembling import Assembled, Vocabulary, assemble
 from ragscience.reading.blocks import make_blocks
+from ragscience.reading.cleaning import mend_accents
 from ragscience.reading.columns import reading_order
 from ragscience.reading.floats import find_floats
 from ragscience.reading.furniture import without_furniture
@@ -140,6 +141,6 @@ def _document(
 
 def _loses(document: Document, source: SourcePage) -> bool:
     page = document.pages[source.number - 1]
-    wanted = sum(len(_MARKUP.sub("", piece.text)) for piece in source.spans.pieces)
+    wanted = sum(len(_MARKUP.sub("", mend_accents(piece.text))) for piece in source.spans.pieces)
     got = len(_MARKUP.sub("", document.text[page.start : page.end] + page.furniture))
     return got < _LEAST_COVERAGE * wanted

@@ -1,5 +1,7 @@
 """What the reader makes of pages drawn as papers are: their order, their clean text, and what each part is."""
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -362,9 +364,30 @@ def test_pages_without_places_are_taken_as_the_file_gives_them():
 
 
 def test_a_layout_that_fails_costs_no_text():
-    rows = [piece("Table 1: numbers", 50, 100), piece("12", 50, 112), piece("13", 200, 112), piece("14", 50, 124)]
-    spans = PageSpans(595.0, 842.0, tuple(rows), "\n".join(one.text for one in rows))
-    broken = ((float("nan"),) * 4, (0.0, float("nan"), 500.0, float("nan")))
-    document = structured_document([SourcePage(1, spans, broken)], "", ())
-    assert "".join(document.text.split()) >= "Table1:numbers"
-    assert all(one.text in document.text for one in rows)
+    good = piece("Some words", 50, 100)
+    spans = PageSpans(
+        595.0, 842.0, (good, replace(good, spans=(), base=300.0, y0=292.0, y1=302.0)), "Some words\nand more"
+    )
+    document = structured_document([SourcePage(1, spans), SourcePage(2, spans)], "Title", ("a warning",))
+    assert document.text == "Some words\nand more\n\nSome words\nand more"
+    assert (document.title, document.warnings) == ("Title", ("a warning",))
+    assert [one.kind for one in document.elements] == ["text", "text"]
+
+
+def test_letters_with_loose_accents_are_composed_and_not_taken_for_lost():
+    rows = [piece("e\u0301" * 30, 50, 100), piece("na¨ıve Scho¨lkopf", 50, 112)]
+    spans = PageSpans(595.0, 842.0, tuple(rows), "plain")
+    assert structured_document([SourcePage(1, spans)], "", ()).text == "é" * 30 + " naïve Schölkopf"
+
+
+def test_the_lines_of_a_list_item_hang_together(tmp_path):
+    sheet = Sheet()
+    y = sheet.paragraph(50, 100, 5)
+    for number in range(1, 4):
+        sheet.write(60, y + 24 * number - 8, f"{number}. An item that says something of its own here:", 10)
+        sheet.write(74, y + 24 * number + 4, "with a line that hangs below it and ends.", 10)
+    document = read(tmp_path, sheet)
+    check_whole(document)
+    items = of_kind(document, "list")
+    assert len(items) == 3
+    assert items[1] == "2. An item that says something of its own here: with a line that hangs below it and ends."
