@@ -60,7 +60,7 @@ def chunk_document(document: Document, *, size: int, overlap: int, separators: S
     text = document.text
     page_starts = [page.start for page in document.pages]
     title = _title(document)
-    chunks = []
+    chunks: list[Chunk] = []
     for part in _parts(document, size):
         table = _table_in(document, part) if part.kind == "table" else None
         for start, end in _cuts(splitter, document, part, size):

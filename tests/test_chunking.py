@@ -8,7 +8,7 @@ from langchain_text_splitters import RecursiveCharacterTextSplitter
 
 from ragscience.chunking import chunk_document, chunker_identity
 from ragscience.reading.pdf import read_pdf
-from ragscience.records import Document, Page
+from ragscience.records import Document, Element, Page
 from tests.shared_data import SHARED_DATA, needs_shared_data
 
 SEPARATORS = ["\n\n", "\n", ". ", " ", ""]
@@ -90,18 +90,136 @@ def test_without_a_last_resort_a_passage_may_be_longer_as_in_langchain(text, set
 
 
 @needs_shared_data
-def test_the_shared_papers_are_cut_as_langchain_cuts_them():
-    paths = sorted((SHARED_DATA / "papers").glob("*.pdf"))
-    assert paths
+def test_the_shared_papers_are_cut_within_their_structure():
+    paths = sorted((SHARED_DATA / "papers").glob("*.pdf"))[:6]
+    assert len(paths) == 6
+    kinds = set()
     for path in paths:
         document = read_pdf(path)
         chunks = chunk_document(document, size=1500, overlap=200, separators=SEPARATORS)
-        assert [chunk.text for chunk in chunks] == langchain_texts(document.text, 1500, 200, SEPARATORS)
-        starts = [page.start for page in document.pages]
+        check(document, chunks, 1500, 200)
+        kinds |= {chunk.kind for chunk in chunks}
+        for table in (one for one in document.elements if one.kind == "table"):
+            inside = [chunk for chunk in chunks if chunk.start < table.end and table.start < chunk.end]
+            assert {chunk.kind for chunk in inside} == {"table"}
+            assert len(inside) == 1 or table.end - inside[0].start > 1500
         for chunk in chunks:
-            assert document.text[chunk.start : chunk.end] == chunk.text
-            assert chunk.page_start == bisect_right(starts, chunk.start)
-            assert chunk.page_end == bisect_right(starts, chunk.end - 1)
+            touched = {one.kind for one in document.elements if one.start < chunk.end and chunk.start < one.end}
+            assert touched == {"reference"} if chunk.kind == "reference" else "reference" not in touched
+    assert {"text", "table", "reference", "abstract"} <= kinds
+
+
+def check(document, chunks, size, overlap):
+    """What holds for the chunks of every document."""
+    text, starts = document.text, [page.start for page in document.pages]
+    covered = [False] * len(text)
+    for number, chunk in enumerate(chunks):
+        assert chunk.ordinal == number
+        assert text[chunk.start : chunk.end] == chunk.text == chunk.text.strip() != ""
+        assert len(chunk.text) <= size
+        assert chunk.page_start == document.pages[bisect_right(starts, chunk.start) - 1].number
+        assert chunk.page_end == document.pages[bisect_right(starts, chunk.end - 1) - 1].number
+        covered[chunk.start : chunk.end] = [True] * len(chunk.text)
+    assert [c for c, is_covered in zip(text, covered, strict=True) if not is_covered and not c.isspace()] == []
+    for before, after in pairwise(chunks):
+        assert before.start < after.start
+        assert before.end < after.end
+        assert before.end - after.start <= overlap
+
+
+def structured(*parts, title="On Chunks"):
+    """A document of one page whose elements are (kind, section, text), an empty line between each two."""
+    text, elements = "", []
+    for kind, section, words in parts:
+        text += "\n\n" if text else ""
+        elements.append(Element(len(text), len(text) + len(words), kind, 1, 1 if kind == "heading" else 0, section))
+        text += words
+    return Document(text, (Page(1, 0, len(text)),), title, (), tuple(elements))
+
+
+def cut(document, size=120, overlap=20):
+    chunks = chunk_document(document, size=size, overlap=overlap, separators=SEPARATORS)
+    check(document, chunks, size, overlap)
+    return chunks
+
+
+SENTENCE = "A sentence of some forty letters stands here. "
+
+
+def test_a_chunk_ends_where_its_section_does():
+    document = structured(
+        ("heading", "1 One", "1 One"), ("text", "1 One", SENTENCE * 2), ("heading", "2 Two", "2 Two"),
+        ("text", "2 Two", SENTENCE * 4),
+    )  # fmt: skip
+    chunks = cut(document)
+    assert [chunk.section for chunk in chunks] == ["1 One", "2 Two", "2 Two", "2 Two"]
+    assert chunks[1].text.startswith("2 Two")
+    assert chunks[0].header == "On Chunks › 1 One"
+
+
+def test_small_sections_share_a_chunk_below_their_common_heading():
+    document = structured(
+        ("heading", "1 One", "1 One"), ("heading", "1 One › 1.1 A", "1.1 A"), ("text", "1 One › 1.1 A", "Short."),
+        ("heading", "1 One › 1.2 B", "1.2 B"), ("text", "1 One › 1.2 B", "Shorter."), ("heading", "2 Two", "2 Two"),
+        ("text", "2 Two", "Other."),
+    )  # fmt: skip
+    assert [(chunk.section, chunk.text.count("\n\n")) for chunk in cut(document)] == [("1 One", 4), ("2 Two", 1)]
+
+
+def test_title_and_abstract_are_one_chunk():
+    document = structured(
+        ("title", "", "On Chunks"), ("authors", "", "A. Author"), ("heading", "Abstract", "Abstract"),
+        ("abstract", "Abstract", SENTENCE),
+    )  # fmt: skip
+    (chunk,) = cut(document)
+    assert (chunk.kind, chunk.section) == ("abstract", "Abstract")
+
+
+def test_references_are_chunks_of_their_own():
+    document = structured(
+        ("text", "9 End", SENTENCE), ("heading", "References", "References"), ("reference", "References", "[1] A. A."),
+        ("reference", "References", "[2] B. B."), ("heading", "A More", "A More"), ("text", "A More", SENTENCE),
+    )  # fmt: skip
+    chunks = cut(document)
+    assert [chunk.kind for chunk in chunks if "[1]" in chunk.text] == ["reference"]
+    assert [chunk.text for chunk in chunks if chunk.kind == "reference"] == ["[1] A. A.\n\n[2] B. B."]
+
+
+TABLE = "| Model | F1 |\n|---|---|\n" + "\n".join(f"| row {number} | {number}.5 |" for number in range(10))
+
+
+def test_a_table_is_one_chunk_with_its_caption():
+    document = structured(
+        ("text", "1 One", SENTENCE), ("caption", "1 One", "Table 1: Rows."), ("table", "1 One", TABLE),
+        ("caption", "1 One", "Table 2: More."), ("table", "1 One", TABLE), ("text", "1 One", SENTENCE),
+    )  # fmt: skip
+    chunks = cut(document, size=300)
+    assert [chunk.kind for chunk in chunks] == ["text", "table", "table", "text"]
+    assert chunks[2].text == f"Table 2: More.\n\n{TABLE}"
+
+
+def test_a_table_that_is_too_large_is_split_between_rows_and_repeats_its_header_beside():
+    document = structured(("caption", "1 One", "Table 1: Rows."), ("table", "1 One", TABLE))
+    first, *rest = cut(document, size=100)
+    assert first.text.startswith("Table 1: Rows.\n\n| Model | F1 |")
+    assert len(rest) >= 2
+    for chunk in rest:
+        assert chunk.header == "On Chunks › 1 One\n| Model | F1 |"
+        assert all(line.startswith("| row") and line.endswith("|") for line in chunk.text.split("\n"))
+
+
+KINDS = st.sampled_from(["title", "heading", "text", "list", "caption", "table", "figure", "reference", "equation"])
+PARTS = st.lists(
+    st.tuples(KINDS, st.sampled_from(["", "1 A", "1 A › 1.1 B", "1 A › 1.2 C", "2 D"]), WILD.filter(str.strip)),
+    min_size=1,
+    max_size=8,
+)
+
+
+@given(PARTS, SETTINGS)
+def test_structured_documents_are_covered_whole(parts, settings):
+    size, overlap = settings
+    cut(structured(*parts), size, overlap)
 
 
 def test_the_same_words_on_three_pages_have_three_places():

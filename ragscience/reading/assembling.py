@@ -16,6 +16,7 @@ __all__ = ["Assembled", "Vocabulary", "assemble"]
 
 _WORD = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*")
 _BROKEN = re.compile(r"([^\W\d_]+(?:-[^\W\d_]+)*)[-\u00ad\u2010]$")
+_HYPHENATED = re.compile(r"\w[-\u2010]\w$")
 _FIRST = re.compile(r"[^\W\d_]+")
 _CLOSE = {("caption", "table"), ("caption", "figure"), ("list", "list"), ("reference", "reference")}
 _SEPARATOR = " › "
@@ -48,10 +49,15 @@ class Vocabulary:
     """The words of a document, to tell which of those broken at a line's end are one word."""
 
     def __init__(self, texts: Sequence[str]) -> None:
+        """`texts` are the lines in their order; what a hyphen at a line's end parts is no word."""
         self._words: set[str] = set()
         self._compounds: set[str] = set()
+        is_broken = False
         for text in texts:
-            for word in _WORD.findall(text.lower()):
+            words = _WORD.findall(text.lower())
+            words = words[1:] if is_broken else words
+            is_broken = bool(_BROKEN.search(text))
+            for word in words[:-1] if is_broken else words:
                 (self._compounds if "-" in word else self._words).add(word)
 
     def joiner(self, before: str, after: str) -> tuple[int, str]:
@@ -59,7 +65,8 @@ class Vocabulary:
         broken = _BROKEN.search(before)
         first = _FIRST.match(after)
         if not broken or not first:
-            return 0, "" if before.endswith(("-", "/")) and broken else " "
+            is_one_word = before.endswith("/") or _HYPHENATED.search(before + after[:1])
+            return 0, "" if is_one_word else " "
         is_soft = before[-1] == "\u00ad"
         head, tail = broken[1].lower(), first[0].lower()
         last = head.rsplit("-", 1)[-1]
@@ -67,7 +74,8 @@ class Vocabulary:
             return 1, ""
         if f"{head}-{tail}" in self._compounds or f"{last}-{tail}" in self._compounds:
             return 0, ""
-        if not first[0][0].islower() or "-" in head:
+        is_name = not (broken[1][1:].islower() and first[0].islower())
+        if is_name or "-" in head:
             return 0, ""
         return (0, "") if last in self._words and tail in self._words and len(last) > 3 else (1, "")
 

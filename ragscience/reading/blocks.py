@@ -85,6 +85,9 @@ def _is_same(one: Placed, kind: str, before: Placed, last: Block, measures: Meas
         return len(one.row.text) < 12 and one.above < 1.1 * measures.size and not is_prose(one, measures)
     if last.kind not in ("text", "list"):
         return False
+    hangs = last.kind == "list" and one.row.x0 > last.rows[0].row.x0 + 0.4 * one.row.size
+    if hangs and not _BULLET.match(one.row.text) and one.above < 1.3 * measures.leading:
+        return True
     return not _starts_paragraph(one, before, measures)
 
 
@@ -278,7 +281,8 @@ def _join_paragraphs(blocks: list[Block], measures: Measures) -> None:
 
 def _goes_on(before: Block, block: Block, measures: Measures) -> bool:
     last, first = before.rows[-1], block.rows[0]
-    if last.region == first.region or (before.kind != block.kind and not (before.kind, block.kind) == ("list", "text")):
+    is_one_kind = before.kind == block.kind or (before.kind, block.kind) == ("list", "text")
+    if last.region == first.region or not is_one_kind:
         return False
     text = last.row.text
     if block.kind == "reference":

@@ -207,7 +207,7 @@ def _zone_of(base: float, row: Row, bounds: list[tuple[bool, float, float]], is_
 
 
 def _running_text(segments: list[Row], gutter: float) -> set[int]:
-    """The ids of the segments that are running text: alone on their line, wide as their column or next to such a line."""
+    """The ids of the segments that are running text: alone on their line, wide as the column or next to one."""
     found: set[int] = set()
     for side in (
         [row for row in segments if row.x1 <= gutter + 4],

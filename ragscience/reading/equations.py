@@ -12,23 +12,13 @@ _NUMBER = re.compile(r"\((?:[A-Z]\.?)?\d{1,3}(?:\.\d{1,2})*[a-z]?\)$")
 _SIGN = re.compile(r"[=≈≤≥<>∈≡∝→⇒:+\-−±×·∑∏∫√∂∇∞⊙∥∀∃∪∩⊂⊆←↦≪≫≜]|\bargm(?:ax|in)\b|\blog\b|\bexp\b")
 _RELATION = re.compile(r"[=≈≤≥∈≡∝→⇒←↦≪≫≜<>]|:=")
 _WORD = re.compile(r"[^\W\d_]{4,}")
-_FUNCTIONS = {
-    "softmax",
-    "argmax",
-    "argmin",
-    "sigmoid",
-    "tanh",
-    "relu",
-    "subject",
-    "otherwise",
-    "concat",
-    "where",
-    "with",
-}
+_FUNCTIONS = set(
+    "softmax argmax argmin sigmoid tanh relu subject otherwise concat where with".split()  # noqa: SIM905
+)
 
 
 def is_equation(one: Placed, measures: Measures) -> bool:
-    """Whether a row is a displayed equation or a part of one: set off from the left edge, of signs rather than words."""
+    """Whether a row is a displayed equation or a part of one: set off from the left, of signs rather than words."""
     row = one.row
     if one.kind or row.turn or is_prose(one, measures) or row.x0 < one.left + 0.8 * row.size:
         return False

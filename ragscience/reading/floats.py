@@ -54,7 +54,7 @@ def _usual_side(
 
 
 def _caption_at(placed: Sequence[Placed], index: int, measures: Measures) -> str:
-    """ "table", "figure" or "other" where a caption begins, else ""."""
+    """What a caption that begins here is of, "table", "figure" or "other", else ""."""
     one = placed[index]
     match = CAPTION.match(one.row.text)
     if not match or one.kind or one.row.turn:
@@ -76,9 +76,10 @@ def _caption_at(placed: Sequence[Placed], index: int, measures: Measures) -> str
         close = one.above < 1.3 * max(one.row.size, before.row.size)
         if close and is_prose(before, measures) and not before.row.text.endswith("."):
             return ""
-    if match["end"] == "." and before is not None and is_prose(before, measures):
+    if match["end"] == "." and before is not None and one.above is not None:
         # "… as shown in / Fig. 3. The …" goes on where the line before has no end.
-        if one.above is not None and one.above < 1.3 * one.row.size and before.row.text[-1] not in ".:!?":
+        is_open = is_prose(before, measures) and before.row.text[-1] not in ".:!?"
+        if is_open and one.above < 1.3 * one.row.size:
             return ""
     what = match["what"].lower()
     if what.startswith("tab"):

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Sequence
+from itertools import pairwise
 
 from ragscience.reading.rows import Row
 
@@ -54,16 +55,17 @@ def without_furniture(pages: Sequence[Sequence[Row]], heights: Sequence[float]) 
 
 def _line_numbers(segments: Sequence[Row]) -> set[int]:
     """The ids of numbers that count a page's lines: below each other, rising, each beside a line or a blank."""
-    columns: defaultdict[int, list[Row]] = defaultdict(list)
+    columns: defaultdict[tuple[str, int], list[Row]] = defaultdict(list)
     for row in segments:
         if not row.turn and _LINE_NUMBER.fullmatch(row.text):
-            columns[round(row.x1 / 4)].append(row)
+            columns["left", round(row.x0 / 4)].append(row)
+            columns["right", round(row.x1 / 4)].append(row)
     found: set[int] = set()
     for rows in columns.values():
         if len(rows) < _LEAST_LINE_NUMBERS:
             continue
         values = [int(row.text) for row in rows]
-        steps = Counter(after - before for before, after in zip(values, values[1:], strict=False))
+        steps = Counter(after - before for before, after in pairwise(values))
         step, count = steps.most_common(1)[0]
         edge = min(row.x0 for row in segments), max(row.x1 for row in segments)
         at_edge = rows[0].x0 < edge[0] + 12 or rows[0].x1 > edge[1] - 12

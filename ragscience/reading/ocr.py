@@ -94,7 +94,8 @@ def recognise(page: Any, language: str, tessdata: str) -> PageSpans:
 
     width, height = float(page.rect.width), float(page.rect.height)
     dots = min(_DOTS_PER_INCH, int((_MOST_DOTS / max(width * height / 72**2, 1e-3)) ** 0.5))
-    picture = page.get_pixmap(dpi=max(dots, 1), colorspace=pymupdf.csGRAY, alpha=False)
+    # In colour: of grey pictures PyMuPDF 2.0 makes pages without any text.
+    picture = page.get_pixmap(dpi=max(dots, 1), colorspace=pymupdf.csRGB, alpha=False)
     # PyMuPDF gives what was recognised as a PDF of a single page, with the text behind the picture.
     written = picture.pdfocr_tobytes(compress=False, language=language, tessdata=tessdata)
     with pymupdf.open(stream=written, filetype="pdf") as recognised:

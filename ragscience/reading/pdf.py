@@ -232,12 +232,11 @@ def _read_page(source: Any, index: int) -> _PageText:
 
 def _metadata(source: Any, pages: list[_PageText]) -> tuple[Metadata, tuple[str, ...]]:
     """What the paper says of itself, and a warning where that cannot be told: it is never worth the document."""
-    if pages[0].lack:
-        return Metadata(), ()
     try:
-        page = source[0].get_text("dict", flags=load_pymupdf().TEXTFLAGS_TEXT)
+        flags = load_pymupdf().TEXTFLAGS_TEXT
+        seen = [] if pages[0].lack else [source[0].get_text("dict", flags=flags)]
         text = "\n".join(page.text for page in pages[:_TITLE_PAGES])
-        return metadata_of([page], source.metadata or {}, text), ()
+        return metadata_of(seen, source.metadata or {}, text), ()
     except _mishaps() as error:
         _raise_if_out_of_memory(error)
         return Metadata(), (f"without authors, year and title: {_cause(error)}",)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import median
 
@@ -117,12 +117,3 @@ def widest_gap(row: Row) -> float:
         widest = max(widest, piece.x0 - right)
         right = max(right, piece.x1)
     return widest
-
-
-def runs(placed: Sequence[Placed]) -> Iterator[tuple[int, int]]:
-    """(first, beyond the last) of each region's rows."""
-    first = 0
-    for index in range(1, len(placed) + 1):
-        if index == len(placed) or placed[index].region != placed[first].region:
-            yield first, index
-            first = index

@@ -130,10 +130,7 @@ def _with_indices(groups: list[list[Piece]]) -> list[list[Piece]]:
         groups[host_index].extend(groups[index])
     joined = [group for index, group in enumerate(groups) if index not in into]
     # With its index in place, "W" and the "∈ R" after it are one run again.
-    result: list[list[Piece]] = []
-    for group in joined:
-        result.append(group)
-    return _rejoined(result)
+    return _rejoined(joined)
 
 
 def _rejoined(groups: list[list[Piece]]) -> list[list[Piece]]:
@@ -203,9 +200,7 @@ def join_spans(pieces: Sequence[Piece], base: float, size: float) -> str:
         first = True
         for span in piece.spans:
             text = span.text
-            if (first and right is not None and not piece.is_rtl and span.x0 - right > _TOUCHING * size) or (
-                first and piece.is_rtl and parts
-            ):
+            if first and right is not None and (piece.is_rtl or span.x0 - right > _TOUCHING * size):
                 parts.append(" ")
                 tail = " "
             first = False

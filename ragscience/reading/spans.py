@@ -9,7 +9,8 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from ragscience.reading.cleaning import clean_span
@@ -21,7 +22,7 @@ ASCENT, DESCENT = 0.78, 0.22
 """How far a line reaches above and below its base line, in font sizes: what letters do, whatever the font declares."""
 
 _MOST_PIECES = 4000
-"""On a page that is laid out. Printed pages stay below 1,500; drawings with a label for every point may have millions."""
+"""On a page that is laid out. Printed pages stay below 1,500; drawings with a label a point may have millions."""
 _MOST_CHARACTERS = 200_000
 _BLANK = 0.13
 """In font sizes: where a table may be, every word is a piece of its own, as columns may be as near as words."""
@@ -101,10 +102,10 @@ def read_spans(page: Any, textpage: Any, plain: str, *, has_tables: bool) -> Pag
         lines = [part for line in lines for part in _split_at_blanks(line)]
     if len(lines) > _MOST_PIECES:
         return PageSpans(width, height, (), plain)
-    if not plain.isprintable():
+    if "\ufffd" in plain:
         _restore_digits(lines)
     sizes = _lost_sizes(lines)
-    pieces = []
+    pieces: list[Piece] = []
     for line in lines:
         piece = _piece(line, matrix, sizes, width, height, len(pieces))
         if piece is not None:
@@ -171,8 +172,10 @@ def _split_at_blanks(line: dict[str, Any]) -> Iterator[dict[str, Any]]:
 
 
 def _span_of(span: dict[str, Any], chars: list[Any]) -> dict[str, Any]:
-    boxes = [char["bbox"] for char in chars if not char["c"].isspace()] or [chars[0]["bbox"]]
-    box = min(b[0] for b in boxes), min(b[1] for b in boxes), max(b[2] for b in boxes), max(b[3] for b in boxes)
+    lefts, tops, rights, bottoms = zip(
+        *([char["bbox"] for char in chars if not char["c"].isspace()] or [chars[0]["bbox"]]), strict=True
+    )
+    box = min(lefts), min(tops), max(rights), max(bottoms)
     return {**span, "text": "".join([char["c"] for char in chars]), "bbox": box, "origin": chars[0]["origin"]}
 
 
@@ -208,41 +211,57 @@ def _piece(
     number: int,
 ) -> Piece | None:
     turn = _turn_of(line["dir"], matrix)
+    is_plain = turn == 0 and matrix is None
     spans: list[Span] = []
     weights: dict[tuple[float, float], int] = {}
     for raw in line["spans"]:
         text = clean_span(raw["text"])
         if not text:
             continue
-        x0, y0, x1, y1 = _upright(raw["bbox"], turn, matrix, width, height)
-        base = _upright((*raw["origin"], *raw["origin"]), turn, matrix, width, height)[1]
-        if not all(abs(value) < _FARTHEST for value in (x0, y0, x1, y1, base)):
+        box, (origin_x, base) = raw["bbox"], raw["origin"]
+        if not is_plain:
+            base = _upright((origin_x, base, origin_x, base), turn, matrix, width, height)[1]
+            box = _upright(box, turn, matrix, width, height)
+        x0, y0, x1, y1 = box
+        if not (-_FARTHEST < x0 <= x1 < _FARTHEST and -_FARTHEST < y0 <= y1 < _FARTHEST and abs(base) < _FARTHEST):
             return None
-        size = float(raw["size"])
-        drawn = y1 - y0
-        if not 0.4 * size <= drawn <= 3 * size and drawn > 0:
-            # A bitmap font (Type 3) has the size that its glyphs are scaled by, which says nothing of how large they are.
-            size = drawn
-        if size < _LEAST_SIZE:
-            size = sizes.get(raw["font"], size)
-        font, flags = _SUBSET.sub("", raw["font"]), int(raw["flags"])
-        bold = bool(flags & _BOLD_FLAG) or bool(_BOLD.search(font))
-        italic = bool(flags & _ITALIC_FLAG) or bool(_ITALIC.search(font))
-        size = max(round(size, 1), 1.0)
-        if not text.isspace():
+        size = _size_of(raw, y1 - y0, sizes)
+        is_blank = text.isspace()
+        if not is_blank:
             weights[size, base] = weights.get((size, base), 0) + len(text)
+        font, bold, italic = _font_of(raw["font"], raw["flags"] & (_BOLD_FLAG | _ITALIC_FLAG))
         last = spans[-1] if spans else None
         if last and last.font == font and abs(last.size - size) < 0.3 and abs(last.base - base) < 0.2:
-            spans[-1] = replace(last, text=last.text + text, x1=last.x1 if text.isspace() else x1)
+            end = last.x1 if is_blank else x1
+            spans[-1] = Span(last.text + text, last.x0, end, last.base, last.size, font, last.bold, last.italic)
         else:
             spans.append(Span(text, x0, x1, base, size, font, bold, italic))
     if not weights:
         return None
     (size, base), _ = max(weights.items(), key=lambda item: item[1])
     inked = [span for span in spans if not span.text.isspace()]
-    x0, x1 = min(span.x0 for span in inked), max(span.x1 for span in inked)
-    is_rtl = sum(map(_is_rtl, "".join(span.text for span in inked))) > 0.5 * sum(len(span.text) for span in inked)
+    x0, x1 = min([span.x0 for span in inked]), max([span.x1 for span in inked])
+    whole = "".join([span.text for span in inked])
+    is_rtl = not whole.isascii() and sum(map(_is_rtl, whole)) > 0.5 * len(whole)
     return Piece(tuple(spans), x0, base - ASCENT * size, x1, base + DESCENT * size, base, size, turn, number, is_rtl)
+
+
+def _size_of(raw: dict[str, Any], drawn: float, sizes: dict[str, float]) -> float:
+    """The type size of a span in points, `drawn` being how high it is drawn."""
+    size = float(raw["size"])
+    if drawn > 0 and not 0.4 * size <= drawn <= 3 * size:
+        # A bitmap font (Type 3) has the size that its glyphs are scaled by, which says nothing of how large they are.
+        size = drawn
+    if size < _LEAST_SIZE:
+        size = sizes.get(raw["font"], size)
+    return max(round(size, 1), 1.0)
+
+
+@lru_cache(maxsize=1024)
+def _font_of(name: str, flags: int) -> tuple[str, bool, bool]:
+    """A font's name without the mark of a subset, and whether it is bold and italic."""
+    font = _SUBSET.sub("", name)
+    return font, bool(flags & _BOLD_FLAG or _BOLD.search(font)), bool(flags & _ITALIC_FLAG or _ITALIC.search(font))
 
 
 def _is_rtl(character: str) -> bool:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from ragscience.reading.assembling import Assembled, Vocabulary, assemble
 from ragscience.reading.blocks import make_blocks
+from ragscience.reading.cleaning import mend_accents
 from ragscience.reading.columns import reading_order
 from ragscience.reading.floats import find_floats
 from ragscience.reading.furniture import without_furniture
@@ -38,6 +39,15 @@ class SourcePage:
 def structured_document(sources: Sequence[SourcePage], title: str, warnings: Sequence[str]) -> Document:
     """The document that the pages make. A page whose layout loses text is taken in the order of the file instead."""
     plain: set[int] = {source.number for source in sources if not source.spans.pieces}
+    try:
+        return _structured(sources, plain, title, warnings)
+    except (ArithmeticError, LookupError, ValueError):
+        # A layout that no one foresaw must not cost the text.
+        plain = {source.number for source in sources}
+        return _document(sources, Assembled(), [""] * len(sources), plain, title, warnings)
+
+
+def _structured(sources: Sequence[SourcePage], plain: set[int], title: str, warnings: Sequence[str]) -> Document:
     segments = [[] if source.number in plain else _segments(source.spans) for source in sources]
     while True:
         pages, furniture = without_furniture(segments, [source.spans.height for source in sources])
@@ -57,7 +67,7 @@ def structured_document(sources: Sequence[SourcePage], title: str, warnings: Seq
         lossy = {source.number for source in sources if source.number not in plain and _loses(document, source)}
         if not lossy:
             return document
-        plain |= lossy
+        plain = plain | lossy
         segments = [[] if source.number in plain else rows for source, rows in zip(sources, segments, strict=True)]
 
 
@@ -96,7 +106,7 @@ def _document(
 ) -> Document:
     """The assembled text with the plain pages put in where they belong."""
     whole = "".join(assembled.parts)
-    elements = {number: [] for number in assembled.bounds} if assembled.bounds else {}
+    elements: dict[int, list[Element]] = {number: [] for number in assembled.bounds}
     for element in assembled.elements:
         elements[element.page].append(element)
     text, pages, moved = "", [], []
@@ -131,6 +141,6 @@ def _document(
 
 def _loses(document: Document, source: SourcePage) -> bool:
     page = document.pages[source.number - 1]
-    wanted = sum(len(_MARKUP.sub("", piece.text)) for piece in source.spans.pieces)
+    wanted = sum(len(_MARKUP.sub("", mend_accents(piece.text))) for piece in source.spans.pieces)
     got = len(_MARKUP.sub("", document.text[page.start : page.end] + page.furniture))
     return got < _LEAST_COVERAGE * wanted

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from ragscience.reading.placing import Placed
 from ragscience.reading.rows import join_spans
@@ -147,15 +148,16 @@ def _cut(placed: Sequence[Placed], lines: Sequence[Sequence[_Cell]], bounds: Seq
     edges = list(zip([float("-inf"), *bounds], [*bounds, float("inf")], strict=True))
     inside = [[cell for line in lines for cell in line if left < cell.x0 and cell.x1 < right] for left, right in edges]
     forms: list[Counter[tuple[bool, ...]]] = [Counter() for _ in edges]
-    for one in placed:
-        for part in _cells_of(one, _WORD_GAP, bounds):
+    all_parts = [_cells_of(one, _WORD_GAP, bounds) for one in placed]
+    for row_parts in all_parts:
+        for part in row_parts:
             forms[_column_of(part, bounds)][_form(part)] += 1
     result = []
-    for one, line in zip(placed, lines, strict=True):
+    for row_parts, line in zip(all_parts, lines, strict=True):
         cells: list[_Cell] = []
         for cell in line:
             crossed = [number for number, bound in enumerate(bounds) if cell.x0 < bound < cell.x1]
-            parts = [part for part in _cells_of(one, _WORD_GAP, bounds) if cell.x0 <= part.x0 and part.x1 <= cell.x1]
+            parts = [part for part in row_parts if cell.x0 <= part.x0 and part.x1 <= cell.x1]
             if len(crossed) == 1 and len(parts) == 2 and inside[crossed[0]] and inside[crossed[0] + 1]:
                 left = max(other.x1 for other in inside[crossed[0]])
                 right = min(other.x0 for other in inside[crossed[0] + 1])
@@ -174,10 +176,11 @@ def _refined(placed: Sequence[Placed], bounds: list[float]) -> list[float]:
     """The bounds with those of columns of numbers that stand as near to each other as words do."""
     edges = [float("-inf"), *bounds, float("inf")]
     more: list[float] = []
-    for left, right in zip(edges, edges[1:], strict=False):
+    lines = [_cells_of(one, 0.0, ()) for one in placed]
+    for left, right in pairwise(edges):
         rows = []
-        for one in placed:
-            words = [cell for cell in _cells_of(one, 0.0, ()) if left < (cell.x0 + cell.x1) / 2 < right]
+        for line in lines:
+            words = [cell for cell in line if left < (cell.x0 + cell.x1) / 2 < right]
             if words:
                 rows.append(words)
         more += _between_numbers(rows) or _beside_numbers(rows)
@@ -232,8 +235,8 @@ def _cells_of(one: Placed, gap: float, bounds: Sequence[float]) -> list[_Cell]:
     groups: list[list[Piece]] = []
     right = 0.0
     for piece in sorted(one.row.pieces, key=lambda piece: piece.x0):
-        parted = any(right - 1 <= bound <= piece.x0 + 1 for bound in bounds)
-        if groups and not parted and piece.x0 - right <= gap * one.row.size:
+        is_near = bool(groups) and piece.x0 - right <= gap * one.row.size
+        if is_near and not any(right - 1 <= bound <= piece.x0 + 1 for bound in bounds):
             groups[-1].append(piece)
         else:
             groups.append([piece])
@@ -241,8 +244,8 @@ def _cells_of(one: Placed, gap: float, bounds: Sequence[float]) -> list[_Cell]:
     return [
         _Cell(
             tuple(group),
-            min(piece.x0 for piece in group),
-            max(piece.x1 for piece in group),
+            min([piece.x0 for piece in group]),
+            max([piece.x1 for piece in group]),
             one.row.base,
             one.row.size,
         )
@@ -295,7 +298,7 @@ def _runs_below(depths: Sequence[int], most: int) -> list[tuple[int, int]]:
 def _column_of(cell: _Cell, bounds: Sequence[float]) -> int:
     """The column in which most of a cell stands, or the first one that it reaches over."""
     edges = [float("-inf"), *bounds, float("inf")]
-    shares = [max(0.0, min(cell.x1, right) - max(cell.x0, left)) for left, right in zip(edges, edges[1:], strict=False)]
+    shares = [max(0.0, min(cell.x1, right) - max(cell.x0, left)) for left, right in pairwise(edges)]
     width = max(cell.x1 - cell.x0, 0.1)
     best = max(range(len(shares)), key=lambda column: shares[column])
     if shares[best] > 0.8 * width:

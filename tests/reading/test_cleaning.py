@@ -5,7 +5,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragscience.reading.cleaning import clean_text, illegible_share, printable_name, sensible_title
+from ragscience.reading.cleaning import (
+    clean_span,
+    clean_text,
+    illegible_share,
+    mend_accents,
+    printable_name,
+    sensible_title,
+)
 
 ANY_TEXT = st.text(st.characters(exclude_categories=()))
 
@@ -81,3 +88,34 @@ def test_what_is_no_title_is_left_out(raw):
 def test_a_file_name_of_any_bytes_can_be_shown():
     assert printable_name(Path("/a/b\x1b[2J\n\udcff.pdf")) == "b\ufffd[2J\ufffd\ufffd.pdf"
     assert printable_name(Path("/")) == "/"
+
+
+@pytest.mark.parametrize(
+    ("raw", "clean"),
+    [
+        ("eﬃcient ﬂow", "efficient flow"),
+        ("a\u00a0b\u2009c\td", "a b c d"),
+        ("zero\u200bwidth\ufeff", "zerowidth"),
+        ("\uf0b7 item", "• item"),
+        ("de\x0cnition of o\x0b", "definition of off"),
+        ("\x0c\x02", "\ufffd\ufffd"),
+        ("½ ² ﬁ", "½ ² fi"),
+        ("\ud800", "\ufffd"),
+    ],
+)
+def test_a_span_is_cleaned_without_changing_what_it_says(raw, clean):
+    assert clean_span(raw) == clean
+
+
+@pytest.mark.parametrize(
+    ("raw", "clean"),
+    [
+        ("na¨ıve", "naïve"),
+        ("Mu¨ller and J¨urgen", "Müller and Jürgen"),
+        ("Universit´e", "Université"),
+        ("¨q ˆ2", "¨q ˆ2"),
+        ("Am\u0065\u0301lie", "Amélie"),
+    ],
+)
+def test_loose_accents_are_put_on_their_letters(raw, clean):
+    assert mend_accents(raw) == clean

@@ -53,7 +53,7 @@ def test_relative_paths_and_odd_names(papers, monkeypatch, tmp_path):
     papers[1].rename(odd)
     with ReadingPool(1, LONG, GIGABYTE) as pool:
         results = [result for _, result in pool.read_all([type(papers[0])("0.pdf"), type(papers[0])(odd)])]
-    assert [result.text for result in results] == ["paper 0 end", "paper 1 end"]
+    assert [result.text for result in results] == ["paper 0\n\nend", "paper 1\n\nend"]
 
 
 def test_no_files_no_workers():

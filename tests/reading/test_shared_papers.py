@@ -5,8 +5,10 @@ import unicodedata
 
 import pytest
 
+from ragscience.reading.pdf import read_pdf
 from ragscience.reading.pool import ReadingPool
 from ragscience.records import Document
+from tests.gold.scoring import f1, load_gold, score_document
 from tests.shared_data import SHARED_DATA, needs_shared_data
 
 pytestmark = needs_shared_data
@@ -80,8 +82,25 @@ def test_no_document_holds_control_characters_and_every_offset_is_right(nasty):
     for name in nasty.keys() - REASONS.keys():
         document = nasty[name]
         assert all(unicodedata.category(c) not in ("Cc", "Cs") or c in "\n\t" for c in document.text), name
-        texts = [document.text[page.start : page.end] for page in document.pages]
-        assert "\n".join(texts) == document.text, name
+        ends = [0, *(page.end for page in document.pages)]
+        starts = [*(page.start for page in document.pages), len(document.text)]
+        assert all(document.text[end:start].strip() == "" for end, start in zip(ends, starts, strict=True)), name
+        for page in document.pages:
+            assert all(page.start <= line.start < line.end <= page.end for line in page.lines), name
+
+
+def test_the_papers_of_the_gold_are_read_as_a_person_reads_them():
+    scores = [score_document(read_pdf(SHARED_DATA / "papers" / gold.file), gold) for gold in load_gold()]
+    assert len(scores) == 6
+    matched, missing, extra = (
+        sum(counts)
+        for counts in zip(*((score.matched, len(score.missing), len(score.extra)) for score in scores), strict=True)
+    )
+    assert f1(matched, missing, extra) >= 0.95
+    assert sum(score.levels_right for score in scores) >= 0.95 * matched
+    assert min(tau for score in scores for tau in score.orders.values()) >= 0.98
+    tables = [table for score in scores for table in score.tables.values()]
+    assert sum(table.right for table in tables) >= 0.95 * sum(table.cells for table in tables)
 
 
 def test_passwords_open_what_they_are_for():
