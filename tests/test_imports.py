@@ -26,9 +26,11 @@ MAY_KNOW = {
     "models": COMMON,
     "store": COMMON,
     "retrieval": COMMON | {"store", "models", "graph"},
-    "answering": COMMON | {"retrieval", "models"},
+    "language": COMMON,
+    "checking": COMMON | {"language", "models"},
+    "answering": COMMON | {"retrieval", "models", "language", "checking"},
     "history": COMMON,
-    "evaluation": COMMON | {"retrieval", "answering"},
+    "evaluation": COMMON | {"retrieval", "answering", "language"},
     "ingesting": COMMON | {"reading", "chunking", "models", "store"},
     "doctor": COMMON | {"reading", "chunking", "models", "store", "ingesting"},
     "terminal": COMMON
