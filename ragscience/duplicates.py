@@ -55,14 +55,15 @@ def _dominated(files: list[str], newer: dict[str, set[str]]) -> list[str]:
     undecided, leaving = list(files), []
     while undecided:
         left = set(undecided)
-        # Version, year and date may contradict each other in a circle: then the one with fewest newer ones stays.
-        staying = [file for file in undecided if not newer.get(file, set()) & left] or [
-            min(undecided, key=lambda file: len(newer[file] & left))
-        ]
-        stay = set(staying)
-        gone = {file for file in undecided if file not in stay and newer.get(file, set()) & stay}
+        stay = {file for file in undecided if not newer.get(file, set()) & left}
+        gone = {file for file in undecided if newer.get(file, set()) & stay}
+        if not stay:
+            # Version, year and date contradict each other in a circle: one with fewest newer ones counts as newest.
+            newest = min(undecided, key=lambda file: len(newer[file] & left))
+            stay = {newest}
+            gone = {file for file in undecided if newest in newer[file]} | (newer[newest] & left)
         leaving += [file for file in undecided if file in gone]
-        undecided = [file for file in undecided if file not in stay and file not in gone]
+        undecided = [file for file in undecided if file not in stay | gone]
     return leaving
 
 

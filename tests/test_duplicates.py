@@ -74,10 +74,10 @@ def test_older_papers_leave_and_the_newest_stays(library):
 
 def test_a_paper_leaves_only_where_one_that_is_the_same_stays(library):
     """The first and the last of a chain have too little in common to be the same."""
-    start, middle, end = words(1, 300), words(2, 300), words(3, 300)
+    start, middle, end = words(1, 200), words(2, 400), words(3, 400)
     put(library, "a", f"{start} {middle}", modified_ns=1)
     put(library, "b", f"{middle} {end}", modified_ns=2)
-    put(library, "c", f"{end} {words(4, 300)}", modified_ns=3)
+    put(library, "c", f"{end} {words(4, 200)}", modified_ns=3)
     assert [(newer, older) for newer, older, _, _ in pairs(duplicates(library))] == [
         ("b.pdf", "a.pdf"),
         ("c.pdf", "b.pdf"),

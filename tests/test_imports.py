@@ -29,9 +29,11 @@ MAY_KNOW = {
     "store": COMMON | {"similarity"},
     "duplicates": COMMON | {"similarity", "store"},
     "retrieval": COMMON | {"store", "models", "graph"},
-    "answering": COMMON | {"retrieval", "models"},
+    "language": COMMON,
+    "checking": COMMON | {"language", "models"},
+    "answering": COMMON | {"retrieval", "models", "language", "checking"},
     "history": COMMON,
-    "evaluation": COMMON | {"retrieval", "answering"},
+    "evaluation": COMMON | {"retrieval", "answering", "language"},
     "ingesting": COMMON | {"reading", "chunking", "models", "store", "duplicates"},
     "doctor": COMMON | {"reading", "chunking", "models", "store", "ingesting", "duplicates"},
     "terminal": COMMON

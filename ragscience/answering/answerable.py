@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 
-from ragscience.answering.words import terms
+from ragscience.language.words import terms
 from ragscience.records import Found
 
 __all__ = ["LEXICAL", "SIGNALS_OF", "WITH_TOKEN_VECTORS", "answerability", "is_answerable"]

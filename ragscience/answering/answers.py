@@ -9,13 +9,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ragscience.answering.answerable import is_answerable
-from ragscience.answering.checking import Checked, check
 from ragscience.answering.extractive import extract, lead_line, quoted
 from ragscience.answering.fallback import Circuit
 from ragscience.answering.followups import standalone
 from ragscience.answering.prompts import NOT_FOUND, REFUSAL, Prompts, prompt_name
 from ragscience.answering.replies import worded
 from ragscience.answering.speaking import ChatLLM
+from ragscience.checking.check import Checked, check
 from ragscience.records import Answer, Citation, Found, Hit, Sentence, Turn
 
 if TYPE_CHECKING:

@@ -19,8 +19,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from ragscience.answering.prompts import Prompts, conversation, fenced_text, passage_text, turn_text
-from ragscience.answering.sentences import split_sentences
 from ragscience.errors import ModelProblem
+from ragscience.language.sentences import split_sentences
 from ragscience.models.token_counting import PER_MESSAGE
 from ragscience.records import Hit, Turn
 

@@ -14,6 +14,7 @@ from ragscience.answering.budget import Plan, condense_history, plan
 from ragscience.answering.defusing import defused
 from ragscience.answering.speaking import ChatLLM, Speech
 from ragscience.errors import ModelProblem
+from ragscience.language.places import page_label
 from ragscience.records import Found, Hit, Turn
 
 if TYPE_CHECKING:
@@ -236,7 +237,7 @@ def as_documents(passages: Sequence[tuple[Hit, str]]) -> list[Document]:
             page_content=text,
             metadata={
                 "number": hit.rank,
-                "source": wording.page_label(wording.prompt_name(hit.chunk.file), hit.chunk.page_start),
+                "source": page_label(wording.prompt_name(hit.chunk.file), hit.chunk.page_start),
                 "file": hit.chunk.file,
                 "path": hit.chunk.path,
                 "page_start": hit.chunk.page_start,

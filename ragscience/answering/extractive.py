@@ -9,10 +9,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ragscience.answering.prompts import page_label
-from ragscience.answering.units import Unit, continued, page_parts, units_of
-from ragscience.answering.words import joined_lines, numbers, terms
+from ragscience.answering.units import Unit, continued, units_of
 from ragscience.errors import ModelProblem
+from ragscience.language.places import page_label, page_parts
+from ragscience.language.words import joined_lines, numbers, terms
 from ragscience.records import Citation, Hit
 
 if TYPE_CHECKING:

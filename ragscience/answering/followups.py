@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from ragscience.answering.words import terms
+from ragscience.language.words import terms
 from ragscience.records import Turn
 
 __all__ = ["evidence_again", "standalone"]

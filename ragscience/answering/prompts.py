@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from ragscience.answering.defusing import defused, sendable
+from ragscience.language.places import page_label
 from ragscience.records import Hit, StoredChunk, Turn
 
 __all__ = [
@@ -24,7 +25,6 @@ __all__ = [
     "Prompts",
     "conversation",
     "fenced_text",
-    "page_label",
     "passage_text",
     "prompt_name",
     "sendable",
@@ -110,11 +110,6 @@ class Prompts:
     def wants_history(self) -> bool:
         """Whether the request has a place for the conversation so far."""
         return "{history}" in self.request
-
-
-def page_label(file: str, page: int) -> str:
-    """The form that a source has everywhere: `(file.pdf, p.3)`."""
-    return f"({file}, p.{page})"
 
 
 def prompt_name(file: str) -> str:

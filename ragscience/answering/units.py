@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
 
-from ragscience.answering.sentences import Span, split_sentences
-from ragscience.answering.words import joined_lines
+from ragscience.language.sentences import Span, split_sentences
+from ragscience.language.words import joined_lines
 from ragscience.records import Hit, StoredChunk
 
-__all__ = ["Unit", "continued", "page_parts", "units_of"]
+__all__ = ["Unit", "continued", "units_of"]
 
 _QUOTE_CHARS = 400
 """A quote gathers neighbouring rows or two sentences, and goes on with what follows, up to this length;"""
@@ -154,12 +153,3 @@ def _is_whole(chunk: StoredChunk, start: int, end: int) -> bool:
     if chunk.start > 0 and not text[:start].strip() and not (text[start].isupper() or text[start].isdigit()):
         return False
     return bool(text[end:].strip()) or text[end - 1] in ".!?。！？”\"')]"
-
-
-def page_parts(chunk: StoredChunk, start: int, end: int) -> Iterator[tuple[int, int, int]]:
-    """(page, start, end) for each page that `chunk.text[start:end]` has words on, in order."""
-    breaks = [*chunk.page_breaks, (len(chunk.text), 0)]
-    for (begin, page), (stop, _) in pairwise(breaks):
-        left, right = max(start, begin), min(end, stop)
-        if left < right and chunk.text[left:right].strip():
-            yield page, left, right

@@ -97,9 +97,11 @@ def _connect(path: Path, options: str) -> sqlite3.Connection:
 
 def _is_made(connection: sqlite3.Connection, path: Path) -> bool:
     """Whether the tables are there; not so in an empty file, as a killed first run may leave it."""
-    (version,) = connection.execute("PRAGMA user_version").fetchone()
-    (application,) = connection.execute("PRAGMA application_id").fetchone()
-    (tables,) = connection.execute("SELECT COUNT(*) FROM sqlite_master").fetchone()
+    # In one transaction: another process may be making them between two of these.
+    version, application, tables = connection.execute(
+        "SELECT user_version, application_id, (SELECT COUNT(*) FROM sqlite_master)"
+        " FROM pragma_user_version, pragma_application_id"
+    ).fetchone()
     if not (version or application or tables):
         return False
     if application != _APPLICATION_ID:

@@ -9,8 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragscience.answering.extractive import extract, lead_line, quoted
-from ragscience.answering.units import continued, page_parts, units_of
-from ragscience.answering.words import joined_lines, numbers, terms
+from ragscience.answering.units import continued, units_of
+from ragscience.language.places import page_parts
+from ragscience.language.words import joined_lines, numbers, terms
 from tests.answering.passages import SAMPLING, TRAINING, WordEmbedder, hit
 
 QUESTION = "How many days did training of the big models take?"

@@ -17,6 +17,7 @@ from ragscience.records import Chunk, Document, Element, Filters, Metadata, Page
 from ragscience.similarity import fingerprint_of
 from ragscience.store import Library, text_hash
 from ragscience.store.structure import pack_elements, pack_sketch, unpack_elements, unpack_sketch
+from ragscience.tokenizing import tokenize
 
 from .making import CHUNKER, DIMENSION, EMBEDDER, add, contents, numbered_paper, paper_of, unit_rows
 from .test_geometry import make_old, version
@@ -139,7 +140,7 @@ def test_a_passage_is_searched_by_its_header_and_text_together(home):
         assert first.searched == CHUNKS[0].searched == joined
         assert next(library.texts(1)) == ([first.chunk_id], [joined])
         assert list(library.vectors_by_hash([text_hash(joined), text_hash(first.text)])) == [text_hash(joined)]
-        assert library.search_keywords("zeppelins", 5, None)[0].tolist() == [first.chunk_id]
+        assert library.term_counts(tokenize("zeppelins bees"), [1, 2], None).counts.tolist() == [[1, 0], [2, 2]]
         assert replace(first, header="").searched == first.text
 
 
@@ -180,7 +181,7 @@ def as_it_is(library, before):
     assert library.elements(paper.paper_id) == ()
     assert library.page(paper.paper_id, 1).furniture == ""
     assert library.fingerprints() == [fingerprint_of(paper.file, "", Metadata(), 8)]
-    assert library.search_keywords("bees", 5, None)[0].size == 2
+    assert library.term_counts(tokenize("bees light"), [1, 2], None).counts.tolist() == [[1, 1], [1, 0]]
     assert library.search_dense(np.eye(1, DIMENSION, dtype=np.float32)[0], 5, None)[0].size == 2
     assert library.select(Filters()).tolist() == [1]
     assert library.select(Filters(kinds=("reference",))).tolist() == [2]

@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from ragscience.answering.sentences import split_sentences
-from ragscience.answering.words import terms
+from ragscience.language.sentences import split_sentences
+from ragscience.language.words import terms
 
 __all__ = ["AnswerSentence", "split_answer"]
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragscience.answering.citations import check_citations
+from ragscience.checking.citations import check_citations
 from tests.answering.passages import SAMPLING, TRAINING, hit
 
 TWO_PAGES = hit(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from ragscience.answering.support import Claim, Finding
+from ragscience.checking.support import Claim, Finding
 from ragscience.errors import ModelProblem
 
 if TYPE_CHECKING:

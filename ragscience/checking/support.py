@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
 
-from ragscience.answering.altering import is_altered
-from ragscience.answering.facts import (
+from ragscience.checking.altering import is_altered
+from ragscience.checking.facts import (
     antonyms_of,
     claim_names,
     claim_numbers,
@@ -22,8 +22,8 @@ from ragscience.answering.facts import (
     spelled_numbers,
     words_of,
 )
-from ragscience.answering.given import Given, Part, Place, squeezed
-from ragscience.answering.words import terms
+from ragscience.checking.given import Given, Part, Place, squeezed
+from ragscience.language.words import terms
 
 __all__ = ["SUPPORT_THRESHOLD", "WEAK_THRESHOLD", "Claim", "Finding", "Quote", "judge", "verbatim_quotes"]
 

@@ -6,13 +6,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ragscience.answering.answer_sentences import AnswerSentence, split_answer
-from ragscience.answering.citations import Mention, find_mentions
-from ragscience.answering.given import Given, Place
-from ragscience.answering.prompts import page_label
-from ragscience.answering.rewriting import Edit, Rewritten
-from ragscience.answering.scoring import SupportScorer
-from ragscience.answering.support import SUPPORT_THRESHOLD, Claim, Finding, Quote, judge, verbatim_quotes
+from ragscience.checking.answer_sentences import AnswerSentence, split_answer
+from ragscience.checking.citations import Mention, find_mentions
+from ragscience.checking.given import Given, Place
+from ragscience.checking.rewriting import Edit, Rewritten
+from ragscience.checking.scoring import SupportScorer
+from ragscience.checking.support import SUPPORT_THRESHOLD, Claim, Finding, Quote, judge, verbatim_quotes
+from ragscience.language.places import page_label
 from ragscience.records import Citation, Hit, Sentence
 
 if TYPE_CHECKING:

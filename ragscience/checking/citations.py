@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ragscience.answering.given import Place, squeezed
-from ragscience.answering.units import page_parts
+from ragscience.checking.given import Place, squeezed
+from ragscience.language.places import page_parts
 from ragscience.records import Hit
 
 if TYPE_CHECKING:
-    from ragscience.answering.checking import Checked
+    from ragscience.checking.check import Checked
 
 __all__ = ["Mention", "check_citations", "find_mentions"]
 
@@ -54,7 +54,7 @@ def find_mentions(text: str, hits: Sequence[Hit]) -> list[Mention]:
 
 def check_citations(text: str, hits: Sequence[Hit]) -> Checked:
     """The check without a support scorer: see checking.check."""
-    from ragscience.answering.checking import check
+    from ragscience.checking.check import check
 
     return check(text, hits, scorer=None)
 

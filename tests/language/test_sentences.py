@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragscience.answering.sentences import SENTENCE_LIMIT, split_sentences
+from ragscience.language.sentences import SENTENCE_LIMIT, split_sentences
 
 PIECES = [
     "et al.",

@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragscience.answering.answer_sentences import split_answer
-from ragscience.answering.checking import check
-from ragscience.answering.citations import check_citations
+from ragscience.checking.answer_sentences import split_answer
+from ragscience.checking.check import check
+from ragscience.checking.citations import check_citations
 from ragscience.errors import ModelProblem
 from tests.answering.passages import SAMPLING, TRAINING, hit
 

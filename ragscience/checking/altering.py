@@ -7,7 +7,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 
-from ragscience.answering.facts import antonyms_of, is_negator, is_same_number
+from ragscience.checking.facts import antonyms_of, is_negator, is_same_number
 
 __all__ = ["is_altered"]
 

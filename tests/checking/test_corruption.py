@@ -14,9 +14,9 @@ from functools import cache
 
 import pytest
 
-from ragscience.answering.checking import check
-from ragscience.answering.sentences import split_sentences
+from ragscience.checking.check import check
 from ragscience.chunking import chunk_document
+from ragscience.language.sentences import split_sentences
 from ragscience.reading.pdf import read_pdf
 from ragscience.records import Hit, StoredChunk
 from tests.answering.passages import hit

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 
-from ragscience.answering.facts import claim_names, counted, negated_terms, page_names, page_numbers, words_of
-from ragscience.answering.sentences import split_sentences
-from ragscience.answering.words import terms
+from ragscience.checking.facts import claim_names, counted, negated_terms, page_names, page_numbers, words_of
+from ragscience.language.sentences import split_sentences
+from ragscience.language.words import terms
 from ragscience.records import Hit
 
 __all__ = ["Given", "Part", "Place", "Stretch", "Unit", "squeezed"]

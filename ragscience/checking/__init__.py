@@ -1,0 +1,1 @@
+"""Every sentence of an answer, held against the pages that it cites."""
