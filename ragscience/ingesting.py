@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from ragscience.duplicates import Duplicate, duplicates, duplicates_of, keep_newest
+from ragscience.duplicates import Duplicate, duplicates_of
 from ragscience.errors import FileProblem, RagScienceError
 from ragscience.records import Chunk, Document, Paper
 
@@ -31,10 +31,8 @@ __all__ = [
     "Ingestion",
     "Plan",
     "Watcher",
-    "duplicates",
     "embed_batch",
     "find_pdfs",
-    "keep_newest",
     "make_plan",
     "run_plan",
     "settle",

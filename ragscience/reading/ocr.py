@@ -144,7 +144,7 @@ def is_writing(text: str) -> bool:
 
 
 def evened(lines: Sequence[tuple[float, float]], characters: Sequence[int]) -> list[tuple[float, float]]:
-    """(size, base line) of lines of so many characters, those of about the usual size in exactly that, to 0.1 points."""
+    """(size, base line) of lines of so many characters: those of about the usual size have exactly that."""
     weighted = sorted((size, count) for (size, _), count in zip(lines, characters, strict=True))
     usual, seen = 0.0, 0
     for size, count in weighted:

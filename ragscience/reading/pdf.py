@@ -234,7 +234,7 @@ def _metadata(source: Any, pages: list[_PageText]) -> tuple[Metadata, tuple[str,
     """What the paper says of itself, and a warning where that cannot be told: it is never worth the document."""
     try:
         flags = load_pymupdf().TEXTFLAGS_TEXT
-        seen = [] if pages[0].lack else [source[0].get_text("dict", flags=flags)]
+        seen = [] if pages[0].lack or pages[0].is_recognised else [source[0].get_text("dict", flags=flags)]
         text = "\n".join(page.text for page in pages[:_TITLE_PAGES])
         return metadata_of(seen, source.metadata or {}, text), ()
     except _mishaps() as error:
@@ -245,7 +245,7 @@ def _metadata(source: Any, pages: list[_PageText]) -> tuple[Metadata, tuple[str,
 def _recognised_page(
     source: Any, index: int, page: _PageText, ocr: str, tessdata: str, still_reading: Callable[[], None]
 ) -> _PageText:
-    """The page as it was read, or, where that gave no text, as OCR reads it, if that finds words. Raises MemoryError."""
+    """The page as it was read; where that gave no text, as OCR reads it, if that finds words. Raises MemoryError."""
     if page.lack not in _SCANNED:
         return page
     try:

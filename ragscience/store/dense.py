@@ -48,6 +48,8 @@ class DenseIndex:
             self._kept = None if kept.size == base_ids.size else kept
             self._drift = int(self._new.size + base_ids.size - kept.size)
         self._kept_bits: Bits | None = None
+        self._limited: tuple[NDArray[np.int64], NDArray[np.int64] | None, NDArray[np.bool_]] | None = None
+        self._limited_bits: Bits | None = None
         self._tail: tuple[NDArray[np.int64], NDArray[np.float32]] | None = None
 
     @classmethod
@@ -96,13 +98,11 @@ class DenseIndex:
         """
         query = np.ascontiguousarray(vector, np.float32)
         tail_ids, tail = self._tail_in_memory(source)
-        if allowed is not None:
-            inside = marked(tail_ids, allowed)
-            tail_ids, tail = tail_ids[inside], tail[inside]
         base = self._base
         usable = self._kept
-        if allowed is not None and base:
-            usable = shared(allowed, base.ids if usable is None else usable)
+        if allowed is not None:
+            usable, inside = self._within(allowed, tail_ids)
+            tail_ids, tail = tail_ids[inside], tail[inside]
         in_base = 0 if base is None else base.ids.size if usable is None else usable.size
         wanted = min(k, in_base + tail_ids.size)
         if wanted <= 0:
@@ -115,6 +115,18 @@ class DenseIndex:
         if base and in_base and not base.is_exact:
             close = _joined(close, self._from_lists(base, query, k, usable, in_base))
         return best_first(*exact_scores(query, close[0], source), k)
+
+    def _within(
+        self, allowed: NDArray[np.int64], tail_ids: NDArray[np.int64]
+    ) -> tuple[NDArray[np.int64] | None, NDArray[np.bool_]]:
+        """(ids of the base that are of `allowed`; which of the tail), kept for the array that was asked for last."""
+        if self._limited is None or self._limited[0] is not allowed:
+            usable = None
+            if self._base:
+                usable = shared(allowed, self._base.ids if self._kept is None else self._kept)
+            self._limited = allowed, usable, marked(tail_ids, allowed)
+            self._limited_bits = None
+        return self._limited[1], self._limited[2]
 
     def _tail_in_memory(self, source: VectorSource) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
         """The chunks that the base does not have, with their vectors; read at the first search, and only once."""
@@ -141,7 +153,9 @@ class DenseIndex:
         if usable is None:
             return None
         if usable is not self._kept:
-            return base.bits(usable)
+            if self._limited_bits is None:
+                self._limited_bits = base.bits(usable)
+            return self._limited_bits
         if self._kept_bits is None:
             self._kept_bits = base.bits(usable)
         return self._kept_bits

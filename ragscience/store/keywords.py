@@ -81,6 +81,7 @@ class KeywordIndex:
         self._length_norms: list[NDArray[np.float64]] | None = None
         self._asked: tuple[tuple[int, int], ...] | None = None
         self._added: list[_Added] = []
+        self._marked: tuple[NDArray[np.int64], list[NDArray[np.bool_]]] | None = None
 
     @classmethod
     def empty(cls, library_id: str) -> KeywordIndex:
@@ -171,14 +172,10 @@ class KeywordIndex:
         self.postings_touched = 0
         self._accumulate(tokens)
         all_ids, all_scores = [], []
-        for segment, added in zip(self.segments, self._added, strict=True):
+        for segment, added, among in zip(self.segments, self._added, self._among(allowed), strict=True):
             if not added.rows.size:
                 continue
-            if allowed is None:
-                rows = _candidates(added, k)
-            else:
-                rows = places(segment.ids, allowed)[0]
-                rows = rows[added.scores[rows] > 0]
+            rows = _candidates(added, k, among)
             ids, best = best_first(segment.ids[rows], added.scores[rows], k)
             all_ids.append(ids)
             all_scores.append(best)
@@ -205,11 +202,11 @@ class KeywordIndex:
         frequencies = np.zeros(len(terms), np.int64)
         counts = np.zeros((len(terms), ids.size), np.int64)
         norms = np.full(ids.size, K1)
-        for segment, segment_norms in zip(self.segments, self._norms() if self.segments else (), strict=True):
+        all_norms = self._norms() if self.segments else ()
+        for segment, segment_norms, among in zip(self.segments, all_norms, self._among(allowed), strict=True):
             wanted, inside = places(segment.ids, ids)
             columns = np.flatnonzero(inside)
             norms[columns] = segment_norms[wanted]
-            among = None if allowed is None else marked(segment.ids, allowed)
             for number, term in enumerate(terms):
                 span = segment.postings(term_key(term))
                 having = segment.rows[span]
@@ -219,6 +216,14 @@ class KeywordIndex:
                 counts[number, columns[has]] = segment.counts[span][low[has]]
         passages = self._documents if allowed is None else int(allowed.size)
         return TermCounts(terms, passages, frequencies, counts, norms)
+
+    def _among(self, allowed: NDArray[np.int64] | None) -> Sequence[NDArray[np.bool_] | None]:
+        """Which rows of each segment are of `allowed`; those of the array that was asked for last are kept."""
+        if allowed is None:
+            return [None] * len(self.segments)
+        if self._marked is None or self._marked[0] is not allowed:
+            self._marked = allowed, [marked(segment.ids, allowed) for segment in self.segments]
+        return self._marked[1]
 
     def _accumulate(self, tokens: Sequence[str]) -> None:
         """Add up the scores of all chunks with a word of the question, unless they are those of the last question."""
@@ -297,9 +302,13 @@ class _Added:
         self.words = 0
 
 
-def _candidates(added: _Added, k: int) -> NDArray[np.intp]:
-    """The rows that may be among the `k` best: above 0, and not below the k-th best score; each once, ascending."""
-    rows, scores = added.rows, added.scores[added.rows]
+def _candidates(added: _Added, k: int, among: NDArray[np.bool_] | None) -> NDArray[np.intp]:
+    """The rows that may be among the `k` best: above 0, and not below the k-th best score; each once, ascending.
+
+    `among` tells of each row of the segment whether it may be found; None: each may.
+    """
+    rows = added.rows if among is None else added.rows[among[added.rows]]
+    scores = added.scores[rows]
     most = k * added.words  # a row is there at most once for each word, so these hold the k best rows
     if 0 < most < scores.size:
         cut = np.partition(scores, scores.size - most)[scores.size - most]

@@ -12,6 +12,7 @@ __all__ = ["Source", "cited_label", "section_of", "source_numbered", "sources_of
 
 _SEPARATOR = " › "
 """Between the headings of a section's path."""
+_MOST_SECTIONS = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,20 +42,21 @@ def sources_of(answer: Answer) -> list[Source]:
 
 
 def section_of(answer: Answer, source: Source) -> str:
-    """The heading that a source stands under, of the passage that holds its first quote; empty where not known."""
-    quote = source.citations[0]
+    """The headings that a source's quotes stand under, two at most; empty where no passage with them has one."""
     on_page = [
         hit.chunk
         for hit in answer.found.hits
         if hit.chunk.file == source.file and hit.chunk.page_start <= source.page <= hit.chunk.page_end
     ]
-    holding = [
-        chunk
+    names = [
+        chunk.section.rpartition(_SEPARATOR)[2]
+        for quote in source.citations
         for chunk in on_page
-        if (quote.end and chunk.start <= quote.start < chunk.end) or (quote.quote and quote.quote in chunk.text)
+        if chunk.section
+        and ((quote.end and chunk.start <= quote.start < chunk.end) or (quote.quote and quote.quote in chunk.text))
     ]
-    section = next((chunk.section for chunk in holding if chunk.section), "")
-    return section.rpartition(_SEPARATOR)[2]
+    distinct = list(dict.fromkeys(names))
+    return ", ".join(distinct[:_MOST_SECTIONS]) + (", …" if len(distinct) > _MOST_SECTIONS else "")
 
 
 def _passages(answer: Answer) -> list[Citation]:

@@ -80,7 +80,9 @@ def hits_view(found: Found, console: Console, *, whole: bool = False) -> None:
 def _under(section: str, stream: IO[str]) -> str:
     """` · 3.2 Attention`, for what follows a page; empty without a section."""
     name = " ".join(plain(section).split())
-    return f" {'·' if can_encode('·', stream) else '-'} {name}" if name else ""
+    if not name:
+        return ""
+    return f" · {name}" if can_encode("·›", stream) else f" - {name.replace('›', '>')}"
 
 
 def _snippet(text: str) -> str:
@@ -130,7 +132,8 @@ def answer_footer(answer: Answer, console: Console) -> None:
     for source in sources:
         line = Text(f"  [{source.number}] ", style="dim")
         line.append(cited_label(source.file, source.page), link_style(source.path, source.page, console.file))
-        line.append(_under(section_of(answer, source), console.file), "dim")
+        under = _under(section_of(answer, source), console.file)
+        line.append(f"{under}:" if under else "", "dim")
         line.append(f" {_snippet(source.citations[0].quote)[:SENTENCE_CHARS]}")
         console.print(line, soft_wrap=True)
     verdicts_view(answer, console)

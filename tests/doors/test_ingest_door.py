@@ -122,7 +122,7 @@ def test_two_papers_of_one_name_are_told_apart(filled):
 def test_show_tells_of_a_paper_and_of_a_page_as_it_was_read(filled):
     assert "Navigation of honeybees in fog" in filled.ingest("show", "bees.pdf").out
     shown = filled.ingest("show", "bees.pdf", "--page", "2").out
-    assert " ".join(shown.split()) == " ".join(BEES[1].split())
+    assert all(line in shown for line in BEES[1].split("\n"))
     assert filled.ingest("show", "bees.pdf", "--page", "3").code == 2
 
 

@@ -111,7 +111,7 @@ def test_what_counts_as_writing(text, expected):
 
 def test_lines_of_about_one_size_get_one_and_titles_keep_theirs():
     lines = [(20.04, 50.0), (9.8, 80.0), (10.4, 92.0), (10.0, 104.0), (6.0, 120.0)]
-    assert evened(lines, [30, 60, 60, 60, 20]) == [(20.0, 50.0), (10.0, 80.0), (10.0, 92.0), (10.0, 104.0), (6.0, 120.0)]
+    assert [size for size, _ in evened(lines, [30, 60, 60, 60, 20])] == [20.0, 10.0, 10.0, 10.0, 6.0]
 
 
 @given(st.lists(st.tuples(st.floats(1, 80), st.floats(0, 800), st.integers(1, 90)), min_size=1, max_size=12))
@@ -181,7 +181,7 @@ def test_good_pages_of_a_mixed_file_stay_as_they_are(tmp_path):
 
 @needs_tesseract
 def test_illegible_text_is_read_as_it_is_drawn(tmp_path):
-    path = make_mapped_pdf(tmp_path / "garbage.pdf", "Hidden words of a paper", {c: 0xE000 for c in "Hidenworsfap"})
+    path = make_mapped_pdf(tmp_path / "garbage.pdf", "Hidden words of a paper", dict.fromkeys("Hidenworsfap", 0xE000))
     with pytest.raises(FileProblem, match="no readable text"):
         read_pdf(path)
     document = read_pdf(path, ocr="eng")
@@ -297,3 +297,35 @@ def test_a_real_scan(tmp_path):
     assert document.pages[0].lines
     for line in document.pages[0].lines:
         assert document.text[line.start : line.end].strip()
+
+
+# At the door
+
+
+def test_the_door_says_once_that_it_is_not_installed_and_reads_the_rest(no_tesseract, doors):
+    for number in range(2):
+        make_scan(doors.home / "papers" / f"scan{number}.pdf")
+    make_pdf(doors.home / "papers" / "good.pdf", ["Bees dance to tell where the flowers are."])
+    ran = doors.ingest("add", "--ocr")
+    assert ran.code == 3
+    assert ran.err.count("Tesseract, which is not installed. Install it") == 1
+    assert ran.err.count("probably scanned") == 2
+    assert "1 added, 2 not read" in ran.err
+
+
+@needs_tesseract
+def test_the_door_takes_scans_in(doors):
+    make_scanned_text(doors.home / "papers" / "scan.pdf", [WORDS])
+    ran = doors.ingest("sync")
+    assert ran.code == 3
+    assert "--ocr" in ran.err
+    ran = doors.ingest("sync", "--ocr")
+    assert ran.code == 0, ran.err
+    assert "1 of 1 pages read by OCR" in ran.err
+    assert "retrieval of passages" in doors.query("search", "retrieval of passages").out
+
+
+def test_a_language_that_is_no_name_is_refused(doors):
+    ran = doors.ingest("add", "--ocr", RAG_OCR_LANGUAGE="../eng")
+    assert ran.code == 2
+    assert "ocr_language" in ran.err

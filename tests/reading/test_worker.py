@@ -61,7 +61,7 @@ PATHS = TEXT.map(lambda name: Path("/" + name))
 MARKS = st.lists(st.builds(Mark, TEXT, st.lists(st.tuples(NUMBER, NUMBER, NUMBER, NUMBER)).map(tuple))).map(tuple)
 MARKED = st.lists(st.builds(MarkedPage, st.integers(1), TEXT, MARKS)).map(tuple)
 REQUESTS = st.one_of(
-    st.builds(Reading, PATHS, TEXT),
+    st.builds(Reading, PATHS, TEXT, TEXT),
     st.builds(Marking, PATHS, PATHS, MARKED),
     st.builds(Joining, st.tuples(PATHS), PATHS),
 )
@@ -120,7 +120,7 @@ def test_stdout_carries_replies_alone_and_no_layout_models_are_loaded(tmp_path):
         "import sys\n"
         "from ragscience.reading import worker\n"
         "real = worker.read_pdf\n"
-        "def noisy(path, password):\n"
+        "def noisy(path, password, *rest):\n"
         "    import os\n"
         "    print('from Python'); sys.stdout.flush(); os.write(1, b'from C')\n"
         "    loaded = [n for n in ('onnxruntime', 'networkx', 'numpy') if n in sys.modules]\n"

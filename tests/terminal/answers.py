@@ -3,7 +3,7 @@
 from ragscience.records import Answer, Citation, Found, Hit, Sentence, StoredChunk
 
 
-def hit(file, page, text, *, rank=1, path="", start=0, page_breaks=None):
+def hit(file, page, text, *, rank=1, path="", start=0, page_breaks=None, section="", kind="text"):
     breaks = page_breaks or ((0, page),)
     chunk = StoredChunk(
         chunk_id=rank,
@@ -16,8 +16,8 @@ def hit(file, page, text, *, rank=1, path="", start=0, page_breaks=None):
         end=start + len(text),
         page_start=page,
         page_end=breaks[-1][1],
-        section="",
-        kind="text",
+        section=section,
+        kind=kind,
         page_breaks=breaks,
     )
     scores = {"dense": 0.5, "bm25": None, "fused": 1.0, "rerank": None}

@@ -42,7 +42,7 @@ def test_options_become_filters():
 
 
 def test_an_unknown_kind_is_refused_with_the_list_of_kinds():
-    with pytest.raises(UsageError, match="no kind 'tabel'. Did you mean table") as refused:
+    with pytest.raises(UsageError, match=r"no kind 'tabel'\. Did you mean table") as refused:
         filters_of(kinds=["tabel"])
     assert all(kind in refused.value.fix for kind in KINDS)
     with pytest.raises(UsageError, match="no kind 'zzz'") as refused:

@@ -1,0 +1,273 @@
+"""What the structure of a paper is good for at the doors: outlines, filters, near-duplicates."""
+
+import json
+import os
+import shutil
+
+import jsonschema
+import pytest
+
+from ragscience.store import Home, Library
+from ragscience.terminal.json_output import SCHEMAS
+from tests.conftest import ROOT, Doors
+from tests.pdf_factory import make_pdf, make_scan
+
+SAMPLE = ROOT / "papers" / "sample" / "ragscience.pdf"
+
+
+@pytest.fixture(scope="module")
+def library(tmp_path_factory, model_cache):
+    """A home with the sample paper in it, which no test changes."""
+    home = tmp_path_factory.mktemp("home")
+    (home / "papers").mkdir()
+    shutil.copy(SAMPLE, home / "papers")
+    os.environ["RAG_CACHE_FOLDER"] = str(model_cache)
+    ran = Doors(home).ingest()
+    del os.environ["RAG_CACHE_FOLDER"]
+    assert ran.code == 0, ran.err
+    return home
+
+
+@pytest.fixture
+def sample(library):
+    return Doors(library)
+
+
+def test_the_outline_of_a_paper(sample):
+    shown = sample.ingest("show", "ragscience.pdf").out
+    lines = [line.rstrip() for line in shown.split("\n")]
+    assert "  1 Introduction  p.1" in lines
+    assert "    5.3 Joining the two lists  p.3" in lines
+    assert lines.index("  3 The ledger  p.2") < lines.index("  11 Limits  p.5")
+    assert lines[lines.index("tables: 2") + 1].startswith("  Table 1. The settings")
+    assert lines[lines.index("figures: 1") + 1].startswith("  Figure 1. The way of the data.")
+    assert "references: 8" in lines
+    assert any(line.startswith("title") and "A Page Behind Each Sentence" in line for line in lines)
+
+
+def test_the_outlines_json_is_what_its_schema_says(sample):
+    shown = json.loads(sample.ingest("show", "ragscience.pdf", "--json").out)
+    jsonschema.validate(shown, SCHEMAS["show"])
+    assert {"level": 2, "heading": "2.1 Reading", "page": 1} in shown["outline"]
+    assert [entry["page"] for entry in shown["tables"]] == [3, 3]
+    assert shown["references"] == 8
+    assert shown["metadata"]["title"] == shown["title"] == "A Page Behind Each Sentence"
+
+
+def test_a_page_is_shown_with_what_each_part_was_taken_for(sample):
+    lines = sample.ingest("show", "ragscience.pdf", "--page", "3").out.split("\n")
+    kinds = [line[:11].strip() for line in lines if line[:11].strip()]
+    assert lines.index("heading 2  5.2 By word") < lines.index("heading 2  5.3 Joining the two lists")
+    assert {"text", "table", "caption", "equation"} <= set(kinds)
+    assert any(line.startswith("           | Temperature | 0 |") for line in lines)
+    # The running head and the page's number are no part of the text, and come last.
+    assert kinds[-1] == "left out"
+    assert [line.strip() for line in lines if line][-1] == "3"
+
+
+def test_a_pages_json_is_what_its_schema_says(sample):
+    shown = json.loads(sample.ingest("show", "ragscience.pdf", "--page", "3", "--json").out)
+    jsonschema.validate(shown, SCHEMAS["show --page"])
+    assert "A Page Behind Each Sentence" in shown["furniture"]
+    assert "A Page Behind Each Sentence" not in shown["text"]
+    table = next(element for element in shown["elements"] if element["kind"] == "table")
+    assert "| Chunk size | 1500 characters |" in table["text"]
+    assert all(element["text"] in shown["text"] for element in shown["elements"])
+
+
+def hits(doors, question, *options):
+    found = json.loads(doors.query("search", question, "--json", "-k", "50", *options).out)
+    jsonschema.validate(found, SCHEMAS["search"])
+    return found["hits"]
+
+
+def test_references_are_found_when_they_are_asked_for_alone(sample):
+    assert {hit["kind"] for hit in hits(sample, "reciprocal rank fusion Condorcet")} & {"reference"} == set()
+    assert {hit["kind"] for hit in hits(sample, "Condorcet", "--kind", "reference")} == {"reference"}
+    assert {"reference", "text"} <= {hit["kind"] for hit in hits(sample, "Condorcet", "--kind", "all")}
+
+
+def test_a_search_keeps_to_kinds_and_sections(sample):
+    assert {hit["kind"] for hit in hits(sample, "settings", "--kind", "table")} == {"table"}
+    sections = {hit["section"] for hit in hits(sample, "weights", "--section", "by word", "--section", "REFUSING")}
+    assert sections
+    assert all("5.2 By word" in section or "7.4 Refusing" in section for section in sections)
+
+
+def test_what_no_passage_fits_is_said(sample):
+    ran = sample.query("search", "weights", "--section", "no such heading")
+    assert ran.code == 0
+    assert "No passage found." in ran.out
+    assert "No passage fits the filters: section='no such heading'." in ran.err
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (("--kind", "tabel"), "text, abstract, table, caption, equation, footnote, reference, all"),
+        (("--year", "20x"), "'20x' is no year"),
+        (("--section", " "), "section to keep to is empty"),
+    ],
+)
+@pytest.mark.parametrize("command", ["ask", "search", "chat"])
+def test_a_filter_that_makes_no_sense_is_refused(sample, command, options, said):
+    question = [] if command == "chat" else ["weights?"]
+    ran = sample.query(command, *question, *options)
+    assert ran.code == 2
+    assert said in ran.err
+    assert ran.err.count("\n") == 1
+
+
+def test_hits_and_sources_show_the_section(sample):
+    found = sample.query("search", "Condorcet", "--section", "Joining").out
+    assert "ragscience.pdf, p.3 · 5 Searching twice › 5.3 Joining the two lists" in found
+    answered = sample.query("Why does fusion give dense search a weight of 0.7?", "--section", "Joining").out
+    assert "[1] ragscience.pdf, p.3 · 5.3 Joining the two lists" in answered
+
+
+def test_the_chat_keeps_to_its_filters(sample):
+    typed = b"/filter kind=table\n/search settings\n/filter\n/filter kind=rhyme\n/filter off\n/filter\n"
+    ran = sample.query("chat", "--section", "By meaning", "--no-history", stdin=typed)
+    assert "ragscience.pdf, p.3 · 5 Searching twice › 5.1 By meaning  table" in ran.out
+    assert ran.err.count("Keeping to: section='By meaning' kind=table") == 2
+    assert "There is no kind 'rhyme'" in ran.err
+    assert ran.err.count("No filters.") == 2
+
+
+# Who wrote it, and when
+
+
+def test_a_search_keeps_to_years_and_authors(doors):
+    papers = doors.home / "papers"
+    stamp = "arXiv:{}v1  [cs.CL]  12 Jun {}"
+    text = "\n\nAbstract\nThe glaze matures at high temperature, as we show in what follows.\n" + "It is blue. " * 20
+    for name, author, number, year in [
+        ("new.pdf", "Ada Lovelace", "1706.03762", 2017),
+        ("old.pdf", "Aaron van den Oord", "1506.00001", 2015),
+    ]:
+        page = f"Kilns of {year} and Their Glazes\n{author}{text}\n{stamp.format(number, year)}"
+        make_pdf(papers / name, [page], metadata={"author": author})
+    assert doors.ingest().code == 0
+    years = {paper["file"]: paper["metadata"]["year"] for paper in listed(doors)}
+    assert years == {"new.pdf": 2017, "old.pdf": 2015}
+    assert {hit["file"] for hit in hits(doors, "glaze", "--year", "2016-2018")} == {"new.pdf"}
+    assert {hit["file"] for hit in hits(doors, "glaze", "--year", "-2015")} == {"old.pdf"}
+    assert {hit["file"] for hit in hits(doors, "glaze", "--author", "oörd")} == {"old.pdf"}
+    lines = (
+        b'{"question": "glaze", "year": 2017}\n{"question": "glaze", "year": "2015"}\n{"question": "x", "kind": 1}\n'
+    )
+    ran = doors.query("search", "--from", "-", "--json", stdin=lines)
+    first, second, bad = map(json.loads, ran.out.splitlines())
+    assert ran.code == 3
+    assert {hit["file"] for hit in first["hits"]} == {"new.pdf"}
+    assert {hit["file"] for hit in second["hits"]} == {"old.pdf"}
+    assert "kind" in bad["error"]["message"]
+
+
+def listed(doors):
+    found = json.loads(doors.ingest("list", "--json").out)
+    jsonschema.validate(found, SCHEMAS["list"])
+    return found["papers"]
+
+
+# The same paper twice
+
+
+def version(path, last_word, modified):
+    """A paper of some length whose versions differ in their last word."""
+    lines = [f"Sentence {number} tells of glaze {number * 7} and of kiln {number * 13}." for number in range(40)]
+    make_pdf(path, ["\n".join(["The Colours of Glazes in Kilns", "", *lines, last_word])])
+    os.utime(path, (modified, modified))
+
+
+@pytest.fixture
+def twice(doors):
+    papers = doors.home / "papers"
+    version(papers / "draft.pdf", "Draft.", 1_000_000_000)
+    version(papers / "final.pdf", "Final.", 1_500_000_000)
+    make_pdf(papers / "bees.pdf", ["Honeybees steer by polarised light."])
+    ran = doors.ingest()
+    assert ran.code == 0, ran.err
+    assert "draft.pdf: the same paper as final.pdf" in ran.err
+    return doors
+
+
+def names(doors):
+    return {paper["file"] for paper in listed(doors)}
+
+
+def test_duplicates_are_shown_and_nothing_is_removed(twice):
+    shown = twice.ingest("duplicates")
+    assert shown.out.startswith("draft.pdf: the same paper as final.pdf (")
+    assert "newer by its file date" in shown.out
+    pairs = json.loads(twice.ingest("duplicates", "--json").out)
+    jsonschema.validate(pairs, SCHEMAS["duplicates"])
+    assert [(pair["newer"], pair["older"]) for pair in pairs["duplicates"]] == [("final.pdf", "draft.pdf")]
+    assert pairs["removed"] == []
+    assert "draft.pdf is the same paper as final.pdf" in twice.ingest("doctor").out
+    assert names(twice) == {"draft.pdf", "final.pdf", "bees.pdf"}
+
+
+def test_an_older_version_goes_and_stays_away_until_it_is_named(twice):
+    ran = twice.ingest("duplicates", "--dedupe", "keep-newest")
+    assert "removed draft.pdf" in ran.err
+    assert "Files stay where they are" in ran.err
+    assert (twice.home / "papers" / "draft.pdf").exists()
+    assert names(twice) == {"final.pdf", "bees.pdf"}
+    for again in ((), ("sync",)):
+        assert "draft.pdf is left out: final.pdf is the same paper" in twice.ingest(*again).err
+        assert names(twice) == {"final.pdf", "bees.pdf"}
+    assert twice.ingest("duplicates").out == "No paper is there twice.\n"
+    twice.ingest("papers/draft.pdf")
+    assert names(twice) == {"draft.pdf", "final.pdf", "bees.pdf"}
+
+
+def test_an_older_version_comes_back_when_the_newer_one_leaves(twice):
+    removed = json.loads(twice.ingest("duplicates", "--dedupe", "keep-newest", "--json").out)["removed"]
+    assert removed == ["draft.pdf"]
+    (twice.home / "papers" / "final.pdf").unlink()
+    twice.ingest("remove", "final.pdf")
+    twice.ingest()
+    assert names(twice) == {"draft.pdf", "bees.pdf"}
+
+
+def test_a_newer_version_takes_the_place_of_the_older_when_it_is_added(twice):
+    version(twice.home / "papers" / "third.pdf", "Third.", 1_600_000_000)
+    ran = twice.ingest("add", "--dedupe", "keep-newest")
+    assert ran.code == 0
+    assert names(twice) == {"third.pdf", "bees.pdf"}
+    assert "nothing" not in twice.ingest("add", "--dedupe", "keep-newest", "--quiet").err
+    assert names(twice) == {"third.pdf", "bees.pdf"}
+
+
+def test_there_is_one_way_to_dedupe(doors):
+    for command in ("add", "duplicates"):
+        ran = doors.ingest(command, "--dedupe", "keep-oldest")
+        assert ran.code == 2
+        assert "keep-newest" in ran.err
+
+
+def test_a_library_that_an_older_version_has_read_is_shown_as_far_as_it_is_known(sample, tmp_path):
+    home = shutil.copytree(sample.home, tmp_path / "old")
+    with Library.open_for_writing(Home(home)) as library, library._writing() as db:
+        db.execute("UPDATE papers SET elements = x''")
+    old = Doors(home)
+    shown = old.ingest("show", "ragscience.pdf").out
+    assert "no headings known" in shown
+    assert "5.2 By word" in old.ingest("show", "ragscience.pdf", "--page", "3").out
+
+
+def test_pages_without_text_are_told_of(doors, tmp_path):
+    import pymupdf
+
+    make_pdf(tmp_path / "first.pdf", ["Honeybees steer by polarised light."])
+    make_scan(tmp_path / "second.pdf")
+    with pymupdf.open(tmp_path / "first.pdf") as both, pymupdf.open(tmp_path / "second.pdf") as scan:
+        both.insert_pdf(scan)
+        both.save(doors.home / "papers" / "mixed.pdf")
+    doors.ingest()
+    shown = json.loads(doors.ingest("show", "mixed.pdf", "--json").out)
+    jsonschema.validate(shown, SCHEMAS["show"])
+    assert [entry["page"] for entry in shown["page_warnings"]] == [2]
+    assert "scanned" in doors.ingest("show", "mixed.pdf", "--page", "2").out
+    assert "mixed.pdf: 1 of 2 pages without text" in doors.ingest("doctor").out
