@@ -44,7 +44,7 @@ def answer(
     circuit: Circuit,
     answer_seconds: float,
     extractive_sentences: int,
-    min_relevance: float,
+    answerable_threshold: float,
     strict: bool,
 ) -> Answer:
     """Answer from what `search` finds, by `llm`, or without one in at most `extractive_sentences` quotes.
@@ -59,7 +59,7 @@ def answer(
     `llm` becomes None where none worded the answer. The search's notices stay in `found`. What `search` and `on_token`
     raise is raised.
     """
-    how = _How(search, embedder, scorer, models, on_token, extractive_sentences, min_relevance, strict)
+    how = _How(search, embedder, scorer, models, on_token, extractive_sentences, answerable_threshold, strict)
     run = _Run(question, history, how)
     if llm is None:
         return run.by_quotes(())
@@ -78,7 +78,7 @@ class _How:
     models: Mapping[str, str | None]
     on_token: Callable[[str], None] | None
     extractive_sentences: int
-    min_relevance: float
+    answerable_threshold: float
     strict: bool
 
 
@@ -231,7 +231,9 @@ class _Run:
 
     def _is_answerable(self, found: Found, question: str) -> bool:
         """Whether to answer from what was found; how likely it answers is kept."""
-        answerable, self._answerability = is_answerable(found, question, min_relevance=self._how.min_relevance)
+        answerable, self._answerability = is_answerable(
+            found, question, answerable_threshold=self._how.answerable_threshold
+        )
         return answerable
 
     def _tell(self, text: str) -> None:

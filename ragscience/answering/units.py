@@ -18,6 +18,8 @@ _EQUATION_CHARS = 500
 """an equation and the sentence that leads to it up to this one."""
 _LEAD_CHARS = 200
 """A longer caption or header stays out of the quote: it is never cut in a word."""
+_CAPTION_CHARS = 300
+"""As much of a caption, in whole sentences, stands before the rows of its table."""
 _EQUATION_ROWS = 3
 """More rows than this in a run are a table, whatever signs stand in them."""
 _LEADS_ON = re.compile(r"(?:[:,=]|[^\W\d_])$")
@@ -63,10 +65,13 @@ def units_of(hit: Hit) -> list[Unit]:
     text = hit.chunk.text
     spans = split_sentences(text)
     units: list[Unit] = []
+    caption = _caption_of_table(hit.chunk, spans)
     covered = 0
     for i, span in enumerate(spans):
+        if i < caption:
+            continue
         if span.kind == "row":
-            if i < covered or _heads(text, spans, i):
+            if i < covered or _heads(text, spans, i) or _is_table_head(text, spans, i):
                 continue
             first, covered = _block(text, spans, i)
             lead = "" if first < i else _lead(text, spans, i)
@@ -90,7 +95,10 @@ def continued(units: Sequence[Unit]) -> list[Unit]:
         spans = split_sentences(chunk.text)
         end = unit.end
         for i, span in enumerate(spans):
-            if span.start >= unit.end and (span.end > limit or span.kind == "caption" or _heads(chunk.text, spans, i)):
+            if span.start < unit.end:
+                continue
+            begins_table = _is_table_head(chunk.text, spans, i) and chunk.text[unit.start] != "|"
+            if span.end > limit or span.kind == "caption" or begins_table or _heads(chunk.text, spans, i):
                 break
             end = max(end, span.end)
         longer.append(replace(unit, end=end, whole=_is_whole(chunk, unit.start, end)))
@@ -111,8 +119,22 @@ def _pair_end(spans: Sequence[Span], i: int) -> int:
     return i + 1
 
 
+def _caption_of_table(chunk: StoredChunk, spans: Sequence[Span]) -> int:
+    """How many spans at the beginning of a table's passage are its caption, which its rows bring along."""
+    rows = (i for i in range(len(spans)) if _is_table_head(chunk.text, spans, i))
+    return next(rows, 0) if chunk.kind == "table" else 0
+
+
+def _is_table_head(text: str, spans: Sequence[Span], i: int) -> bool:
+    """Whether row `i` is the head of a Markdown table, which its rows bring along."""
+    span = spans[i]
+    return text[span.start] == "|" and "|-" in text[span.start : span.end] and i + 1 < len(spans)
+
+
 def _block(text: str, spans: Sequence[Span], i: int) -> tuple[int, int]:
-    """First span, and the one behind the last, of the block that row `i` begins."""
+    """First span, and the one behind the last, of the block that row `i` begins; a row of Markdown is one alone."""
+    if text[spans[i].start] == "|":
+        return i, i + 1
     run = i
     while run < len(spans) and spans[run].kind == "row":
         run += 1
@@ -144,6 +166,10 @@ def _lead(text: str, spans: Sequence[Span], i: int) -> str:
         first -= 1
     captions = [span for span in spans if span.kind == "caption"]
     near = [span for span in captions if span.start < spans[i].start][-1:] or captions[:1]
+    if text[spans[i].start] == "|" and near:
+        near = [
+            span for span in spans[:first] if near[0].start <= span.start and span.end <= near[0].start + _CAPTION_CHARS
+        ]
     leads = [*near, *(spans[first : first + 1] if first < i else [])]
     return joined_lines(" ".join(text[s.start : s.end] for s in leads if s.end - s.start <= _LEAD_CHARS))
 

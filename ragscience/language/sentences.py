@@ -18,6 +18,7 @@ SENTENCE_LIMIT = 600
 
 _ROW_LIMIT = 160
 _LINE = re.compile(r"[^\n\r\f\v\x85\u2028\u2029]+")
+_MARKDOWN_TABLE = re.compile(r"(?:^\|[^\n]*(?:\n|\Z))+", re.M)
 _STOP = re.compile(r"""[.!?…]+["'”’»)\]]*(?=\s)|[。！？]+[”’」』）]*""")
 _LAST_WORD = re.compile(r"""[^\s("'“‘\[]+$""")
 _STARTS_SENTENCE = re.compile(r"""["'“‘«(\[•–—\-*]*\s*[^\Wa-z_]|[“«•(\[$\\]""")
@@ -47,14 +48,33 @@ class Span:
 def split_sentences(text: str) -> list[Span]:
     """The spans of `text`, in order; they don't overlap, and every character that is not a blank is in one."""
     spans: list[Span] = []
-    for start, end, prose in _runs(text):
-        spans.extend(_sentences(text, start, end) if prose else _rows(text, start, end))
+    at = 0
+    for table in _MARKDOWN_TABLE.finditer(text):
+        spans.extend(_without_tables(text, at, table.start()))
+        spans.extend(_markdown_rows(text, table.start(), table.end()))
+        at = table.end()
+    spans.extend(_without_tables(text, at, len(text)))
     return spans
 
 
-def _runs(text: str) -> Iterator[tuple[int, int, bool]]:
+def _markdown_rows(text: str, start: int, end: int) -> Iterator[Span]:
+    """A row for each line; the line of dashes belongs to the header above it."""
+    begin = start
+    for line in _LINE.finditer(text, start, end):
+        following = _LINE.match(text, line.end() + 1, end) if line.end() < end else None
+        if following is None or set(following.group()) - set("|-: "):
+            yield from _bounded(text, begin, line.end(), "row")
+            begin = line.end()
+
+
+def _without_tables(text: str, start: int, end: int) -> Iterator[Span]:
+    for first, last, prose in _runs(text, start, end):
+        yield from _sentences(text, first, last) if prose else _rows(text, first, last)
+
+
+def _runs(text: str, start: int, end: int) -> Iterator[tuple[int, int, bool]]:
     """Stretches of whole lines, each prose (True) or short lines (False)."""
-    lines = [(m.start(), m.end()) for m in _LINE.finditer(text)]
+    lines = [(m.start(), m.end()) for m in _LINE.finditer(text, start, end)]
     short = _short_lines(text, lines)
     begin: int | None = None
     for i, (start, end) in enumerate(lines):

@@ -208,7 +208,7 @@ class Session:
             answer_seconds=self.settings.answer_seconds,
             strict=strict,
             extractive_sentences=self.settings.extractive_sentences,
-            min_relevance=self.settings.answerable_threshold,
+            answerable_threshold=self.settings.answerable_threshold,
         )
         return placed(given, library)
 

@@ -43,7 +43,7 @@ def ask(llm, search, *, question=QUESTION, history=(), **how):
         "circuit": circuit(),
         "answer_seconds": 600.0,
         "extractive_sentences": 5,
-        "min_relevance": 0.25,
+        "answerable_threshold": 0.25,
         "strict": False,
     }
     return answer(question, history=history, search=search, llm=llm, **(given | how))

@@ -98,5 +98,5 @@ def test_without_signals_the_share_of_the_terms_in_one_passage_counts():
 def test_the_threshold_itself_is_enough():
     found = Found(QUESTION, "default", (TRAINING,), signals=CLOSE)
     score = answerability(found, QUESTION)
-    assert is_answerable(found, QUESTION, min_relevance=score) == (True, score)
-    assert is_answerable(found, QUESTION, min_relevance=score + 1e-9) == (False, score)
+    assert is_answerable(found, QUESTION, threshold=score) == (True, score)
+    assert is_answerable(found, QUESTION, threshold=score + 1e-9) == (False, score)

@@ -333,7 +333,7 @@ def test_the_extractive_path_imports_no_langchain():
         "circuit = Circuit(failures=1, pause_seconds=1.0, clock=float)\n"
         "answer('q', history=(), search=lambda q: Found(q, 'default', ()), llm=None, embedder=None, scorer=None,"
         " models={}, on_token=None, prompts=Prompts(), circuit=circuit, answer_seconds=1.0, extractive_sentences=5,"
-        " min_relevance=0.25, strict=False)\n"
+        " answerable_threshold=0.25, strict=False)\n"
         "heavy = ('langchain', 'langsmith', 'httpx', 'ollama', 'torch', 'numpy')\n"
         "print([m for m in sys.modules if m.startswith(heavy)])"
     )

@@ -75,7 +75,7 @@ def llm(server):
 
 def ask(llm, search, **how):
     """Asked whatever the passages answer: these tests are about the request."""
-    return asking.ask(llm, search, min_relevance=0.0, **how)
+    return asking.ask(llm, search, answerable_threshold=0.0, **how)
 
 
 def assert_unbroken(server, passages, pages=0, conversations=0):

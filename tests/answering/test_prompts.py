@@ -49,7 +49,12 @@ def test_changed_texts_reach_the_model():
     with OllamaServer(models=[LLAMA]) as server, open_llm(server.url) as llm:
         server.script("How long?", SAID)
         ask(
-            llm, Search(TRAINING), question="And?", history=[Turn("What?", "That.")], prompts=prompts, min_relevance=0.0
+            llm,
+            Search(TRAINING),
+            question="And?",
+            history=[Turn("What?", "That.")],
+            prompts=prompts,
+            answerable_threshold=0.0,
         )
         condense, answer = server.of("/api/chat")
     assert condense["messages"][0]["content"] == "Said: \nQuestion: What?\nAnswer: That. New: And?"
