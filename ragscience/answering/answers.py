@@ -231,9 +231,7 @@ class _Run:
 
     def _is_answerable(self, found: Found, question: str) -> bool:
         """Whether to answer from what was found; how likely it answers is kept."""
-        answerable, self._answerability = is_answerable(
-            found, question, answerable_threshold=self._how.answerable_threshold
-        )
+        answerable, self._answerability = is_answerable(found, question, threshold=self._how.answerable_threshold)
         return answerable
 
     def _tell(self, text: str) -> None:
