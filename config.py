@@ -157,7 +157,7 @@ class Settings(BaseSettings):
             description="How likely (0 to 1, as `answerability` in the JSON) the passages must answer the question; "
             "below it the answer is refused. 0 refuses only where nothing was found.",
         ),
-    ] = 0.35
+    ] = 0.3
 
     # Conversations
     history: Annotated[

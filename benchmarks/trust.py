@@ -14,8 +14,11 @@ from benchmarks.corpora import data_folder
 from benchmarks.libraries import papers_home, session
 from benchmarks.report import Report, Table, cell
 from benchmarks.running import Options
+from ragscience.answering.answerable import answerability
+from ragscience.answering.followups import standalone
 from ragscience.evaluation.metrics import Estimate
 from ragscience.evaluation.questions import KnownQuestion, read_known_questions
+from ragscience.evaluation.refusal import Probe, judge, rates
 from ragscience.evaluation.report import EXPLAINED, Evaluation, shown
 
 TITLE = "Trust: answers without an LLM"
@@ -67,6 +70,7 @@ def report(home: Path, questions: Sequence[KnownQuestion]) -> Report:
             ],
         ),
     ]
+    tables.append(_refusal(home, questions))
     figures: dict[str, Any] = {"default": _means(whole), "nothing refused": _means(open_)}
     figures |= {f"{k} passages": _means(found.overall) for k, found in by_passages.items()}
     return Report("trust", TITLE, tables, figures)
@@ -77,6 +81,46 @@ def _evaluated(home: Path, questions: Sequence[KnownQuestion], *, wanted: int | 
 
     with session(home, wanted=wanted, embedder="embedded", answerer="extractive", **settings) as opened:
         return evaluate(opened, questions, source="dev.jsonl", papers=(), bad_lines=(), quiet=True)
+
+
+def _refusal(home: Path, questions: Sequence[KnownQuestion]) -> Table:
+    """Each question with an answer is asked of all papers, and again of those that do not answer it."""
+    with session(home, wanted=None, embedder="embedded", answerer="extractive") as opened:
+        probes = [
+            Probe(
+                question.question_id,
+                standalone(question.question, question.history),
+                frozenset(file for places in question.evidence for file, _ in places),
+            )
+            for question in questions
+        ]
+        judged = judge(probes, [paper.file for paper in opened.library.papers()], opened.search)
+        threshold = opened.settings.answerable_threshold
+    rows = []
+    never = [each for each in judged if each.answerable or not each.probe.papers]
+    for label, part in (("without the papers that answer them, and unanswerable", judged), ("unanswerable", never)):
+        found = rates(part, [answerability(each.found, each.probe.question) for each in part], threshold)
+        rows.append(
+            [
+                label,
+                f"{found.answerable} / {found.unanswerable}",
+                _with_ends(found.auc, found.auc_interval),
+                _with_ends(found.wrongly_refused, found.wrongly_refused_interval),
+                _with_ends(found.rightly_refused, found.rightly_refused_interval),
+            ]
+        )
+    return Table(
+        f"Refusal where it is hard, threshold {threshold:g}",
+        ["the others are", "answerable / others", "AUC", "answerable refused", "others refused"],
+        rows,
+        note="Each question with an answer is asked of all papers and again of all but those that answer it. The "
+        "model behind the score was fitted on these questions; `tools/fit_answerability.py` prints what it is worth "
+        "on papers that it has not seen.",
+    )
+
+
+def _with_ends(value: float, ends: tuple[float, float]) -> str:
+    return f"{value:.3f} ({ends[0]:.2f}–{ends[1]:.2f})"
 
 
 def _mean(found: Estimate | None) -> str:
