@@ -20,6 +20,8 @@ PY := $(VENV)/bin/python
 RUN_READY := $(VENV)/.requirements.stamp
 DEV_READY := $(VENV)/.requirements-dev.stamp
 BENCH_READY := $(VENV)/.requirements-bench.stamp
+# A process for each core; a file's tests stay together, because they share what is expensive to make.
+SPREAD := -n auto --dist loadfile
 PIP_INSTALL := $(PY) -m pip install -qq --disable-pip-version-check --no-input
 
 QUESTION ?= Why does fusion give dense search a weight of 0.7 and keyword search 0.3?
@@ -56,7 +58,7 @@ demo: $(RUN_READY)
 
 test: $(DEV_READY)
 	@echo "==> tests"
-	@$(PY) -m pytest
+	@$(PY) -m pytest $(SPREAD)
 
 check: $(DEV_READY)
 	@echo "==> format"
@@ -68,7 +70,7 @@ check: $(DEV_READY)
 	@echo "==> docs in step with the code"
 	@$(PY) tools/make_docs.py --check
 	@echo "==> tests, with coverage by branches (the import rules are tests/test_imports.py)"
-	@$(PY) -m pytest --cov --cov-branch --cov-report=term:skip-covered --cov-fail-under=90
+	@$(PY) -m pytest $(SPREAD) --cov --cov-branch --cov-report=term:skip-covered --cov-fail-under=90
 
 docs: $(DEV_READY)
 	@$(PY) tools/make_docs.py

@@ -15,8 +15,13 @@ NOBODY = "http://127.0.0.1:9"
 
 @pytest.fixture(scope="session")
 def model_cache(tmp_path_factory):
-    """Where the tests' converted models are: made once a session, never in the user's own cache."""
-    return tmp_path_factory.mktemp("models")
+    """Where the tests' converted models are: made once a run, for all its processes, never in the user's own cache."""
+    folder = tmp_path_factory.getbasetemp()
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        folder = folder.parent
+    models = folder / "models"
+    models.mkdir(exist_ok=True)
+    return models
 
 
 @pytest.fixture(autouse=True)

@@ -13,15 +13,15 @@ from ragscience.store import Home, Library
 from tests.conftest import ROOT, Doors
 from tests.pdf_factory import make_pdf
 
-PAPERS = 12
-ROUNDS = 6
+PAPERS = 8
+ROUNDS = 4
 
 
 def fill(home):
     dice = random.Random(5)
     words = [f"word{number}" for number in range(300)]
     for number in range(PAPERS):
-        pages = ["\n".join(" ".join(dice.choices(words, k=9)) for _ in range(40)) for _ in range(3)]
+        pages = ["\n".join(" ".join(dice.choices(words, k=9)) for _ in range(12)) for _ in range(3)]
         make_pdf(home / "papers" / f"paper{number:02}.pdf", pages)
 
 
