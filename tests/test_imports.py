@@ -29,6 +29,7 @@ MAY_KNOW = {
     "store": COMMON | {"similarity"},
     "duplicates": COMMON | {"similarity", "store"},
     "retrieval": COMMON | {"store", "models", "graph"},
+    "graph": COMMON | {"language", "store", "models"},
     "language": COMMON,
     "checking": COMMON | {"language", "models"},
     "answering": COMMON | {"retrieval", "models", "language", "checking"},

@@ -45,6 +45,11 @@ class Home:
         return self.vectorstore / "tokens"
 
     @property
+    def graph(self) -> Path:
+        """The folder of the graph as it is loaded, a cache."""
+        return self.vectorstore / "graph"
+
+    @property
     def history(self) -> Path:
         """Conversations, in SQLite."""
         return self.vectorstore / "history.sqlite"

@@ -19,6 +19,7 @@ from ragscience.store import rows, writing
 from ragscience.store import vectors as stored_vectors
 from ragscience.store.contents import Contents
 from ragscience.store.forms import DenseIndexInfo, DenseSizes
+from ragscience.store.graph_table import GraphTable
 from ragscience.store.layout import Home
 from ragscience.store.ledger import write_ledger
 from ragscience.store.tokens import Tokens
@@ -39,6 +40,8 @@ class Library(Contents):
     def __init__(self, home: Home, transactions: Transactions, sizes: DenseSizes) -> None:
         super().__init__(home, transactions, sizes)
         self._writing = transactions.writing
+        self.graph = GraphTable(transactions)
+        """What was read from the passages for the graph."""
         self._tokens = Tokens(home.tokens)
 
     @classmethod

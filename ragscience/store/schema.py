@@ -14,9 +14,9 @@ from ragscience.store.files import disk_errors
 
 __all__ = ["SCHEMA_VERSION", "connect_for_reading", "connect_for_writing", "database_errors"]
 
-SCHEMA_VERSION = 3
-"""1 kept no lines of pages, 2 no structure and no metadata; such a library is taken further when it is next written to.
-"""
+SCHEMA_VERSION = 4
+"""1 kept no lines of pages, 2 no structure and no metadata, 3 no graph; such a library is taken further when it is next
+written to."""
 _APPLICATION_ID = 0x52534349  # "RSCI": what tells our file from any other SQLite database
 _PAGE_BYTES = 8192  # five vectors of 384 dimensions to a page, where the usual 4096 holds two and wastes a quarter
 _BUSY_SECONDS = 20.0
@@ -98,6 +98,23 @@ CREATE TABLE tokens (
     checksum INTEGER NOT NULL
 ) WITHOUT ROWID;
 """
+_GRAPH_TABLES = """
+-- What an extractor read from a passage, as JSON (graph/encoding.py); it goes with its passage.
+CREATE TABLE graph_passages (
+    chunk_id INTEGER NOT NULL REFERENCES chunks,
+    extractor TEXT NOT NULL,
+    version TEXT NOT NULL,
+    found TEXT NOT NULL,
+    PRIMARY KEY (chunk_id, extractor)
+) WITHOUT ROWID;
+
+-- Names that a person does not want merged with others.
+CREATE TABLE graph_apart (
+    name TEXT PRIMARY KEY
+) WITHOUT ROWID;
+
+INSERT INTO meta VALUES ('graph_generation', '0');
+"""
 
 _ADDED = {
     2: {"pages": {"lines": "BLOB NOT NULL DEFAULT x''"}},
@@ -116,6 +133,7 @@ _ADDED = {
             "elements": "BLOB NOT NULL DEFAULT x''",
         },
     },
+    4: {},
 }
 """The columns that each version of the schema added, by table."""
 
@@ -206,7 +224,7 @@ def _create(connection: sqlite3.Connection) -> None:
     connection.execute(f"PRAGMA page_size = {_PAGE_BYTES}")
     connection.execute("PRAGMA journal_mode = WAL")
     connection.execute("BEGIN IMMEDIATE")
-    for statement in _TABLES.split(";\n"):
+    for statement in (_TABLES + _GRAPH_TABLES).split(";\n"):
         connection.execute(statement)
     connection.executemany(
         "INSERT INTO meta VALUES (?, ?)",
@@ -243,6 +261,9 @@ def _migrate(connection: sqlite3.Connection, version: int) -> None:
         for name, kind in columns.items():
             connection.execute(f"ALTER TABLE {table} ADD COLUMN {name} {kind}")
     connection.execute("CREATE INDEX IF NOT EXISTS chunks_of_references ON chunks (chunk_id) WHERE kind = 'reference'")
+    if version < 4:
+        for statement in _GRAPH_TABLES.split(";\n"):
+            connection.execute(statement)
     connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
     connection.execute("COMMIT")
 

@@ -172,6 +172,8 @@ def remove_papers(db: sqlite3.Connection, paper_ids: Sequence[int]) -> int:
             continue
         span = (row[0], row[0] + row[1] - 1)
         db.execute("DELETE FROM vectors WHERE chunk_id BETWEEN ? AND ?", span)
+        if db.execute("DELETE FROM graph_passages WHERE chunk_id BETWEEN ? AND ?", span).rowcount:
+            bump(db, "graph_generation")
         db.execute("DELETE FROM chunks WHERE chunk_id BETWEEN ? AND ?", span)
         db.execute("DELETE FROM pages WHERE paper_id = ?", (int(paper_id),))
         db.execute("DELETE FROM papers WHERE paper_id = ?", (int(paper_id),))

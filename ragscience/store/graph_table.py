@@ -1,0 +1,109 @@
+"""What was read from passages for the graph: the rows that it is made of, as texts that others understand."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+
+from ragscience.store.transactions import Transactions
+from ragscience.store.writing import bump
+
+__all__ = ["GraphTable"]
+
+
+class GraphTable:
+    """The graph's part of a library; a library that an older version wrote has an empty one until it is written to."""
+
+    def __init__(self, transactions: Transactions) -> None:
+        self._transactions = transactions
+
+    def state(self) -> str:
+        """Changes whenever a row comes, goes or changes; empty where there is no graph."""
+        with self._reading() as db:
+            if db is None:
+                return ""
+            query = "SELECT value FROM meta WHERE key IN ('graph_generation', 'library_id') ORDER BY key"
+            return ":".join(value for (value,) in db.execute(query))
+
+    def pending(self, extractor: str, version: str) -> list[int]:
+        """Ids of the passages, but lists of references, that this version of `extractor` has not read, ascending."""
+        with self._transactions.reading() as whole:
+            if whole is None:
+                return []
+            if not _has_tables(whole):
+                query, given = "SELECT chunk_id FROM chunks WHERE kind <> 'reference' ORDER BY chunk_id", ()
+                return [chunk_id for (chunk_id,) in whole.execute(query, given)]
+            query = (
+                "SELECT chunk_id FROM chunks AS c WHERE kind <> 'reference' AND NOT EXISTS"
+                " (SELECT 1 FROM graph_passages AS g WHERE g.chunk_id = c.chunk_id AND extractor = ? AND version = ?)"
+                " ORDER BY chunk_id"
+            )
+            return [chunk_id for (chunk_id,) in whole.execute(query, (extractor, version))]
+
+    def put(self, extractor: str, version: str, found: Sequence[tuple[int, str]]) -> None:
+        """Keep what `extractor` read from each passage (id, text), all at once, in place of what it had read there.
+
+        A passage that has left the library meanwhile is left out.
+        """
+        with self._transactions.writing() as db:
+            db.executemany(
+                "INSERT OR REPLACE INTO graph_passages SELECT chunk_id, ?, ?, ? FROM chunks WHERE chunk_id = ?",
+                ((extractor, version, text, int(chunk_id)) for chunk_id, text in found),
+            )
+            bump(db, "graph_generation")
+
+    def clear(self, extractor: str | None = None) -> int:
+        """Forget what `extractor` read, or all that was read; how many rows there were."""
+        with self._transactions.writing() as db:
+            where, given = ("WHERE extractor = ?", (extractor,)) if extractor is not None else ("", ())
+            count = db.execute(f"DELETE FROM graph_passages {where}", given).rowcount  # noqa: S608  # ours
+            bump(db, "graph_generation")
+            return int(count)
+
+    def rows(self) -> list[tuple[int, int, str, str]]:
+        """(passage id, paper id, extractor, what it read) of every row, by passage id and extractor."""
+        with self._reading() as db:
+            if db is None:
+                return []
+            query = (
+                "SELECT g.chunk_id, c.paper_id, g.extractor, g.found FROM graph_passages AS g"
+                " JOIN chunks AS c USING (chunk_id) ORDER BY g.chunk_id, g.extractor"
+            )
+            return list(db.execute(query))
+
+    def counts(self) -> dict[tuple[str, str], int]:
+        """How many passages each (extractor, version) has read."""
+        with self._reading() as db:
+            if db is None:
+                return {}
+            query = "SELECT extractor, version, COUNT(*) FROM graph_passages GROUP BY extractor, version ORDER BY 1, 2"
+            return {(extractor, version): count for extractor, version, count in db.execute(query)}
+
+    def stable_ids(self) -> dict[int, str]:
+        """A name for each passage that stays when its paper leaves and comes back: "<12 of the MD5>#<ordinal>"."""
+        with self._transactions.reading() as db:
+            query = "SELECT chunk_id, substr(md5, 1, 12) || '#' || ordinal FROM chunks JOIN papers USING (paper_id)"
+            return dict(db.execute(query)) if db else {}
+
+    def apart(self) -> frozenset[str]:
+        """Names that are not to be merged with others."""
+        with self._reading() as db:
+            return frozenset(name for (name,) in db.execute("SELECT name FROM graph_apart")) if db else frozenset()
+
+    def set_apart(self, names: Iterable[str], *, merge_again: bool = False) -> None:
+        """Keep these names from being merged, or no longer."""
+        add, take_out = "INSERT OR IGNORE INTO graph_apart VALUES (?)", "DELETE FROM graph_apart WHERE name = ?"
+        with self._transactions.writing() as db:
+            db.executemany(take_out if merge_again else add, ((name,) for name in names))
+            bump(db, "graph_generation")
+
+    @contextmanager
+    def _reading(self) -> Iterator[sqlite3.Connection | None]:
+        """The database, or None where it has no tables of the graph."""
+        with self._transactions.reading() as db:
+            yield db if db is not None and _has_tables(db) else None
+
+
+def _has_tables(db: sqlite3.Connection) -> bool:
+    return db.execute("SELECT 1 FROM sqlite_master WHERE name = 'graph_passages'").fetchone() is not None
