@@ -171,6 +171,62 @@ def rebuild(
 
 
 @app.command()
+def graph(
+    llm: Annotated[bool, typer.Option("--llm", help="Let the LLM read: titles and abstracts, or see --depth.")] = False,
+    local: Annotated[bool, typer.Option("--local", help="Read without an LLM, every passage (the default).")] = False,
+    depth: Annotated[
+        str, typer.Option("--depth", metavar="abstract|full", help="What the LLM reads; full: every passage.")
+    ] = "abstract",
+    types: Annotated[
+        str | None,
+        typer.Option("--types", metavar="LIST", help="Look for these too: person, organisation, task."),
+    ] = None,
+    again: Annotated[bool, typer.Option("--again", help="Read passages anew that were read before.")] = False,
+    export: Annotated[
+        Path | None, typer.Option("--export", metavar="DIR", help="Write nodes.jsonl and edges.jsonl there.")
+    ] = None,
+    graphml: Annotated[
+        Path | None, typer.Option("--graphml", metavar="FILE", help="Write the graph as GraphML.")
+    ] = None,
+    import_from: Annotated[
+        Path | None, typer.Option("--import", metavar="DIR", help="Take in a nodes.jsonl and edges.jsonl.")
+    ] = None,
+    merges: Annotated[
+        bool, typer.Option("--merges", help="Show which names were merged, and which are apart.")
+    ] = False,
+    unmerge: Annotated[str, typer.Option("--unmerge", metavar="NAME", help="Make a name an entity of its own.")] = "",
+    merge_again: Annotated[str, typer.Option("--merge-again", metavar="NAME", help="Undo --unmerge.")] = "",
+    home: HomeFolder = None,
+    offline: Offline = None,
+    quiet: Quiet = False,
+    debug: Debug = False,
+) -> int:
+    """Read the papers' entities and relations into the graph: what was not read yet; or export, import and mend it."""
+    from ragscience.terminal.graph_session import GraphOrder, run_graph, types_named
+
+    if llm and local:
+        raise UsageError("--llm and --local exclude each other.", "Run `graph` twice to have both.")
+    if depth not in ("abstract", "full"):
+        raise UsageError(f"--depth {depth!r} is not known.", "It is abstract or full.")
+    if depth == "full" and not llm:
+        raise UsageError("--depth is for --llm: without an LLM every passage is read.", "Add --llm or leave it out.")
+    order = GraphOrder(
+        llm=llm,
+        local=local,
+        full=depth == "full",
+        again=again,
+        types=types_named(types),
+        export=export,
+        graphml=graphml,
+        import_from=import_from,
+        merges=merges,
+        unmerge=unmerge,
+        merge_again=merge_again,
+    )
+    return run_graph(_settings(home=home, offline=offline), order, quiet=quiet)
+
+
+@app.command()
 def doctor(home: HomeFolder = None, debug: Debug = False) -> int:
     """Look for what is wrong, and say what to do about it."""
     from ragscience.doctor import examine

@@ -50,6 +50,7 @@ MAY_KNOW = {
         "doctor",
         "history",
         "evaluation",
+        "graph",
     },
 }
 """The other rooms that each room may import from; a new room needs a row here."""

@@ -6,8 +6,8 @@ Entities and relations have numbers, in the order of their keys; records are mad
 
 from __future__ import annotations
 
+import hashlib
 import io
-import zipfile
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from ragscience.graph.names import canonical, folded
+from ragscience.graph.names import matched
 from ragscience.graph.records import Entity, Relation
 
 if TYPE_CHECKING:
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["KnowledgeGraph"]
 
 FORMAT = "graph 1"
+_DIGEST_BYTES = 16
 _BETWEEN_NAMES = "\x1f"
 
 Columns = Mapping[str, NDArray[np.generic]]
@@ -57,9 +58,9 @@ class KnowledgeGraph:
             **_texts("key", [entity.key for entity in nodes]),
             **_texts("label", [entity.label for entity in nodes]),
             **_texts("type", [entity.entity_type for entity in nodes]),
-            **_texts("names", [_BETWEEN_NAMES.join(entity.names) for entity in nodes]),
+            **_texts("names", [_joined(entity.names) for entity in nodes]),
             **_texts("relation_name", kinds),
-            **_texts("canonical", [_BETWEEN_NAMES.join(_canonical_names(entity)) for entity in nodes]),
+            **_texts("canonical", [_joined(_canonical_names(entity)) for entity in nodes]),
             "mentions": np.array([entity.mentions for entity in nodes], np.int32),
             "confidence": np.array([entity.confidence for entity in nodes], np.float32),
             **_lists("chunks", [entity.chunk_ids for entity in nodes]),
@@ -79,18 +80,21 @@ class KnowledgeGraph:
         buffer = io.BytesIO()
         told = np.frombuffer(f"{FORMAT}\n{state}".encode(), np.uint8)
         np.savez(buffer, allow_pickle=False, told=told, **self._columns)
-        return buffer.getvalue()
+        return _signed(buffer.getvalue())
 
     @classmethod
     def load(cls, path: Path, state: str) -> KnowledgeGraph | None:
         """What was saved for this state; None where there is nothing, something older, or something damaged."""
         try:
-            with np.load(path, allow_pickle=False) as stored:
-                if stored["told"].tobytes().decode() != f"{FORMAT}\n{state}":
-                    return None
-                return cls({name: stored[name] for name in stored.files if name != "told"})
-        except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile):
+            content = path.read_bytes()
+        except OSError:
             return None
+        if not _is_whole(content):
+            return None
+        with np.load(io.BytesIO(content), allow_pickle=False) as stored:
+            if stored["told"].tobytes().decode() != f"{FORMAT}\n{state}":
+                return None
+            return cls({name: stored[name] for name in stored.files if name != "told"})
 
     # What is in it
 
@@ -161,7 +165,7 @@ class KnowledgeGraph:
 
     def by_name(self, name: str) -> tuple[int, ...]:
         """Numbers of the entities that have this name, hyphens, plural and case aside, ascending."""
-        return self.names.get(canonical(name), ())
+        return self.names.get(matched(name), ())
 
     @cached_property
     def names(self) -> dict[str, tuple[int, ...]]:
@@ -179,17 +183,30 @@ class KnowledgeGraph:
     # Who is beside whom
 
     @cached_property
-    def _beside(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """(where each entity's edges begin, numbers of relations), both directions."""
+    def _beside(self) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+        """(where each entity's edges begin, numbers of relations, of the entities at their other ends), both ways."""
         ends = np.concatenate([self.sources, self.targets])
         order = np.argsort(ends, kind="stable")
         starts = np.searchsorted(ends[order], np.arange(len(self) + 1))
-        return starts.astype(np.int64), order % max(self.relation_count, 1)
+        others = np.concatenate([self.targets, self.sources])[order]
+        return starts.astype(np.int64), order % max(self.relation_count, 1), others.astype(np.int64)
 
     def edges_of(self, number: int) -> NDArray[np.int64]:
         """Numbers of the relations that an entity is in, on either side, int64."""
-        starts, edges = self._beside
+        starts, edges, _ = self._beside
         return edges[starts[number] : starts[number + 1]]
+
+    def around(self, numbers: NDArray[np.integer]) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+        """One step from many entities at once: (entity, relation, entity at its other end), each int64, a row an edge.
+
+        In the order of `numbers`; a relation between two of them is there twice, from either side.
+        """
+        starts, edges, others = self._beside
+        origins = numbers.astype(np.int64)
+        first = starts[origins]
+        count = starts[origins + 1] - first
+        places = np.repeat(first - np.cumsum(count) + count, count) + np.arange(int(count.sum()))
+        return np.repeat(origins, count), edges[places], others[places]
 
     def degree(self, number: int) -> int:
         """How many relations an entity is in."""
@@ -246,8 +263,24 @@ class _Texts:
         return self._bytes[self._starts[number] : self._starts[number + 1]].decode()
 
 
+def _signed(archive: bytes) -> bytes:
+    """The zip file with a digest of itself as its comment, whose length is its last two bytes."""
+    body = archive[:-2] + _DIGEST_BYTES.to_bytes(2, "little")
+    return body + hashlib.blake2b(body, digest_size=_DIGEST_BYTES).digest()
+
+
+def _is_whole(content: bytes) -> bool:
+    body, digest = content[:-_DIGEST_BYTES], content[-_DIGEST_BYTES:]
+    return hashlib.blake2b(body, digest_size=_DIGEST_BYTES).digest() == digest
+
+
 def _canonical_names(entity: Entity) -> list[str]:
-    return sorted({canonical(name) or folded(name) for name in entity.names})
+    """Of its names, and of its key: an acronym's expansion may stand in no passage that names the entity."""
+    return sorted({matched(name) for name in (*entity.names, entity.key.partition(":")[2])} - {""})
+
+
+def _joined(names: Sequence[str]) -> str:
+    return _BETWEEN_NAMES.join(name.replace(_BETWEEN_NAMES, " ") for name in names)
 
 
 def _texts(name: str, texts: Sequence[str]) -> dict[str, NDArray[np.generic]]:

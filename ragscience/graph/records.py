@@ -40,6 +40,8 @@ class Mention:
     """How often the passage names it, from 1."""
     confidence: float
     """0 to 1."""
+    key: str = ""
+    """Of the entity that it is said to be of, by an import; else names decide."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +57,9 @@ class Triple:
     object_type: str
     confidence: float
     """0 to 1."""
+    subject_key: str = ""
+    """As of a mention."""
+    object_key: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,9 +19,9 @@ class GraphTable:
         self._transactions = transactions
 
     def state(self) -> str:
-        """Changes whenever a row comes, goes or changes; empty where there is no graph."""
+        """Changes whenever a row comes, goes or changes; empty where no passage was read."""
         with self._reading() as db:
-            if db is None:
+            if db is None or db.execute("SELECT 1 FROM graph_passages LIMIT 1").fetchone() is None:
                 return ""
             query = "SELECT value FROM meta WHERE key IN ('graph_generation', 'library_id') ORDER BY key"
             return ":".join(value for (value,) in db.execute(query))
@@ -47,11 +47,13 @@ class GraphTable:
         A passage that has left the library meanwhile is left out.
         """
         with self._transactions.writing() as db:
-            db.executemany(
-                "INSERT OR REPLACE INTO graph_passages SELECT chunk_id, ?, ?, ? FROM chunks WHERE chunk_id = ?",
-                ((extractor, version, text, int(chunk_id)) for chunk_id, text in found),
-            )
-            bump(db, "graph_generation")
+            _insert(db, extractor, version, found)
+
+    def replace(self, extractor: str, version: str, found: Sequence[tuple[int, str]]) -> None:
+        """As `put`, and forget what `extractor` had read elsewhere: all of it, or, whatever goes wrong, nothing."""
+        with self._transactions.writing() as db:
+            db.execute("DELETE FROM graph_passages WHERE extractor = ?", (extractor,))
+            _insert(db, extractor, version, found)
 
     def clear(self, extractor: str | None = None) -> int:
         """Forget what `extractor` read, or all that was read; how many rows there were."""
@@ -103,6 +105,14 @@ class GraphTable:
         """The database, or None where it has no tables of the graph."""
         with self._transactions.reading() as db:
             yield db if db is not None and _has_tables(db) else None
+
+
+def _insert(db: sqlite3.Connection, extractor: str, version: str, found: Sequence[tuple[int, str]]) -> None:
+    db.executemany(
+        "INSERT OR REPLACE INTO graph_passages SELECT chunk_id, ?, ?, ? FROM chunks WHERE chunk_id = ?",
+        ((extractor, version, text, int(chunk_id)) for chunk_id, text in found),
+    )
+    bump(db, "graph_generation")
 
 
 def _has_tables(db: sqlite3.Connection) -> bool:

@@ -124,10 +124,19 @@ _ADDED_SINCE = {
 }  # fmt: skip
 
 
+def drop_graph(db):
+    """What the versions before 4 did not have."""
+    db.execute("DROP TABLE graph_passages")
+    db.execute("DROP TABLE graph_apart")
+    db.execute("DELETE FROM meta WHERE key = 'graph_generation'")
+    db.commit()
+
+
 def make_old(home):
     """What the version before this one wrote: no place for lines."""
     with closing(sqlite3.connect(home.database)) as db:
         db.execute("DROP INDEX chunks_of_references")
+        drop_graph(db)
         for table, columns in _ADDED_SINCE.items():
             for column in columns:
                 db.execute(f"ALTER TABLE {table} DROP COLUMN {column}")
@@ -158,7 +167,7 @@ def test_an_older_library_is_taken_further_when_it_is_written_to(home):
         assert contents(library) == before
         assert library.page(paper, 1).lines == ()
         library.remove_papers([paper])
-    assert version(home) == 3
+    assert version(home) == 4
     newer, _ = with_lines_again(home)
     with Library.open(home) as library:
         assert library.page(newer, 1) == DOCUMENT.pages[0]

@@ -1,0 +1,117 @@
+"""Which papers are alike: the mean of each one's passage vectors, and its nearest neighbours by cosine."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ragscience.records import Paper
+
+if TYPE_CHECKING:
+    from ragscience.store import Library
+
+__all__ = ["PaperEdge", "PaperMap", "nearest", "paper_map", "papers_of_passages", "similarity_edges"]
+
+
+@dataclass(frozen=True, slots=True)
+class PaperEdge:
+    """Two papers that are alike; `source` and `target` are places in `PaperMap.papers`, `source` the smaller one."""
+
+    source: int
+    target: int
+    weight: float
+    """Cosine of their means, -1 to 1."""
+
+
+@dataclass(frozen=True)
+class PaperMap:
+    """Papers and what stands for each of them."""
+
+    papers: tuple[Paper, ...]
+    """Those with passages, by file."""
+    means: NDArray[np.float32]
+    """The mean of each paper's passage vectors, of length 1: shape (papers, dimension), float32."""
+    ids: NDArray[np.int64]
+    """Of the passages, ascending, shape (passages,), int64."""
+    vectors: NDArray[np.float32]
+    """Of the passages, unit rows, shape (passages, dimension), float32."""
+    owners: NDArray[np.int64]
+    """The place of each passage's paper in `papers`, shape (passages,), int64."""
+
+    def related(self, place: int, count: int) -> list[tuple[Paper, float]]:
+        """The nearest other papers of the one at `place`, each with its cosine, the nearest first."""
+        others, cosines = nearest(self.means, count, self.means[place : place + 1], [place])
+        return [(self.papers[other], cosine) for other, cosine in zip(others[0], cosines[0], strict=True)]
+
+    def closest_passages(self, first: int, second: int) -> tuple[int, int]:
+        """Ids of the two passages, one of each of two papers, whose vectors are nearest to each other."""
+        mine, theirs = np.flatnonzero(self.owners == first), np.flatnonzero(self.owners == second)
+        cosines = self.vectors[mine] @ self.vectors[theirs].T
+        row, column = np.unravel_index(int(cosines.argmax()), cosines.shape)
+        return int(self.ids[mine[row]]), int(self.ids[theirs[column]])
+
+
+def paper_map(library: Library) -> PaperMap:
+    """The papers of a library with their means, of one generation."""
+    with library.snapshot():
+        papers = library.papers()
+        ids, vectors = library.vectors()
+        owner_of = papers_of_passages(library)
+    place = {paper.paper_id: index for index, paper in enumerate(papers)}
+    owners = np.fromiter((place[owner_of[number]] for number in ids.tolist()), np.int64, len(ids))
+    present = np.unique(owners)
+    sums = np.zeros((len(papers), vectors.shape[1] if len(ids) else 0), np.float64)
+    np.add.at(sums, owners, vectors)
+    means = _normalised(sums[present])
+    kept = tuple(papers[index] for index in present.tolist())
+    return PaperMap(kept, means, ids, vectors, np.searchsorted(present, owners).astype(np.int64))
+
+
+def papers_of_passages(library: Library) -> dict[int, int]:
+    """The id of the paper of each passage, by the passage's id."""
+    papers = {paper.md5[:12]: paper.paper_id for paper in library.papers()}
+    return {chunk: papers[name.partition("#")[0]] for chunk, name in library.graph.stable_ids().items()}
+
+
+def _normalised(rows: NDArray[np.float64]) -> NDArray[np.float32]:
+    lengths = np.linalg.norm(rows, axis=1, keepdims=True)
+    return np.ascontiguousarray(rows / np.where(lengths > 0, lengths, 1), np.float32)
+
+
+def nearest(
+    means: NDArray[np.float32], count: int, asked: NDArray[np.float32], themselves: list[int]
+) -> tuple[list[list[int]], list[list[float]]]:
+    """The `count` nearest rows of `means` to each row of `asked`, without itself: (places, cosines), the nearest first.
+
+    Exact, by FAISS; both are float32 unit rows of shape (n, dimension), `themselves` the place of each asked row in
+    `means`. Of equal cosines the smaller place comes first.
+    """
+    if not len(means) or not len(asked):
+        return [[] for _ in themselves], [[] for _ in themselves]
+    import faiss
+
+    index = faiss.IndexFlatIP(means.shape[1])
+    index.add(means)
+    cosines, places = index.search(asked, min(count + 1, len(means)))
+    found: list[list[int]] = []
+    values: list[list[float]] = []
+    for itself, row, column in zip(themselves, places.tolist(), cosines.tolist(), strict=True):
+        pairs = [(-cosine, place) for place, cosine in zip(row, column, strict=True) if place != itself][:count]
+        found.append([place for _, place in sorted(pairs)])
+        values.append([min(1.0, max(-1.0, -negative)) for negative, _ in sorted(pairs)])
+    return found, values
+
+
+def similarity_edges(means: NDArray[np.float32], neighbours: int, threshold: float) -> list[PaperEdge]:
+    """Each paper with its `neighbours` nearest, where their cosine is above `threshold`, each pair once, in order."""
+    places, cosines = nearest(means, neighbours, means, list(range(len(means))))
+    weights = {
+        (min(place, other), max(place, other)): cosine
+        for place, (others, values) in enumerate(zip(places, cosines, strict=True))
+        for other, cosine in zip(others, values, strict=True)
+        if cosine > threshold
+    }
+    return [PaperEdge(*pair, weight) for pair, weight in sorted(weights.items())]

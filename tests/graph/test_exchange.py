@@ -1,0 +1,359 @@
+"""Export and import: the same graph there and back, and nothing half done."""
+
+import json
+import os
+import xml.etree.ElementTree as ElementTree
+
+import networkx
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ragscience.errors import RagScienceError
+from ragscience.graph.exporting import export_graphml, export_jsonl
+from ragscience.graph.importing import import_jsonl
+from ragscience.graph.loading import load_graph
+from ragscience.graph.records import Extracted
+from ragscience.store import Home, Library
+from tests.pdf_factory import make_pdf
+
+from .making import PASSAGES, apart_names, fill, passages, put, say
+
+
+@pytest.fixture(scope="module")
+def pair(tmp_path_factory):
+    """Two libraries of the same papers, added in another order, and the ids of their passages."""
+    folder = tmp_path_factory.mktemp("pair")
+    with Library.open_for_writing(Home(folder / "a")) as one, Library.open_for_writing(Home(folder / "b")) as other:
+        yield (one, fill(one)), (other, fill(other, [3, 1, 0, 2]))
+
+
+def exported(library, folder):
+    export_jsonl(library, folder)
+    return [(folder / name).read_bytes() for name in ("nodes.jsonl", "edges.jsonl")]
+
+
+def renewed(library, ids, kept, apart):
+    """Let the library hold these passages only."""
+    library.graph.clear()
+    library.graph.set_apart(library.graph.apart(), merge_again=True)
+    library.graph.set_apart(apart)
+    for extractor, wanted in (("local", 0), ("llm", 1)):
+        rows = [
+            Extracted(ids[paper][found.chunk_id % PASSAGES], found.mentions, found.triples, found.aliases)
+            for at, (paper, found) in enumerate(kept)
+            if at % 2 == wanted
+        ]
+        put(library, *rows, extractor=extractor)
+
+
+@settings(max_examples=25, deadline=None)
+@given(passages, apart_names)
+def test_there_and_back_it_is_the_same_graph(tmp_path_factory, pair, kept, apart):
+    (here, ids), (there, other_ids) = pair
+    folder = tmp_path_factory.getbasetemp()
+    renewed(here, ids, kept, apart)
+    before = exported(here, folder / "out")
+    renewed(there, other_ids, [], frozenset())
+    done = import_jsonl(there, folder / "out")
+    assert (done.entities, done.relations) == tuple(text.count(b"\n") for text in before)
+    assert exported(there, folder / "back") == before
+    graph, back = load_graph(here), load_graph(there)
+    assert [(e.key, e.label, e.names, e.mentions, e.confidence) for e in graph.entities()] == [
+        (e.key, e.label, e.names, e.mentions, e.confidence) for e in back.entities()
+    ]
+    assert [(r.source, r.target, r.relation, r.count, r.confidence) for r in graph.relations()] == [
+        (r.source, r.target, r.relation, r.count, r.confidence) for r in back.relations()
+    ]
+    import_jsonl(here, folder / "out")  # over what it was made from
+    assert exported(here, folder / "over") == before
+
+
+@settings(max_examples=10, deadline=None)
+@given(passages, passages)
+def test_the_same_papers_give_the_same_bytes_and_an_import_replaces_an_earlier_one(
+    tmp_path_factory, pair, kept, earlier
+):
+    (here, ids), (there, other_ids) = pair
+    folder = tmp_path_factory.getbasetemp()
+    renewed(here, ids, earlier, frozenset())
+    exported(here, folder / "earlier")
+    renewed(here, ids, kept, frozenset())
+    renewed(there, other_ids, kept, frozenset())
+    before = exported(here, folder / "out")
+    assert exported(there, folder / "other") == before
+    renewed(there, other_ids, [], frozenset())
+    import_jsonl(there, folder / "earlier")
+    import_jsonl(there, folder / "out")
+    assert exported(there, folder / "other") == before
+
+
+@pytest.fixture
+def library(tmp_path):
+    with Library.open_for_writing(Home(tmp_path / "home")) as library:
+        fill(library, [0])
+        yield library
+
+
+@pytest.fixture
+def place(library):
+    """The stable name of the only paper, with "#"."""
+    return library.papers()[0].md5[:12] + "#"
+
+
+def example(place):
+    nodes = [
+        {
+            "node_id": "METHOD:gru",
+            "label": "GRU",
+            "node_type": "METHOD",
+            "properties": {
+                "mentions": 3,
+                "confidence": 0.8,
+                "names": {"GRU": {f"{place}0": 2}, "GRUs": {f"{place}1": 1}},
+            },
+            "chunk_ids": [f"{place}0", f"{place}1"],
+        },
+        {
+            "node_id": "METRIC:bleu",
+            "label": "BLEU",
+            "node_type": "METRIC",
+            "properties": {"mentions": 1, "confidence": 0.8, "names": {"BLEU": {f"{place}0": 1}}},
+            "chunk_ids": [f"{place}0"],
+        },
+    ]
+    edge = {
+        "source": "METHOD:gru",
+        "target": "METRIC:bleu",
+        "edge_type": "IMPROVES",
+        "properties": {"count": 1, "confidence": 0.5, "said": {f"{place}0": 0.5}},
+        "evidence_chunk_ids": [f"{place}0"],
+    }
+    return nodes, [edge]
+
+
+def write(folder, nodes, edges):
+    folder.mkdir(exist_ok=True)
+    for name, rows in (("nodes", nodes), ("edges", edges)):
+        lines = [row if isinstance(row, str) else json.dumps(row) for row in rows]
+        (folder / f"{name}.jsonl").write_text("\n".join(lines) + "\n")
+
+
+def test_what_is_written(library, place, tmp_path):
+    ids = library.paper_chunks(library.papers()[0].paper_id)
+    put(
+        library,
+        say(ids[0].chunk_id, ("GRU", "METHOD", 2), ("BLEU", "METRIC"), triples=[("GRU", "IMPROVES", "BLEU")]),
+        say(ids[1].chunk_id, ("GRUs", "METHOD")),
+    )
+    nodes, edges = (list(map(json.loads, text.splitlines())) for text in exported(library, tmp_path / "new" / "out"))
+    assert (nodes, edges) == example(place)
+    assert sorted(path.name for path in (tmp_path / "new" / "out").iterdir()) == ["edges.jsonl", "nodes.jsonl"]
+
+
+def test_properties_and_our_ids_may_be_absent(library, place, tmp_path):
+    write(
+        tmp_path,
+        [
+            {"node_id": "n1", "label": "LSTM", "node_type": "METHOD", "chunk_ids": [f"{place}0", f"{place}2"]},
+            {"node_id": "n2", "label": "BLEU", "node_type": "METRIC", "chunk_ids": [f"{place}0"]},
+            "",
+        ],
+        [{"source": "n2", "target": "n1", "edge_type": "USES", "evidence_chunk_ids": [f"{place}2"]}]
+        + [{"source": "n1", "target": "n2", "edge_type": "USES", "evidence_chunk_ids": [f"{place}0"]}],
+    )
+    done = import_jsonl(library, tmp_path)
+    assert (done.entities, done.relations, done.passages) == (2, 2, 2)
+    graph = load_graph(library)
+    assert [entity.key for entity in graph.entities()] == ["METHOD:lstm", "METRIC:bleu"]
+    assert [one.count for one in graph.relations()] == [1, 1]  # a cycle is fine
+
+
+def change(which, row, **fields):
+    def changed(nodes, edges):
+        (nodes if which == "nodes" else edges)[row].update(fields)
+
+    return changed
+
+
+def add(which, line):
+    return lambda nodes, edges: (nodes if which == "nodes" else edges).append(line)
+
+
+def twice(which):
+    return lambda nodes, edges: (nodes if which == "nodes" else edges).append((nodes if which == "nodes" else edges)[0])
+
+
+BAD = {
+    "dangling": (change("edges", 0, target="METRIC:x"), "edges.jsonl, line 1: there is no node 'METRIC:x' in nodes"),
+    "itself": (change("edges", 0, target="METHOD:gru"), "edges.jsonl, line 1: it joins 'GRU' to itself"),
+    "node type": (
+        change("nodes", 1, node_type="ANIMAL"),
+        "nodes.jsonl, line 2: node_type is 'ANIMAL', not one of CONC",
+    ),
+    "edge type": (change("edges", 0, edge_type="LIKES"), "edges.jsonl, line 1: edge_type is 'LIKES', not one of USES"),
+    "no type": (change("nodes", 1, node_type=None), "line 2: node_type is 'None'"),
+    "long label": (
+        change("nodes", 0, label="x" * 10_000),
+        "nodes.jsonl, line 1: label has 10,000 characters .*most 80",
+    ),
+    "long id": (change("nodes", 0, node_id="x" * 10_000), "line 1: node_id has 10,000 characters"),
+    "long name": (change("nodes", 0, properties={"names": {"x" * 10_000: {}}}), "a name of 10,000 characters"),
+    "empty label": (change("nodes", 0, label=" "), "line 1: label is no text"),
+    "no label": (change("nodes", 0, label=None), "line 1: label is missing or empty"),
+    "duplicate node": (twice("nodes"), "nodes.jsonl, line 3: node_id 'METHOD:gru' is that of line 1, too"),
+    "duplicate edge": (twice("edges"), "edges.jsonl, line 2: the same edge as line 1"),
+    "unknown passage": (change("nodes", 1, chunk_ids=["abc#7"]), "line 2: the library has no passage 'abc#7'"),
+    "unknown evidence": (change("edges", 0, evidence_chunk_ids=["abc#7"]), "edges.*the library has no passage 'abc#7'"),
+    "number as passage": (change("nodes", 1, chunk_ids=[7]), "the library has no passage '7'"),
+    "no passages": (change("nodes", 1, chunk_ids=[]), "line 2: chunk_ids is not a list of passages"),
+    "no evidence": (change("edges", 0, evidence_chunk_ids=None), "line 1: evidence_chunk_ids is not a list"),
+    "other passages": (change("nodes", 0, chunk_ids="0"), "line 1: chunk_ids and the passages of its names differ"),
+    "other evidence": (
+        change("edges", 0, evidence_chunk_ids="1"),
+        "evidence_chunk_ids and the passages of said differ",
+    ),
+    "label of no name": (change("nodes", 0, label="LSTM"), "line 1: its label 'LSTM' is none of its names"),
+    "name of nothing": (change("nodes", 0, properties={"names": {"GRU": {}}}), "the name 'GRU' has no passage"),
+    "empty name": (change("nodes", 0, properties={"names": {" ": {"0": 1}}}), "line 1: a name is empty"),
+    "count 0": (change("nodes", 0, properties={"names": {"GRU": {"0": 0}}}), "a count is 0, not from 1 to 1,000,000"),
+    "true count": (change("nodes", 0, properties={"names": {"GRU": {"0": True}}}), "a count is True"),
+    "names as list": (change("nodes", 0, properties={"names": ["GRU"]}), "line 1: names is not an object"),
+    "properties": (change("edges", 0, properties=[]), "edges.jsonl, line 1: properties is not an object"),
+    "confidence": (change("nodes", 1, properties={"confidence": 1.5}), "line 2: confidence is 1.5, not from 0 to 1"),
+    "nan": (change("edges", 0, properties={"confidence": float("nan")}), "edges.jsonl, line 1: confidence is nan"),
+    "said text": (change("edges", 0, properties={"said": {"0": "x"}}), "edges.jsonl, line 1: said is x, not from 0"),
+    "half character": (change("nodes", 0, label="a\ud800"), "line 1: 'a.*' has half a character"),
+    "no JSON": (add("nodes", "{nonsense"), "nodes.jsonl, line 3: this is not a JSON object"),
+    "no object": (add("edges", "[1, 2]"), "edges.jsonl, line 2: this is not a JSON object"),
+    "deep": (add("edges", "[" * 100_000), "edges.jsonl, line 2: this is not a JSON object"),
+    "huge number": (add("nodes", '{"node_id": ' + "9" * 5000 + "}"), "nodes.jsonl, line 3: this is not a JSON object"),
+}
+
+
+def placed(value, place):
+    """The same with "0", "1", … as names of passages."""
+    if isinstance(value, dict):
+        return {f"{place}{key}" if key in "012" else key: placed(each, place) for key, each in value.items()}
+    if value in ("0", "1") and isinstance(value, str):
+        return [f"{place}{value}"]
+    return value
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_a_bad_line_is_told_and_nothing_is_done(library, place, tmp_path, case):
+    folder = tmp_path / "in"
+    write(folder, *example(place))
+    import_jsonl(library, folder)
+    before = library.graph.rows(), library.graph.state()
+    nodes, edges = example(place)
+    spoil, told = BAD[case]
+    spoil(nodes, edges)
+    write(folder, *([placed(row, place) for row in rows] for rows in (nodes, edges)))
+    with pytest.raises(RagScienceError, match=told) as caught:
+        import_jsonl(library, folder)
+    assert len(str(caught.value).splitlines()) == 1
+    assert len(str(caught.value)) < 400
+    assert (library.graph.rows(), library.graph.state()) == before
+
+
+def test_all_bad_lines_are_counted(library, place, tmp_path):
+    write(tmp_path, ["x", "y", "z"], [])
+    with pytest.raises(RagScienceError, match=r"nodes.jsonl, line 1: .* \(2 more lines are wrong.\)"):
+        import_jsonl(library, tmp_path)
+
+
+def test_files_that_are_not_there(library, place, tmp_path):
+    with pytest.raises(RagScienceError, match="nodes.jsonl cannot be read: No such file"):
+        import_jsonl(library, tmp_path / "nowhere")
+    write(tmp_path, *example(place))
+    (tmp_path / "nodes.jsonl").write_bytes(b"\xff\xfe\n")
+    with pytest.raises(RagScienceError, match="nodes.jsonl, line 1: this is not a JSON object"):
+        import_jsonl(library, tmp_path)
+
+
+@settings(deadline=None, max_examples=60)
+@given(
+    st.recursive(
+        st.none() | st.booleans() | st.floats() | st.integers() | st.text(max_size=5),
+        lambda inner: st.lists(inner, max_size=2) | st.dictionaries(st.sampled_from(["names", "said", "GRU"]), inner),
+        max_leaves=5,
+    ),
+    st.sampled_from(["node_id", "label", "node_type", "properties", "chunk_ids"]),
+)
+def test_whatever_stands_in_a_field_is_one_clear_line_or_fine(tmp_path_factory, pair, value, field):
+    library = pair[0][0]
+    folder = tmp_path_factory.getbasetemp() / "wild"
+    nodes, edges = example(library.papers()[0].md5[:12] + "#")
+    nodes[1][field] = value
+    write(folder, nodes, edges)
+    try:
+        import_jsonl(library, folder)
+    except RagScienceError as error:
+        assert len(str(error).splitlines()) == 1
+    else:
+        load_graph(library)
+
+
+def test_an_export_that_fails_leaves_what_was_there(library, place, tmp_path):
+    folder = tmp_path / "out"
+    before = exported(library, folder)
+    (folder / f"edges.jsonl.{os.getpid()}.tmp").mkdir()
+    ids = library.paper_chunks(library.papers()[0].paper_id)
+    put(library, say(ids[0].chunk_id, ("GRU", "METHOD")))
+    with pytest.raises(RagScienceError, match="could not be written"):
+        export_jsonl(library, folder)
+    assert [(folder / name).read_bytes() for name in ("nodes.jsonl", "edges.jsonl")] == before
+    assert len(list(folder.iterdir())) == 3
+    (tmp_path / "file").write_text("")
+    with pytest.raises(RagScienceError, match="file"):
+        export_jsonl(library, tmp_path / "file" / "out")
+
+
+def test_graphml_can_be_read_by_networkx(library, place, tmp_path):
+    ids = library.paper_chunks(library.papers()[0].paper_id)
+    both = [("GRU", "IMPROVES", "BL\x01EU"), ("GRU", "USES", "BL\x01EU"), ("BL\x01EU", "USES", "GRU")]
+    put(library, say(ids[0].chunk_id, ("GRU", "METHOD", 2), ("BL\x01EU", "METRIC"), triples=both))
+    done = export_graphml(library, tmp_path / "a" / "graph.graphml")
+    assert (done.entities, done.relations) == (2, 3)
+    text = (tmp_path / "a" / "graph.graphml").read_bytes()
+    graph = networkx.read_graphml(tmp_path / "a" / "graph.graphml", force_multigraph=True)
+    assert graph.nodes["METHOD:gru"] == {
+        "label": "GRU", "node_type": "METHOD", "mentions": 2, "confidence": 0.8, "chunk_ids": f"{place}0",
+    }  # fmt: skip
+    assert sorted(edge["edge_type"] for *_, edge in graph.edges(data=True)) == ["IMPROVES", "USES", "USES"]
+    assert all(edge["evidence_chunk_ids"] == f"{place}0" for *_, edge in graph.edges(data=True))
+    marks = [each.get("id") for each in ElementTree.fromstring(text).iter() if each.tag.endswith("}edge")]
+    assert len(set(marks)) == 3
+    export_graphml(library, tmp_path / "a" / "graph.graphml")
+    assert (tmp_path / "a" / "graph.graphml").read_bytes() == text
+
+
+def tiny_extractor(library):
+    """Words with a capital are methods; those of a passage are used by its first."""
+    for paper in library.papers():
+        for chunk in library.paper_chunks(paper.paper_id):
+            words = sorted({word.strip(".") for word in chunk.text.split() if word[:1].isupper()})
+            triples = [(words[0], "USES", word) for word in words[1:]]
+            put(library, say(chunk.chunk_id, *((word, "METHOD") for word in words), triples=triples))
+
+
+def test_a_paper_that_is_removed_and_added_again_leaves_the_same_export(doors, tmp_path):
+    for name, page in (("bees", "Bees steer by Light."), ("fog", "Fog slows Bees."), ("moon", "The Moon pulls Fog.")):
+        make_pdf(doors.home / "papers" / f"{name}.pdf", [page, f"{page} Again."])
+    assert doors.ingest("add").code == 0
+    home = Home(doors.home)
+    with Library.open_for_writing(home) as library:
+        tiny_extractor(library)
+        before = exported(library, tmp_path / "before")
+    kept = (home.papers / "fog.pdf").rename(tmp_path / "fog.pdf")
+    assert doors.ingest("sync").code == 0
+    with Library.open(home) as library:
+        without = exported(library, tmp_path / "without")
+    assert b'"Fog"' in before[0] and b'"Moon"' in without[0]
+    assert b"METHOD:slow" not in without[0] and without != before
+    kept.rename(home.papers / "fog.pdf")
+    assert doors.ingest("add").code == 0
+    with Library.open_for_writing(home) as library:
+        tiny_extractor(library)
+        assert exported(library, tmp_path / "after") == before
