@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from ragscience.reading.beside import side_by_side
 from ragscience.reading.rows import Row, make_rows
 
 __all__ = ["Region", "reading_order"]
@@ -38,11 +39,11 @@ def _ordered(segments: list[Row], page_width: float, depth: int) -> list[Region]
         return []
     gutter = _gutter(segments, page_width) if depth > 1 else None
     if gutter is None:
-        return [_region(segments)]
+        return [_region(part) for part in side_by_side(segments)]
     regions = []
     for is_spanning, zone in _zones(segments, gutter):
         if is_spanning:
-            regions.append(_region(zone))
+            regions += [_region(part) for part in side_by_side(zone)]
         else:
             for side in _sides(zone, gutter):
                 regions += _ordered(side, page_width, depth - 1)

@@ -186,10 +186,20 @@ def _is_beside(one: Placed, caption: Placed) -> bool:
 
 
 def _is_enclosed(one: Placed, rules: Sequence[Box]) -> bool:
-    """Whether vertical rules or short horizontal ones on both sides of a line make it a cell's."""
+    """Whether rules make a line a cell's: upright ones beside it, or level ones of one width far beyond one end of it."""
     row = one.row
     upright = [rule for rule in rules if rule[3] - rule[1] > 8 and rule[1] < row.base < rule[3] + 2]
-    return len(upright) >= 2
+    if len(upright) >= 2:
+        return True
+    above = [rule for rule in rules if row.base - 25 * row.size < rule[1] < row.base - 0.4 * row.size]
+    below = [rule for rule in rules if row.base - 2 < rule[1] < row.base + 25 * row.size]
+    for x0, _, x1, _ in above:
+        has_end = any(abs(rule[0] - x0) < 2 and abs(rule[2] - x1) < 2 for rule in below)
+        # Running text between two tables is as wide as their lines, a line of a cell is not.
+        is_part = row.x0 > x0 + 0.15 * (x1 - x0) or row.x1 < x0 + 0.85 * (x1 - x0)
+        if has_end and is_part and x0 - 3 < row.x0 and row.x1 < x1 + 3 and row.x0 > one.left + 2 * row.size:
+            return True
+    return False
 
 
 def _within_rules(placed: Sequence[Placed], start: int, step: int, found: list[int], rules: Sequence[Box]) -> list[int]:

@@ -56,7 +56,7 @@ def table_rows(placed: Sequence[Placed], rules: Sequence[Box]) -> list[TableRow]
         slots: list[list[_Cell]] = [[] for _ in range(len(bounds) + 1)]
         for cell in cells:
             slots[_column_of(cell, bounds)].append(cell)
-        if rows and _belongs_above(slots, rows[-1], one, places[-1][-1], size, rules):
+        if rows and _belongs_above(slots, rows[-1], one, places[-1][-1], rules):
             rows[-1] = [above + new for above, new in zip(rows[-1], slots, strict=True)]
             places[-1].append(one)
         else:
@@ -311,18 +311,21 @@ def _belongs_above(
     above: Sequence[Sequence[_Cell]],
     one: Placed,
     before: Placed,
-    size: float,
     rules: Sequence[Box],
 ) -> bool:
     """Whether a line is a part of the row above: it stands at half its height, or goes on with some of its cells."""
     if one.page != before.page:
         return False
-    gap = one.row.base - before.row.base
+    gap, size = one.row.base - before.row.base, max(one.row.size, before.row.size)
     filled = [column for column, cells in enumerate(slots) if cells]
     taken = [column for column, cells in enumerate(above) if cells]
     if any(before.row.base < rule[1] < one.row.base - 0.6 * one.row.size and rule[2] - rule[0] > 40 for rule in rules):
         return False
     if gap < 0.8 * size:
+        both = [column for column in filled if above[column] and one.row.base - above[column][0].base > 0.8 * size]
+        if len(both) > 1 and any(_is_number(slots[c][0]) and _is_number(above[c][0]) for c in both):
+            # Between two whole rows stands the cell that both share: it is with the first of them.
+            return False
         # The cell of several rows stands beside the middle of them: it goes to the one just above.
         return not set(filled) & {c for c in taken if any(abs(x.base - one.row.base) < 0.9 * size for x in above[c])}
     only = slots[0][0].pieces[0].text if filled == [0] else ""
