@@ -21,6 +21,8 @@ _LEAST_LINES = 4
 """On each side: fewer may have white below each other by chance."""
 _FAR = 2.8
 """In font sizes: a float ends where the next line is farther away."""
+_SPARSE = 12.0
+"""In font sizes: so far apart the labels of a figure may be."""
 _LEVEL = 4.0
 """In font sizes: captions of floats that stand side by side are that level at least."""
 _WORDS = 4
@@ -63,7 +65,8 @@ def _caption_starts(segments: Sequence[Row]) -> Iterator[tuple[float, Row]]:
         for number, piece in enumerate(row.pieces):
             words = " ".join(part.text.strip() for part in row.pieces[number : number + 3])
             match = _CAPTION.match(words)
-            if match and (number == 0 or match["end"] in (":", ".", "|")):
+            is_bare = match is not None and match.end() == len(words) and match["end"] == ""
+            if match and not is_bare and (number == 0 or match["end"] in (":", ".", "|")):
                 yield piece.x0, row
 
 
@@ -171,7 +174,8 @@ def _around_text(text: Sequence[Row], floating: Sequence[Row], caption: Row, x: 
             last = row.base
     if full[0].base > caption.base + 0.6 * size or full[-1].base < last - 1.6 * size:
         return None
-    top, bottom = full[0].base, full[-1].base
+    # What stands in a float need not have text beside it.
+    top, bottom = min(full[0].base, _reach(floating, caption, -1, _SPARSE)), full[-1].base
     # The last line of a paragraph is short; the float may reach below it.
     for side in (text, floating):
         for row in sorted(side, key=lambda row: row.base):

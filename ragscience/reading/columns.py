@@ -54,7 +54,11 @@ def _region(segments: list[Row]) -> Region:
     x0, x1 = min(row.x0 for row in segments), max(row.x1 for row in segments)
     rows: list[Row] = []
     rest = segments
-    for beside, caption in _side_captions(segments, x0, x1):
+    for sides in _side_captions(segments, x0, x1):
+        left = set(map(id, rest))
+        beside, caption = ([row for row in side if id(row) in left] for side in sides)
+        if not beside or not caption:
+            continue
         ids = {id(row) for row in (*beside, *caption)}
         top = min(row.base for row in (*beside, *caption))
         rows += make_rows([row for row in rest if row.base < top and id(row) not in ids])
@@ -69,7 +73,13 @@ def _side_captions(segments: list[Row], x0: float, x1: float) -> list[tuple[list
     found = []
     for first in segments:
         width = x1 - x0
-        if first.x1 - first.x0 > 0.75 * width or not _CAPTION.match(first.text):
+        match = _CAPTION.match(first.text)
+        if first.x1 - first.x0 > 0.75 * width or not match:
+            continue
+        if match.end() == len(first.text) and any(
+            row is not first and abs(row.x0 - first.x0) < 2 and _CAPTION.fullmatch(row.text) for row in segments
+        ):
+            # A column of a table that points at other tables.
             continue
         lines = [first]
         for row in segments:
@@ -184,7 +194,32 @@ def _zones(segments: list[Row], gutter: float) -> list[tuple[bool, list[Row]]]:
     for base, row in sorted([(row.base, row) for row in segments], key=lambda item: (item[0], item[1].x0)):
         is_rest = any(row is one for one in rest)
         zones[_zone_of(base, row, bounds, is_rest)][1].append(row)
+    _to_captions(zones, bounds, {id(row) for row in rest})
     return [zone for zone in zones if zone[1]]
+
+
+def _to_captions(
+    zones: list[tuple[bool, list[Row]]], bounds: list[tuple[bool, float, float]], rest: set[int]
+) -> None:
+    """Move tables and figures of a column from a spanning zone to the captions that they are nearer to."""
+    for index, (is_spanning, rows) in enumerate(zones):
+        if not is_spanning:
+            continue
+        _, top, bottom = bounds[index]
+        for other, loose, edge in (
+            (index + 1, [row for row in rows if row.base > bottom and id(row) in rest], bottom),
+            (index - 1, [row for row in rows if row.base < top and id(row) in rest], top),
+        ):
+            if not loose or not 0 <= other < len(zones) or not zones[other][1]:
+                continue
+            near = (min if other > index else max)(zones[other][1], key=lambda row: row.base)
+            level = [row for row in zones[other][1] if abs(row.base - near.base) < near.size]
+            low, high = min(row.base for row in loose), max(row.base for row in loose)
+            to_text, to_spanning = (near.base - high, low - edge) if other > index else (low - near.base, edge - high)
+            if any(_CAPTION.match(row.text) for row in level) and to_text < min(to_spanning, 3 * near.size):
+                rows[:] = [row for row in rows if row not in loose]
+                zones[other][1].extend(loose)
+                zones[other][1].sort(key=lambda row: (row.base, row.x0))
 
 
 def _zone_of(base: float, row: Row, bounds: list[tuple[bool, float, float]], is_rest: bool) -> int:

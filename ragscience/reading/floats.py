@@ -32,8 +32,12 @@ def find_floats(placed: Sequence[Placed], pages: Mapping[int, LaidPage], measure
             captions.append((what, index, last, group))
     tables = [caption for caption in captions if caption[0] == "table"]
     side = _usual_side(placed, tables, pages, measures)
-    for _, first, last, number in tables:
-        _take_table(placed, first, last, number, pages, measures, side)
+    # What can only be one caption's table is not another's: those with one choice choose first.
+    for is_first in (True, False):
+        for _, first, last, number in tables:
+            choices = {step for step in (-1, 1) if _side(placed, first, last, step, pages, measures)[1] >= 2}
+            if not is_first or choices == {side}:
+                _take_table(placed, first, last, number, pages, measures, side)
     for what, first, last, number in captions:
         if what == "figure":
             _take_figure(placed, first, last, number, pages, measures)
@@ -131,6 +135,8 @@ def _take_table(
 
     Where there is no usual side it is the one that is more like a table, below the caption when in doubt.
     """
+    if any(one.kind == "table" and one.group == group for one in placed[max(first - 1, 0) : last + 2]):
+        return
     sides = [_side(placed, first, last, step, pages, measures) for step in (1, -1)]
     is_above = usual < 0 or (not usual and sides[1][1] > sides[0][1])
     for rows, likeness in reversed(sides) if is_above else sides:
@@ -149,7 +155,7 @@ def _side(
     measures: Measures,
 ) -> tuple[list[int], float]:
     """The rows above (-1) or below (1) a caption that may be its table's, and how much they look like one."""
-    rules = [rule for rule in pages[placed[first].page].rules if rule[2] - rule[0] > 20]
+    rules = [rule for rule in pages[placed[first].page].rules if max(rule[2] - rule[0], 2 * (rule[3] - rule[1])) > 20]
     rows = _table_rows(placed, first if step < 0 else last, step, rules, measures)
     return rows, _likeness(placed, rows, rules)
 
@@ -161,13 +167,16 @@ def _table_rows(placed: Sequence[Placed], start: int, step: int, rules: Sequence
     index = start + step
     while 0 <= index < len(placed):
         one, near = placed[index], placed[index - step]
-        if one.region != caption.region or one.kind:
+        if one.region != (placed[found[0]].region if found else caption.region) and not _is_next(one, near, step, found):
+            break
+        if one.kind:
             break
         gap = abs(one.row.base - near.row.base)
         between = [
             rule
             for rule in rules
-            if min(one.row.base, near.row.base) - 2 < rule[1] < max(one.row.base, near.row.base) + 2
+            if rule[2] - rule[0] > 20
+            and min(one.row.base, near.row.base) - 2 < rule[1] < max(one.row.base, near.row.base) + 2
         ]
         is_beside = _is_beside(one, caption)
         if gap > 3.2 * one.row.size and not (between and gap < 5 * one.row.size) and not is_beside:
@@ -179,6 +188,13 @@ def _table_rows(placed: Sequence[Placed], start: int, step: int, rules: Sequence
     return _within_rules(placed, start, step, found, rules)
 
 
+def _is_next(one: Placed, near: Placed, step: int, found: Sequence[int]) -> bool:
+    """Whether a caption's table may begin in the region before or behind it: one wider than the column stands apart."""
+    overlaps = one.row.x0 < near.row.x1 and near.row.x0 < one.row.x1 and not near.row.turn and not one.row.turn
+    ahead = step * (one.row.base - near.row.base)
+    return not found and one.page == near.page and overlaps and 0 < ahead < 3.2 * one.row.size
+
+
 def _is_beside(one: Placed, caption: Placed) -> bool:
     """Whether a row stands left or right of a caption."""
     apart = one.row.x1 < caption.row.x0 or one.row.x0 > caption.row.x1
@@ -186,10 +202,10 @@ def _is_beside(one: Placed, caption: Placed) -> bool:
 
 
 def _is_enclosed(one: Placed, rules: Sequence[Box]) -> bool:
-    """Whether rules make a line a cell's: upright ones beside it, or level ones of one width far beyond one end of it."""
+    """Whether rules make a line a cell's: an upright one runs through it, or level ones reach far beyond one end."""
     row = one.row
     upright = [rule for rule in rules if rule[3] - rule[1] > 8 and rule[1] < row.base < rule[3] + 2]
-    if len(upright) >= 2:
+    if any(row.x0 + row.size < rule[0] < row.x1 - row.size for rule in upright):
         return True
     above = [rule for rule in rules if row.base - 25 * row.size < rule[1] < row.base - 0.4 * row.size]
     below = [rule for rule in rules if row.base - 2 < rule[1] < row.base + 25 * row.size]
@@ -220,6 +236,8 @@ def _within_rules(placed: Sequence[Placed], start: int, step: int, found: list[i
             and rule[0] < placed[found[0]].right + 30
         }
     )
+    # A double line is one.
+    heights = [y for y, before in zip(heights, [-99, *heights], strict=False) if y - before > 4]
     if len(heights) < 2:
         return found
     low, high = heights[0], heights[-1]
@@ -315,5 +333,7 @@ def _looks_like_text(one: Placed, measures: Measures) -> bool:
     """Whether a row is a heading or a sentence's end: set as running text is, from the column's left edge."""
     row = one.row
     as_body = abs(row.size - measures.size) < 0.3 and row.font == measures.font
-    is_heading = (row.bold and row.size >= measures.size - 0.3) or bool(heading_number(row.text))
+    number = heading_number(row.text)
+    has_name = any(map(str.isalpha, row.text[len(number) :]))
+    is_heading = (row.bold and row.size >= measures.size - 0.3) or (bool(number) and has_name)
     return abs(row.x0 - one.left) < 2 and (as_body or is_heading)
