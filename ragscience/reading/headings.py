@@ -27,6 +27,7 @@ _KNOWN = re.compile(
 _NAME = re.compile(r"[^\W\d_]{3,}|[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 _MATHS = re.compile(r"[∑∏∫√≤≥≈∥∂∇∈∞ˆ˜�]|\b[A-Za-z]{1,2}\([a-z]\)")
 _LETTER = re.compile(r"[^\W\d_]")
+_LONG_WORD = re.compile(r"[^\W\d_]{2,}")
 _LONGEST = 160
 _MOST_LINES = 4
 
@@ -91,8 +92,15 @@ def heading_number(text: str) -> str:
 def _style(row: Row) -> _Style:
     letters = [span for piece in row.pieces for span in piece.spans if _LETTER.search(span.text)]
     size = max((span.size for span in letters), default=row.size)
-    is_caps = row.text.upper() == row.text
-    return row.font, round(size * 2) / 2, row.bold, row.italic, is_caps
+    return row.font, round(size * 2) / 2, row.bold, row.italic, _is_in_capitals(row.text)
+
+
+def _is_in_capitals(text: str) -> bool:
+    """Whether a line is set in capitals, a symbol or a name like "LoRA" among them aside."""
+    if text.upper() == text:
+        return True
+    letters = [letter for word in _LONG_WORD.findall(text) for letter in word]
+    return len(letters) >= 5 and sum(map(str.islower, letters)) <= 0.1 * len(letters)
 
 
 def _is_run_in(row: Row) -> bool:
@@ -115,7 +123,7 @@ def _may_be(placed: Sequence[Placed], index: int, measures: Measures) -> bool:
     if (
         not _NAME.search(row.text)
         or _MATHS.search(row.text)
-        or row.size < 0.8 * measures.size
+        or _style(row)[1] < 0.8 * measures.size
         or row.text[-1] in ",;"
         or "=" in row.text
     ):
@@ -148,7 +156,7 @@ def _in_sequence(placed: Sequence[Placed], numbered: dict[int, str], styles: Cou
     """Those numbers that a section's can be: each after the one before it, or the first below it."""
     kept: dict[int, str] = {}
     seen: set[str] = set()
-    dots = Counter(_sign_after(placed[index].row.text) for index in numbered)
+    dots = Counter(_sign_after(placed[index].row.text) for index, number in numbered.items() if number.isdigit())
     sign = dots.most_common(1)[0][0] if dots else ""
     usual = {style for style, count in styles.items() if count >= 2}
     for index, number in numbered.items():
