@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from ragscience.reading.headings import heading_number
 from ragscience.reading.placing import LaidPage, Measures, Placed, is_prose, widest_gap
+from ragscience.reading.spans import box_on_page
 from ragscience.records import Box
 
 __all__ = ["CAPTION", "find_floats"]
@@ -16,6 +17,8 @@ CAPTION = re.compile(
     r"(?P<number>[A-Z]?\.?\d{1,3}(?:[.\-]\d{1,2})*[a-z]?|[IVX]{1,5})\s*(?P<end>[:.|—–]|$|\s)",
     re.IGNORECASE,
 )
+_LONGEST_LABEL = 60
+"""Characters on the axis of a figure."""
 _CELL_GAP = 0.9
 """In font sizes: a wider gap in a row is one between two cells."""
 
@@ -41,6 +44,30 @@ def find_floats(placed: Sequence[Placed], pages: Mapping[int, LaidPage], measure
     for what, first, last, number in captions:
         if what == "figure":
             _take_figure(placed, first, last, number, pages, measures)
+    _take_turned(placed, captions, pages)
+
+
+def _take_turned(
+    placed: Sequence[Placed], captions: Sequence[tuple[str, int, int, int]], pages: Mapping[int, LaidPage]
+) -> None:
+    """Mark what stands upright beside a figure, the names of its axes, as text in the figure of the nearest caption."""
+    turned: dict[int, list[Placed]] = {}
+    for one in placed:
+        if one.row.turn and not one.kind:
+            turned.setdefault(one.page, []).append(one)
+    for number, rows in turned.items():
+        figures = [caption for caption in captions if caption[0] == "figure" and placed[caption[1]].page == number]
+        if not figures or any(len(one.row.text) > _LONGEST_LABEL for one in rows):
+            continue
+        page = pages[number]
+        for one in rows:
+            left, top, right, bottom = box_on_page(one.row.box, one.row.turn, page.width, page.height)
+            x, y = (left + right) / 2, (top + bottom) / 2
+            distances = {
+                group: max(first.row.x0 - x, x - first.row.x1, 0.0) + abs(first.row.base - y)
+                for first, group in ((placed[index], group) for _, index, _, group in figures)
+            }
+            one.kind, one.group = "figure", min(distances, key=lambda group: distances[group])
 
 
 def _usual_side(
@@ -254,7 +281,8 @@ def _within_rules(placed: Sequence[Placed], start: int, step: int, found: list[i
 
 
 def _goes_on(one: Placed, near: Placed) -> bool:
-    return _has_cells(one) and abs(one.row.base - near.row.base) < 1.9 * near.row.size
+    gap = abs(one.row.base - near.row.base)
+    return (_has_cells(one) and gap < 1.9 * near.row.size) or gap < 0.8 * near.row.size
 
 
 def _has_cells(one: Placed) -> bool:

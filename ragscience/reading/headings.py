@@ -39,8 +39,13 @@ def find_headings(placed: Sequence[Placed], measures: Measures) -> None:
     candidates = [index for index in range(len(placed)) if _may_be(placed, index, measures)]
     numbered = {index: number for index in candidates if (number := _number_of(placed[index].row, measures))}
     known = {index for index in candidates if is_known_heading(placed[index].row.text)}
+    if len(numbered) >= 6:
+        # "Results:" in a box of a paper whose sections have numbers is none of them.
+        known = {index for index in known if not placed[index].row.text.endswith(":")}
     styles: Counter[_Style] = Counter(_style(placed[index].row) for index in (*numbered, *known))
-    numbered = _in_sequence(placed, numbered, styles)
+    counted = set(numbered)
+    numbered = _in_sequence(placed, _without_articles(placed, numbered), styles)
+    items = {index for index in counted - set(numbered) if placed[index].row.text[:1].isdigit()}
     styles = Counter(
         _style(placed[index].row) for index in {*numbered, *known} if _is_distinct(placed[index].row, measures)
     )
@@ -51,7 +56,7 @@ def find_headings(placed: Sequence[Placed], measures: Measures) -> None:
     free = Counter(_style(placed[index].row) for index in candidates)
     heads = _heading_styles(placed, candidates, measures)
     for index in candidates:
-        if index not in chosen and _is_free_heading(placed, index, measures, styles, free, heads, len(numbered)):
+        if index not in chosen | items and _is_free_heading(placed, index, measures, styles, free, heads, len(numbered)):
             chosen.add(index)
     chosen = _without_entries(placed, chosen)
     _set_levels(placed, sorted(chosen), numbered, known)
@@ -152,6 +157,17 @@ def _number_of(row: Row, measures: Measures) -> str:
     return number if number[0].isdigit() or number[0].isupper() else ""
 
 
+def _without_articles(placed: Sequence[Placed], numbered: dict[int, str]) -> dict[int, str]:
+    """The numbers without the first word of a title: "A Page Behind …" above section 1, or an "I" without a "II"."""
+    first = min((index for index, number in numbered.items() if number == "1"), default=-1)
+    is_roman = "II" in numbered.values()
+    return {
+        index: number
+        for index, number in numbered.items()
+        if not (number == "A" and index < first or number == "I" and not is_roman) or _sign_after(placed[index].row.text)
+    }
+
+
 def _in_sequence(placed: Sequence[Placed], numbered: dict[int, str], styles: Counter[_Style]) -> dict[int, str]:
     """Those numbers that a section's can be: each after the one before it, or the first below it."""
     kept: dict[int, str] = {}
@@ -213,6 +229,9 @@ def _is_free_heading(
     one = placed[index]
     row, style = one.row, _style(one.row)
     if _is_run_in(row) or row.text[-1] == "-":
+        return False
+    if style[1] > 1.3 * row.size:
+        # What is large is a sign of a formula.
         return False
     if row.text[-1] in ".:" and not style[1] > measures.size + 0.7:
         return False
