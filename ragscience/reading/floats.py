@@ -331,7 +331,8 @@ def _figure_rows(
         if one.region != caption.region or one.kind:
             break
         inside = _is_inside(one, drawings) or _is_beside(one, caption)
-        if not inside and (is_prose(one, measures) or _looks_like_text(one, measures)):
+        is_text = is_prose(one, measures) and not _is_label(one, measures)
+        if not inside and (is_text or _looks_like_text(one, measures)):
             break
         far = abs(one.row.base - placed[index - step].row.base) > (12 if inside else 5) * max(one.row.size, 8)
         if far and found:
@@ -355,6 +356,11 @@ def _figure_rows(
 def _is_inside(one: Placed, drawings: Sequence[Box]) -> bool:
     x, y = (one.row.x0 + one.row.x1) / 2, (one.row.y0 + one.row.y1) / 2
     return any(box[0] - 2 <= x <= box[2] + 2 and box[1] - 2 <= y <= box[3] + 2 for box in drawings)
+
+
+def _is_label(one: Placed, measures: Measures) -> bool:
+    """Whether a row as wide as a narrow column is what is written in a figure: short, in another font than the text."""
+    return one.row.font != measures.font and len(one.row.text) < _LONGEST_LABEL and not one.row.italic
 
 
 def _looks_like_text(one: Placed, measures: Measures) -> bool:

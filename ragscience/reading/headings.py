@@ -230,8 +230,9 @@ def _is_free_heading(
     row, style = one.row, _style(one.row)
     if _is_run_in(row) or row.text[-1] == "-":
         return False
-    if style[1] > 1.3 * row.size:
-        # What is large is a sign of a formula.
+    spans = [span for piece in row.pieces for span in piece.spans]
+    if sum(len(_LETTER.findall(span.text)) for span in spans if span.size < 0.7 * style[1]) > 2:
+        # What is large is a sign of a formula; small capitals are not that small.
         return False
     if row.text[-1] in ".:" and not style[1] > measures.size + 0.7:
         return False
