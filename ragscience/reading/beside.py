@@ -43,17 +43,15 @@ def side_by_side(segments: Sequence[Row]) -> list[list[Row]]:
 
     There is one part where nothing stands beside anything else. A segment that joins both sides is split.
     """
-    starts = list(_caption_starts(segments))
     rest = list(segments)
     parts: list[list[Row]] = []
-    bottom = float("-inf")
-    for zone in sorted(_zones(segments, starts), key=lambda zone: (zone.top, -zone.bottom)) if starts else ():
-        if zone.top <= bottom:
+    for start, caption in sorted(_caption_starts(segments), key=lambda item: item[1].base):
+        zone = _zone_of(rest, start, caption) if any(row is caption for row in rest) else None
+        if zone is None:
             continue
         left, right = _sides([row for row in rest if zone.top <= row.base <= zone.bottom], zone.x)
         parts += [[row for row in rest if row.base < zone.top], left, right]
         rest = [row for row in rest if row.base > zone.bottom]
-        bottom = zone.bottom
     return [part for part in (*parts, rest) if part]
 
 
@@ -70,18 +68,16 @@ def _caption_starts(segments: Sequence[Row]) -> Iterator[tuple[float, Row]]:
                 yield piece.x0, row
 
 
-def _zones(segments: Sequence[Row], starts: Sequence[tuple[float, Row]]) -> Iterator[_Zone]:
+def _zone_of(segments: Sequence[Row], start: float, caption: Row) -> _Zone | None:
+    """The zone of the caption that begins at x `start` of a row, or None where nothing stands beside its float."""
     left, right = min(row.x0 for row in segments), max(row.x1 for row in segments)
     margin = _LEAST * (right - left)
-    for start, row in starts:
-        near = {round(start - 1, 1)}
-        if row.x1 - start < (right - left) - margin or len(row.pieces) > 1:
-            near |= _aligned(segments, row, start)
-        for x in sorted(near):
-            if left + margin < x < right - margin:
-                zone = _zone(segments, starts, row, x)
-                if zone is not None:
-                    yield zone
+    starts = list(_caption_starts(segments))
+    for x in sorted({round(start - 1, 1)} | _aligned(segments, caption, start)):
+        zone = _zone(segments, starts, caption, x) if left + margin < x < right - margin else None
+        if zone is not None:
+            return zone
+    return None
 
 
 def _aligned(segments: Sequence[Row], caption: Row, start: float) -> set[float]:
@@ -174,8 +170,11 @@ def _around_text(text: Sequence[Row], floating: Sequence[Row], caption: Row, x: 
             last = row.base
     if full[0].base > caption.base + 0.6 * size or full[-1].base < last - 1.6 * size:
         return None
-    # What stands in a float need not have text beside it.
+    # What stands in a float need not have text beside it; what stands below it may be the next one.
     top, bottom = min(full[0].base, _reach(floating, caption, -1, _SPARSE)), full[-1].base
+    end = _reach(floating, caption, 1, _FAR)
+    if any(row.base > end for row in floating):
+        bottom = max((row.base for row in text if row.base < end + 1.6 * size), default=end)
     # The last line of a paragraph is short; the float may reach below it.
     for side in (text, floating):
         for row in sorted(side, key=lambda row: row.base):

@@ -331,7 +331,7 @@ def _figure_rows(
         if one.region != caption.region or one.kind:
             break
         inside = _is_inside(one, drawings) or _is_beside(one, caption)
-        is_text = is_prose(one, measures) and not _is_label(one, measures)
+        is_text = is_prose(one, measures) and not _is_label(one, placed[index - step], measures)
         if not inside and (is_text or _looks_like_text(one, measures)):
             break
         far = abs(one.row.base - placed[index - step].row.base) > (12 if inside else 5) * max(one.row.size, 8)
@@ -358,9 +358,14 @@ def _is_inside(one: Placed, drawings: Sequence[Box]) -> bool:
     return any(box[0] - 2 <= x <= box[2] + 2 and box[1] - 2 <= y <= box[3] + 2 for box in drawings)
 
 
-def _is_label(one: Placed, measures: Measures) -> bool:
-    """Whether a row as wide as a narrow column is what is written in a figure: short, in another font than the text."""
-    return one.row.font != measures.font and len(one.row.text) < _LONGEST_LABEL and not one.row.italic
+def _is_label(one: Placed, near: Placed, measures: Measures) -> bool:
+    """Whether a row as wide as a narrow column is what is written in a figure: short, in another font or set apart."""
+    row = one.row
+    if len(row.text) > _LONGEST_LABEL or row.text[-1] in ".,;:-":
+        return False
+    gap = max(one.above or 0.0, abs(row.base - near.row.base))
+    is_apart = row.x0 > one.left + row.size and gap > 1.3 * measures.leading
+    return (row.font != measures.font and not row.italic) or is_apart
 
 
 def _looks_like_text(one: Placed, measures: Measures) -> bool:
