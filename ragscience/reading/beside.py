@@ -25,6 +25,8 @@ _SPARSE = 12.0
 """In font sizes: so far apart the labels of a figure may be."""
 _LEVEL = 4.0
 """In font sizes: captions of floats that stand side by side are that level at least."""
+_GAP = 0.3
+"""In font sizes: the least white before a caption that begins within a row; most word spaces are smaller."""
 _WORDS = 4
 """In a line of running text beside a float."""
 
@@ -60,12 +62,20 @@ def _caption_starts(segments: Sequence[Row]) -> Iterator[tuple[float, Row]]:
     for row in segments:
         if not _CAPTION.search(row.text):
             continue
+        right = float("-inf")
         for number, piece in enumerate(row.pieces):
-            words = " ".join(part.text.strip() for part in row.pieces[number : number + 3])
+            words = " ".join(part.text.strip() for part in row.pieces[number : number + 4])
             match = _CAPTION.match(words)
-            is_bare = match is not None and match.end() == len(words) and match["end"] == ""
-            if match and not is_bare and (number == 0 or match["end"] in (":", ".", "|")):
+            if match and _begins(match, words, number, piece.x0 - right > _GAP * row.size):
                 yield piece.x0, row
+            right = piece.x1
+
+
+def _begins(match: re.Match[str], words: str, number: int, is_apart: bool) -> bool:
+    """Whether a caption begins with a row's piece of this number, not a sentence's "Table 3." or a table's cell."""
+    if number == 0:
+        return match.end() < len(words) or bool(match["end"])
+    return is_apart and match["end"] in (":", ".", "|") and match.end() < len(words)
 
 
 def _zone_of(segments: Sequence[Row], start: float, caption: Row) -> _Zone | None:
@@ -73,7 +83,7 @@ def _zone_of(segments: Sequence[Row], start: float, caption: Row) -> _Zone | Non
     left, right = min(row.x0 for row in segments), max(row.x1 for row in segments)
     margin = _LEAST * (right - left)
     starts = list(_caption_starts(segments))
-    for x in sorted({round(start - 1, 1)} | _aligned(segments, caption, start)):
+    for x in (round(start - 1, 1), *sorted(_aligned(segments, caption, start))):
         zone = _zone(segments, starts, caption, x) if left + margin < x < right - margin else None
         if zone is not None:
             return zone
@@ -81,15 +91,16 @@ def _zone_of(segments: Sequence[Row], start: float, caption: Row) -> _Zone | Non
 
 
 def _aligned(segments: Sequence[Row], caption: Row, start: float) -> set[float]:
-    """The x right of a caption's start at which words of at least three lines beside it begin."""
-    reach = 3 * caption.size
+    """The x beside which at least three lines near a caption begin, right of its start, or end, left of it."""
     found: dict[float, set[float]] = {}
     for row in segments:
-        if abs(row.base - caption.base) < reach:
-            for piece in row.pieces:
-                if piece.x0 > start + 1:
-                    found.setdefault(round(piece.x0), set()).add(row.base)
-    return {x - 1.5 for x, bases in found.items() if len(bases) >= 3}
+        ahead = row.base - caption.base
+        for piece in row.pieces if abs(ahead) < 6 * caption.size else ():
+            if piece.x0 > start + 1 and abs(ahead) < 3 * caption.size:
+                found.setdefault(round(piece.x0) - 1.5, set()).add(row.base)
+            elif piece.x1 < start - 1:
+                found.setdefault(3 * round(piece.x1 / 3) + 3.0, set()).add(row.base)
+    return {x for x, bases in found.items() if len(bases) >= 3}
 
 
 def _zone(segments: Sequence[Row], starts: Sequence[tuple[float, Row]], caption: Row, x: float) -> _Zone | None:
