@@ -75,7 +75,7 @@ def _begins(match: re.Match[str], words: str, number: int, is_apart: bool) -> bo
     """Whether a caption begins with a row's piece of this number, not a sentence's "Table 3." or a table's cell."""
     if number == 0:
         return match.end() < len(words) or bool(match["end"])
-    return is_apart and match["end"] in (":", ".", "|") and match.end() < len(words)
+    return is_apart and (match["end"] in (":", "|") or (match["end"] == "." and match.end() < len(words)))
 
 
 def _zone_of(segments: Sequence[Row], start: float, caption: Row) -> _Zone | None:
