@@ -139,7 +139,13 @@ def _around_floats(sides: tuple[list[Row], list[Row]], captions: tuple[Row, Row]
         is_figure = caption.text.lstrip()[:3].lower() == "fig" and not _is_table_caption(caption.text)
         tops.append(_reach(side, caption, -1, float("inf") if is_figure else _FAR))
         bottoms.append(_reach(side, caption, 1, _FAR))
-    return _Zone(min(tops) - 0.1, max(bottoms) + 0.1, x)
+    bottom = max(bottoms)
+    # A table that begins lower than the one beside it goes on below it.
+    for side in sides:
+        for row in sorted(side, key=lambda row: row.base):
+            if bottom < row.base < bottom + 1.4 * row.size:
+                bottom = row.base
+    return _Zone(min(tops) - 0.1, bottom + 0.1, x)
 
 
 def _is_table_caption(text: str) -> bool:

@@ -36,11 +36,18 @@ def find_floats(placed: Sequence[Placed], pages: Mapping[int, LaidPage], measure
     tables = [caption for caption in captions if caption[0] == "table"]
     side = _usual_side(placed, tables, pages, measures)
     # What can only be one caption's table is not another's: those with one choice choose first.
-    for is_first in (True, False):
-        for _, first, last, number in tables:
+    left = list(tables)
+    while left:
+        sure = []
+        for table in left:
+            _, first, last, number = table
             choices = {step for step in (-1, 1) if _side(placed, first, last, step, pages, measures)[1] >= 2}
-            if not is_first or choices == {side}:
+            if len(choices) == 1 and (not side or choices == {side}):
                 _take_table(placed, first, last, number, pages, measures, side)
+                sure.append(table)
+        for _, first, last, number in () if sure else left[:1]:
+            _take_table(placed, first, last, number, pages, measures, side)
+        left = [table for table in left[0 if sure else 1 :] if table not in sure]
     for what, first, last, number in captions:
         if what == "figure":
             _take_figure(placed, first, last, number, pages, measures)
