@@ -170,9 +170,7 @@ def _fills(row: Row, side: Sequence[Row]) -> bool:
     """Whether a row is a line of running text, as wide as its side."""
     width = max(other.x1 for other in side) - min(other.x0 for other in side)
     words = _WORD.findall(row.text)
-    return (
-        row.x1 - row.x0 > 0.8 * width and len(words) >= _WORDS and sum(map(len, words)) > 0.55 * len(row.text)
-    )
+    return row.x1 - row.x0 > 0.8 * width and len(words) >= _WORDS and sum(map(len, words)) > 0.55 * len(row.text)
 
 
 def _around_text(text: Sequence[Row], floating: Sequence[Row], caption: Row, x: float) -> _Zone | None:

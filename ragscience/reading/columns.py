@@ -204,9 +204,7 @@ def _zones(segments: list[Row], gutter: float) -> list[tuple[bool, list[Row]]]:
     return [zone for zone in zones if zone[1]]
 
 
-def _to_captions(
-    zones: list[tuple[bool, list[Row]]], bounds: list[tuple[bool, float, float]], rest: set[int]
-) -> None:
+def _to_captions(zones: list[tuple[bool, list[Row]]], bounds: list[tuple[bool, float, float]], rest: set[int]) -> None:
     """Move tables and figures of a column from a spanning zone to the captions that they are nearer to."""
     for index, (is_spanning, rows) in enumerate(zones):
         if not is_spanning:

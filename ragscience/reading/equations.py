@@ -42,7 +42,11 @@ def equation_rows(placed: Sequence[Placed], measures: Measures) -> set[int]:
     for step in (-1, 1):
         for start in sorted(found, reverse=step < 0):
             index = start + step
-            while 0 <= index < len(placed) and index not in found and _is_part(placed[index], placed[index - step], measures):
+            while (
+                0 <= index < len(placed)
+                and index not in found
+                and _is_part(placed[index], placed[index - step], measures)
+            ):
                 found.add(index)
                 index += step
     return found

@@ -201,7 +201,9 @@ def _table_rows(placed: Sequence[Placed], start: int, step: int, rules: Sequence
     index = start + step
     while 0 <= index < len(placed):
         one, near = placed[index], placed[index - step]
-        if one.region != (placed[found[0]].region if found else caption.region) and not _is_next(one, near, step, found):
+        if one.region != (placed[found[0]].region if found else caption.region) and not _is_next(
+            one, near, step, found
+        ):
             break
         if one.kind:
             break

@@ -56,7 +56,9 @@ def find_headings(placed: Sequence[Placed], measures: Measures) -> None:
     free = Counter(_style(placed[index].row) for index in candidates)
     heads = _heading_styles(placed, candidates, measures)
     for index in candidates:
-        if index not in chosen | items and _is_free_heading(placed, index, measures, styles, free, heads, len(numbered)):
+        if index not in chosen | items and _is_free_heading(
+            placed, index, measures, styles, free, heads, len(numbered)
+        ):
             chosen.add(index)
     chosen = _without_entries(placed, chosen)
     _set_levels(placed, sorted(chosen), numbered, known)
@@ -164,7 +166,8 @@ def _without_articles(placed: Sequence[Placed], numbered: dict[int, str]) -> dic
     return {
         index: number
         for index, number in numbered.items()
-        if not (number == "A" and index < first or number == "I" and not is_roman) or _sign_after(placed[index].row.text)
+        if not ((number == "A" and index < first) or (number == "I" and not is_roman))
+        or _sign_after(placed[index].row.text)
     }
 
 

@@ -72,7 +72,7 @@ def set_aside(db: sqlite3.Connection, newer: Mapping[str, str]) -> None:
 
 
 def inherit_aside(db: sqlite3.Connection, older: Collection[str], md5: str) -> None:
-    """Note the files that were set aside for the papers `older`, by MD5, as set aside for the one that replaced them."""
+    """Note the files that were set aside for the papers `older`, by MD5, as set aside for what replaced them."""
     if older:
         set_aside(db, {file: md5 for file, newer in rows.set_aside(db).items() if newer in older and file != md5})
 

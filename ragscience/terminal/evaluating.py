@@ -69,6 +69,7 @@ def evaluate(
     quiet: bool,
 ) -> Evaluation:
     """Ask the questions, each with its own history and none kept; failures are said on stderr as they come."""
+
     def ask(question: KnownQuestion) -> Answer:
         return session.answer(question.question, history=question.history, filters=filters)
 
