@@ -274,6 +274,10 @@ def evaluate(
     ],
     k: Wanted = None,
     paper: Papers = None,
+    section: Sections = None,
+    kind: Kinds = None,
+    year: Years = None,
+    author: Authors = None,
     profile: ProfileName = None,
     no_rerank: Rerank = False,
     json: Annotated[bool, typer.Option("--json", help="One JSON object on stdout; see docs/json.md.")] = False,
@@ -288,8 +292,9 @@ def evaluate(
     """Ask questions whose answers are known, and show how many are found, answered and cited right."""
     from ragscience.terminal.evaluating import evaluate_all
 
+    filters = _filters(paper, None, section, kind, year, author)
     with _session(home, offline, quiet, k, profile, no_rerank, None, no_history=True) as session:
-        return evaluate_all(session, file, papers=tuple(paper or ()), as_one_json=json, markdown=md, quiet=quiet)
+        return evaluate_all(session, file, filters=filters, as_one_json=json, markdown=md, quiet=quiet)
 
 
 @models_app.command("list")

@@ -39,6 +39,7 @@ MAY_KNOW = {
     "terminal": COMMON
     | {
         "reading",
+        "metadata",
         "chunking",
         "models",
         "store",

@@ -15,6 +15,7 @@ from ragscience.evaluation.running import Outcome, run
 from ragscience.records import Answer, Filters
 from ragscience.terminal.asking import console
 from ragscience.terminal.door import say
+from ragscience.terminal.filtering import described
 from ragscience.terminal.json_output import SCHEMA_VERSION, dump
 from ragscience.terminal.plain import plain
 from ragscience.terminal.session import Session
@@ -30,7 +31,7 @@ IN_THE_TABLE = ("any@4", "answer", "passages", "cited", "refused", "rightly refu
 
 
 def evaluate_all(
-    session: Session, source: Path, *, papers: tuple[str, ...], as_one_json: bool, markdown: Path | None, quiet: bool
+    session: Session, source: Path, *, filters: Filters, as_one_json: bool, markdown: Path | None, quiet: bool
 ) -> int:
     """Ask every question of `source` and show the measures; an exit code, SOME_FAILED for bad lines and failures.
 
@@ -48,7 +49,7 @@ def evaluate_all(
             f"{source} has no question.",
             'Write one a line: {"question": "…", "must_contain": ["…"], "evidence": [{"file": "a.pdf", "page": 3}]}.',
         )
-    evaluation = evaluate(session, questions, source=source.name, papers=papers, bad_lines=bad, quiet=quiet)
+    evaluation = evaluate(session, questions, source=source.name, filters=filters, bad_lines=bad, quiet=quiet)
     if markdown is not None:
         markdown.write_text(as_markdown(evaluation), encoding="utf-8")
     if as_one_json:
@@ -63,12 +64,11 @@ def evaluate(
     questions: Sequence[KnownQuestion],
     *,
     source: str,
-    papers: tuple[str, ...],
+    filters: Filters,
     bad_lines: tuple[BadLine, ...],
     quiet: bool,
 ) -> Evaluation:
     """Ask the questions, each with its own history and none kept; failures are said on stderr as they come."""
-    filters = Filters(papers=papers)
 
     def ask(question: KnownQuestion) -> Answer:
         return session.answer(question.question, history=question.history, filters=filters)
@@ -78,10 +78,10 @@ def evaluate(
         outcomes.append(outcome)
         if outcome.error:
             say(f"{outcome.question.question_id}: {outcome.error}")
-    return Evaluation(source, tuple(outcomes), bad_lines, _conditions(session, outcomes))
+    return Evaluation(source, tuple(outcomes), bad_lines, _conditions(session, outcomes, filters))
 
 
-def _conditions(session: Session, outcomes: Sequence[Outcome]) -> dict[str, str]:
+def _conditions(session: Session, outcomes: Sequence[Outcome], filters: Filters) -> dict[str, str]:
     library, answers = session.library, [outcome.answer for outcome in outcomes if outcome.answer]
     used = {name: answer.models.get(name) for answer in answers[:1] for name in ("embedder", "reranker")}
     llms = sorted({answer.models.get("llm") or "" for answer in answers} - {""})
@@ -94,6 +94,7 @@ def _conditions(session: Session, outcomes: Sequence[Outcome]) -> dict[str, str]
         "reranker": used.get("reranker") or "none",
         "llm": ", ".join(llms) or "none (quotes)",
         "passages for an answer": str(passages),
+        **({"filters": described(filters)} if filters != Filters() else {}),
     }
 
 

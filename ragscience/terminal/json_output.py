@@ -286,6 +286,7 @@ _OUTLINE = {
     "tables": _CAPTIONS,
     "figures": _CAPTIONS,
     "references": _COUNT,
+    "bibtex_key": _TEXT,
     "page_warnings": {"type": "array", "items": _closed({"page": _PAGE, "warning": _TEXT})},
 }
 _ELEMENT = _closed(

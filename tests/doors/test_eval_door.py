@@ -71,6 +71,16 @@ def test_a_pattern_limits_the_papers_and_one_that_fits_none_fails_each_question(
     assert all("wasps" in outcome["error"] for outcome in told["outcomes"])
 
 
+def test_the_filters_of_a_search_keep_an_evaluation_to_what_they_name(home):
+    given = ("--kind", "table", "--section", "no such heading", "--year", "1066", "--author", "nobody")
+    ran = home.query("eval", "set.jsonl", "--json", "-q", *given, RAG_EMBEDDER="embedded")
+    told = json.loads(ran.out)
+    validate(told, SCHEMAS["eval"])
+    assert told["conditions"]["filters"] == "section='no such heading' kind=table author=nobody year=1066"
+    assert not any(outcome["values"].get("any@4") for outcome in told["outcomes"])
+    assert home.query("eval", "set.jsonl", "--kind", "tables").code == 2
+
+
 def test_what_cannot_be_measured(doors):
     (doors.home / "empty.jsonl").write_text("\n", encoding="utf-8")
     ran = doors.query("eval", "empty.jsonl")
