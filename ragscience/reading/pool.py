@@ -11,6 +11,7 @@ from types import TracebackType
 from typing import Self
 
 from ragscience.errors import FileProblem
+from ragscience.reading.layout_model import LAYOUT_MEMORY_BYTES
 from ragscience.reading.process import ReaderProcess
 from ragscience.records import Document
 
@@ -26,16 +27,21 @@ class ReadingPool:
     A file that takes longer than `timeout_seconds`, crashes its worker or needs more than `memory_bytes` of address
     space is a FileProblem with reason "timeout", "crashed" or "too-large"; another worker takes the next file.
     `ocr` is the language in which pages without text are read by OCR, empty for not at all; each such page may take
-    as long as a file. No process is left when the `with` ends or a loop over `read_all` is left, however that happens.
+    as long as a file. With `layout` the layout model is asked of each page, which may take as long, too, and a worker
+    may have LAYOUT_MEMORY_BYTES more. No process is left when the `with` ends or a loop over `read_all` is left,
+    however that happens.
     """
 
-    def __init__(self, workers: int, timeout_seconds: float, memory_bytes: int, ocr: str = "") -> None:
+    def __init__(
+        self, workers: int, timeout_seconds: float, memory_bytes: int, ocr: str = "", *, layout: bool = False
+    ) -> None:
         if workers < 1:
             raise ValueError(f"workers must be at least 1, not {workers}")
         self._workers = workers
         self._timeout_seconds = timeout_seconds
-        self._memory_bytes = memory_bytes
+        self._memory_bytes = memory_bytes + (LAYOUT_MEMORY_BYTES if layout else 0)
         self._ocr = ocr
+        self._layout = layout
         self._lock = threading.Lock()
         self._idle: list[ReaderProcess] = []
         self._busy: set[ReaderProcess] = set()
@@ -85,7 +91,7 @@ class ReadingPool:
     def _read(self, path: Path, password: str, abandoned: threading.Event) -> Document | FileProblem:
         reader = self._take(abandoned)
         try:
-            return reader.read(path, password, self._ocr)
+            return reader.read(path, password, self._ocr, layout=self._layout)
         finally:
             self._give_back(reader)
 

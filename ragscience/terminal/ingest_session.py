@@ -10,7 +10,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 from ragscience.duplicates import Duplicate, duplicates
-from ragscience.errors import FileProblem, ModelProblem
+from ragscience.errors import FileProblem, LibraryUnavailable, ModelProblem
 from ragscience.ingesting import (
     Failure,
     Ingestion,
@@ -134,6 +134,7 @@ class IngestSession:
         """Read, cut and embed every paper again; a file that is gone leaves its paper as it is."""
         from ragscience.ingesting import file_state
 
+        self._require_layout_model()
         library, embedder = self.library, embedder_of(self.settings, None, self._tell)
         if library.embedder is not None and library.embedder != embedder.identity:
             self._replace_vectors(embedder)
@@ -190,6 +191,7 @@ class IngestSession:
     def _carry_out(self, plan: Plan) -> int:
         if not plan.to_read:
             return self._finish(settle(self.library, plan), plan)
+        self._require_reader()
         embedder = embedder_of(self.settings, self.library.embedder, self._tell)
         if self.library.chunk_count:
             self.library.require_identity(embedder.identity, self._chunker())
@@ -218,6 +220,7 @@ class IngestSession:
             timeout_seconds=settings.reading_timeout_seconds,
             memory_bytes=settings.reading_memory_mb * 2**20,
             ocr=self._ocr(),
+            layout=settings.layout,
         )
         with pool, IngestProgress(len(plan.to_read), quiet=self.quiet) as progress:
             ingestion = Ingestion(
@@ -263,13 +266,36 @@ class IngestSession:
         self._tell(f"{said}; the library has {self.library.paper_count} papers, {self.library.chunk_count} passages.")
         return SOME_FAILED if report.failures else 0
 
+    def _require_layout_model(self) -> None:
+        """Raise ModelProblem where the layout model is asked for and not there."""
+        from ragscience.reading.layout_model import find_layout_model
+
+        if self.settings.layout:
+            find_layout_model()
+
+    def _require_reader(self) -> None:
+        """Raise LibraryUnavailable where the papers were read in the other way, ModelProblem without the model."""
+        from ragscience.reading import reader_identity
+
+        layout = self.settings.layout
+        read_by = (self.library.chunker or "").partition(";")[0]
+        if self.library.chunk_count and read_by == reader_identity(layout=not layout):
+            how, also, rebuild = ("without", "Leave --layout out", "rebuild --layout")
+            if not layout:
+                how, also, rebuild = ("with", "Give --layout", "rebuild")
+            raise LibraryUnavailable(
+                f"The library's papers were read {how} the layout model.",
+                f"{also}, or read all of them anew: python ingest.py {rebuild}",
+            )
+        self._require_layout_model()
+
     def _chunker(self) -> str:
         from ragscience.chunking import chunker_identity
-        from ragscience.reading import READING_VERSION
+        from ragscience.reading import reader_identity
 
         settings = self.settings
         cut = chunker_identity(settings.chunk_size, settings.chunk_overlap, settings.separators)
-        return f"{READING_VERSION}; {cut}"
+        return f"{reader_identity(layout=settings.layout)}; {cut}"
 
     def _make_papers_folder(self) -> None:
         self.home.papers.mkdir(parents=True, exist_ok=True)
