@@ -1,7 +1,7 @@
 """What the layout model is better at goes into what the fast reader found, where boxes and lines agree.
 
-The fast reader's lines, order and tables stay. The model names lines that it took for nothing special, takes back
-headings that are none, and tells figures from tables. A line is in a part of the page where nearly all of it is.
+The fast reader's lines, order, tables and figures stay. The model names lines that it took for nothing special and
+takes back headings that are none. A line is in a part of the page where nearly all of it is.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from ragscience.reading.layout_model import LayoutBox
 from ragscience.reading.placing import Measures, Placed, is_prose
 from ragscience.reading.rows import Row
 
-__all__ = ["advise_floats", "advise_headings", "without_margins"]
+__all__ = ["advise_headings", "without_margins"]
 
 Parts = Mapping[int, Sequence[LayoutBox]]
 """By page number."""
@@ -33,7 +33,8 @@ _NOTE = re.compile(r"(?:\^?\d{1,2}|[∗*†‡§¶])\s?(?=[^\W\d_])")
 """How a footnote begins, which the model may call a page's foot."""
 _LETTERS = re.compile(r"[^\W\d_]{3,}")
 _RUNNING = frozenset({"page-header", "page-footer"})
-_NO_HEADING = frozenset({"table", "picture", "formula", "page-header", "page-footer", "caption", "footnote"})
+_NO_HEADING = frozenset({"table", "formula"})
+"""What a heading is not in. Pictures are left out: the model sees one in many a page of old type."""
 _DEEPEST = 4
 
 
@@ -74,23 +75,10 @@ def without_margins(
     return rest, "\n".join(filter(None, [furniture, *(row.text for row in away)]))
 
 
-def advise_floats(placed: Sequence[Placed], parts: Parts) -> None:
-    """Tables that the model sees as pictures become figures."""
-    votes: defaultdict[int, Counter[str]] = defaultdict(Counter)
-    for one in placed:
-        if one.kind == "table":
-            part = part_of(one.row, parts.get(one.page, ()))
-            votes[one.group][part.kind if part else ""] += 1
-    pictures = {group for group, kinds in votes.items() if kinds["picture"] > 0.8 * kinds.total()}
-    for one in placed:
-        if one.kind == "table" and one.group in pictures:
-            one.kind = "figure"
-
-
 def advise_headings(placed: Sequence[Placed], parts: Parts, measures: Measures) -> None:
-    """Lines that the model sees as headings become headings, and those that it sees in floats or margins none.
+    """Lines that the model sees as headings become headings, and those that it sees in tables or formulas none.
 
-    Footnotes and formulas are marked, too, where nothing else is known of a line.
+    Formulas become equations where nothing else is known of a line.
     """
     seen = [part_of(one.row, parts.get(one.page, ())) for one in placed]
     for one, part in zip(placed, seen, strict=True):
@@ -135,6 +123,8 @@ def _may_be_heading(
     text = one.row.text
     if not _LETTERS.search(text) or len(text) > _LONGEST_HEADING or text[0].islower() or text[-1] in ",;":
         return False
+    if text[-1] in ".:" and not _number_of(text):
+        return False
     if one.row.size < _SMALLEST * measures.size or not (text[0].isalnum() or text[0] in _OPENING):
         return False
     lines = 1
@@ -152,7 +142,13 @@ def _levels(placed: Sequence[Placed]) -> dict[tuple[float, bool], int]:
     return {style: levels.most_common(1)[0][0] for style, levels in counts.items()}
 
 
+def _number_of(text: str) -> str:
+    """The number before a heading, or ""; a letter alone needs a sign behind it."""
+    number = heading_number(text)
+    return number if any(map(str.isdigit, number)) or text[len(number) : len(number) + 1] in tuple(".:)") else ""
+
+
 def _level_of(one: Placed, levels: Mapping[tuple[float, bool], int], deepest: int) -> int:
-    if number := heading_number(one.row.text):
+    if number := _number_of(one.row.text):
         return min(number.count(".") + 1, _DEEPEST)
     return levels.get((round(one.row.size), one.row.bold), min(deepest + 1, _DEEPEST))

@@ -13,7 +13,7 @@ from ragscience.reading.columns import reading_order
 from ragscience.reading.floats import find_floats
 from ragscience.reading.furniture import without_furniture
 from ragscience.reading.headings import find_headings
-from ragscience.reading.layout_advice import advise_floats, advise_headings, without_margins
+from ragscience.reading.layout_advice import advise_headings, without_margins
 from ragscience.reading.layout_model import LayoutBox
 from ragscience.reading.placing import LaidPage, measure, place_rows
 from ragscience.reading.rows import Row, make_segments
@@ -100,8 +100,6 @@ def _assembled(laid: dict[int, LaidPage], parts: dict[int, tuple[LayoutBox, ...]
     placed = place_rows(list(laid.values()))
     measures = measure(placed)
     find_floats(placed, laid, measures)
-    if parts:
-        advise_floats(placed, parts)
     find_headings(placed, measures)
     if parts:
         advise_headings(placed, parts, measures)
