@@ -68,12 +68,12 @@ class Settings(BaseSettings):
     ] = "eng"
 
     layout: Annotated[
-        bool,
+        Literal["auto", "always", "never"],
         Field(
-            description="Ask PyMuPDF's layout model of each page, too, about 0.7 s a page and 2 GiB more of "
-            "RAG_READING_MEMORY_MB: it knows more of unusual headings and of formulas."
+            description="When PyMuPDF's layout model reads a paper, too, for 0.7 s a page and up to 2 GiB more memory "
+            "a process: always, never, or where gaps in the section numbers show that a heading is missing."
         ),
-    ] = False
+    ] = "auto"
 
     # Chunking (the guide)
     chunk_size: Annotated[

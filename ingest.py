@@ -196,7 +196,9 @@ def _session(
 ) -> IngestSession:
     from ragscience.terminal.ingest_session import IngestSession
 
-    return IngestSession(_settings(home=home, offline=offline, ocr=ocr or None, layout=layout or None), quiet=quiet)
+    return IngestSession(
+        _settings(home=home, offline=offline, ocr=ocr or None, layout="always" if layout else None), quiet=quiet
+    )
 
 
 def _console() -> Console:

@@ -59,7 +59,7 @@ def _fast(path: Path) -> Document:
 def _slow(path: Path) -> Document:
     from ragscience.reading.pdf import read_pdf
 
-    return read_pdf(path, layout=True)
+    return read_pdf(path, layout="always")
 
 
 # Speed

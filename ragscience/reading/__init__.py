@@ -4,6 +4,6 @@ READING_VERSION = "reading 3"
 """Part of a library's identity: it changes when the same file would give another text."""
 
 
-def reader_identity(*, layout: bool) -> str:
-    """What a library says its papers were read by: the version, and whether the layout model was asked."""
-    return f"{READING_VERSION}, layout model" if layout else READING_VERSION
+def reader_identity(layout: str) -> str:
+    """What a library says its papers were read by: the version, and when the layout model was asked if not "auto"."""
+    return READING_VERSION if layout == "auto" else f"{READING_VERSION}, layout {layout}"

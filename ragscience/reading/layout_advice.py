@@ -14,8 +14,9 @@ from ragscience.reading.headings import heading_number, is_known_heading
 from ragscience.reading.layout_model import LayoutBox
 from ragscience.reading.placing import Measures, Placed, is_prose
 from ragscience.reading.rows import Row
+from ragscience.records import Document
 
-__all__ = ["advise_headings", "without_margins"]
+__all__ = ["advise_headings", "missing_numbers", "without_margins"]
 
 Parts = Mapping[int, Sequence[LayoutBox]]
 """By page number."""
@@ -36,6 +37,26 @@ _RUNNING = frozenset({"page-header", "page-footer"})
 _NO_HEADING = frozenset({"table", "formula"})
 """What a heading is not in. Pictures are left out: the model sees one in many a page of old type."""
 _DEEPEST = 4
+_LEAST_NUMBERED = 5
+"""Headings with numbers that a paper must have for a gap between them to say something."""
+
+
+def missing_numbers(document: Document) -> tuple[str, ...]:
+    """Section numbers that the numbers of other headings call for, "3" where there is "3.1", or "7.2" before "7.3".
+
+    Where there are any, the fast reader has missed a heading. None where few headings have a number at all.
+    """
+    texts = (document.text[one.start : one.end] for one in document.elements if one.kind == "heading")
+    found = {number for text in texts if (number := heading_number(text))[:1].isdigit()}
+    if len(found) < _LEAST_NUMBERED:
+        return ()
+    wanted: set[str] = set()
+    for number in found:
+        *above, last = number.split(".")
+        wanted.update(".".join(above[:depth]) for depth in range(1, len(above) + 1))
+        if last.isdigit() and int(last) > 1:
+            wanted.add(".".join([*above, str(int(last) - 1)]))
+    return tuple(sorted(wanted - found))
 
 
 def part_of(row: Row, parts: Iterable[LayoutBox]) -> LayoutBox | None:

@@ -6,6 +6,7 @@ no probability; where as many of a part's lines speak for another name, the part
 
 from __future__ import annotations
 
+import resource
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -67,12 +68,16 @@ def block_layout_model() -> None:
 
 
 def load_layout_model() -> Predict:
-    """What gives the model's parts of a `pymupdf.Page`; loaded once in a process. Raises ModelProblem."""
+    """What gives the model's parts of a `pymupdf.Page`; loaded once in a process. Raises ModelProblem.
+
+    A limit on the process's address space is raised by LAYOUT_MEMORY_BYTES.
+    """
     import pymupdf
 
     if not callable(pymupdf._get_layout):
         if sys.modules.get(_MODULE, ...) is None:
             del sys.modules[_MODULE]
+        _raise_memory_limit()
         try:
             import pymupdf.layout
         except _load_failures() as error:
@@ -85,6 +90,14 @@ def load_layout_model() -> Predict:
         return list(page.layout_information or ())
 
     return predict
+
+
+def _raise_memory_limit() -> None:
+    soft, hard = resource.getrlimit(resource.RLIMIT_AS)
+    if soft == resource.RLIM_INFINITY:
+        return
+    wanted = soft + LAYOUT_MEMORY_BYTES
+    resource.setrlimit(resource.RLIMIT_AS, (wanted if hard == resource.RLIM_INFINITY else min(wanted, hard), hard))
 
 
 def layout_boxes(page: Any, spans: PageSpans, predict: Predict) -> tuple[LayoutBox, ...]:

@@ -19,6 +19,7 @@ from ragscience.errors import FileProblem, ModelProblem
 from ragscience.metadata import metadata_of
 from ragscience.reading.cleaning import clean_text, illegible_share, printable_name, sensible_title
 from ragscience.reading.floats import CAPTION
+from ragscience.reading.layout_advice import missing_numbers
 from ragscience.reading.layout_model import LayoutBox, Predict, layout_boxes, load_layout_model
 from ragscience.reading.ocr import find_tessdata, has_picture, is_writing, recognise
 from ragscience.reading.spans import PageSpans, read_spans, rule_boxes
@@ -36,6 +37,8 @@ with old bitmap fonts stay below 0.4 on their worst page (a table), and below 0.
 
 _SCANNED = frozenset({"blank", "illegible"})
 """What a page lacks that OCR may give it."""
+_MOST_PAGES_UNASKED = 100
+"""Of a file of which the layout model is asked without the user's saying so: more than a minute and a half."""
 _TITLE_PAGES = 3
 """Their words tell whether a hyphen at a line's end in the title belongs to the word."""
 _OUT_OF_MEMORY = re.compile(r"\b(malloc|calloc|realloc)\b.*\bfailed\b")
@@ -71,18 +74,19 @@ def read_pdf(
     ocr: str = "",
     still_reading: Callable[[], None] = lambda: None,
     *,
-    layout: bool = False,
+    layout: str = "never",
 ) -> Document:
     """The document that a PDF holds, page by page, with a warning for whatever is missing from it.
 
     Pages without readable text are read by OCR in the language `ocr`, or in several ("eng+deu"), where one is given;
-    with `layout` the layout model is asked of each other page. `still_reading` is called after each page that either
-    of them has read, as they take seconds.
+    the layout model is asked of the others with `layout` "always", and with "auto" where the numbers of the headings
+    have gaps, so that one is missing. `still_reading` is called after each page that either of them has read, as they
+    take seconds.
     Raises FileProblem with reason "missing", "unreadable", "not-a-pdf", "empty", "encrypted", "damaged", "no-pages" or
-    "no-text", ModelProblem where the layout model is not there, and MemoryError where the process may not have the
-    memory that the file needs.
+    "no-text", ModelProblem where the layout model is always asked and not there, and MemoryError where the process may
+    not have the memory that the file needs.
     """
-    predict = load_layout_model() if layout else None
+    predict = load_layout_model() if layout == "always" else None
     with opened(path, password) as source:
         pages = [_read_page(source, index) for index in range(_page_count(source, path))]
         instead = ""
@@ -100,8 +104,16 @@ def read_pdf(
         was_repaired = bool(source.is_repaired)
         title = sensible_title((source.metadata or {}).get("title"))
         metadata, warning = _metadata(source, pages)
-    _require_text(path, pages, instead)
-    document = _document(pages, title=metadata.title or title, was_repaired=was_repaired)
+        _require_text(path, pages, instead)
+        document = _document(pages, title=metadata.title or title, was_repaired=was_repaired)
+        if layout == "auto" and len(pages) <= _MOST_PAGES_UNASKED and (missing := missing_numbers(document)):
+            try:
+                predict = load_layout_model()
+            except ModelProblem as problem:
+                warning += (f"headings may be missing, as {missing[0]} is. {problem.message}",)
+            else:
+                pages = [_seen_page(source, *one, predict, still_reading) for one in enumerate(pages)]
+                document = _document(pages, title=metadata.title or title, was_repaired=was_repaired)
     return replace(document, metadata=metadata, warnings=(*document.warnings, *warning))
 
 

@@ -82,7 +82,7 @@ class ReaderProcess:
         """Whether it can be asked for a file."""
         return not self._ended.is_set() and self._process.poll() is None
 
-    def read(self, path: Path, password: str, ocr: str = "", *, layout: bool = False) -> Document | FileProblem:
+    def read(self, path: Path, password: str, ocr: str = "", *, layout: str = "never") -> Document | FileProblem:
         """What became of a file; a worker that crashed, hung or ran out of memory on it is not alive afterwards."""
         reply = self._asked(Reading(path.absolute(), password, ocr, layout), path)
         assert not isinstance(reply, int)  # noqa: S101 - for the type: a worker answers what it is asked

@@ -50,8 +50,8 @@ class Reading:
     password: str
     ocr: str = ""
     """The language in which pages without text are read by OCR; empty: they are not."""
-    layout: bool = False
-    """Whether the layout model is asked, too: see layout_model.py."""
+    layout: str = "never"
+    """When the layout model is asked, too: see `read_pdf`."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -44,6 +44,9 @@ SOME_FAILED = 3
 REMEDY = "`python ingest.py duplicates --dedupe keep-newest` keeps the newer one alone."
 
 
+_SAID = {"auto": "where headings are missing", "always": "always", "never": "never"}
+
+
 class IngestSession:
     """The library opened for writing, and the models that fill it, made when they are needed."""
 
@@ -270,22 +273,21 @@ class IngestSession:
         """Raise ModelProblem where the layout model is asked for and not there."""
         from ragscience.reading.layout_model import find_layout_model
 
-        if self.settings.layout:
+        if self.settings.layout == "always":
             find_layout_model()
 
     def _require_reader(self) -> None:
-        """Raise LibraryUnavailable where the papers were read in the other way, ModelProblem without the model."""
+        """Raise LibraryUnavailable where the papers were read in another way, ModelProblem without the model."""
         from ragscience.reading import reader_identity
 
-        layout = self.settings.layout
         read_by = (self.library.chunker or "").partition(";")[0]
-        if self.library.chunk_count and read_by == reader_identity(layout=not layout):
-            how, also, rebuild = ("without", "Leave --layout out", "rebuild --layout")
-            if not layout:
-                how, also, rebuild = ("with", "Give --layout", "rebuild")
+        ways = {reader_identity(way): way for way in ("auto", "always", "never")}
+        way, ours = ways.get(read_by), self.settings.layout
+        if self.library.chunk_count and way is not None and way != ours:
+            rebuild = f"RAG_LAYOUT={ours} python ingest.py rebuild"
             raise LibraryUnavailable(
-                f"The library's papers were read {how} the layout model.",
-                f"{also}, or read all of them anew: python ingest.py {rebuild}",
+                f"The library's papers were read with the layout model asked {_SAID[way]}, not {_SAID[ours]}.",
+                f"Go on so with RAG_LAYOUT={way}, or read all of them anew: {rebuild}",
             )
         self._require_layout_model()
 
@@ -295,7 +297,7 @@ class IngestSession:
 
         settings = self.settings
         cut = chunker_identity(settings.chunk_size, settings.chunk_overlap, settings.separators)
-        return f"{reader_identity(layout=settings.layout)}; {cut}"
+        return f"{reader_identity(settings.layout)}; {cut}"
 
     def _make_papers_folder(self) -> None:
         self.home.papers.mkdir(parents=True, exist_ok=True)

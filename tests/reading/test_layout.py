@@ -12,11 +12,13 @@ from hypothesis import strategies as st
 
 import ragscience
 from ragscience.errors import ModelProblem
-from ragscience.reading.layout_model import LAYOUT_MEMORY_BYTES, LayoutBox, find_layout_model, layout_boxes
+from ragscience.reading.layout_advice import missing_numbers
+from ragscience.reading.layout_model import LayoutBox, find_layout_model, layout_boxes
 from ragscience.reading.pdf import load_pymupdf, opened, read_pdf
 from ragscience.reading.process import ReaderProcess
 from ragscience.reading.spans import PageSpans, read_spans, rule_boxes
 from ragscience.reading.structure import SourcePage, structured_document
+from ragscience.records import Document, Element
 from tests.pdf_factory import make_pdf
 from tests.reading.drawing import Sheet, draw
 from tests.reading.test_structure import check_whole, of_kind
@@ -202,6 +204,64 @@ def test_whatever_the_model_says_no_text_is_lost(wild_pages, parts):
         assert sorted("".join(got.split()).replace("|", "")) == sorted("".join(wanted.split()))
 
 
+# Where it is asked
+
+
+def document_of(*headings):
+    """A document that consists of headings."""
+    starts = [sum(map(len, headings[:number])) for number in range(len(headings))]
+    elements = [Element(start, start + len(text), "heading", 1) for start, text in zip(starts, headings, strict=True)]
+    return Document("".join(headings), (), elements=tuple(elements))
+
+
+@pytest.mark.parametrize(
+    ("headings", "missing"),
+    [
+        (["1 Aaa", "2 Bbb", "2.1 Ccc", "2.2 Ddd", "3 Eee", "References", "A Fff"], ()),
+        (["1 Aaa", "2 Bbb", "3.1 Ccc", "3.2 Ddd", "4 Eee"], ("3",)),
+        (["1 Aaa", "2 Bbb", "2.1 Ccc", "2.3 Ddd", "2.3.1 Eee"], ("2.2",)),
+        (["1 Aaa", "2.1.1 Bbb", "3 Ccc", "4 Ddd", "5 Eee"], ("2", "2.1")),
+        (["3 Aaa", "3.2 Bbb", "4 Ccc", "7 Ddd"], ()),
+    ],
+)
+def test_a_gap_in_the_numbers_tells_that_a_heading_is_missing(headings, missing):
+    assert missing_numbers(document_of(*headings)) == missing
+
+
+def numbered_paper(path, *, small):
+    """A page of six sections, of which the third has its heading in small letters where that is asked."""
+    sheet, y = Sheet(), 60
+    for number in range(1, 7):
+        is_small = small and number == 3
+        text = f"{number} SECTION IN CAPITALS" if is_small else f"{number} Section in Bold"
+        sheet.write(50, y, text, 7.8 if is_small else 13, "helv" if is_small else "hebo")
+        y = sheet.paragraph(50, y + 24, 6, start=number) + 24
+    return draw(path, [sheet])
+
+
+@needs_model
+def test_a_paper_with_a_gap_is_read_by_the_model_too(tmp_path):
+    gap, whole = numbered_paper(tmp_path / "gap.pdf", small=True), numbered_paper(tmp_path / "whole.pdf", small=False)
+    asked = []
+    document = read_pdf(gap, still_reading=lambda: asked.append(gap), layout="auto")
+    assert missing_numbers(read_pdf(gap)) == ("3",)
+    assert missing_numbers(document) == ()
+    assert document.warnings == ()
+    assert asked == [gap]
+    assert read_pdf(whole, still_reading=lambda: asked.append(whole), layout="auto") == read_pdf(whole)
+    assert asked == [gap]
+
+
+def test_without_the_model_a_gap_is_a_warning(tmp_path):
+    path = numbered_paper(tmp_path / "gap.pdf", small=True)
+    script = "from ragscience.reading.pdf import read_pdf\nprint(read_pdf(Path(sys.argv[3]), layout='auto').warnings)"
+    root = str(Path(ragscience.__path__[0]).parent)
+    start = "import sys\nfrom pathlib import Path\nsys.path.insert(0, sys.argv[1])\nsys.modules[sys.argv[2]] = None\n"
+    command = [sys.executable, "-c", start + script, root, "onnxruntime", path]
+    ran = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert "headings may be missing, as 3 is. The layout model" in ran.stdout
+
+
 # Asking the model
 
 
@@ -272,10 +332,10 @@ def test_a_worker_reads_with_the_model_and_keeps_the_offsets(tmp_path):
     sheet, _ = paper()
     path = draw(tmp_path / "a.pdf", [sheet])
     turned = draw(tmp_path / "b.pdf", [Sheet(rotation=90).write(50, 80, "A page that is turned")])
-    reader = ReaderProcess(60.0, GIGABYTE + LAYOUT_MEMORY_BYTES)
+    reader = ReaderProcess(60.0, GIGABYTE)
     try:
-        document = reader.read(path, "", layout=True)
-        other = reader.read(turned, "", layout=True)
+        document = reader.read(path, "", layout="always")
+        other = reader.read(turned, "", layout="always")
         fast = reader.read(path, "")
     finally:
         reader.close()
@@ -296,13 +356,13 @@ def test_a_library_keeps_to_the_way_in_which_it_was_read(doors):
     make_pdf(doors.home / "papers" / "two.pdf", ["Ants leave a trail for those that follow."])
     ran = doors.ingest("add", "--layout")
     assert ran.code == 5
-    assert "were read without the layout model. Leave --layout out, or" in ran.err
-    assert "python ingest.py rebuild --layout" in ran.err
+    assert "asked where headings are missing, not always. Go on so with RAG_LAYOUT=auto, or" in ran.err
+    assert "RAG_LAYOUT=always python ingest.py rebuild" in ran.err
     assert doors.ingest("rebuild", "--layout").code == 0
     ran = doors.ingest("add")
     assert ran.code == 5
-    assert "were read with the layout model. Give --layout, or" in ran.err
-    ran = doors.ingest("add", RAG_LAYOUT="true")
+    assert "asked always, not where headings are missing. Go on so with RAG_LAYOUT=always, or" in ran.err
+    ran = doors.ingest("add", RAG_LAYOUT="always")
     assert ran.code == 0, ran.err
     assert "1 added" in ran.err
 
@@ -315,6 +375,6 @@ def test_a_real_page_with_small_capitals(tmp_path):
     with pymupdf.open(SHARED_DATA / "papers" / "futoma2017_sepsis.pdf") as source:
         source.select([0, 5])
         source.save(tmp_path / "a.pdf")
-    found = [text.lower() for text in of_kind(read_pdf(tmp_path / "a.pdf", layout=True), "heading")]
+    found = [text.lower() for text in of_kind(read_pdf(tmp_path / "a.pdf", layout="always"), "heading")]
     assert "3.2.1 incorporating medication effects" in found
     assert "3.3.2 utilizing missingness patterns" in found
