@@ -109,11 +109,12 @@ def read_pdf(
         if layout == "auto" and len(pages) <= _MOST_PAGES_UNASKED and (missing := missing_numbers(document)):
             try:
                 predict = load_layout_model()
-            except ModelProblem as problem:
-                warning += (f"headings may be missing, as {missing[0]} is. {problem.message}",)
-            else:
                 pages = [_seen_page(source, *one, predict, still_reading) for one in enumerate(pages)]
                 document = _document(pages, title=metadata.title or title, was_repaired=was_repaired)
+            except (MemoryError, ModelProblem) as problem:
+                # No one has asked for the model: what the fast reader has is good enough.
+                why = problem.message if isinstance(problem, ModelProblem) else "The layout model needs more memory."
+                warning += (f"headings may be missing, as {missing[0]} is. {why}",)
     return replace(document, metadata=metadata, warnings=(*document.warnings, *warning))
 
 

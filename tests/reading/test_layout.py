@@ -18,6 +18,7 @@ from ragscience.reading.pdf import load_pymupdf, opened, read_pdf
 from ragscience.reading.process import ReaderProcess
 from ragscience.reading.spans import PageSpans, read_spans, rule_boxes
 from ragscience.reading.structure import SourcePage, structured_document
+from ragscience.reading.wire import Reading, decode_reply, encode_request
 from ragscience.records import Document, Element
 from tests.pdf_factory import make_pdf
 from tests.reading.drawing import Sheet, draw
@@ -260,6 +261,28 @@ def test_without_the_model_a_gap_is_a_warning(tmp_path):
     command = [sys.executable, "-c", start + script, root, "onnxruntime", path]
     ran = subprocess.run(command, capture_output=True, text=True, check=True)
     assert "headings may be missing, as 3 is. The layout model" in ran.stdout
+
+
+@needs_model
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems do not bound the address space")
+def test_without_memory_for_the_model_a_gap_is_a_warning(tmp_path):
+    path = numbered_paper(tmp_path / "gap.pdf", small=True)
+    script = (
+        "import resource, sys\n"
+        "resource.setrlimit(resource.RLIMIT_AS, (600 * 2**20, 600 * 2**20))\n"
+        "from ragscience.reading import worker\n"
+        "sys.exit(worker.main([str(600 * 2**20), '60']))\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script],
+        input=encode_request(Reading(path, "", "", "auto")),
+        capture_output=True,
+        check=True,
+        cwd=Path(ragscience.__path__[0]).parent,
+    )
+    document = decode_reply(done.stdout.splitlines()[-1])
+    assert document.warnings[0].startswith("headings may be missing, as 3 is. The layout model")
+    assert document.elements == read_pdf(path).elements
 
 
 # Asking the model
