@@ -67,6 +67,14 @@ class Settings(BaseSettings):
         ),
     ] = "eng"
 
+    layout: Annotated[
+        Literal["auto", "always", "never"],
+        Field(
+            description="When PyMuPDF's layout model reads a paper, too, for 0.7 s a page and up to 2 GiB more memory "
+            "a process: always, never, or where gaps in the section numbers show that a heading is missing."
+        ),
+    ] = "auto"
+
     # Chunking (the guide)
     chunk_size: Annotated[
         int,
@@ -91,10 +99,10 @@ class Settings(BaseSettings):
     )
     embedding_batch: Annotated[int, Field(ge=1, le=1024, description="Chunks that are embedded in one call.")] = 64
     rerank: Annotated[
-        Literal["auto", "cross-encoder", "late-interaction", "off"],
+        Literal["auto", "cross-encoder", "late-interaction", "llm", "off"],
         Field(
             description="Who reads the candidates again; auto is the cross-encoder where its files are, "
-            "else late interaction over stored token vectors."
+            "else late interaction over stored token vectors; llm is Ollama's chat model, which scores the ten best."
         ),
     ] = "auto"
     token_cache_mb: Annotated[
@@ -118,6 +126,15 @@ class Settings(BaseSettings):
             "0: no limit.",
         ),
     ] = 0
+    llm_rerank_seconds: Annotated[
+        float,
+        Field(
+            gt=0,
+            le=3600,
+            description="Longest time for an LLM to score the passages of one search; those that it has not scored by "
+            "then keep their order.",
+        ),
+    ] = 120.0
     answerer: Annotated[
         Literal["auto", "ollama", "extractive"],
         Field(description="Who words the answer; auto is Ollama where it runs and has the model, else quotes."),
@@ -140,9 +157,10 @@ class Settings(BaseSettings):
     offline: Annotated[bool, Field(description="Refuse whatever would leave this machine.")] = False
 
     # Retrieval (the guide)
-    profile: Annotated[Literal["default", "rrf", "balanced"], Field(description="How searches are fused and cut.")] = (
-        "default"
-    )
+    profile: Annotated[
+        Literal["default", "rrf", "even", "deep", "balanced"],
+        Field(description="How searches are fused and cut; `query.py profiles` tells them apart."),
+    ] = "default"
     top_k_candidates: Annotated[
         int, Field(ge=1, le=1000, description="Passages that each search gives to the fusion, and that are reranked.")
     ] = 20
@@ -198,6 +216,39 @@ class Settings(BaseSettings):
             gt=0, le=86400, description="Longest time for an LLM's answer; what came by then is kept, quotes follow."
         ),
     ] = 600.0
+    corrective: Annotated[
+        Literal["auto", "on", "off"],
+        Field(
+            description="Whether what was found is judged before it is answered from, and searched for again in other "
+            "words where it is doubtful; auto is as the profile says."
+        ),
+    ] = "auto"
+    agent_iterations: Annotated[
+        int, Field(ge=1, le=10, description="Passes of the agent (--agent): at most so often it searches and drafts.")
+    ] = 3
+    agent_enough: Annotated[
+        float,
+        Field(ge=0, le=1, description="Score of its reflection from which on a draft is the answer."),
+    ] = 0.7
+    agent_seconds: Annotated[
+        float,
+        Field(gt=0, le=86400, description="Longest time for an answer by the agent; then the best draft is given."),
+    ] = 600.0
+    agent_tokens: Annotated[
+        int,
+        Field(
+            ge=0,
+            le=100_000_000,
+            description="Tokens of prompts and replies for one answer by the agent; past them rules do what the LLM "
+            "did, and no further pass begins.",
+        ),
+    ] = 60_000
+    agent_passages: Annotated[
+        int, Field(ge=1, le=200, description="Passages that a draft of the agent is made from, of all its searches.")
+    ] = 12
+    agent_tool_calls: Annotated[
+        int, Field(ge=0, le=20, description="Tools that the agent may call in one pass; 0: none.")
+    ] = 4
     llm_failures: Annotated[
         int, Field(ge=1, le=1000, description="Failures of the LLM in a row after which it is left alone for a while.")
     ] = 3

@@ -55,8 +55,18 @@ Authors = Annotated[
     list[str] | None,
     typer.Option("--author", metavar="NAME", help="Only papers by someone of this name (a part will do); repeatable."),
 ]
-ProfileName = Annotated[str | None, typer.Option("--profile", help="How to search: default, rrf or balanced.")]
+ProfileName = Annotated[
+    str | None, typer.Option("--profile", metavar="NAME", help="How to search; `profiles` lists the ways.")
+]
 Rerank = Annotated[bool, typer.Option("--no-rerank", help="Keep the order of the first pass.")]
+Reranker = Annotated[
+    str | None,
+    typer.Option(
+        "--reranker",
+        metavar="WHO",
+        help="Who reads the passages again: auto, cross-encoder, late-interaction, llm (the chat model) or off.",
+    ),
+]
 Budget = Annotated[
     int | None, typer.Option("--rerank-budget-ms", help="Time that the cross-encoder may take; 0: no limit.", min=0)
 ]
@@ -67,6 +77,18 @@ ChatName = Annotated[
     str | None, typer.Option("--chat", metavar="NAME", help="Go on with the conversation of this name, or begin it.")
 ]
 NoHistory = Annotated[bool, typer.Option("--no-history", help="Keep nothing of this.")]
+ByAgent = Annotated[
+    bool,
+    typer.Option("--agent", help="Answer in several steps: sub-queries, drafts, a second look; shown as they come."),
+]
+Corrective = Annotated[
+    bool | None,
+    typer.Option(
+        "--corrective/--no-corrective",
+        help="Judge what was found, and search again in other words where it is doubtful; on in the profile even.",
+        show_default=False,
+    ),
+]
 Highlight = Annotated[
     Path | None,
     typer.Option("--highlight", metavar="OUT.pdf", help="Write the cited pages to this file, the quotes marked."),
@@ -93,12 +115,15 @@ def ask(
     author: Authors = None,
     profile: ProfileName = None,
     no_rerank: Rerank = False,
+    reranker: Reranker = None,
     rerank_budget_ms: Budget = None,
     json: Json = False,
     strict: Annotated[bool, typer.Option("--strict", help="Exit with 4 when nothing was found.")] = False,
     go_on: GoOn = False,
     name: ChatName = None,
     no_history: NoHistory = False,
+    agent: ByAgent = False,
+    corrective: Corrective = None,
     highlight: Highlight = None,
     home: HomeFolder = None,
     offline: Offline = None,
@@ -110,12 +135,15 @@ def ask(
     With --continue or --chat and no question it is the chat.
     """
     filters = _filters(paper, pages, section, kind, year, author)
-    with _session(home, offline, quiet, k, profile, no_rerank, rerank_budget_ms, no_history) as session:
+    rerank = _rerank(no_rerank, reranker)
+    with _session(
+        home, offline, quiet, k, profile, rerank, rerank_budget_ms, no_history, corrective=corrective
+    ) as session:
         talk = (go_on or name is not None) and question is None and source is None
         if talk and not (json or strict or pages or highlight):
             from ragscience.terminal.chat import Chat
 
-            return Chat(session, filters=filters, name=name, go_on=go_on).run()
+            return Chat(session, filters=filters, name=name, go_on=go_on, agent=agent).run()
         from ragscience.terminal.asking import ask_all
 
         return ask_all(
@@ -127,6 +155,7 @@ def ask(
             chat=name,
             go_on=go_on,
             highlight=highlight,
+            agent=agent,
         )
 
 
@@ -143,6 +172,7 @@ def search(
     author: Authors = None,
     profile: ProfileName = None,
     no_rerank: Rerank = False,
+    reranker: Reranker = None,
     rerank_budget_ms: Budget = None,
     json: Json = False,
     home: HomeFolder = None,
@@ -154,7 +184,7 @@ def search(
     from ragscience.terminal.asking import search_all
 
     filters = _filters(paper, pages, section, kind, year, author)
-    with _session(home, offline, quiet, k, profile, no_rerank, rerank_budget_ms) as session:
+    with _session(home, offline, quiet, k, profile, _rerank(no_rerank, reranker), rerank_budget_ms) as session:
         return search_all(session, _one_of(question, source), filters=filters, as_json=json)
 
 
@@ -168,10 +198,12 @@ def chat(
     author: Authors = None,
     profile: ProfileName = None,
     no_rerank: Rerank = False,
+    reranker: Reranker = None,
     rerank_budget_ms: Budget = None,
     go_on: GoOn = False,
     name: ChatName = None,
     no_history: NoHistory = False,
+    agent: ByAgent = False,
     home: HomeFolder = None,
     offline: Offline = None,
     quiet: Quiet = False,
@@ -181,8 +213,10 @@ def chat(
     from ragscience.terminal.chat import Chat
 
     filters = _filters(paper, None, section, kind, year, author)
-    with _session(home, offline, quiet, k, profile, no_rerank, rerank_budget_ms, no_history) as session:
-        return Chat(session, filters=filters, name=name, go_on=go_on).run()
+    with _session(
+        home, offline, quiet, k, profile, _rerank(no_rerank, reranker), rerank_budget_ms, no_history
+    ) as session:
+        return Chat(session, filters=filters, name=name, go_on=go_on, agent=agent).run()
 
 
 @app.command("open")
@@ -269,13 +303,40 @@ def delete_history(
 @app.command("eval")
 def evaluate(
     file: Annotated[
-        Path,
+        Path | None,
         typer.Argument(help="Questions with known answers, one JSON object a line.", show_default=False),
-    ],
+    ] = None,
+    mode: Annotated[
+        str,
+        typer.Option(
+            "--mode",
+            metavar="MODE",
+            help="How to ask: ask, agent, corrective, a profile (deep), or both (agent+deep).",
+        ),
+    ] = "ask",
+    against: Annotated[
+        str | None,
+        typer.Option("--against", metavar="MODE", help="Ask in this mode too, and compare question by question."),
+    ] = None,
+    judge: Annotated[
+        bool, typer.Option("--judge", help="Let the chat model judge the answers, through ragas; slow.")
+    ] = False,
+    make: Annotated[
+        int | None,
+        typer.Option("--make", metavar="N", help="Draft N questions from the papers instead.", min=1, max=1000),
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", metavar="FILE", help="Where --make writes; stdout without it.")
+    ] = None,
     k: Wanted = None,
     paper: Papers = None,
+    section: Sections = None,
+    kind: Kinds = None,
+    year: Years = None,
+    author: Authors = None,
     profile: ProfileName = None,
     no_rerank: Rerank = False,
+    reranker: Reranker = None,
     json: Annotated[bool, typer.Option("--json", help="One JSON object on stdout; see docs/json.md.")] = False,
     md: Annotated[
         Path | None, typer.Option("--md", metavar="OUT.md", help="Write the measures to this file, as Markdown.")
@@ -285,11 +346,48 @@ def evaluate(
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> int:
-    """Ask questions whose answers are known, and show how many are found, answered and cited right."""
+    """Ask questions whose answers are known, and show how many are found, answered and cited right.
+
+    With --against a second way of asking is compared with the first; with --make questions are drafted.
+    """
+    from ragscience.terminal.modes import Mode, modes_of
+
+    rerank, papers = _rerank(no_rerank, reranker), tuple(paper or ())
+    filters = _filters(paper, None, section, kind, year, author)
+
+    def opened(mode: Mode | None) -> Session:
+        named = mode.profile if mode is not None else None
+        return _session(home, offline, quiet, k, named or profile, rerank, None, no_history=True)
+
+    if (file is None) == (make is None):
+        raise UsageError("Give either a file of questions or --make.", "To draft some: query.py eval --make 20")
+    if file is None:
+        if against or judge or json or md:
+            raise UsageError("--against, --judge, --json and --md measure a file.", "Take --make alone, or with --out.")
+        from ragscience.terminal.drafting import make_questions
+
+        with opened(None) as session:
+            return make_questions(session, make or 0, papers=papers, target=out)
+    if out is not None:
+        raise UsageError("--out is where --make writes.", "For the measures take --md OUT.md, or --json.")
     from ragscience.terminal.evaluating import evaluate_all
 
-    with _session(home, offline, quiet, k, profile, no_rerank, None, no_history=True) as session:
-        return evaluate_all(session, file, papers=tuple(paper or ()), as_one_json=json, markdown=md, quiet=quiet)
+    modes = modes_of(mode, against)
+    return evaluate_all(
+        opened, file, modes=modes, filters=filters, as_one_json=json, markdown=md, judge=judge, quiet=quiet
+    )
+
+
+@app.command("profiles")
+def list_profiles(
+    home: HomeFolder = None,
+    json: Annotated[bool, typer.Option("--json", help="One JSON object on stdout.")] = False,
+    debug: Debug = False,
+) -> int:
+    """Show the ways to search (--profile), and what each does."""
+    from ragscience.terminal.profile_list import show_profiles
+
+    return show_profiles(_settings(home=home), as_json=json)
 
 
 @models_app.command("list")
@@ -314,9 +412,10 @@ def _session(
     quiet: bool,
     k: int | None,
     profile: str | None,
-    no_rerank: bool,
+    rerank: str | None,
     rerank_budget_ms: int | None,
     no_history: bool = False,
+    corrective: bool | None = None,
 ) -> Session:
     from ragscience.terminal.session import Session
 
@@ -324,11 +423,18 @@ def _session(
         home=home,
         offline=offline,
         profile=profile,
-        rerank="off" if no_rerank else None,
+        rerank=rerank,
         rerank_budget_ms=rerank_budget_ms,
         history=False if no_history else None,
+        corrective=None if corrective is None else "on" if corrective else "off",
     )
     return Session(settings, quiet=quiet, wanted=k)
+
+
+def _rerank(no_rerank: bool, reranker: str | None) -> str | None:
+    if no_rerank and reranker not in (None, "off"):
+        raise UsageError(f"--no-rerank and --reranker {reranker} contradict each other.", "Give one of them.")
+    return "off" if no_rerank else reranker
 
 
 def _filters(

@@ -9,7 +9,9 @@ from importlib import import_module
 from benchmarks.report import conditions, save, write_page
 from benchmarks.running import Options
 
-SUITES = ("coldstart", "ingest", "keyword", "dense", "rerank", "quality", "trust", "scale", "memory", "graph")
+SUITES = (
+    "coldstart", "ingest", "keyword", "dense", "rerank", "reading", "quality", "trust", "scale", "memory", "graph",
+)  # fmt: skip
 
 
 def main() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,10 +13,22 @@ from benchmarks.report import REPOSITORY
 from benchmarks.running import door, module, run_process
 
 if TYPE_CHECKING:
+    from ragscience.errors import FileProblem
     from ragscience.models.minilm import MiniLM
+    from ragscience.records import Chunk, Document
     from ragscience.terminal.session import Session
 
-__all__ = ["baseline_store", "fresh_folder", "judged_home", "judged_store", "minilm", "papers_home", "session"]
+__all__ = [
+    "baseline_store",
+    "fresh_folder",
+    "judged_home",
+    "judged_store",
+    "minilm",
+    "papers_home",
+    "plain_document",
+    "plain_home",
+    "session",
+]
 
 FORM = (
     "chunking.py",
@@ -55,6 +67,58 @@ def papers_home() -> Path:
         if is_new:
             run_process(door("ingest", home, "add", str(papers_folder())), {"RAG_EMBEDDER": "embedded"})
     return home
+
+
+def plain_home() -> Path:
+    """The same papers in a library that differs in the reader alone: plain text, without elements and titles."""
+    with _kept(f"papers-plain-home-{fingerprint()}") as (home, is_new):
+        if is_new:
+            _fill_plainly(home)
+    return home
+
+
+def plain_document(path: Path) -> Document:
+    """PyMuPDF's text of a PDF's pages, cleaned, and nothing else."""
+    from ragscience.reading.cleaning import clean_text
+    from ragscience.reading.pdf import load_pymupdf
+    from ragscience.records import Document, Page
+
+    pymupdf = load_pymupdf()
+    text, pages = "", []
+    with pymupdf.open(path) as source:
+        for number, page in enumerate(source, 1):
+            text += "\n\n" if text else ""
+            start = len(text)
+            text += clean_text(page.get_text("text", flags=pymupdf.TEXTFLAGS_TEXT)).rstrip("\n")
+            pages.append(Page(number, start, len(text)))
+    return Document(text, tuple(pages))
+
+
+def _fill_plainly(home: Path) -> None:
+    from config import load_settings
+    from ragscience.chunking import chunk_document
+    from ragscience.ingesting import Ingestion, find_pdfs, make_plan, run_plan
+    from ragscience.store import Home, Library
+    from ragscience.terminal.progress import IngestProgress
+
+    settings, model = load_settings(home=home), minilm()
+
+    def chunk(document: Document) -> list[Chunk]:
+        return chunk_document(
+            document, size=settings.chunk_size, overlap=settings.chunk_overlap, separators=settings.separators
+        )
+
+    def read_all(paths: Iterable[Path]) -> Iterator[tuple[Path, Document | FileProblem]]:
+        return ((path, plain_document(path)) for path in paths)
+
+    found, failures = find_pdfs([papers_folder()])
+    with Library.open_for_writing(Home(home)) as library:
+        library.set_identity(model.identity, "plain text")
+        plan = make_plan(library, found, failures)
+        with IngestProgress(len(plan.to_read), quiet=True) as progress:
+            most_bytes = settings.token_cache_mb * 2**20
+            ingestion = Ingestion(read_all, chunk, model, settings.embedding_batch, model, most_bytes)
+            run_plan(library, plan, ingestion, progress)
 
 
 def baseline_store() -> Path:

@@ -20,6 +20,7 @@ from ragscience.evaluation.metrics import Estimate
 from ragscience.evaluation.questions import KnownQuestion, read_known_questions
 from ragscience.evaluation.refusal import Probe, judge, rates
 from ragscience.evaluation.report import EXPLAINED, Evaluation, shown
+from ragscience.records import Filters
 
 TITLE = "Trust: answers without an LLM"
 LONGEST_QUESTION = 8000
@@ -80,7 +81,7 @@ def _evaluated(home: Path, questions: Sequence[KnownQuestion], *, wanted: int | 
     from ragscience.terminal.evaluating import evaluate
 
     with session(home, wanted=wanted, embedder="embedded", answerer="extractive", **settings) as opened:
-        return evaluate(opened, questions, source="dev.jsonl", papers=(), bad_lines=(), quiet=True)
+        return evaluate(opened, questions, source="dev.jsonl", filters=Filters(), bad_lines=(), quiet=True)
 
 
 def _refusal(home: Path, questions: Sequence[KnownQuestion]) -> Table:

@@ -186,9 +186,10 @@ class Hit:
     score: float
     """The score that decided the rank; higher is better."""
     scores: Mapping[str, float | None]
-    """Keys `dense` (cosine), `bm25`, `fused`, `rerank`; None where that search did not see the passage."""
+    """Keys `dense` (cosine), `bm25`, `fused`, `rerank`, and the name of each further source that was asked; None where
+    that search did not see the passage."""
     found_by: tuple[str, ...]
-    """Which searches found it: "dense", "bm25"."""
+    """Which searches found it: "dense", "bm25", or a further source."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,13 +218,26 @@ class Profile:
     dense_candidates: int
     bm25_candidates: int
     fusion: str
-    """ "weighted" (min-max to 0-1, then a weighted sum) or "rrf" (sum of 1 / (60 + rank))."""
+    """ "weighted" (min-max to 0-1, then a weighted sum), "by-max" (a weighted sum of the cosine as it is and BM25 over
+    the highest BM25) or "rrf" (sum of weight / (60 + rank))."""
     dense_weight: float
     bm25_weight: float
     rerank_depth: int
     """How many of the fused candidates the reranker reads; 0 leaves them in the order of the first pass."""
     top_k: int
     """How many passages are given to the answer."""
+    prefilter: int = 0
+    """How many of the fused candidates go on to be read again; 0: all."""
+    more_weights: tuple[tuple[str, float], ...] = ()
+    """Weights of further score sources by name; one that is not there leaves its weight to the others."""
+    rerank_batch: int = 0
+    """How many passages the reranker gets at a time; 0: all, and a few where its time is limited."""
+    llm_reranks: bool = False
+    """Whether an LLM, where there is one, reads the candidates again."""
+    corrective: bool = False
+    """Whether what was found is judged, and searched for again in other words where it is doubtful."""
+    about: str = ""
+    """What it is for, in a line."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -237,6 +251,8 @@ class Found:
     timings_ms: Mapping[str, float] = field(default_factory=dict)
     signals: Mapping[str, float] = field(default_factory=dict)
     """What the search saw that tells whether the papers answer at all: see answering/answerable.py."""
+    verdict: str = ""
+    """ "correct", "ambiguous" or "incorrect" where a second look was taken (agent/corrective.py), else empty."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -283,6 +299,37 @@ class Sentence:
 
 
 @dataclass(frozen=True, slots=True)
+class Step:
+    """What one node of the agentic loop did, and what it cost."""
+
+    node: str
+    """One of "decompose_query", "retrieve", "reason", "reflect", "generate_answer"."""
+    iteration: int
+    """Which pass of the loop, from 1."""
+    said: str
+    """What came of it, in one line."""
+    by: str
+    """ "llm", or "rules" where the deterministic stand-in did it."""
+    queries: tuple[str, ...] = ()
+    """The sub-queries that were made or searched for."""
+    notes: tuple[str, ...] = ()
+    """What tools were called and gave, and what went wrong, a line each."""
+    score: float | None = None
+    """Of a reflection, 0 to 1."""
+    missing: tuple[str, ...] = ()
+    """What a reflection says is not there yet."""
+    passages: int = 0
+    """How many are found so far."""
+    new_passages: int = 0
+    searches: int = 0
+    llm_calls: int = 0
+    tool_calls: int = 0
+    tokens: int = 0
+    """Of prompts and replies together."""
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
 class Answer:
     """An answer with all that it rests on."""
 
@@ -305,4 +352,8 @@ class Answer:
     prompt_cut: bool = False
     """Whether the server cut the prompt, so that the model did not see all of it."""
     tokens: Mapping[str, int] = field(default_factory=dict)
-    """Keys `prompt`, `answer`, `window`, as the server counted them; empty without an LLM."""
+    """Keys `prompt`, `answer`, `window`, as the server counted them; empty without an LLM. Summed over all calls where
+    there is a trace."""
+    trace: tuple[Step, ...] = ()
+    """The steps of the agentic loop in order, whose searches, calls and tokens add up to the whole cost; empty for an
+    answer from one search."""

@@ -20,9 +20,10 @@ import re
 import sys
 import threading
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from itertools import cycle, islice
 from typing import Any
 
 import numpy as np
@@ -93,6 +94,10 @@ class Reply:
     prompt_eval_count: int | None = None
     eval_count: int | None = None
     done_reason: str = "stop"
+    tool_calls: tuple[tuple[str, Mapping[str, Any]], ...] = ()
+    """Names and arguments of tools that it calls, behind its text."""
+    endless: bool = False
+    """The pieces come over and over, until the client leaves."""
 
 
 def hashed_embedding(text: str, dimension: int) -> list[float]:
@@ -149,11 +154,17 @@ class OllamaServer:
         prompt_eval_count: int | None = None,
         eval_count: int | None = None,
         done_reason: str = "stop",
+        endless: bool = False,
+        tool_calls: Sequence[tuple[str, Mapping[str, Any]]] = (),
     ) -> None:
-        """Queue replies of the chat model, one a text; `pieces` gives one reply already cut as it is to be streamed."""
+        """Queue replies of the chat model, one a text; `pieces` gives one reply already cut as it is to be streamed.
+
+        One that is `endless` begins anew until the client leaves, which only a streamed reply can.
+        """
         cut = [tuple(pieces)] if pieces is not None else []
-        for each in [*map(word_pieces, texts), *cut]:
-            self._replies.append(Reply(each, prompt_eval_count, eval_count, done_reason))
+        called = [()] if tool_calls and not (texts or cut) else []
+        for each in [*map(word_pieces, texts), *cut, *called]:
+            self._replies.append(Reply(each, prompt_eval_count, eval_count, done_reason, tuple(tool_calls), endless))
 
     def fault(self, path: str, **how: Any) -> Fault:
         """Let requests of `path` go wrong; `how` as the fields of `Fault`."""
@@ -379,7 +390,8 @@ class _Handler(BaseHTTPRequestHandler):
         last |= {"eval_duration": 1}
         if streamed:
             lines = [self._turn(name, piece) | {"done": False} for piece in reply.pieces]
-            self._stream([*lines, self._turn(name, "") | last], fault)
+            lines += [self._calling(name, *called) | {"done": False} for called in reply.tool_calls]
+            self._stream(cycle(lines) if reply.endless else [*lines, self._turn(name, "") | last], fault)
         elif fault is not None and fault.cut_after is not None:
             self.close_connection = True
         else:
@@ -390,6 +402,11 @@ class _Handler(BaseHTTPRequestHandler):
         if self.path == "/api/chat":
             return head | {"message": {"role": "assistant", "content": text}}
         return head | {"response": text}
+
+    def _calling(self, name: str, tool: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        turn = self._turn(name, "")
+        turn["message"]["tool_calls"] = [{"function": {"name": tool, "arguments": arguments}}]
+        return turn
 
     def _pull(self, body: dict[str, Any], fault: Fault | None) -> None:
         name = str(body.get("model") or body.get("name") or "")
@@ -402,16 +419,16 @@ class _Handler(BaseHTTPRequestHandler):
             known = name if ":" in name else f"{name}:latest"
             self.script.models.setdefault(known, embedding_model() if "embed" in name else chat_model())
 
-    def _stream(self, lines: Sequence[dict[str, Any]], fault: Fault | None) -> None:
+    def _stream(self, lines: Iterable[dict[str, Any]], fault: Fault | None) -> None:
         self.send_response(200)
         self.send_header("content-type", "application/x-ndjson")
         self.send_header("transfer-encoding", "chunked")
         self.end_headers()
         cut = fault.cut_after if fault is not None else None
         if fault is not None and fault.error:
-            lines = [*lines[: cut or 1], {"error": fault.error}]
+            lines = [*islice(lines, cut or 1), {"error": fault.error}]
             cut = None
-        for line in lines if cut is None else lines[:cut]:
+        for line in islice(lines, cut):
             data = json.dumps(line).encode() + b"\n"
             self.wfile.write(b"%x\r\n" % len(data) + data + b"\r\n")
             self.wfile.flush()

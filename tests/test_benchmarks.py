@@ -1,9 +1,14 @@
 """The benchmarks measure what they say: the order of the runs, and the rules by which evidence counts."""
 
+import numpy as np
 import pytest
 
+from benchmarks.libraries import plain_document
 from benchmarks.quality import Place, _evidence
+from benchmarks.reading import compared, listed_headings, metadata_scores, milliseconds_a_page
 from benchmarks.running import by_turns, clock, medians
+from ragscience.records import Document, Metadata, Page
+from tests.pdf_factory import make_pdf
 
 
 def test_sides_run_by_turns_and_the_first_round_does_not_count():
@@ -53,3 +58,77 @@ def test_evidence_counts_by_page_and_alternatives_stand_in(places, any_at_1, ful
         any_at_4,
         full_at_4,
     ]
+
+
+def test_a_page_costs_what_the_paper_costs_divided_by_its_pages():
+    def busy(path):
+        sum(range(200_000 if path == "long" else 10))
+
+    long, short = milliseconds_a_page(busy, ["long", "short"], [2, 2])
+    assert long > short >= 0
+
+
+def test_plain_text_is_text_and_pages_alone(tmp_path):
+    path = make_pdf(tmp_path / "a.pdf", ["First page.", "Second page."], title="A Title")
+    assert plain_document(path) == Document("First page.\n\nSecond page.", (Page(1, 0, 11), Page(2, 13, 25)))
+
+
+@pytest.mark.parametrize(
+    ("headings", "found"),
+    [
+        ([("1 introduction", 1), ("Methods", 3)], 2),
+        ([("1 Introduction", 1)], 1),
+        ([("Introduction", 1), ("2 Methods", 5)], 1),
+        ([], 0),
+    ],
+)
+def test_headings_of_an_outline_count_once_and_near_their_page(headings, found):
+    assert listed_headings([("Introduction", 1), ("2 Methods", 2)], headings) == found
+    assert listed_headings([("Introduction", 1), ("Introduction", 1)], headings[:1]) == len(headings[:1])
+
+
+def test_metadata_count_where_they_are_printed():
+    gold = [
+        {
+            "file": "a.pdf",
+            "title": "A  Title",
+            "first_author": "Łódz",
+            "authors": "2",
+            "year": "2020",
+            "identifier": "",
+        },
+        {"file": "b.pdf", "title": "B", "first_author": "Bee", "authors": "1", "year": "", "identifier": "arXiv:1.2v3"},
+    ]
+    documents = {
+        "a.pdf": Document("", (), metadata=Metadata("a title", ("Jan Łódz", "B C"), 2019)),
+        "b.pdf": Document("", (), metadata=Metadata("C", (), None, arxiv_id="1.2v3")),
+    }
+    assert metadata_scores(gold, documents) == {
+        "title": (1, 2),
+        "first author": (1, 2),
+        "number of authors": (1, 2),
+        "year": (0, 1),
+        "identifier": (1, 1),
+    }
+
+
+def test_two_readers_are_compared_by_type_and_broken_papers_apart():
+    questions = [
+        {"type": "fact", "evidence": [{"file": "a.pdf"}]},
+        {"type": "table", "evidence": [{"file": "b.pdf"}]},
+        {"type": "table", "evidence": [{"file": "pagerank_1998.pdf"}]},
+    ]
+    sides = {"plain": [1.0, 0.0, 0.0], "structure": [1.0, 1.0, 0.0]}
+    found = {
+        name: {measure: np.array(values) for measure in ("any@1", "any@4", "full@4")} for name, values in sides.items()
+    }
+    table = compared("Both", questions, found)
+    assert table.columns[:4] == ["questions", "number", "any@1, plain", "any@1, structure"]
+    rows = {row[0]: (row[1], *(cell.split(" ")[0] for cell in row[2:4])) for row in table.rows}
+    assert rows == {
+        "all": ("3", "0.333", "0.667"),
+        "fact": ("1", "1.000", "1.000"),
+        "table": ("2", "0.000", "0.500"),
+        "broken text layers": ("1", "0.000", "0.000"),
+        "all others": ("2", "0.500", "1.000"),
+    }

@@ -34,12 +34,14 @@ MAY_KNOW = {
     "checking": COMMON | {"language", "models"},
     "answering": COMMON | {"retrieval", "models", "language", "checking"},
     "history": COMMON,
+    "agent": COMMON | {"store", "retrieval", "models", "language", "checking", "answering", "history", "metadata"},
     "evaluation": COMMON | {"retrieval", "answering", "language"},
     "ingesting": COMMON | {"reading", "chunking", "models", "store", "duplicates"},
     "doctor": COMMON | {"reading", "chunking", "models", "store", "ingesting", "duplicates"},
     "terminal": COMMON
     | {
         "reading",
+        "metadata",
         "chunking",
         "models",
         "store",
@@ -49,6 +51,7 @@ MAY_KNOW = {
         "duplicates",
         "doctor",
         "history",
+        "agent",
         "evaluation",
         "graph",
     },
@@ -60,7 +63,7 @@ ONLY_THROUGH_THE_FRONT = {("answering", "retrieval")}
 FOR_TERMINALS = {"typer", "rich", "prompt_toolkit", "click"}
 HEAVY = {
     "torch", "sentence_transformers", "transformers", "langgraph", "faiss", "pymupdf", "fitz", "onnx", "onnxruntime",
-    "tokenizers", "scipy", "rank_bm25",
+    "tokenizers", "scipy", "rank_bm25", "ragas",
 }  # fmt: skip
 UNSAFE = {"pickle", "_pickle", "cPickle", "cloudpickle", "dill", "joblib", "marshal", "shelve"}
 UNSAFE_FLAGS = {"allow_pickle", "allow_dangerous_deserialization", "trust_remote_code"}

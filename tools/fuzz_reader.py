@@ -70,8 +70,8 @@ def _is_whole(path: Path) -> bool:
     import pymupdf
 
     try:
-        with pymupdf.open(path, filetype="pdf") as document:
-            return not document.needs_pass and len(document) > 0
+        with pymupdf.open(path) as document:
+            return document.is_pdf and not document.needs_pass and len(document) > 0
     except RuntimeError:
         return False
 

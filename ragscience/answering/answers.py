@@ -55,7 +55,8 @@ def answer(
     stream (quotes, a refusal) comes in one piece. The answer's own text is the one that counts. `scorer` helps the
     check of the citations, where there is one. An LLM that fails, or takes longer than `answer_seconds`, costs a
     notice: what it said so far is kept and marked, and quotes follow; while `circuit` is open it is not asked.
-    `strict` refuses an answer no sentence of which the cited pages hold. `models` are the identities of what was used;
+    `strict` refuses an answer no sentence of which the cited pages hold, and where the search's own second look says
+    that what was found is wrong (`Found.verdict`). `models` are the identities of what was used;
     `llm` becomes None where none worded the answer. The search's notices stay in `found`. What `search` and `on_token`
     raise is raised.
     """
@@ -232,7 +233,7 @@ class _Run:
     def _is_answerable(self, found: Found, question: str) -> bool:
         """Whether to answer from what was found; how likely it answers is kept."""
         answerable, self._answerability = is_answerable(found, question, threshold=self._how.answerable_threshold)
-        return answerable
+        return answerable and not (self._how.strict and found.verdict == "incorrect")
 
     def _tell(self, text: str) -> None:
         if self._how.on_token is not None:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from typing import Protocol
+from typing import Any, Protocol
 
 from ragscience.answering.replies import ThoughtFilter, repeated_tail, without_thoughts
 from ragscience.errors import ModelProblem
@@ -52,8 +52,10 @@ class ChatLLM(Protocol):
     def counter(self) -> Counter:
         """Estimates tokens for this model."""
 
-    def reply(self, messages: Sequence[tuple[str, str]], *, max_tokens: int) -> Reply:
-        """A reply to (role, text) messages, of at most `max_tokens`."""
+    def reply(
+        self, messages: Sequence[tuple[str, str]], *, max_tokens: int, schema: Mapping[str, Any] | None = None
+    ) -> Reply:
+        """A reply to (role, text) messages, of at most `max_tokens`, held to the JSON `schema` where there is one."""
 
     def was_cut(
         self, messages: Sequence[tuple[str, str]], prompt_tokens: int | None, answer_tokens: int | None

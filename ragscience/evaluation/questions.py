@@ -6,6 +6,7 @@
 
 `question` is needed, and `must_contain` and `evidence` where it is answerable; pages count from 1. An alternative is
 another page with the same fact; `for` is the number of the evidence that it can stand for, 0 where it is left out.
+`"draft": true` marks a question that a program wrote and that nobody has corrected.
 """
 
 from __future__ import annotations
@@ -39,6 +40,8 @@ class KnownQuestion:
     """For each fact that the answer needs, the pages it stands on, any of which will do."""
     kind: str
     history: tuple[Turn, ...] = ()
+    draft: bool = False
+    """Whether it was drafted by a program and nobody has corrected it yet."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +113,7 @@ def _parsed(raw: bytes, number: int, max_chars: int) -> KnownQuestion:
         evidence,
         str(item.get("type") or "other"),
         tuple(Turn(*_turn(each)) for each in _objects(item, "history")),
+        item.get("draft") is True,
     )
 
 

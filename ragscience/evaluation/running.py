@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ragscience.errors import RagScienceError
+from ragscience.evaluation.costs import Meter
 from ragscience.evaluation.metrics import measure
 from ragscience.evaluation.questions import KnownQuestion
 from ragscience.records import Answer
 
-__all__ = ["Asker", "Outcome", "run"]
+__all__ = ["Asker", "Outcome", "judged", "run"]
 
 Asker = Callable[[KnownQuestion], Answer]
 """Answers one question with its history; RagScienceError where it cannot."""
@@ -29,16 +30,29 @@ class Outcome:
     """By the names of metrics.MEASURES."""
 
 
-def run(questions: Iterable[KnownQuestion], ask: Asker, *, clock: Callable[[], float]) -> Iterator[Outcome]:
+def run(questions: Iterable[KnownQuestion], ask: Asker, *, meter: Meter) -> Iterator[Outcome]:
     """The outcomes, as they come, in the order of the questions; one that fails does not stop the others.
 
-    `clock` gives seconds that never go back, such as time.monotonic.
+    `meter` is started before each question and read after it.
     """
     for question in questions:
-        started = clock()
+        meter.start()
         answer, error = None, ""
         try:
             answer = ask(question)
         except RagScienceError as problem:
             error = str(problem)
-        yield Outcome(question, answer, error, measure(question, answer, clock() - started))
+        yield Outcome(question, answer, error, measure(question, answer, meter.read(answer)))
+
+
+def judged(outcomes: Iterable[Outcome], judge: Callable[[str, Answer], Mapping[str, float]]) -> Iterator[Outcome]:
+    """The same outcomes with a judge's values added; what was refused or failed has nothing to judge.
+
+    `judge` gets the question and its answer.
+    """
+    for outcome in outcomes:
+        answer = outcome.answer
+        if answer is None or answer.refused:
+            yield outcome
+        else:
+            yield replace(outcome, values={**outcome.values, **judge(outcome.question.question, answer)})

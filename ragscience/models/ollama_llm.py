@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import closing
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from ragscience.errors import ModelProblem
 from ragscience.models.ollama_api import Ollama
 from ragscience.models.ollama_calls import as_problem, client_options, may_pass
 from ragscience.models.token_counting import TokenCounter, base_tokens
@@ -36,8 +38,11 @@ class Reply:
     costs one second try. Where the server ignores the cap, the stream is left when our own count has passed it.
     """
 
-    def __init__(self, llm: OllamaLLM, messages: Sequence[Message], max_tokens: int) -> None:
+    def __init__(
+        self, llm: OllamaLLM, messages: Sequence[Message], max_tokens: int, schema: Mapping[str, Any] | None
+    ) -> None:
         self._llm = llm
+        self._format: dict[str, Any] = {} if schema is None else {"format": dict(schema)}
         self._messages = [(role, sendable(text)) for role, text in messages]
         self._max_tokens = max_tokens
         self.prompt_tokens: int | None = None
@@ -75,7 +80,7 @@ class Reply:
         for attempt in (1, 2):
             begun = False
             try:
-                with closing(llm.chat_model.stream(self._messages, options=self._options())) as stream:  # type: ignore[type-var]  # a generator
+                with closing(llm.chat_model.stream(self._messages, options=self._options(), **self._format)) as stream:  # type: ignore[type-var]  # a generator
                     for chunk in stream:
                         begun = True
                         yield chunk
@@ -138,6 +143,14 @@ class OllamaLLM:
         """Tokens that prompt and reply share: what is asked of the server, or less where it serves less."""
         return min(self.num_ctx, self._served or self.num_ctx)
 
+    @cached_property
+    def calls_tools(self) -> bool:
+        """Whether the server says that the model can call tools; False where it does not say."""
+        try:
+            return "tools" in self._ollama.show(self._name).capabilities
+        except ModelProblem:
+            return False
+
     @property
     def chat_model(self) -> ChatOllama:
         """LangChain's model for this one, made on first use."""
@@ -154,9 +167,12 @@ class OllamaLLM:
             )
         return self._chat_model
 
-    def reply(self, messages: Sequence[Message], *, max_tokens: int) -> Reply:
-        """A reply of at most `max_tokens`; nothing is asked before it is iterated over."""
-        return Reply(self, messages, max_tokens)
+    def reply(self, messages: Sequence[Message], *, max_tokens: int, schema: Mapping[str, Any] | None = None) -> Reply:
+        """A reply of at most `max_tokens`; nothing is asked before it is iterated over.
+
+        With a JSON `schema` Ollama lets the model say only what fits it, as far as the model and the cap allow.
+        """
+        return Reply(self, messages, max_tokens, schema)
 
     def stream(self, prompt: str) -> Iterator[str]:
         """The reply, piece by piece; empty pieces are left out. Raises ModelProblem."""

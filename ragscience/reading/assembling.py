@@ -134,7 +134,7 @@ def _add_block(done: Assembled, block: Block, page: LaidPage, vocabulary: Vocabu
     lines = done.lines.setdefault(block.page, [])
     placed: list[tuple[int, int, Box]] = []
     if block.kind == "table":
-        _add_table(done, block, page, placed)
+        _add_table(done, block, page, vocabulary, placed)
     else:
         _add_rows(done, block, page, vocabulary, placed)
     lines += [Line(*one) for one in placed]
@@ -173,8 +173,14 @@ def _add_rows(
         before = one
 
 
-def _add_table(done: Assembled, block: Block, page: LaidPage, placed: list[tuple[int, int, Box]]) -> None:
-    for number, row in enumerate(table_rows(block.rows, page.rules)):
+def _add_table(
+    done: Assembled,
+    block: Block,
+    page: LaidPage,
+    vocabulary: Vocabulary,
+    placed: list[tuple[int, int, Box]],
+) -> None:
+    for number, row in enumerate(table_rows(block.rows, page.rules, vocabulary.joiner)):
         if number:
             done.add("\n")
         start = done.length

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from ragscience.reading.equations import is_equation
+from ragscience.reading.equations import equation_rows
 from ragscience.reading.headings import REFERENCES, heading_number
 from ragscience.reading.placing import Measures, Placed, is_prose
 
@@ -44,10 +44,11 @@ def make_blocks(placed: Sequence[Placed], measures: Measures) -> list[Block]:
     _mark_footnotes(placed, measures)
     _mark_first_page(placed, measures)
     _mark_references(placed)
+    equations = equation_rows(placed, measures)
     blocks: list[Block] = []
     for index, one in enumerate(placed):
         before = placed[index - 1] if index else None
-        kind = one.kind or ("equation" if is_equation(one, measures) else "")
+        kind = one.kind or ("equation" if index in equations else "")
         last = blocks[-1] if blocks else None
         if last is not None and before is not None and _is_same(one, kind, before, last, measures):
             last.rows.append(one)

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from ragscience.reading.beside import side_by_side
 from ragscience.reading.rows import Row, make_rows
 
 __all__ = ["Region", "reading_order"]
@@ -38,11 +39,17 @@ def _ordered(segments: list[Row], page_width: float, depth: int) -> list[Region]
         return []
     gutter = _gutter(segments, page_width) if depth > 1 else None
     if gutter is None:
-        return [_region(segments)]
+        return [_region(part) for part in side_by_side(segments)]
+    width = max(row.x1 for row in segments) - min(row.x0 for row in segments)
+    if any(row.x0 < gutter < row.x1 and row.x1 - row.x0 < 0.6 * width and _CAPTION.match(row.text) for row in segments):
+        # Text beside floats of several widths looks like columns.
+        parts = side_by_side(segments)
+        if len(parts) > 1:
+            return [region for part in parts for region in _ordered(part, page_width, depth - 1)]
     regions = []
     for is_spanning, zone in _zones(segments, gutter):
         if is_spanning:
-            regions.append(_region(zone))
+            regions += [_region(part) for part in side_by_side(zone)]
         else:
             for side in _sides(zone, gutter):
                 regions += _ordered(side, page_width, depth - 1)
@@ -53,7 +60,11 @@ def _region(segments: list[Row]) -> Region:
     x0, x1 = min(row.x0 for row in segments), max(row.x1 for row in segments)
     rows: list[Row] = []
     rest = segments
-    for beside, caption in _side_captions(segments, x0, x1):
+    for sides in _side_captions(segments, x0, x1):
+        left = set(map(id, rest))
+        beside, caption = ([row for row in side if id(row) in left] for side in sides)
+        if not beside or not caption:
+            continue
         ids = {id(row) for row in (*beside, *caption)}
         top = min(row.base for row in (*beside, *caption))
         rows += make_rows([row for row in rest if row.base < top and id(row) not in ids])
@@ -68,7 +79,13 @@ def _side_captions(segments: list[Row], x0: float, x1: float) -> list[tuple[list
     found = []
     for first in segments:
         width = x1 - x0
-        if first.x1 - first.x0 > 0.75 * width or not _CAPTION.match(first.text):
+        match = _CAPTION.match(first.text)
+        if first.x1 - first.x0 > 0.75 * width or not match:
+            continue
+        if match.end() == len(first.text) and any(
+            row is not first and abs(row.x0 - first.x0) < 2 and _CAPTION.fullmatch(row.text) for row in segments
+        ):
+            # A column of a table that points at other tables.
             continue
         lines = [first]
         for row in segments:
@@ -183,7 +200,30 @@ def _zones(segments: list[Row], gutter: float) -> list[tuple[bool, list[Row]]]:
     for base, row in sorted([(row.base, row) for row in segments], key=lambda item: (item[0], item[1].x0)):
         is_rest = any(row is one for one in rest)
         zones[_zone_of(base, row, bounds, is_rest)][1].append(row)
+    _to_captions(zones, bounds, {id(row) for row in rest})
     return [zone for zone in zones if zone[1]]
+
+
+def _to_captions(zones: list[tuple[bool, list[Row]]], bounds: list[tuple[bool, float, float]], rest: set[int]) -> None:
+    """Move tables and figures of a column from a spanning zone to the captions that they are nearer to."""
+    for index, (is_spanning, rows) in enumerate(zones):
+        if not is_spanning:
+            continue
+        _, top, bottom = bounds[index]
+        for other, loose, edge in (
+            (index + 1, [row for row in rows if row.base > bottom and id(row) in rest], bottom),
+            (index - 1, [row for row in rows if row.base < top and id(row) in rest], top),
+        ):
+            if not loose or not 0 <= other < len(zones) or not zones[other][1]:
+                continue
+            near = (min if other > index else max)(zones[other][1], key=lambda row: row.base)
+            level = [row for row in zones[other][1] if abs(row.base - near.base) < near.size]
+            low, high = min(row.base for row in loose), max(row.base for row in loose)
+            to_text, to_spanning = (near.base - high, low - edge) if other > index else (low - near.base, edge - high)
+            if any(_CAPTION.match(row.text) for row in level) and to_text < min(to_spanning, 3 * near.size):
+                rows[:] = [row for row in rows if row not in loose]
+                zones[other][1].extend(loose)
+                zones[other][1].sort(key=lambda row: (row.base, row.x0))
 
 
 def _zone_of(base: float, row: Row, bounds: list[tuple[bool, float, float]], is_rest: bool) -> int:

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from ragscience.reading.headings import heading_number
 from ragscience.reading.placing import LaidPage, Measures, Placed, is_prose, widest_gap
+from ragscience.reading.spans import box_on_page
 from ragscience.records import Box
 
 __all__ = ["CAPTION", "find_floats"]
@@ -16,6 +17,8 @@ CAPTION = re.compile(
     r"(?P<number>[A-Z]?\.?\d{1,3}(?:[.\-]\d{1,2})*[a-z]?|[IVX]{1,5})\s*(?P<end>[:.|—–]|$|\s)",
     re.IGNORECASE,
 )
+_LONGEST_LABEL = 60
+"""Characters on the axis of a figure."""
 _CELL_GAP = 0.9
 """In font sizes: a wider gap in a row is one between two cells."""
 
@@ -32,11 +35,46 @@ def find_floats(placed: Sequence[Placed], pages: Mapping[int, LaidPage], measure
             captions.append((what, index, last, group))
     tables = [caption for caption in captions if caption[0] == "table"]
     side = _usual_side(placed, tables, pages, measures)
-    for _, first, last, number in tables:
-        _take_table(placed, first, last, number, pages, measures, side)
+    # What can only be one caption's table is not another's: those with one choice choose first.
+    left = list(tables)
+    while left:
+        sure = []
+        for table in left:
+            _, first, last, number = table
+            choices = {step for step in (-1, 1) if _side(placed, first, last, step, pages, measures)[1] >= 2}
+            if len(choices) == 1 and (not side or choices == {side}):
+                _take_table(placed, first, last, number, pages, measures, side)
+                sure.append(table)
+        for _, first, last, number in () if sure else left[:1]:
+            _take_table(placed, first, last, number, pages, measures, side)
+        left = [table for table in left[0 if sure else 1 :] if table not in sure]
     for what, first, last, number in captions:
         if what == "figure":
             _take_figure(placed, first, last, number, pages, measures)
+    _take_turned(placed, captions, pages)
+
+
+def _take_turned(
+    placed: Sequence[Placed], captions: Sequence[tuple[str, int, int, int]], pages: Mapping[int, LaidPage]
+) -> None:
+    """Mark what stands upright beside a figure, the names of its axes, as text in the figure of the nearest caption."""
+    turned: dict[int, list[Placed]] = {}
+    for one in placed:
+        if one.row.turn and not one.kind:
+            turned.setdefault(one.page, []).append(one)
+    for number, rows in turned.items():
+        figures = [caption for caption in captions if caption[0] == "figure" and placed[caption[1]].page == number]
+        if not figures or any(len(one.row.text) > _LONGEST_LABEL for one in rows):
+            continue
+        page = pages[number]
+        for one in rows:
+            left, top, right, bottom = box_on_page(one.row.box, one.row.turn, page.width, page.height)
+            x, y = (left + right) / 2, (top + bottom) / 2
+            distances = {
+                group: max(first.row.x0 - x, x - first.row.x1, 0.0) + abs(first.row.base - y)
+                for first, group in ((placed[index], group) for _, index, _, group in figures)
+            }
+            one.kind, one.group = "figure", min(distances, key=lambda group: distances[group])
 
 
 def _usual_side(
@@ -131,6 +169,8 @@ def _take_table(
 
     Where there is no usual side it is the one that is more like a table, below the caption when in doubt.
     """
+    if any(one.kind == "table" and one.group == group for one in placed[max(first - 1, 0) : last + 2]):
+        return
     sides = [_side(placed, first, last, step, pages, measures) for step in (1, -1)]
     is_above = usual < 0 or (not usual and sides[1][1] > sides[0][1])
     for rows, likeness in reversed(sides) if is_above else sides:
@@ -149,7 +189,7 @@ def _side(
     measures: Measures,
 ) -> tuple[list[int], float]:
     """The rows above (-1) or below (1) a caption that may be its table's, and how much they look like one."""
-    rules = [rule for rule in pages[placed[first].page].rules if rule[2] - rule[0] > 20]
+    rules = [rule for rule in pages[placed[first].page].rules if max(rule[2] - rule[0], 2 * (rule[3] - rule[1])) > 20]
     rows = _table_rows(placed, first if step < 0 else last, step, rules, measures)
     return rows, _likeness(placed, rows, rules)
 
@@ -161,13 +201,18 @@ def _table_rows(placed: Sequence[Placed], start: int, step: int, rules: Sequence
     index = start + step
     while 0 <= index < len(placed):
         one, near = placed[index], placed[index - step]
-        if one.region != caption.region or one.kind:
+        if one.region != (placed[found[0]].region if found else caption.region) and not _is_next(
+            one, near, step, found
+        ):
+            break
+        if one.kind:
             break
         gap = abs(one.row.base - near.row.base)
         between = [
             rule
             for rule in rules
-            if min(one.row.base, near.row.base) - 2 < rule[1] < max(one.row.base, near.row.base) + 2
+            if rule[2] - rule[0] > 20
+            and min(one.row.base, near.row.base) - 2 < rule[1] < max(one.row.base, near.row.base) + 2
         ]
         is_beside = _is_beside(one, caption)
         if gap > 3.2 * one.row.size and not (between and gap < 5 * one.row.size) and not is_beside:
@@ -179,6 +224,13 @@ def _table_rows(placed: Sequence[Placed], start: int, step: int, rules: Sequence
     return _within_rules(placed, start, step, found, rules)
 
 
+def _is_next(one: Placed, near: Placed, step: int, found: Sequence[int]) -> bool:
+    """Whether a caption's table may begin in the region before or behind it: one wider than the column stands apart."""
+    overlaps = one.row.x0 < near.row.x1 and near.row.x0 < one.row.x1 and not near.row.turn and not one.row.turn
+    ahead = step * (one.row.base - near.row.base)
+    return not found and one.page == near.page and overlaps and 0 < ahead < 3.2 * one.row.size
+
+
 def _is_beside(one: Placed, caption: Placed) -> bool:
     """Whether a row stands left or right of a caption."""
     apart = one.row.x1 < caption.row.x0 or one.row.x0 > caption.row.x1
@@ -186,10 +238,20 @@ def _is_beside(one: Placed, caption: Placed) -> bool:
 
 
 def _is_enclosed(one: Placed, rules: Sequence[Box]) -> bool:
-    """Whether vertical rules or short horizontal ones on both sides of a line make it a cell's."""
+    """Whether rules make a line a cell's: an upright one runs through it, or level ones reach far beyond one end."""
     row = one.row
     upright = [rule for rule in rules if rule[3] - rule[1] > 8 and rule[1] < row.base < rule[3] + 2]
-    return len(upright) >= 2
+    if any(row.x0 + row.size < rule[0] < row.x1 - row.size for rule in upright):
+        return True
+    above = [rule for rule in rules if row.base - 25 * row.size < rule[1] < row.base - 0.4 * row.size]
+    below = [rule for rule in rules if row.base - 2 < rule[1] < row.base + 25 * row.size]
+    for x0, _, x1, _ in above:
+        has_end = any(abs(rule[0] - x0) < 2 and abs(rule[2] - x1) < 2 for rule in below)
+        # Running text between two tables is as wide as their lines, a line of a cell is not.
+        is_part = row.x0 > x0 + 0.15 * (x1 - x0) or row.x1 < x0 + 0.85 * (x1 - x0)
+        if has_end and is_part and x0 - 3 < row.x0 and row.x1 < x1 + 3 and row.x0 > one.left + 2 * row.size:
+            return True
+    return False
 
 
 def _within_rules(placed: Sequence[Placed], start: int, step: int, found: list[int], rules: Sequence[Box]) -> list[int]:
@@ -210,6 +272,8 @@ def _within_rules(placed: Sequence[Placed], start: int, step: int, found: list[i
             and rule[0] < placed[found[0]].right + 30
         }
     )
+    # A double line is one.
+    heights = [y for y, before in zip(heights, [-99, *heights], strict=False) if y - before > 4]
     if len(heights) < 2:
         return found
     low, high = heights[0], heights[-1]
@@ -226,7 +290,8 @@ def _within_rules(placed: Sequence[Placed], start: int, step: int, found: list[i
 
 
 def _goes_on(one: Placed, near: Placed) -> bool:
-    return _has_cells(one) and abs(one.row.base - near.row.base) < 1.9 * near.row.size
+    gap = abs(one.row.base - near.row.base)
+    return (_has_cells(one) and gap < 1.9 * near.row.size) or gap < 0.8 * near.row.size
 
 
 def _has_cells(one: Placed) -> bool:
@@ -275,7 +340,8 @@ def _figure_rows(
         if one.region != caption.region or one.kind:
             break
         inside = _is_inside(one, drawings) or _is_beside(one, caption)
-        if not inside and (is_prose(one, measures) or _looks_like_text(one, measures)):
+        is_text = is_prose(one, measures) and not _is_label(one, placed[index - step], measures)
+        if not inside and (is_text or _looks_like_text(one, measures)):
             break
         far = abs(one.row.base - placed[index - step].row.base) > (12 if inside else 5) * max(one.row.size, 8)
         if far and found:
@@ -301,9 +367,21 @@ def _is_inside(one: Placed, drawings: Sequence[Box]) -> bool:
     return any(box[0] - 2 <= x <= box[2] + 2 and box[1] - 2 <= y <= box[3] + 2 for box in drawings)
 
 
+def _is_label(one: Placed, near: Placed, measures: Measures) -> bool:
+    """Whether a row as wide as a narrow column is what is written in a figure: short, in another font or set apart."""
+    row = one.row
+    if len(row.text) > _LONGEST_LABEL or row.text[-1] in ".,;:-":
+        return False
+    gap = max(one.above or 0.0, abs(row.base - near.row.base))
+    is_apart = row.x0 > one.left + row.size and gap > 1.3 * measures.leading
+    return (row.font != measures.font and not row.italic) or is_apart
+
+
 def _looks_like_text(one: Placed, measures: Measures) -> bool:
     """Whether a row is a heading or a sentence's end: set as running text is, from the column's left edge."""
     row = one.row
     as_body = abs(row.size - measures.size) < 0.3 and row.font == measures.font
-    is_heading = (row.bold and row.size >= measures.size - 0.3) or bool(heading_number(row.text))
+    number = heading_number(row.text)
+    has_name = any(map(str.isalpha, row.text[len(number) :]))
+    is_heading = (row.bold and row.size >= measures.size - 0.3) or (bool(number) and has_name)
     return abs(row.x0 - one.left) < 2 and (as_body or is_heading)

@@ -27,6 +27,7 @@ _KNOWN = re.compile(
 _NAME = re.compile(r"[^\W\d_]{3,}|[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 _MATHS = re.compile(r"[∑∏∫√≤≥≈∥∂∇∈∞ˆ˜�]|\b[A-Za-z]{1,2}\([a-z]\)")
 _LETTER = re.compile(r"[^\W\d_]")
+_LONG_WORD = re.compile(r"[^\W\d_]{2,}")
 _LONGEST = 160
 _MOST_LINES = 4
 
@@ -38,8 +39,13 @@ def find_headings(placed: Sequence[Placed], measures: Measures) -> None:
     candidates = [index for index in range(len(placed)) if _may_be(placed, index, measures)]
     numbered = {index: number for index in candidates if (number := _number_of(placed[index].row, measures))}
     known = {index for index in candidates if is_known_heading(placed[index].row.text)}
+    if len(numbered) >= 6:
+        # "Results:" in a box of a paper whose sections have numbers is none of them.
+        known = {index for index in known if not placed[index].row.text.endswith(":")}
     styles: Counter[_Style] = Counter(_style(placed[index].row) for index in (*numbered, *known))
-    numbered = _in_sequence(placed, numbered, styles)
+    counted = set(numbered)
+    numbered = _in_sequence(placed, _without_articles(placed, numbered), styles)
+    items = {index for index in counted - set(numbered) if placed[index].row.text[:1].isdigit()}
     styles = Counter(
         _style(placed[index].row) for index in {*numbered, *known} if _is_distinct(placed[index].row, measures)
     )
@@ -50,7 +56,9 @@ def find_headings(placed: Sequence[Placed], measures: Measures) -> None:
     free = Counter(_style(placed[index].row) for index in candidates)
     heads = _heading_styles(placed, candidates, measures)
     for index in candidates:
-        if index not in chosen and _is_free_heading(placed, index, measures, styles, free, heads, len(numbered)):
+        if index not in chosen | items and _is_free_heading(
+            placed, index, measures, styles, free, heads, len(numbered)
+        ):
             chosen.add(index)
     chosen = _without_entries(placed, chosen)
     _set_levels(placed, sorted(chosen), numbered, known)
@@ -91,8 +99,15 @@ def heading_number(text: str) -> str:
 def _style(row: Row) -> _Style:
     letters = [span for piece in row.pieces for span in piece.spans if _LETTER.search(span.text)]
     size = max((span.size for span in letters), default=row.size)
-    is_caps = row.text.upper() == row.text
-    return row.font, round(size * 2) / 2, row.bold, row.italic, is_caps
+    return row.font, round(size * 2) / 2, row.bold, row.italic, _is_in_capitals(row.text)
+
+
+def _is_in_capitals(text: str) -> bool:
+    """Whether a line is set in capitals, a symbol or a name like "LoRA" among them aside."""
+    if text.upper() == text:
+        return True
+    letters = [letter for word in _LONG_WORD.findall(text) for letter in word]
+    return len(letters) >= 5 and sum(map(str.islower, letters)) <= 0.1 * len(letters)
 
 
 def _is_run_in(row: Row) -> bool:
@@ -115,7 +130,7 @@ def _may_be(placed: Sequence[Placed], index: int, measures: Measures) -> bool:
     if (
         not _NAME.search(row.text)
         or _MATHS.search(row.text)
-        or row.size < 0.8 * measures.size
+        or _style(row)[1] < 0.8 * measures.size
         or row.text[-1] in ",;"
         or "=" in row.text
     ):
@@ -144,11 +159,23 @@ def _number_of(row: Row, measures: Measures) -> str:
     return number if number[0].isdigit() or number[0].isupper() else ""
 
 
+def _without_articles(placed: Sequence[Placed], numbered: dict[int, str]) -> dict[int, str]:
+    """The numbers without the first word of a title: "A Page Behind …" above section 1, or an "I" without a "II"."""
+    first = min((index for index, number in numbered.items() if number == "1"), default=-1)
+    is_roman = "II" in numbered.values()
+    return {
+        index: number
+        for index, number in numbered.items()
+        if not ((number == "A" and index < first) or (number == "I" and not is_roman))
+        or _sign_after(placed[index].row.text)
+    }
+
+
 def _in_sequence(placed: Sequence[Placed], numbered: dict[int, str], styles: Counter[_Style]) -> dict[int, str]:
     """Those numbers that a section's can be: each after the one before it, or the first below it."""
     kept: dict[int, str] = {}
     seen: set[str] = set()
-    dots = Counter(_sign_after(placed[index].row.text) for index in numbered)
+    dots = Counter(_sign_after(placed[index].row.text) for index, number in numbered.items() if number.isdigit())
     sign = dots.most_common(1)[0][0] if dots else ""
     usual = {style for style, count in styles.items() if count >= 2}
     for index, number in numbered.items():
@@ -205,6 +232,10 @@ def _is_free_heading(
     one = placed[index]
     row, style = one.row, _style(one.row)
     if _is_run_in(row) or row.text[-1] == "-":
+        return False
+    spans = [span for piece in row.pieces for span in piece.spans]
+    if sum(len(_LETTER.findall(span.text)) for span in spans if span.size < 0.7 * style[1]) > 2:
+        # What is large is a sign of a formula; small capitals are not that small.
         return False
     if row.text[-1] in ".:" and not style[1] > measures.size + 0.7:
         return False

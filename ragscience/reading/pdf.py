@@ -19,6 +19,8 @@ from ragscience.errors import FileProblem, ModelProblem
 from ragscience.metadata import metadata_of
 from ragscience.reading.cleaning import clean_text, illegible_share, printable_name, sensible_title
 from ragscience.reading.floats import CAPTION
+from ragscience.reading.layout_advice import missing_numbers
+from ragscience.reading.layout_model import LayoutBox, Predict, layout_boxes, load_layout_model
 from ragscience.reading.ocr import find_tessdata, has_picture, is_writing, recognise
 from ragscience.reading.spans import PageSpans, read_spans, rule_boxes
 from ragscience.reading.structure import SourcePage, structured_document
@@ -35,6 +37,8 @@ with old bitmap fonts stay below 0.4 on their worst page (a table), and below 0.
 
 _SCANNED = frozenset({"blank", "illegible"})
 """What a page lacks that OCR may give it."""
+_MOST_PAGES_UNASKED = 100
+"""Of a file of which the layout model is asked without the user's saying so: more than a minute and a half."""
 _TITLE_PAGES = 3
 """Their words tell whether a hyphen at a line's end in the title belongs to the word."""
 _OUT_OF_MEMORY = re.compile(r"\b(malloc|calloc|realloc)\b.*\bfailed\b")
@@ -52,6 +56,9 @@ class _PageText:
     drawings: tuple[Box, ...] = ()
     is_recognised: bool = False
     """Whether its text was read from its picture."""
+    parts: tuple[LayoutBox, ...] = ()
+    unseen: str = ""
+    """Why the layout model, which was asked, does not know it."""
 
 
 _LACKS = {
@@ -62,15 +69,24 @@ _LACKS = {
 
 
 def read_pdf(
-    path: Path, password: str = "", ocr: str = "", still_reading: Callable[[], None] = lambda: None
+    path: Path,
+    password: str = "",
+    ocr: str = "",
+    still_reading: Callable[[], None] = lambda: None,
+    *,
+    layout: str = "never",
 ) -> Document:
     """The document that a PDF holds, page by page, with a warning for whatever is missing from it.
 
     Pages without readable text are read by OCR in the language `ocr`, or in several ("eng+deu"), where one is given;
-    `still_reading` is called after each of them, as they take seconds.
+    the layout model is asked of the others with `layout` "always", and with "auto" where the numbers of the headings
+    have gaps, so that one is missing. `still_reading` is called after each page that either of them has read, as they
+    take seconds.
     Raises FileProblem with reason "missing", "unreadable", "not-a-pdf", "empty", "encrypted", "damaged", "no-pages" or
-    "no-text", and MemoryError where the process may not have the memory that the file needs.
+    "no-text", ModelProblem where the layout model is always asked and not there, and MemoryError where the process may
+    not have the memory that the file needs.
     """
+    predict = load_layout_model() if layout == "always" else None
     with opened(path, password) as source:
         pages = [_read_page(source, index) for index in range(_page_count(source, path))]
         instead = ""
@@ -82,12 +98,23 @@ def read_pdf(
             else:
                 pages = [_recognised_page(source, *one, ocr, tessdata, still_reading) for one in enumerate(pages)]
                 instead = f"OCR found no words on it in the language {ocr!r}: set RAG_OCR_LANGUAGE, or leave it out."
+        if predict is not None:
+            pages = [_seen_page(source, *one, predict, still_reading) for one in enumerate(pages)]
         # Asked for last: a page that was needed and damaged is repaired while it is read.
         was_repaired = bool(source.is_repaired)
         title = sensible_title((source.metadata or {}).get("title"))
         metadata, warning = _metadata(source, pages)
-    _require_text(path, pages, instead)
-    document = _document(pages, title=metadata.title or title, was_repaired=was_repaired)
+        _require_text(path, pages, instead)
+        document = _document(pages, title=metadata.title or title, was_repaired=was_repaired)
+        if layout == "auto" and len(pages) <= _MOST_PAGES_UNASKED and (missing := missing_numbers(document)):
+            try:
+                predict = load_layout_model()
+                pages = [_seen_page(source, *one, predict, still_reading) for one in enumerate(pages)]
+                document = _document(pages, title=metadata.title or title, was_repaired=was_repaired)
+            except (MemoryError, ModelProblem) as problem:
+                # No one has asked for the model: what the fast reader has is good enough.
+                why = problem.message if isinstance(problem, ModelProblem) else "The layout model needs more memory."
+                warning += (f"headings may be missing, as {missing[0]} is. {why}",)
     return replace(document, metadata=metadata, warnings=(*document.warnings, *warning))
 
 
@@ -264,6 +291,21 @@ def _recognised_page(
     return _PageText(spans.plain, "", "", spans, tuple(rules), tuple(drawings), is_recognised=True)
 
 
+def _seen_page(
+    source: Any, index: int, page: _PageText, predict: Predict, still_reading: Callable[[], None]
+) -> _PageText:
+    """The page with what the layout model sees on it, if it has text of its own. Raises MemoryError."""
+    if page.lack or page.is_recognised or page.spans is None:
+        return page
+    try:
+        return replace(page, parts=layout_boxes(source[index], page.spans, predict))
+    except _mishaps() as error:
+        _raise_if_out_of_memory(error)
+        return replace(page, unseen=_cause(error))
+    finally:
+        still_reading()
+
+
 def _require_text(path: Path, pages: list[_PageText], instead: str) -> None:
     """Raise FileProblem where nothing on a document's pages can be read; its fix is `instead`, or else OCR."""
     name = printable_name(path)
@@ -293,12 +335,16 @@ def _document(pages: list[_PageText], *, title: str, was_repaired: bool) -> Docu
         if page.is_recognised:
             warning = "read by OCR"
         spans = page.spans or PageSpans(0.0, 0.0, (), "")
-        sources.append(SourcePage(number, spans, page.rules, page.drawings, warning))
+        sources.append(SourcePage(number, spans, page.rules, page.drawings, warning, page.parts))
     lacking = Counter(page.lack for page in pages if page.lack)
     warnings = ["damaged and repaired: something may be missing"] if was_repaired else []
     warnings += [f"{lacking[lack]} of {len(pages)} pages {what}" for lack, what in _LACKS.items() if lacking[lack]]
     if recognised_pages := sum(page.is_recognised for page in pages):
         warnings.append(f"{recognised_pages} of {len(pages)} pages read by OCR: some of their words may be wrong")
+    if unseen := [page.unseen for page in pages if page.unseen]:
+        warnings.append(
+            f"{len(unseen)} of {len(pages)} pages read without the layout model, which failed ({unseen[0]})"
+        )
     return structured_document(sources, title, warnings)
 
 

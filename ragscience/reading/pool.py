@@ -26,16 +26,21 @@ class ReadingPool:
     A file that takes longer than `timeout_seconds`, crashes its worker or needs more than `memory_bytes` of address
     space is a FileProblem with reason "timeout", "crashed" or "too-large"; another worker takes the next file.
     `ocr` is the language in which pages without text are read by OCR, empty for not at all; each such page may take
-    as long as a file. No process is left when the `with` ends or a loop over `read_all` is left, however that happens.
+    as long as a file. `layout` says when the layout model is asked ("never", "auto", "always"): each page of which it
+    is may take as long, too, and a worker that has loaded it may have LAYOUT_MEMORY_BYTES more. No process is left when
+    the `with` ends or a loop over `read_all` is left, however that happens.
     """
 
-    def __init__(self, workers: int, timeout_seconds: float, memory_bytes: int, ocr: str = "") -> None:
+    def __init__(
+        self, workers: int, timeout_seconds: float, memory_bytes: int, ocr: str = "", *, layout: str = "never"
+    ) -> None:
         if workers < 1:
             raise ValueError(f"workers must be at least 1, not {workers}")
         self._workers = workers
         self._timeout_seconds = timeout_seconds
         self._memory_bytes = memory_bytes
         self._ocr = ocr
+        self._layout = layout
         self._lock = threading.Lock()
         self._idle: list[ReaderProcess] = []
         self._busy: set[ReaderProcess] = set()
@@ -85,7 +90,7 @@ class ReadingPool:
     def _read(self, path: Path, password: str, abandoned: threading.Event) -> Document | FileProblem:
         reader = self._take(abandoned)
         try:
-            return reader.read(path, password, self._ocr)
+            return reader.read(path, password, self._ocr, layout=self._layout)
         finally:
             self._give_back(reader)
 

@@ -42,8 +42,8 @@ _READ_BYTES = 1 << 20
 class ReaderProcess:
     """A running worker. `read` may be called from one thread at a time, `kill` from any.
 
-    `timeout_seconds` is for one file, or, where OCR reads pages of it, for each of those and for the rest;
-    `memory_bytes` bounds the worker's address space.
+    `timeout_seconds` is for one file, or, where OCR or the layout model reads pages of it, for each of those and for
+    the rest; `memory_bytes` bounds the worker's address space.
     Raises RagScienceError where the worker does not come up.
     """
 
@@ -82,9 +82,9 @@ class ReaderProcess:
         """Whether it can be asked for a file."""
         return not self._ended.is_set() and self._process.poll() is None
 
-    def read(self, path: Path, password: str, ocr: str = "") -> Document | FileProblem:
+    def read(self, path: Path, password: str, ocr: str = "", *, layout: str = "never") -> Document | FileProblem:
         """What became of a file; a worker that crashed, hung or ran out of memory on it is not alive afterwards."""
-        reply = self._asked(Reading(path.absolute(), password, ocr), path)
+        reply = self._asked(Reading(path.absolute(), password, ocr, layout), path)
         assert not isinstance(reply, int)  # noqa: S101 - for the type: a worker answers what it is asked
         return reply
 

@@ -15,7 +15,7 @@ from ragscience.reading.cleaning import mend_accents
 from ragscience.reading.spans import ASCENT, DESCENT, Piece, Span
 from ragscience.records import Box
 
-__all__ = ["Row", "join_spans", "make_rows", "make_segments"]
+__all__ = ["Row", "join_spans", "make_rows", "make_segments", "split_row"]
 
 _WIDE_GAP = 0.9
 """In font sizes: justified lines have word spaces of up to 0.8, columns of tables begin at about 1."""
@@ -67,6 +67,14 @@ def make_rows(segments: Sequence[Row]) -> list[Row]:
         else:
             rows.append([segment])
     return [row[0] if len(row) == 1 else _row([piece for part in row for piece in part.pieces]) for row in rows]
+
+
+def split_row(row: Row, x: float) -> list[Row]:
+    """The part of a row left of x and the one right of it, by the middles of its pieces; the row where one is empty."""
+    sides: tuple[list[Piece], list[Piece]] = [], []
+    for piece in row.pieces:
+        sides[(piece.x0 + piece.x1) / 2 >= x].append(piece)
+    return [_row(side) for side in sides] if all(sides) else [row]
 
 
 def _base_lines(pieces: Sequence[Piece]) -> list[list[Piece]]:

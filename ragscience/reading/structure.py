@@ -13,6 +13,8 @@ from ragscience.reading.columns import reading_order
 from ragscience.reading.floats import find_floats
 from ragscience.reading.furniture import without_furniture
 from ragscience.reading.headings import find_headings
+from ragscience.reading.layout_advice import advise_headings, without_margins
+from ragscience.reading.layout_model import LayoutBox
 from ragscience.reading.placing import LaidPage, measure, place_rows
 from ragscience.reading.rows import Row, make_segments
 from ragscience.reading.spans import PageSpans
@@ -34,6 +36,8 @@ class SourcePage:
     rules: tuple[Box, ...] = ()
     drawings: tuple[Box, ...] = ()
     warning: str = ""
+    parts: tuple[LayoutBox, ...] = ()
+    """What the layout model sees on it; none where it was not asked."""
 
 
 def structured_document(sources: Sequence[SourcePage], title: str, warnings: Sequence[str]) -> Document:
@@ -51,6 +55,11 @@ def _structured(sources: Sequence[SourcePage], plain: set[int], title: str, warn
     segments = [[] if source.number in plain else _segments(source.spans) for source in sources]
     while True:
         pages, furniture = without_furniture(segments, [source.spans.height for source in sources])
+        for number, source in enumerate(sources):
+            if source.parts:
+                pages[number], furniture[number] = without_margins(
+                    pages[number], furniture[number], source.parts, source.spans.height
+                )
         laid = {
             source.number: LaidPage(
                 source.number,
@@ -62,7 +71,7 @@ def _structured(sources: Sequence[SourcePage], plain: set[int], title: str, warn
             )
             for source, rows in zip(sources, pages, strict=True)
         }
-        assembled = _assembled(laid)
+        assembled = _assembled(laid, {source.number: source.parts for source in sources if source.parts})
         document = _document(sources, assembled, furniture, plain, title, warnings)
         lossy = {source.number for source in sources if source.number not in plain and _loses(document, source)}
         if not lossy:
@@ -87,11 +96,13 @@ def _by_turn(rows: Sequence[Row]) -> list[list[Row]]:
     return list(groups.values())
 
 
-def _assembled(laid: dict[int, LaidPage]) -> Assembled:
+def _assembled(laid: dict[int, LaidPage], parts: dict[int, tuple[LayoutBox, ...]]) -> Assembled:
     placed = place_rows(list(laid.values()))
     measures = measure(placed)
     find_floats(placed, laid, measures)
     find_headings(placed, measures)
+    if parts:
+        advise_headings(placed, parts, measures)
     vocabulary = Vocabulary([one.row.text for one in placed])
     return assemble(make_blocks(placed, measures), laid, vocabulary)
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -14,6 +15,7 @@ from ragscience.records import Box
 
 __all__ = ["TableRow", "markdown_row", "table_rows"]
 
+_WORD = re.compile(r"[^\W\d_]{2,}")
 _WORD_GAP = 0.55
 """In font sizes: pieces nearer than that are one cell's, whatever stands above and below."""
 _LEAST_WHITE = 1.5
@@ -40,23 +42,27 @@ class _Cell:
     size: float
 
 
-def table_rows(placed: Sequence[Placed], rules: Sequence[Box]) -> list[TableRow]:
+def table_rows(
+    placed: Sequence[Placed], rules: Sequence[Box], joiner: Callable[[str, str], tuple[int, str]]
+) -> list[TableRow]:
     """The rows of a table, each with as many cells as the table has columns; where it has none, one cell a row.
 
-    `rules` are the lines drawn on the page. A cell that reaches over several columns stands in the first of them.
+    `rules` are the lines drawn on the page; `joiner` tells how two lines of a cell are joined, as `Vocabulary.joiner`
+    does. A cell that reaches over several columns stands in the first of them.
     """
     uprights = _uprights(placed, rules)
     lines = [_cells_of(one, _WORD_GAP, uprights) for one in placed]
     bounds = _refined(placed, _settled(placed, _with_uprights(_columns(lines), uprights, lines)))
     lines = _cut(placed, lines, bounds)
     size = max(one.row.size for one in placed)
+    ends = _ends(lines, bounds)
     rows: list[list[list[_Cell]]] = []
     places: list[list[Placed]] = []
     for one, cells in zip(placed, lines, strict=True):
         slots: list[list[_Cell]] = [[] for _ in range(len(bounds) + 1)]
         for cell in cells:
             slots[_column_of(cell, bounds)].append(cell)
-        if rows and _belongs_above(slots, rows[-1], one, places[-1][-1], size, rules):
+        if rows and _belongs_above(slots, rows[-1], one, places[-1][-1], rules, ends):
             rows[-1] = [above + new for above, new in zip(rows[-1], slots, strict=True)]
             places[-1].append(one)
         else:
@@ -66,7 +72,7 @@ def table_rows(placed: Sequence[Placed], rules: Sequence[Box]) -> list[TableRow]
     if header > 1:
         rows[:header] = [[[cell for row in rows[:header] for cell in row[column]] for column in range(len(bounds) + 1)]]
         places[:header] = [[one for place in places[:header] for one in place]]
-    return [_table_row(slots, place) for slots, place in zip(rows, places, strict=True)]
+    return [_table_row(slots, place, joiner) for slots, place in zip(rows, places, strict=True)]
 
 
 def _header_lines(
@@ -311,22 +317,29 @@ def _belongs_above(
     above: Sequence[Sequence[_Cell]],
     one: Placed,
     before: Placed,
-    size: float,
     rules: Sequence[Box],
+    ends: Sequence[float],
 ) -> bool:
     """Whether a line is a part of the row above: it stands at half its height, or goes on with some of its cells."""
     if one.page != before.page:
         return False
-    gap = one.row.base - before.row.base
+    gap, size = one.row.base - before.row.base, max(one.row.size, before.row.size)
     filled = [column for column, cells in enumerate(slots) if cells]
     taken = [column for column, cells in enumerate(above) if cells]
     if any(before.row.base < rule[1] < one.row.base - 0.6 * one.row.size and rule[2] - rule[0] > 40 for rule in rules):
         return False
     if gap < 0.8 * size:
+        both = [column for column in filled if above[column] and one.row.base - above[column][0].base > 0.8 * size]
+        if len(both) > 1 and any(_is_number(slots[c][0]) and _is_number(above[c][0]) for c in both):
+            # Between two whole rows stands the cell that both share: it is with the first of them.
+            return False
         # The cell of several rows stands beside the middle of them: it goes to the one just above.
         return not set(filled) & {c for c in taken if any(abs(x.base - one.row.base) < 0.9 * size for x in above[c])}
     only = slots[0][0].pieces[0].text if filled == [0] else ""
     if only[:1].islower() and above[0] and len(taken) > 1 and gap < 1.3 * size:
+        return True
+    is_same = len(taken) > 1 and set(filled) <= set(taken)
+    if gap < 1.4 * size and is_same and all(_wraps(above[c], slots[c], ends[c]) for c in filled):
         return True
     is_rest = len(filled) < len(slots) and 0 not in filled and set(filled) <= set(taken)
     texts = [cell for column in filled for cell in slots[column]]
@@ -334,11 +347,39 @@ def _belongs_above(
     return is_rest and gap < 1.25 * size and len(filled) <= 2 and wordy and len(taken) > len(filled) + 1
 
 
-def _table_row(slots: Sequence[Sequence[_Cell]], places: Sequence[Placed]) -> TableRow:
+def _ends(lines: Sequence[Sequence[_Cell]], bounds: Sequence[float]) -> list[float]:
+    """How far the text of each column reaches to the right."""
+    ends = [float("-inf")] * (len(bounds) + 1)
+    edges = [*bounds, float("inf")]
+    for line in lines:
+        for cell in line:
+            column = _column_of(cell, bounds)
+            if cell.x1 < edges[column]:
+                ends[column] = max(ends[column], cell.x1)
+    return ends
+
+
+def _wraps(above: Sequence[_Cell], below: Sequence[_Cell], end: float) -> bool:
+    """Whether text goes on below because its next word had no room: a cell of several words, full as its column is."""
+    last = max(above, key=lambda cell: (cell.base, cell.x1))
+    text = " ".join(piece.text for cell in above if abs(cell.base - last.base) < 1 for piece in cell.pieces)
+    first = min(below, key=lambda cell: cell.x0).pieces[0]
+    word = first.text.split()[0] if first.text.split() else ""
+    width = (first.x1 - first.x0) * len(word) / max(len(first.text), 1)
+    return len(text.split()) >= 3 and len(_WORD.findall(text)) >= 2 and end - last.x1 < width + 0.2 * last.size
+
+
+def _table_row(
+    slots: Sequence[Sequence[_Cell]], places: Sequence[Placed], joiner: Callable[[str, str], tuple[int, str]]
+) -> TableRow:
     cells = []
     for slot in slots:
-        ordered = sorted(slot, key=lambda cell: (round(cell.base), cell.x0))
-        cells.append(" ".join(join_spans(cell.pieces, cell.base, cell.size) for cell in ordered))
+        text, base = "", 0.0
+        for cell in sorted(slot, key=lambda cell: (round(cell.base), cell.x0)):
+            more = join_spans(cell.pieces, cell.base, cell.size)
+            count, between = joiner(text, more) if text and cell.base > base + 1 else (0, " " if text else "")
+            text, base = f"{text[: len(text) - count]}{between}{more}", cell.base
+        cells.append(text)
     rows = [one.row for one in places]
     box = (
         min(row.x0 for row in rows),

@@ -1,7 +1,7 @@
 """What the pool and its workers say to each other: one JSON object a line, in ASCII, never pickle.
 
 worker  {"ready": true}
-pool    {"path": …, "password": …, "ocr": …}
+pool    {"path": …, "password": …, "ocr": …, "layout": …}
      or {"mark": …, "target": …, "pages": [{"number", "label", "marks": [{"quote", "boxes"}, …]}, …]}
      or {"join": […], "target": …}
 worker  {"document": {"text", "title", "warnings", "pages": [[number, start, end, warning, lines, furniture], …],
@@ -50,6 +50,8 @@ class Reading:
     password: str
     ocr: str = ""
     """The language in which pages without text are read by OCR; empty: they are not."""
+    layout: str = "never"
+    """When the layout model is asked, too: see `read_pdf`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,8 +77,8 @@ Request = Reading | Marking | Joining
 def encode_request(request: Request) -> bytes:
     """A line that asks for something. Bytes of a file's name that are no UTF-8 travel as lone surrogates."""
     match request:
-        case Reading(path, password, ocr):
-            return _line({"path": str(path), "password": password, "ocr": ocr})
+        case Reading(path, password, ocr, layout):
+            return _line({"path": str(path), "password": password, "ocr": ocr, "layout": layout})
         case Marking(path, target, pages):
             return _line({"mark": str(path), "target": str(target), "pages": [asdict(page) for page in pages]})
         case Joining(paths, target):
@@ -94,7 +96,7 @@ def decode_request(line: bytes) -> Request:
         return Marking(Path(request["mark"]), Path(request["target"]), pages)
     if "join" in request:
         return Joining(tuple(map(Path, request["join"])), Path(request["target"]))
-    return Reading(Path(request["path"]), request["password"], request["ocr"])
+    return Reading(Path(request["path"]), request["password"], request["ocr"], request["layout"])
 
 
 def _mark(mark: dict[str, Any]) -> Mark:

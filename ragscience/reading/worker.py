@@ -12,8 +12,9 @@ import sys
 from collections.abc import Callable
 from typing import BinaryIO
 
-from ragscience.errors import FileProblem
+from ragscience.errors import FileProblem, ModelProblem
 from ragscience.reading.cleaning import printable_name
+from ragscience.reading.layout_model import block_layout_model
 from ragscience.reading.marking import join_pages, mark_pages
 from ragscience.reading.pdf import load_pymupdf, read_pdf
 from ragscience.reading.wire import (
@@ -46,11 +47,11 @@ def serve(requests: BinaryIO, replies: BinaryIO, perform: Callable[[Request], Do
 def perform(request: Request, still_reading: Callable[[], None] = lambda: None) -> Document | int:
     """The document that is asked for, or, of pages to mark, how many quotes have no place. Raises FileProblem.
 
-    `still_reading` is called after each page that took long because OCR read it.
+    `still_reading` is called after each page that took long because OCR or the layout model read it.
     """
     match request:
-        case Reading(path, password, ocr):
-            return read_pdf(path, password, ocr, still_reading)
+        case Reading(path, password, ocr, layout):
+            return read_pdf(path, password, ocr, still_reading, layout=layout)
         case Marking(path, target, pages):
             return mark_pages(path, target, pages)
         case Joining(paths, target):
@@ -63,6 +64,8 @@ def _reply(request: Request, perform: Callable[[Request], Document | int]) -> by
         return encode_reply(perform(request))
     except FileProblem as problem:
         return encode_reply(problem)
+    except ModelProblem as problem:
+        return encode_reply(FileProblem(problem.message, problem.fix, reason="no-model"))
     except MemoryError:
         name = printable_name(request.target if isinstance(request, Joining) else request.path)
         message = f"{name} needs more memory than reading it may take."
@@ -85,9 +88,7 @@ def main(arguments: list[str]) -> int:
     memory_bytes, alarm_seconds = int(arguments[0]), float(arguments[1])
     replies = os.fdopen(os.dup(1), "wb")
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
-    # PyMuPDF 2 loads its layout models (onnxruntime, networkx) at import where they are installed. Reading needs none
-    # of them; marked as not installed, they cost neither 0.8 s nor 450 MB of address space.
-    sys.modules.update({"pymupdf.layout": None, "pymupdf4llm": None})  # type: ignore[dict-item]
+    block_layout_model()
     load_pymupdf()
     _limit_memory(memory_bytes)
 

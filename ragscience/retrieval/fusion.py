@@ -1,10 +1,10 @@
-"""Two ranked lists become one."""
+"""Several ranked lists become one."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
-__all__ = ["RRF_CONSTANT", "min_max", "reciprocal_rank", "weighted_sum"]
+__all__ = ["RRF_CONSTANT", "by_max", "min_max", "plain_sum", "reciprocal_rank", "shared_weights", "weighted_sum"]
 
 RRF_CONSTANT = 60
 """Cormack, Clarke and Buettcher 2009 (SIGIR), "Reciprocal rank fusion outperforms Condorcet …": k = 60."""
@@ -20,11 +20,24 @@ def min_max(scores: Mapping[int, float]) -> dict[int, float]:
     return {key: (score - low) / (high - low) for key, score in scores.items()}
 
 
+def by_max(scores: Mapping[int, float]) -> dict[int, float]:
+    """The scores over the highest of them, those below 0 as 0; where none is above 0, all are 0."""
+    high = max(scores.values(), default=0.0)
+    if high <= 0:
+        return dict.fromkeys(scores, 0.0)
+    return {key: max(0.0, score) / high for key, score in scores.items()}
+
+
 def weighted_sum(lists: Sequence[tuple[float, Mapping[int, float]]]) -> dict[int, float]:
     """For each id the sum over lists of weight x min-max score; a list that lacks the id adds nothing."""
+    return plain_sum([(weight, min_max(scores)) for weight, scores in lists])
+
+
+def plain_sum(lists: Sequence[tuple[float, Mapping[int, float]]]) -> dict[int, float]:
+    """For each id the sum over lists of weight x score; a list that lacks the id adds nothing."""
     fused: dict[int, float] = {}
     for weight, scores in lists:
-        for key, score in min_max(scores).items():
+        for key, score in scores.items():
             fused[key] = fused.get(key, 0.0) + weight * score
     return fused
 
@@ -36,3 +49,15 @@ def reciprocal_rank(lists: Sequence[tuple[float, Sequence[int]]]) -> dict[int, f
         for rank, key in enumerate(ids, start=1):
             fused[key] = fused.get(key, 0.0) + weight / (RRF_CONSTANT + rank)
     return fused
+
+
+def shared_weights(weights: Mapping[str, float], present: Collection[str]) -> dict[str, float]:
+    """The weights of those `present`, in the proportion that they have, with the sum of all `weights`.
+
+    Where those present weigh nothing together, they weigh nothing.
+    """
+    kept = {name: weight for name, weight in weights.items() if name in present}
+    total = sum(kept.values())
+    if len(kept) == len(weights) or total <= 0:
+        return kept
+    return {name: weight * sum(weights.values()) / total for name, weight in kept.items()}

@@ -7,35 +7,116 @@ from dataclasses import replace
 from ragscience.errors import UsageError
 from ragscience.records import Profile
 
-__all__ = ["PROFILE_NAMES", "profile_named"]
+__all__ = ["LLM_DEPTH", "LLM_KEPT", "PROFILE_NAMES", "all_profiles", "profile_named", "read_by_llm"]
 
-PROFILE_NAMES = ("default", "rrf", "balanced")
+PROFILE_NAMES = ("default", "rrf", "even", "deep", "balanced")
+LLM_DEPTH, LLM_KEPT = 10, 5
+"""How many passages an LLM scores, and how many of them are kept: the graph guide's numbers."""
+EVERY_PASSAGE = 1000
+"""Passages that stand for "all that hold a word of the question": the next one is far behind the ten that are kept."""
+
+_FIXED = (
+    Profile(
+        name="rrf",
+        dense_candidates=20,
+        bm25_candidates=20,
+        fusion="rrf",
+        dense_weight=1.0,
+        bm25_weight=1.0,
+        rerank_depth=20,
+        top_k=5,
+        about="By ranks alone: no score of one search is held against one of the other.",
+    ),
+    Profile(
+        name="even",
+        dense_candidates=3 * LLM_DEPTH,
+        bm25_candidates=EVERY_PASSAGE,
+        fusion="by-max",
+        dense_weight=0.5,
+        bm25_weight=0.5,
+        rerank_depth=LLM_DEPTH,
+        top_k=LLM_KEPT,
+        prefilter=LLM_DEPTH,
+        llm_reranks=True,
+        corrective=True,
+        about="Meaning and words alike; an LLM, where there is one, scores the ten best and judges what was found.",
+    ),
+    Profile(
+        name="deep",
+        dense_candidates=100,
+        bm25_candidates=60,
+        fusion="weighted",
+        dense_weight=0.45,
+        bm25_weight=0.20,
+        rerank_depth=80,
+        top_k=12,
+        prefilter=80,
+        more_weights=(("graph", 0.20), ("gear", 0.15)),
+        rerank_batch=8,
+        about="Long lists and many passages, with the knowledge graph where there is one.",
+    ),
+    Profile(
+        name="balanced",
+        dense_candidates=20,
+        bm25_candidates=20,
+        fusion="weighted",
+        dense_weight=0.5,
+        bm25_weight=0.5,
+        rerank_depth=0,
+        top_k=4,
+        about="Words as much as meaning, and nothing is read again: for collections of abstracts.",
+    ),
+)
+"""Those whose numbers are not settings."""
+
+
+def all_profiles(*, candidates: int, top_k: int, dense_weight: float, bm25_weight: float) -> tuple[Profile, ...]:
+    """Every profile, in the order of PROFILE_NAMES; the arguments are the settings, from which `default` is made."""
+    default = Profile(
+        name="default",
+        dense_candidates=candidates,
+        bm25_candidates=candidates,
+        fusion="weighted",
+        dense_weight=dense_weight,
+        bm25_weight=bm25_weight,
+        rerank_depth=candidates,
+        top_k=top_k,
+        about="Meaning before words; its numbers are settings.",
+    )
+    return (default, *_FIXED)
 
 
 def profile_named(
     name: str, *, candidates: int, top_k: int, dense_weight: float, bm25_weight: float, wanted: int | None
 ) -> Profile:
-    """The profile `name`; `default` takes its numbers from the settings, `rrf` is that of the agentic notes.
-
-    `balanced` weighs words as much as meaning and reads nothing again: the best on SciFact (docs/choices.md).
+    """The profile `name` of `all_profiles`.
 
     `wanted` is how many passages were asked for, or None for as many as the profile gives; the candidate lists grow
     with it, so that 50 asked for are 50 found. Raises UsageError for a name that is not in the table.
     """
-    table = {
-        "default": Profile("default", candidates, candidates, "weighted", dense_weight, bm25_weight, candidates, top_k),
-        "rrf": Profile("rrf", 20, 20, "rrf", 1.0, 1.0, 20, 5),
-        "balanced": Profile("balanced", 20, 20, "weighted", 0.5, 0.5, 0, 4),
-    }
-    if name not in table:
-        raise UsageError(f"There is no profile {name!r}.", f"Take one of: {', '.join(table)}.")
-    profile = table[name]
+    table = all_profiles(candidates=candidates, top_k=top_k, dense_weight=dense_weight, bm25_weight=bm25_weight)
+    found = next((profile for profile in table if profile.name == name), None)
+    if found is None:
+        raise UsageError(f"There is no profile {name!r}.", f"Take one of: {', '.join(PROFILE_NAMES)}.")
     if wanted is None:
-        return profile
+        return found
+    return replace(
+        found,
+        top_k=wanted,
+        dense_candidates=max(found.dense_candidates, wanted),
+        bm25_candidates=max(found.bm25_candidates, wanted),
+        rerank_depth=max(found.rerank_depth, wanted) if found.rerank_depth else 0,
+        # Twice: some of them repeat others and are left out.
+        prefilter=max(found.prefilter, 2 * wanted) if found.prefilter else 0,
+    )
+
+
+def read_by_llm(profile: Profile, *, wanted: int | None) -> Profile:
+    """The same search with an LLM as the reranker: it reads LLM_DEPTH passages, and LLM_KEPT, or `wanted`, are kept."""
     return replace(
         profile,
-        top_k=wanted,
-        dense_candidates=max(profile.dense_candidates, wanted),
-        bm25_candidates=max(profile.bm25_candidates, wanted),
-        rerank_depth=max(profile.rerank_depth, wanted) if profile.rerank_depth else 0,
+        rerank_depth=LLM_DEPTH,
+        top_k=LLM_KEPT if wanted is None else wanted,
+        rerank_batch=0,
+        llm_reranks=True,
     )

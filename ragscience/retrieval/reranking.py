@@ -13,6 +13,10 @@ observation, `a + b x + z s sqrt(1 + 1/n + (x - mean x)² / sum (x - mean x)²)`
 Analysis, 3rd edition, section 3.1), s being the standard deviation of the residuals. Reading stops when the `top_k`-th
 best score is above all of these ends. Where the first pass says nothing about the reader's score the interval is as
 wide as the scores are spread, and reading goes on.
+
+A passage that the reader read and gave no score (NaN: an LLM whose reply could not be used, damaged weights) keeps the
+place that the first pass gave it, and those with a score share the other places among them: scores of two scales are
+never held against each other.
 """
 
 from __future__ import annotations
@@ -28,7 +32,7 @@ if TYPE_CHECKING:
 
     from ragscience.models.protocols import Reranker
 
-__all__ = ["MIN_READ", "Reranked", "rerank_within_budget"]
+__all__ = ["MIN_READ", "InBatches", "Reranked", "rerank_within_budget"]
 
 MIN_READ = 8
 """Passages that are read before the line through their scores is believed."""
@@ -41,7 +45,7 @@ class Reranked:
     """What the reader said of each passage, in the order in which they were given."""
 
     scores: tuple[float | None, ...]
-    """Higher is better; None for a passage that was not read."""
+    """Higher is better; None for a passage that was not read, or got no score."""
     read: int
     """How many were read: the first `read` of them."""
     complete: bool
@@ -49,10 +53,36 @@ class Reranked:
 
     @property
     def order(self) -> list[int]:
-        """Numbers of the passages, best first; those not read follow in the order of the first pass."""
+        """Numbers of the passages, best first; see the top of this file for those without a score.
+
+        Those not read follow in the order of the first pass.
+        """
         told = [number for number, score in enumerate(self.scores) if score is not None]
         told.sort(key=lambda number: -(self.scores[number] or 0.0))
-        return told + [number for number, score in enumerate(self.scores) if score is None]
+        best = iter(told)
+        read = [number if self.scores[number] is None else next(best) for number in range(self.read)]
+        return read + list(range(self.read, len(self.scores)))
+
+
+@dataclass(frozen=True, slots=True)
+class InBatches:
+    """A reranker that gets no more than `size` passages at a time."""
+
+    reranker: Reranker
+    size: int
+
+    @property
+    def name(self) -> str:
+        """The reranker's own."""
+        return self.reranker.name
+
+    def score(self, question: str, passages: Sequence[str]) -> NDArray[np.float32]:
+        """The reranker's scores, shape (len(passages),), float32. Raises ModelProblem."""
+        scores = np.empty(len(passages), np.float32)
+        for start in range(0, len(passages), self.size):
+            batch = passages[start : start + self.size]
+            scores[start : start + len(batch)] = self.reranker.score(question, batch)
+        return scores
 
 
 def rerank_within_budget(
@@ -73,7 +103,7 @@ def rerank_within_budget(
     `clock` gives seconds that never go back, such as time.monotonic. Raises ModelProblem where the reranker does.
     """
     if budget_ms is None or not passages:
-        return Reranked(_scores(reranker, question, passages), len(passages), complete=True)
+        return _reranked(_scores(reranker, question, passages), len(passages), complete=True)
     started = before = clock()
     scores: list[float] = []
     pace = 0.0  # seconds a character, in the last batch
@@ -91,14 +121,14 @@ def rerank_within_budget(
     return _reranked(scores, len(passages), complete=True)
 
 
-def _scores(reranker: Reranker, question: str, passages: Sequence[str]) -> tuple[float, ...]:
-    """The reader's scores; what is no number (damaged weights) is the lowest of all."""
-    scores = np.nan_to_num(reranker.score(question, passages), nan=-np.inf, posinf=np.inf, neginf=-np.inf)
-    return tuple(scores.tolist())
+def _scores(reranker: Reranker, question: str, passages: Sequence[str]) -> list[float]:
+    scores: list[float] = reranker.score(question, passages).tolist()
+    return scores
 
 
 def _reranked(scores: Sequence[float], passages: int, *, complete: bool) -> Reranked:
-    return Reranked((*scores, *[None] * (passages - len(scores))), len(scores), complete)
+    told = [None if np.isnan(score) else score for score in scores]
+    return Reranked((*told, *[None] * (passages - len(scores))), len(scores), complete)
 
 
 def _settled(first_pass: Sequence[float], scores: Sequence[float], top_k: int) -> bool:

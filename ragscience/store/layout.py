@@ -55,6 +55,11 @@ class Home:
         return self.vectorstore / "history.sqlite"
 
     @property
+    def agent(self) -> Path:
+        """Where runs of the agent that were interrupted stand, in SQLite; a cache."""
+        return self.vectorstore / "agent.sqlite"
+
+    @property
     def audit(self) -> Path:
         """What was asked, found and answered, one JSON object a line."""
         return self.vectorstore / "audit.jsonl"

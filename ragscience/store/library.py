@@ -9,12 +9,13 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 from ragscience.errors import LibraryUnavailable, RagScienceError
 from ragscience.records import Chunk, Document, EmbedderIdentity, Paper
-from ragscience.similarity import fingerprint_of
+from ragscience.similarity import Fingerprint, fingerprint_of, near_duplicates
 from ragscience.store import rows, writing
 from ragscience.store import vectors as stored_vectors
 from ragscience.store.contents import Contents
@@ -197,12 +198,14 @@ class Library(Contents):
         if hashes is None:
             hashes = [stored_vectors.text_hash(chunk.searched) for chunk in chunks]
         fingerprint = fingerprint_of(path, document.text, document.metadata, modified_ns)
+        older = self._versions_of(fingerprint, replaces)
         with self._writing() as db:
             dimension = rows.read_state(db).dimension
             if not dimension:
                 raise RagScienceError("The library does not know its embedder yet.", "Set its identity first.")
             stored_vectors.check_vectors(vectors, len(chunks), dimension)
             writing.remove_papers(db, replaces)
+            writing.inherit_aside(db, older, md5)
             self._tokens.append(db, tokens or {})
             new = writing.NewPaper(path, md5, size_bytes, modified_ns, document, chunks, vectors, hashes, fingerprint)
             paper_id = writing.insert_paper(db, new)
@@ -210,6 +213,15 @@ class Library(Contents):
             (paper,) = rows.papers(db, "WHERE paper_id = ?", (paper_id,))
         self.write_ledger()
         return paper
+
+    def _versions_of(self, fingerprint: Fingerprint, ids: Sequence[int]) -> set[str]:
+        """The MD5s of the papers `ids` that are the same paper as the new one and for which files were set aside."""
+        with self._reading() as db:
+            noted = set(rows.set_aside(db).values()) if db and ids else set()
+        papers = {paper.file: paper for paper in self.papers() if paper.paper_id in ids and paper.md5 in noted}
+        known = [one for one in self.fingerprints() if one.paper in papers] if papers else []
+        new = replace(fingerprint, paper="")
+        return {papers[one.paper].md5 for one in known if near_duplicates([one, new])}
 
     def remove_papers(self, ids: Sequence[int]) -> None:
         """Take papers out with their passages and vectors; ids that are not there are no matter."""
@@ -226,12 +238,21 @@ class Library(Contents):
     def aside(self) -> dict[str, Paper]:
         """By MD5, the files that are not wanted: for each the newer version, which the library has.
 
-        A file that was added again after all is none of them.
+        Where that was set aside itself, it is the one for which it was. A file that was added again after all is none
+        of them.
         """
         with self._reading() as db:
             noted = rows.set_aside(db) if db else {}
             papers = {paper.md5: paper for paper in rows.papers(db)} if db and noted else {}
-        return {md5: papers[newer] for md5, newer in noted.items() if newer in papers and md5 not in papers}
+        found = {}
+        for md5 in noted.keys() - papers.keys():
+            newer, seen = noted[md5], {md5}
+            while newer not in papers and newer in noted and newer not in seen:
+                seen.add(newer)
+                newer = noted[newer]
+            if newer in papers:
+                found[md5] = papers[newer]
+        return found
 
     def rename_paper(self, paper_id: int, path: str, modified_ns: int) -> None:
         """The same bytes are now at `path`."""

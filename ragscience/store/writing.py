@@ -6,7 +6,7 @@ import json
 import os
 import re
 import sqlite3
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
@@ -22,7 +22,17 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["NewPaper", "bump", "insert_paper", "remove_papers", "rename_papers", "set_aside", "set_identity", "touch"]
+__all__ = [
+    "NewPaper",
+    "bump",
+    "inherit_aside",
+    "insert_paper",
+    "remove_papers",
+    "rename_papers",
+    "set_aside",
+    "set_identity",
+    "touch",
+]
 
 _SURROGATES = re.compile("[\ud800-\udfff]")
 
@@ -59,6 +69,12 @@ def set_aside(db: sqlite3.Connection, newer: Mapping[str, str]) -> None:
     """Note the MD5s of files that are not wanted, each with that of its newer version, beside those that are noted."""
     noted = json.dumps({**rows.set_aside(db), **newer})
     db.execute("INSERT OR REPLACE INTO meta VALUES ('aside', ?)", (noted,))
+
+
+def inherit_aside(db: sqlite3.Connection, older: Collection[str], md5: str) -> None:
+    """Note the files that were set aside for the papers `older`, by MD5, as set aside for what replaced them."""
+    if older:
+        set_aside(db, {file: md5 for file, newer in rows.set_aside(db).items() if newer in older and file != md5})
 
 
 def insert_paper(db: sqlite3.Connection, new: NewPaper) -> int:

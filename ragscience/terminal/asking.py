@@ -56,8 +56,9 @@ def ask_all(
     chat: str | None,
     go_on: bool,
     highlight: Path | None,
+    agent: bool = False,
 ) -> int:
-    """Answer each question; an exit code, REFUSED under `strict` when one was refused.
+    """Answer each question, by the agent if asked to; an exit code, REFUSED under `strict` when one was refused.
 
     Each question is a conversation of its own, but where all go to the one called `chat` or to the last (`go_on`).
     The pages that the answers cite are written to `highlight`, where that is a file's name.
@@ -74,13 +75,16 @@ def ask_all(
             talk.start_new()
         history = question.history or talk.turns()
         if as_json:
-            answer = session.answer(question.text, history=history, filters=filters, strict=strict)
+            ask = session.answer_by_agent if agent else session.answer
+            answer = ask(question.text, history=history, filters=filters, strict=strict)
             kept = talk.keep(answer)
             notices = tuple(session.notices)
             where, when = kept.conversation_id, kept.created_at
             _line(answer_json(answer, question.question_id, notices, conversation=where, created_at=when))
         else:
-            answer = ask_once(session, question.text, talk=talk, history=history, filters=filters, strict=strict)
+            answer = ask_once(
+                session, question.text, talk=talk, history=history, filters=filters, strict=strict, agent=agent
+            )
         answers.append(answer)
         return REFUSED if strict and answer.refused else 0
 
@@ -106,7 +110,14 @@ def _write_marked(session: Session, answers: Sequence[Answer], target: Path) -> 
 
 
 def ask_once(
-    session: Session, question: str, *, talk: Talk, history: tuple[Turn, ...], filters: Filters, strict: bool = False
+    session: Session,
+    question: str,
+    *,
+    talk: Talk,
+    history: tuple[Turn, ...],
+    filters: Filters,
+    strict: bool = False,
+    agent: bool = False,
 ) -> Answer:
     """Show one answer, as it comes where a person watches, with its sources; keep it in the talk, and return it."""
     from ragscience.terminal.views import answer_footer, answer_view
@@ -119,7 +130,10 @@ def ask_once(
         sys.stdout.flush()
 
     on_token = show if sys.stdout.isatty() else None
-    answer = session.answer(question, history=history, filters=filters, on_token=on_token, strict=strict)
+    if agent:
+        answer = _by_agent(session, question, history, filters, strict)
+    else:
+        answer = session.answer(question, history=history, filters=filters, on_token=on_token, strict=strict)
     talk.keep(answer)
     out = console()
     streamed = "".join(shown)
@@ -132,6 +146,17 @@ def ask_once(
     answer_footer(answer, out)
     for notice in (*answer.found.notices, *answer.notices):
         session.notice(notice)
+    return answer
+
+
+def _by_agent(session: Session, question: str, history: tuple[Turn, ...], filters: Filters, strict: bool) -> Answer:
+    """The agent's answer; its steps are shown as they come, and at the end what it all cost."""
+    from ragscience.terminal.agent_view import cost_line, say_step
+
+    on_step = None if session.quiet else say_step
+    answer = session.answer_by_agent(question, history=history, filters=filters, strict=strict, on_step=on_step)
+    if not session.quiet:
+        say(cost_line(answer.trace))
     return answer
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
-from ragscience.errors import RagScienceError
+from ragscience.errors import RagScienceError, UsageError
 from ragscience.history import History
 from ragscience.records import Answer, Filters
 from ragscience.terminal.asking import ask_once, console
@@ -31,8 +31,11 @@ PROMPT = "> "
 class Chat:
     """One conversation on a terminal or through pipes: new, the last (`go_on`), or the one called `name`."""
 
-    def __init__(self, session: Session, *, filters: Filters, name: str | None, go_on: bool) -> None:
+    def __init__(
+        self, session: Session, *, filters: Filters, name: str | None, go_on: bool, agent: bool = False
+    ) -> None:
         self._session = session
+        self._agent = agent
         self._filters = filters
         self._talk = Talk(session, name=name, go_on=go_on)
         self._commands: dict[str, tuple[str, Callable[[str], None]]] = {
@@ -44,6 +47,7 @@ class Chat:
             "/search": ("QUESTION: show ranked passages, no answer", self._search),
             "/paper": ("PATTERN …: ask only these papers; alone: all of them", self._paper),
             "/filter": ("section=… kind=… year=… author=…: keep to these; off: to nothing; alone: show", self._filter),
+            "/agent": ("on or off: answer in several steps, with a second look; alone: show", self._switch_agent),
             "/history": ("the questions so far; TEXT: search all conversations", self._history),
             "/clear": ("begin a new conversation", self._clear),
             "/save": ("FILE: write the conversation as Markdown", self._save),
@@ -79,7 +83,14 @@ class Chat:
                 self._commands[name][1](argument.strip())
                 return
             question = check_question(line, self._session.settings.max_question_chars)
-            ask_once(self._session, question, talk=self._talk, history=self._talk.turns(), filters=self._filters)
+            ask_once(
+                self._session,
+                question,
+                talk=self._talk,
+                history=self._talk.turns(),
+                filters=self._filters,
+                agent=self._agent,
+            )
         except KeyboardInterrupt:
             say("\nstopped; the chat goes on (Ctrl-D leaves).")
         except RagScienceError as error:
@@ -136,6 +147,12 @@ class Chat:
             self._session.library.select(Filters(papers=wanted.papers))
         self._filters = wanted
         say(f"Keeping to: {described(wanted)}" if wanted != Filters() else "No filters.")
+
+    def _switch_agent(self, wanted: str) -> None:
+        if wanted not in ("", "on", "off"):
+            raise UsageError(f"The agent cannot be {wanted!r}.", "Type /agent on or /agent off.")
+        self._agent = wanted == "on" if wanted else self._agent
+        say("The agent answers." if self._agent else "The agent is off: one search an answer.")
 
     def _history(self, text: str) -> None:
         if not text:

@@ -9,6 +9,7 @@ from rich.text import Text
 from ragscience.errors import NothingFound, UsageError
 from ragscience.records import Answer, Hit
 from ragscience.store import Library
+from ragscience.terminal.agent_view import trace_view
 from ragscience.terminal.links import can_encode, link_style
 from ragscience.terminal.placing import find_quote
 from ragscience.terminal.plain import plain
@@ -110,6 +111,7 @@ def why_view(answer: Answer, console: Console) -> None:
     """How an answer came about: what was searched for, what was found with which scores, and what the check says."""
     for line in _course(answer):
         console.print(Text(line), soft_wrap=True)
+    trace_view(answer.trace, console)
     if answer.found.hits:
         console.print(_passages(answer))
     else:

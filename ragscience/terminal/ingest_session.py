@@ -10,7 +10,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 from ragscience.duplicates import Duplicate, duplicates
-from ragscience.errors import FileProblem, ModelProblem
+from ragscience.errors import FileProblem, LibraryUnavailable, ModelProblem
 from ragscience.ingesting import (
     Failure,
     Ingestion,
@@ -42,6 +42,9 @@ __all__ = ["IngestSession"]
 
 SOME_FAILED = 3
 REMEDY = "`python ingest.py duplicates --dedupe keep-newest` keeps the newer one alone."
+
+
+_SAID = {"auto": "where headings are missing", "always": "always", "never": "never"}
 
 
 class IngestSession:
@@ -134,6 +137,7 @@ class IngestSession:
         """Read, cut and embed every paper again; a file that is gone leaves its paper as it is."""
         from ragscience.ingesting import file_state
 
+        self._require_layout_model()
         library, embedder = self.library, embedder_of(self.settings, None, self._tell)
         if library.embedder is not None and library.embedder != embedder.identity:
             self._replace_vectors(embedder)
@@ -190,6 +194,7 @@ class IngestSession:
     def _carry_out(self, plan: Plan) -> int:
         if not plan.to_read:
             return self._finish(settle(self.library, plan), plan)
+        self._require_reader()
         embedder = embedder_of(self.settings, self.library.embedder, self._tell)
         if self.library.chunk_count:
             self.library.require_identity(embedder.identity, self._chunker())
@@ -218,6 +223,7 @@ class IngestSession:
             timeout_seconds=settings.reading_timeout_seconds,
             memory_bytes=settings.reading_memory_mb * 2**20,
             ocr=self._ocr(),
+            layout=settings.layout,
         )
         with pool, IngestProgress(len(plan.to_read), quiet=self.quiet) as progress:
             ingestion = Ingestion(
@@ -263,13 +269,35 @@ class IngestSession:
         self._tell(f"{said}; the library has {self.library.paper_count} papers, {self.library.chunk_count} passages.")
         return SOME_FAILED if report.failures else 0
 
+    def _require_layout_model(self) -> None:
+        """Raise ModelProblem where the layout model is asked for and not there."""
+        from ragscience.reading.layout_model import find_layout_model
+
+        if self.settings.layout == "always":
+            find_layout_model()
+
+    def _require_reader(self) -> None:
+        """Raise LibraryUnavailable where the papers were read in another way, ModelProblem without the model."""
+        from ragscience.reading import reader_identity
+
+        read_by = (self.library.chunker or "").partition(";")[0]
+        ways = {reader_identity(way): way for way in ("auto", "always", "never")}
+        way, ours = ways.get(read_by), self.settings.layout
+        if self.library.chunk_count and way is not None and way != ours:
+            rebuild = f"RAG_LAYOUT={ours} python ingest.py rebuild"
+            raise LibraryUnavailable(
+                f"The library's papers were read with the layout model asked {_SAID[way]}, not {_SAID[ours]}.",
+                f"Go on so with RAG_LAYOUT={way}, or read all of them anew: {rebuild}",
+            )
+        self._require_layout_model()
+
     def _chunker(self) -> str:
         from ragscience.chunking import chunker_identity
-        from ragscience.reading import READING_VERSION
+        from ragscience.reading import reader_identity
 
         settings = self.settings
         cut = chunker_identity(settings.chunk_size, settings.chunk_overlap, settings.separators)
-        return f"{READING_VERSION}; {cut}"
+        return f"{reader_identity(settings.layout)}; {cut}"
 
     def _make_papers_folder(self) -> None:
         self.home.papers.mkdir(parents=True, exist_ok=True)

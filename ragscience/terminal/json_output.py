@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from ragscience.errors import RagScienceError
-from ragscience.records import Answer, Citation, Found, Hit, Paper, Sentence
+from ragscience.evaluation.schema import PROPERTIES as EVALUATION
+from ragscience.records import Answer, Citation, Found, Hit, Paper, Sentence, Step
 
 if TYPE_CHECKING:
     from ragscience.history import Conversation
@@ -73,8 +75,10 @@ def answer_json(
         "created_at": created_at,
         "sentences": [_sentence_json(item) for item in answer.sentences],
         "answerability": answer.answerability,
+        "verdict": answer.found.verdict or None,
         "prompt_cut": answer.prompt_cut,
         "tokens": dict(answer.tokens),
+        "trace": [_step_json(step) for step in answer.trace],
     }
 
 
@@ -151,6 +155,10 @@ def _sentence_json(sentence: Sentence) -> dict[str, Any]:
     }
 
 
+def _step_json(step: Step) -> dict[str, Any]:
+    return {name: list(value) if isinstance(value, tuple) else value for name, value in asdict(step).items()}
+
+
 def _hit_json(hit: Hit) -> dict[str, Any]:
     chunk = hit.chunk
     return {
@@ -194,7 +202,7 @@ _HIT = _closed(
         "chunk_id": _COUNT,
         "score": {"type": "number"},
         "scores": _closed({"dense": _SCORE, "bm25": _SCORE, "fused": _SCORE, "rerank": _SCORE}),
-        "found_by": {"type": "array", "items": {"enum": ["dense", "bm25"]}},
+        "found_by": {"type": "array", "description": "Searches, or the tool that read it.", "items": _TEXT},
     }
 )
 _FOUND = {
@@ -228,6 +236,26 @@ _SENTENCE = _closed(
         "evidence": {"anyOf": [{"type": "null"}, _CITATION]},
     }
 )
+_TEXTS = {"type": "array", "items": _TEXT}
+_STEP = _closed(
+    {
+        "node": {"enum": ["decompose_query", "retrieve", "reason", "reflect", "generate_answer"]},
+        "iteration": _PAGE,
+        "said": {"type": "string", "description": "What came of it, in one line."},
+        "by": {"enum": ["llm", "rules"]},
+        "queries": _TEXTS,
+        "notes": _TEXTS,
+        "score": {"type": ["number", "null"], "minimum": 0, "maximum": 1},
+        "missing": _TEXTS,
+        "passages": _COUNT,
+        "new_passages": _COUNT,
+        "searches": _COUNT,
+        "llm_calls": _COUNT,
+        "tool_calls": _COUNT,
+        "tokens": _COUNT,
+        "seconds": {"type": "number", "minimum": 0},
+    }
+)
 _ANSWER = _FOUND | {
     "answer_id": _TEXT,
     "answer": _TEXT,
@@ -243,8 +271,13 @@ _ANSWER = _FOUND | {
     "created_at": {"type": ["string", "null"], "description": "ISO 8601, UTC."},
     "sentences": {"type": "array", "items": _SENTENCE},
     "answerability": {"type": ["number", "null"], "minimum": 0, "maximum": 1},
+    "verdict": {
+        "enum": ["correct", "ambiguous", "incorrect", None],
+        "description": "Of what was found, where it was judged (--corrective).",
+    },
     "prompt_cut": {"type": "boolean"},
     "tokens": {"type": "object", "additionalProperties": _COUNT},
+    "trace": {"type": "array", "description": "The agent's steps; empty without --agent.", "items": _STEP},
 }
 _ERROR = {
     "schema": {"const": SCHEMA_VERSION},
@@ -286,6 +319,7 @@ _OUTLINE = {
     "tables": _CAPTIONS,
     "figures": _CAPTIONS,
     "references": _COUNT,
+    "bibtex_key": _TEXT,
     "page_warnings": {"type": "array", "items": _closed({"page": _PAGE, "warning": _TEXT})},
 }
 _ELEMENT = _closed(
@@ -327,31 +361,10 @@ _CONVERSATION = _closed(
     }
 )
 
-_ESTIMATES = {
-    "type": "object",
-    "description": "By the name of the measure: a mean over so many questions, with its 95 % interval.",
-    "additionalProperties": _closed(
-        {"mean": {"type": "number"}, "low": {"type": "number"}, "high": {"type": "number"}, "questions": _COUNT}
-    ),
-}
-_OUTCOME = _closed(
-    {"id": _TEXT, "type": _TEXT, "question": _TEXT, "answer": _ID, "error": _ID, "values": _NAMED_NUMBERS}
-)
-_EVALUATION = {
-    "schema": {"const": SCHEMA_VERSION},
-    "source": _TEXT,
-    "questions": _COUNT,
-    "conditions": {"type": "object", "additionalProperties": _TEXT},
-    "measures": _ESTIMATES,
-    "types": {"type": "object", "additionalProperties": _ESTIMATES},
-    "outcomes": {"type": "array", "items": _OUTCOME},
-    "bad_lines": {"type": "array", "items": _closed({"line": _PAGE, "reason": _TEXT})},
-}
-
 SCHEMAS: dict[str, dict[str, Any]] = {
     "search": _closed(_FOUND),
     "ask": _closed(_ANSWER),
-    "eval": _closed(_EVALUATION),
+    "eval": _closed({"schema": {"const": SCHEMA_VERSION}, **EVALUATION}),
     "error": _closed(_ERROR),
     "list": _closed({"schema": {"const": SCHEMA_VERSION}, "papers": {"type": "array", "items": _closed(_PAPER)}}),
     "show": _closed(_OUTLINE),

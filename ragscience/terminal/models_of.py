@@ -8,7 +8,7 @@ from dataclasses import asdict
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING
 
-from ragscience.errors import RagScienceError, UsageError
+from ragscience.errors import ModelProblem, RagScienceError, UsageError
 from ragscience.models.choosing import Choice, choose_embedder, choose_llm, choose_reranker, describe_models
 from ragscience.models.ollama_api import Ollama
 from ragscience.models.protocols import TokenEmbedder
@@ -18,14 +18,16 @@ from ragscience.terminal.plain import plain
 
 if TYPE_CHECKING:
     from config import Settings
+    from ragscience.models.llm_reranker import LLMReranker
     from ragscience.models.ollama import OllamaLLM
     from ragscience.models.protocols import Embedder, Reranker
     from ragscience.models.pulling import PullProgress
-    from ragscience.records import EmbedderIdentity
+    from ragscience.records import EmbedderIdentity, Profile
 
 __all__ = [
     "embedder_of",
     "llm_of",
+    "llm_reranker_of",
     "pull_models",
     "reranker_of",
     "show_models",
@@ -34,6 +36,9 @@ __all__ = [
 ]
 
 Tell = Callable[[str], None]
+
+KEPT_LLM_SCORES = 50_000
+"""Scores of passages that are kept, about 100 bytes each."""
 
 
 def embedder_of(settings: Settings, required: EmbedderIdentity | None, tell: Tell) -> Embedder:
@@ -55,7 +60,7 @@ def tokens_at_ingest(settings: Settings, embedder: Embedder, tell: Tell) -> Toke
 
 def tokens_at_query(settings: Settings, embedder: Embedder, library: Library, tell: Tell) -> TokenEmbedder | None:
     """What makes a question's token vectors; None where late interaction is off or has nothing to go by."""
-    if settings.rerank not in ("auto", "late-interaction"):
+    if settings.rerank not in ("auto", "late-interaction", "llm"):
         return None
     if isinstance(embedder, TokenEmbedder):
         return embedder
@@ -69,6 +74,22 @@ def reranker_of(settings: Settings, notice: Tell, *, late: bool) -> Reranker | N
     choice = _reranker_choice(settings, notice, late=late)
     notice(choice.notice)
     return choice.model
+
+
+def llm_reranker_of(settings: Settings, profile: Profile, notice: Tell) -> LLMReranker | None:
+    """The LLM as reranker, where the settings ask for it, or the profile does and there is one; None elsewhere.
+
+    Raises ModelProblem where the settings ask for it and there is none.
+    """
+    if settings.rerank == "llm":
+        return _asked_llm_reranker(settings, notice).model
+    if settings.rerank != "auto" or not profile.llm_reranks:
+        return None
+    choice = _llm_choice(settings)
+    if choice.model is None:
+        notice(f"Profile {profile.name} has no LLM to score the passages ({choice.why}): they are reranked as usual.")
+        return None
+    return _llm_reranker(settings, choice.model, notice)
 
 
 def llm_of(settings: Settings, tell: Tell) -> OllamaLLM | None:
@@ -165,15 +186,46 @@ def _embedder_choice(settings: Settings, required: EmbedderIdentity | None, tell
     )
 
 
+def _asked_llm_reranker(settings: Settings, tell: Tell) -> Choice[LLMReranker]:
+    try:
+        llm = _llm_choice(settings, "ollama").model
+    except ModelProblem as problem:
+        raise ModelProblem(
+            f"The reranker llm needs a chat model: {problem.message}", f"{problem.fix} Or take --reranker auto."
+        ) from problem
+    if llm is None:  # "ollama" gives one or raises
+        raise ModelProblem("The reranker llm needs a chat model.", "Take --reranker auto.")
+    return Choice(_llm_reranker(settings, llm, tell), "the setting is llm")
+
+
+def _llm_reranker(settings: Settings, llm: OllamaLLM, notice: Tell) -> LLMReranker:
+    from ragscience.models.llm_reranker import LLMReranker
+    from ragscience.models.score_cache import ScoreCache
+    from ragscience.retrieval.profiles import LLM_DEPTH
+
+    budget = settings.rerank_budget_ms / 1000
+    path = Home(settings.home).vectorstore / "llm_scores.sqlite"
+    return LLMReranker(
+        llm,
+        depth=LLM_DEPTH,
+        seconds=min(settings.llm_rerank_seconds, budget or settings.llm_rerank_seconds),
+        cache=ScoreCache(path, most=KEPT_LLM_SCORES, on_notice=notice),
+        on_notice=notice,
+    )
+
+
 def _reranker_choice(settings: Settings, tell: Tell, *, late: bool) -> Choice[Reranker | None]:
+    if settings.rerank == "llm":
+        asked = _asked_llm_reranker(settings, tell)
+        return Choice(asked.model, asked.why)
     return choose_reranker(
         settings.rerank, settings.reranker, late=late, cache_folder=settings.cache_folder, on_notice=tell
     )
 
 
-def _llm_choice(settings: Settings) -> Choice[OllamaLLM | None]:
+def _llm_choice(settings: Settings, setting: str | None = None) -> Choice[OllamaLLM | None]:
     return choose_llm(
-        settings.answerer,
+        setting or settings.answerer,
         settings.llm,
         ollama=_ollama(settings),
         temperature=settings.temperature,

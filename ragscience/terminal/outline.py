@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from rich.console import Console
 from rich.text import Text
 
+from ragscience.metadata import bibtex_key
 from ragscience.records import Element, Page, Paper
 from ragscience.terminal.json_output import SCHEMA_VERSION, dump, paper_json
 from ragscience.terminal.plain import plain
@@ -67,6 +68,7 @@ def show_paper(library: Library, paper: Paper, console: Console | None) -> None:
         sys.stdout.write(dump(outline_json(paper, outline, pages)) + "\n")
         return
     paper_view(paper, pages, console)
+    console.print(Text("BibTeX key  ", style="dim").append(bibtex_key(paper.metadata), "not dim"), soft_wrap=True)
     outline_view(outline, console)
 
 
@@ -179,6 +181,7 @@ def outline_json(paper: Paper, outline: Outline, pages: Sequence[Page]) -> dict[
     return {
         "schema": SCHEMA_VERSION,
         **paper_json(paper),
+        "bibtex_key": bibtex_key(paper.metadata),
         "outline": [{"level": entry.level, "heading": entry.text, "page": entry.page} for entry in outline.headings],
         "tables": [{"caption": entry.text, "page": entry.page} for entry in outline.tables],
         "figures": [{"caption": entry.text, "page": entry.page} for entry in outline.figures],

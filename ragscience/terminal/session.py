@@ -10,8 +10,8 @@ from threading import Thread
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
-from ragscience.records import Answer, Filters, Found, Profile, Turn
-from ragscience.retrieval import profile_named, search
+from ragscience.records import Answer, Filters, Found, Profile, Step, Turn
+from ragscience.retrieval import profile_named, read_by_llm, search
 from ragscience.store import Home, Library
 from ragscience.terminal.door import say
 from ragscience.terminal.filtering import described
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from config import Settings
     from ragscience.answering.fallback import Circuit
     from ragscience.answering.prompts import Prompts
+    from ragscience.models.llm_reranker import LLMReranker
     from ragscience.models.ollama import OllamaLLM
     from ragscience.models.protocols import Embedder, Reranker, TokenEmbedder
 
@@ -38,6 +39,8 @@ class Session:
         """What was said so far, for the JSON."""
         self._quiet = quiet
         self._wanted = wanted
+        self.on_search: Callable[[], None] | None = None
+        """Told of each search."""
 
     def __enter__(self) -> Self:
         return self
@@ -66,6 +69,10 @@ class Session:
     @cached_property
     def profile(self) -> Profile:
         """How this run searches."""
+        return read_by_llm(self._named_profile, wanted=self._wanted) if self.llm_reranker else self._named_profile
+
+    @cached_property
+    def _named_profile(self) -> Profile:
         settings = self.settings
         return profile_named(
             settings.profile,
@@ -93,8 +100,17 @@ class Session:
         return tokens_at_query(self.settings, self.embedder, self.library, self.notice)
 
     @cached_property
+    def llm_reranker(self) -> LLMReranker | None:
+        """The LLM that scores the passages, where the settings or the profile ask for it."""
+        from ragscience.terminal.models_of import llm_reranker_of
+
+        return llm_reranker_of(self.settings, self._named_profile, self.notice)
+
+    @cached_property
     def reranker(self) -> Reranker | None:
-        """The cross-encoder, or None without one."""
+        """The LLM where it scores the passages, the cross-encoder, or None without one."""
+        if self.llm_reranker is not None:
+            return self.llm_reranker
         if not self.profile.rerank_depth:
             return None
         from ragscience.terminal.models_of import reranker_of
@@ -107,6 +123,31 @@ class Session:
         if self.reranker is not None:
             return self.reranker.name
         return LATE_INTERACTION if self.tokens_from is not None else None
+
+    @property
+    def quiet(self) -> bool:
+        """Whether nothing is said on stderr but errors."""
+        return self._quiet
+
+    @property
+    def wanted(self) -> int | None:
+        """How many passages were asked for, where that was said."""
+        return self._wanted
+
+    @property
+    def scorer(self) -> Reranker | None:
+        """What helps the check of citations, where there is one."""
+        return self.reranker if self.library.chunk_count and not self.llm_reranker else None
+
+    @property
+    def models_used(self) -> dict[str, str | None]:
+        """As `Answer.models`."""
+        embedder = self.library.embedder
+        return {
+            "embedder": embedder.model if embedder else None,
+            "reranker": self.reranker_name if self.library.chunk_count else None,
+            "llm": self.llm.name if self.llm else None,
+        }
 
     @cached_property
     def llm(self) -> OllamaLLM | None:
@@ -136,7 +177,7 @@ class Session:
     @cached_property
     def answer_profile(self) -> Profile:
         """The same search, with as many passages as an answer is made from."""
-        if self._wanted is not None:
+        if self._wanted is not None or self.llm_reranker is not None:
             return self.profile
         return replace(self.profile, top_k=max(self.profile.top_k, self.settings.answer_passages))
 
@@ -145,6 +186,8 @@ class Session:
     ) -> Found:
         """The passages that the filters allow, best first; those of `also` (ids) are candidates too."""
         profile = profile or self.profile
+        if self.on_search is not None:
+            self.on_search()
         if not self.library.chunk_count:
             return Found(question, profile.name, ())
         found = search(
@@ -153,7 +196,7 @@ class Session:
             embedder=self.embedder,
             tokens_from=self.tokens_from,
             reranker=self.reranker,
-            rerank_budget_ms=self.settings.rerank_budget_ms or None,
+            rerank_budget_ms=None if self.llm_reranker else self.settings.rerank_budget_ms or None,
             profile=profile,
             filters=filters,
             also=also,
@@ -170,8 +213,12 @@ class Session:
         filters: Filters,
         on_token: Callable[[str], None] | None = None,
         strict: bool = False,
+        corrective: bool | None = None,
     ) -> Answer:
-        """The answer, worded by the LLM or quoted, with the place of each quote on its page."""
+        """The answer, worded by the LLM or quoted, with the place of each quote on its page.
+
+        With `corrective` what was found gets a second look first; None: as the settings or the profile say.
+        """
         from ragscience.answering.answers import answer
         from ragscience.answering.followups import evidence_again
         from ragscience.terminal.placing import placed
@@ -187,13 +234,16 @@ class Session:
                 first[question] = self.search(question, filters, profile=self.answer_profile)
             finally:
                 imports.join()
+
+        def find(text: str) -> Found:
+            if text in first:
+                return first[text]
+            return self.search(text, filters, evidence_again(question, history), profile=self.answer_profile)
+
         given = answer(
             question,
             history=history,
-            search=lambda text: (
-                first.get(text)
-                or self.search(text, filters, evidence_again(question, history), profile=self.answer_profile)
-            ),
+            search=self._with_second_look(find) if self._is_corrective(corrective) else find,
             llm=llm,
             embedder=self.embedder if library.chunk_count else None,
             models={
@@ -201,7 +251,7 @@ class Session:
                 "reranker": self.reranker_name if library.chunk_count else None,
                 "llm": llm.name if llm else None,
             },
-            scorer=self.reranker if library.chunk_count else None,
+            scorer=self.reranker if library.chunk_count and not self.llm_reranker else None,
             on_token=on_token,
             prompts=self.prompts,
             circuit=self.circuit,
@@ -211,6 +261,51 @@ class Session:
             answerable_threshold=self.settings.answerable_threshold,
         )
         return placed(given, library)
+
+    def _is_corrective(self, wanted: bool | None) -> bool:
+        if wanted is not None:
+            return wanted
+        setting = self.settings.corrective
+        return self.profile.corrective if setting == "auto" else setting == "on"
+
+    def _with_second_look(self, find: Callable[[str], Found]) -> Callable[[str], Found]:
+        """The search of one answer, which judges what it finds and searches again in other words where it is doubtful.
+
+        As many passages as were asked for are never passed; without a number, a second search may add some.
+        """
+        from ragscience.agent.corrective import EXTRA_PASSAGES, Corrective
+
+        titles: dict[str, str] = {}
+
+        def title_of(file: str) -> str:
+            titles.update({} if titles else {paper.file: paper.title for paper in self.library.papers()})
+            return titles.get(file, "")
+
+        return Corrective(
+            find,
+            llm=self.llm if self.circuit.allows() else None,
+            title_of=title_of,
+            most_passages=self._wanted or self.answer_profile.top_k + EXTRA_PASSAGES,
+            seconds=self.settings.answer_seconds,
+            on_failure=self.circuit.failed,
+        )
+
+    def answer_by_agent(
+        self,
+        question: str,
+        *,
+        history: Sequence[Turn],
+        filters: Filters,
+        on_token: Callable[[str], None] | None = None,
+        strict: bool = False,
+        on_step: Callable[[Step], None] | None = None,
+    ) -> Answer:
+        """The answer by the agentic loop, with its trace; `on_step` is told each step when it is done."""
+        from ragscience.terminal.agent_run import agent_answer
+
+        return agent_answer(
+            self, question, history=history, filters=filters, strict=strict, on_token=on_token, on_step=on_step
+        )
 
     def _say_choice(self, text: str) -> None:
         """One line about what was chosen; it is no notice, for nothing is missing."""

@@ -6,9 +6,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import bootstrap
 
-from ragscience.evaluation.metrics import MEASURES, estimate, measure, summary
+from ragscience.evaluation.costs import Meter
+from ragscience.evaluation.metrics import JUDGED, MEASURES, estimate, measure, summary
 from ragscience.evaluation.questions import KnownQuestion
-from ragscience.records import Answer, Citation, Found
+from ragscience.evaluation.report import EXPLAINED
+from ragscience.records import Answer, Citation, Found, Sentence
 from tests.answering.passages import hit
 
 QUESTION = KnownQuestion(
@@ -22,13 +24,15 @@ QUESTION = KnownQuestion(
 NONE = KnownQuestion("q2", "Who?", False, (), (), "unanswerable")
 
 
-def answered(text, *hits, cited=(), refused=False):
+def answered(text, *hits, cited=(), refused=False, verdicts=()):
     citations = tuple(Citation(file, page, "…", True) for file, page in cited)
-    return Answer("a1", "?", text, "extractive", refused, citations, Found("?", "default", tuple(hits)), {})
+    found = Found("?", "default", tuple(hits))
+    sentences = tuple(Sentence("…", verdict, 0.0, None) for verdict in verdicts)
+    return Answer("a1", "?", text, "extractive", refused, citations, found, {}, sentences=sentences)
 
 
 def measured(*hits, text="", cited=(), refused=False):
-    return measure(QUESTION, answered(text, *hits, cited=cited, refused=refused), 1.5)
+    return measure(QUESTION, answered(text, *hits, cited=cited, refused=refused), {"seconds": 1.5})
 
 
 KILNS = hit("The glaze matures at 1280 degrees.", file="kilns.pdf", breaks=((0, 4), (10, 5)))
@@ -51,6 +55,30 @@ BEES = hit("Bees.", file="bees.pdf", page=1, rank=3)
 def test_evidence_counts_by_page(hits, expected):
     values = measured(*hits)
     assert tuple(values[name] for name in ("any@1", "full@1", "any@4", "full@4")) == expected
+
+
+@pytest.mark.parametrize(
+    ("hits", "expected"),
+    [((), (0, 0)), ((BEES, BEES, BEES, BEES, KILNS), (0.5, 0)), ((TIDES, KILNS), (1, 1))],
+)
+def test_the_share_of_the_evidence_that_was_given(hits, expected):
+    values = measured(*hits)
+    assert (values["evidence"], values["all evidence"]) == expected
+
+
+@pytest.mark.parametrize(
+    ("verdicts", "expected"),
+    [
+        (("supported", "unsupported", "no-claim", "weak", "unsupported"), 0.5),
+        (("supported", "weak"), 0),
+        (("no-claim",), None),
+        ((), None),
+    ],
+)
+def test_the_share_of_claims_that_no_page_holds(verdicts, expected):
+    for question in (QUESTION, NONE):
+        assert measure(question, answered("…", verdicts=verdicts), {}).get("unsupported") == expected
+    assert "unsupported" not in measure(QUESTION, answered("…", verdicts=verdicts, refused=True), {})
 
 
 def test_what_the_passages_hold_and_what_the_answer_says():
@@ -84,24 +112,29 @@ def test_cited_pages(cited, expected):
 def test_a_refusal_of_what_can_be_answered():
     values = measured(KILNS, TIDES, text="1280 and 12: no information.", refused=True)
     assert (values["refused"], values["answer"], values["passages"]) == (1, 0, 1)
+    assert values["refusal precision"] == 0
     assert "rightly refused" not in values
 
 
 def test_a_refusal_of_what_cannot():
-    assert measure(NONE, answered("No.", refused=True), 2.0) == {"seconds": 2.0, "rightly refused": 1}
-    assert measure(NONE, answered("Yes."), 2.0) == {"seconds": 2.0, "rightly refused": 0}
+    right = {"seconds": 2.0, "rightly refused": 1, "refusal precision": 1}
+    assert measure(NONE, answered("No.", refused=True), {"seconds": 2.0}) == right
+    assert measure(NONE, answered("Yes."), {"tokens": 2.0}) == {"tokens": 2.0, "rightly refused": 0}
 
 
 def test_a_question_that_failed_found_nothing():
-    values = measure(QUESTION, None, 3.0)
+    values = measure(QUESTION, None, {"seconds": 3.0})
     assert values.pop("seconds") == 3.0
     assert set(values.values()) == {0}
     assert "cited share" not in values
 
 
 def test_every_measure_has_its_place():
-    names = {*measured(KILNS, cited=[("kilns.pdf", 1)]), *measure(NONE, None, 0.0)}
-    assert names == set(MEASURES)
+    cost = Meter(lambda: 0.0).read(None)
+    refused = measure(NONE, answered("", refused=True), cost)
+    said = measure(QUESTION, answered("", cited=[("kilns.pdf", 1)], verdicts=["weak"]), cost)
+    assert {*said, *refused, *JUDGED} == set(MEASURES) == set(EXPLAINED)
+    assert list(summary([said])) == [name for name in MEASURES if name in said]
 
 
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=40))

@@ -391,3 +391,230 @@ def test_the_lines_of_a_list_item_hang_together(tmp_path):
     items = of_kind(document, "list")
     assert len(items) == 3
     assert items[1] == "2. An item that says something of its own here: with a line that hangs below it and ends."
+
+
+def wrapped(sheet, x, y, lines, start=0, size=9):
+    """Lines of running text of one width from `x` on, without an end."""
+    for number in range(lines):
+        words = "reads every passage of a long paper and keeps it whole"
+        sheet.write(x, y + 11 * number, f"{chr(97 + (start + number) % 26)} {words}"[: 46 - number % 2], size)
+    return y + 11 * lines
+
+
+def small_table(sheet, x, y, rows, columns=(0, 70, 120)):
+    sheet.rule(x, y - 9, x + 150, y - 9)
+    for number, row in enumerate(rows):
+        for offset, cell in zip(columns, row, strict=False):
+            sheet.write(x + offset, y + 11 * number, cell, 8)
+    sheet.rule(x, y + 3, x + 150, y + 3)
+    sheet.rule(x, y + 11 * len(rows) - 7, x + 150, y + 11 * len(rows) - 7)
+
+
+LEFT = (("Model", "EM", "F1"), ("ReaderA", "34.5", "40.1"), ("ReaderB", "36.6", "44.7"), ("ReaderC", "40.4", "46.8"))
+RIGHT = (("System", "Dev", "Test"), ("Gold", "89.6", "90.0"), ("Bare", "70.7", "32.4"), ("Full", "77.8", "46.8"))
+
+
+def as_markdown(rows):
+    lines = ["| " + " | ".join(row) + " |" for row in rows]
+    return "\n".join([lines[0], "|---|---|---|", *lines[1:]])
+
+
+def test_tables_side_by_side_are_two_however_near_their_captions_stand(tmp_path):
+    sheet = Sheet()
+    sheet.write(72, 80, "Table 1: Scores of the readers that were asked.", 10, "tiro")
+    sheet.write(284, 80, "Table 2: Shares of what the systems found.", 10, "tiro")
+    small_table(sheet, 80, 108, LEFT)
+    small_table(sheet, 300, 114, RIGHT)
+    sheet.paragraph(72, 200, 10)
+    document = read(tmp_path, sheet)
+    check_whole(document)
+    assert of_kind(document, "table") == [as_markdown(LEFT), as_markdown(RIGHT)]
+    captions = of_kind(document, "caption")
+    assert captions == [
+        "Table 1: Scores of the readers that were asked.",
+        "Table 2: Shares of what the systems found.",
+    ]
+    assert document.text.index("ReaderC") < document.text.index("Table 2:") < document.text.index("The model reads")
+
+
+def test_a_table_in_the_corner_of_a_text_is_told_from_it(tmp_path):
+    sheet = Sheet()
+    sheet.paragraph(72, 80, 5, width=12)
+    below = wrapped(sheet, 72, 160, 12)
+    sheet.write(310, 172, "Table 1: Scores of the readers.", 10)
+    small_table(sheet, 316, 200, LEFT)
+    sheet.paragraph(72, below + 4, 5, width=12)
+    document = read(tmp_path, sheet)
+    check_whole(document)
+    assert of_kind(document, "table") == [as_markdown(LEFT)]
+    assert of_kind(document, "caption") == ["Table 1: Scores of the readers."]
+    places = [document.text.index(f"{letter} reads every passage of a long") for letter in "abcdefghijkl"]
+    assert places == sorted(places)
+    assert not any("Table" in text or "34.5" in text for text in of_kind(document, "text"))
+
+
+def test_the_names_in_a_figure_beside_text_are_no_text(tmp_path):
+    sheet = Sheet()
+    sheet.paragraph(72, 80, 5, width=12)
+    below = wrapped(sheet, 72, 160, 14)
+    for number, label in enumerate(("100", "75", "50", "0")):
+        sheet.write(320, 166 + 20 * number, label, 8)
+    sheet.write(345, 240, "Scale of the model (billions)", 8)
+    sheet.write(310, 268, "Figure 1: What grows with the scale", 9)
+    sheet.write(310, 279, "of a model that reads.", 9)
+    sheet.paragraph(72, below + 4, 5, width=12)
+    document = read(tmp_path, sheet)
+    check_whole(document)
+    assert of_kind(document, "caption") == ["Figure 1: What grows with the scale of a model that reads."]
+    assert of_kind(document, "figure") == ["100 75 50 0 Scale of the model (billions)"]
+
+
+def test_lines_that_stand_upright_beside_a_figure_belong_to_it(tmp_path):
+    import pymupdf
+
+    sheet = Sheet()
+    sheet.paragraph(72, 80, 6, width=12)
+    sheet.write(100, 300, "0", 8).write(100, 220, "100", 8).write(200, 310, "Steps", 8)
+    sheet.write(72, 340, "Figure 1: What grows with the steps.", 10)
+    sheet.paragraph(72, 380, 10, width=12)
+    path = draw(tmp_path / "a.pdf", [sheet])
+    with pymupdf.open(path) as source:
+        source[0].insert_text((90, 290), "Win rate (%)", fontsize=8, rotate=90)
+        source.save(tmp_path / "b.pdf")
+    document = read_pdf(tmp_path / "b.pdf")
+    check_whole(document)
+    (figure,) = of_kind(document, "figure")
+    assert figure.endswith("Win rate (%)")
+    assert not any("Win rate" in text for text in of_kind(document, "text"))
+
+
+def test_cells_of_several_lines_are_whole_and_rows_around_a_shared_cell_stay_apart(tmp_path):
+    sheet = Sheet().write(72, 80, "Table 1: What was asked.", 10)
+    sheet.rule(72, 90, 420, 90)
+    rows = [
+        (104, "Use", "What was said", ""),
+        (124, "Ideas", "List five ideas for how to regain enthusiasm", ""),
+        (134, "", "for my career as a writer of tests", ""),
+        (154, "Story", "Write a short story in which a bear goes and", ""),
+        (164, "", "makes friends with a seal", ""),
+    ]
+    for y, *cells in rows:
+        for x, cell in zip((80, 140, 400), cells, strict=True):
+            if cell:
+                sheet.write(x, y, cell, 9)
+    for y in (109, 140, 170):
+        sheet.rule(72, y, 420, y)
+    sheet.paragraph(72, 200, 6)
+    sheet.write(72, 300, "Table 2: What was found.", 10)
+    for y, *cells in ((316, "Model", "EM", "Label"), (330, "Token", "17.3", ""), (341, "Sequence", "14.7", "")):
+        for x, cell in zip((80, 140, 200), cells, strict=True):
+            if cell:
+                sheet.write(x, y, cell, 9)
+    sheet.write(200, 335.5, "72.5", 9)
+    for y in (306, 320, 346):
+        sheet.rule(72, y, 240, y)
+    sheet.paragraph(72, 400, 6)
+    document = read(tmp_path, sheet)
+    check_whole(document)
+    first, second = of_kind(document, "table")
+    assert first.split("\n")[2:] == [
+        "| Ideas | List five ideas for how to regain enthusiasm for my career as a writer of tests |",
+        "| Story | Write a short story in which a bear goes and makes friends with a seal |",
+    ]
+    assert second.split("\n")[2:] == ["| Token | 17.3 | 72.5 |", "| Sequence | 14.7 |  |"]
+
+
+def test_each_of_the_tables_above_their_captions_has_its_own(tmp_path):
+    sheet = Sheet()
+    y = 90
+    for number, rows in enumerate((LEFT, RIGHT, LEFT), 1):
+        small_table(sheet, 100, y, rows)
+        sheet.write(72, y + 60, f"Table {number}: What was measured of the systems then.", 10)
+        y += 90
+    sheet.paragraph(72, y + 20, 8)
+    document = read(tmp_path, sheet)
+    assert of_kind(document, "table") == [as_markdown(LEFT), as_markdown(RIGHT), as_markdown(LEFT)]
+
+
+def test_a_table_that_points_at_tables_is_read_once(tmp_path):
+    sheet = Sheet().write(72, 80, "Table 8: Pointers to the tables of results.", 10)
+    rows = [("Pass", "Where"), *((f"Forward {chr(97 + n)}", f"Table {9 + n}") for n in range(6))]
+    for number, (name, where) in enumerate(rows):
+        sheet.write(100, 104 + 12 * number, name, 9).write(220, 104 + 12 * number, where, 9)
+    for y in (94, 107, 180):
+        sheet.rule(90, y, 300, y)
+    sheet.paragraph(72, 240, 8)
+    document = read(tmp_path, sheet)
+    check_whole(document)
+    assert [document.text.count(where) for _, where in rows[1:]] == [1] * 6
+    assert len(of_kind(document, "caption")) == 1
+
+
+def small_capitals(sheet, x, y, text, size=11):
+    """Words whose small letters are capitals of four fifths of the size; the first of each is large."""
+    import pymupdf
+
+    for word in text.split():
+        for part, scale in ((word[:1], 1.0), (word[1:], 0.8)):
+            part = part.upper()
+            sheet.write(x, y, part, size * scale)
+            x += pymupdf.get_text_length(part, fontname="helv", fontsize=size * scale)
+        x += 0.3 * size
+
+
+def test_headings_in_small_capitals_and_with_a_dot_at_the_first_level_alone(tmp_path):
+    sheet = Sheet().write(72, 60, "1. Introduction", 12, "hebo")
+    y = sheet.paragraph(72, 80, 6, size=11, leading=13.5)
+    sheet.write(72, y + 14, "2. Method", 12, "hebo")
+    for number, name in (("2.1", "matched lookback validation"), ("2.2", "sum of kernel functions")):
+        y = sheet.paragraph(72, y + 40, 6, size=11, leading=13.5)
+        small_capitals(sheet, 72, y + 14, f"{number} {name}")
+    y = sheet.paragraph(72, y + 40, 6, size=11, leading=13.5)
+    sheet.write(72, y + 14, "2.3 THE OPTIMAL RANK r FOR LoRA", 11)
+    sheet.paragraph(72, y + 40, 6, size=11, leading=13.5)
+    document = read(tmp_path, sheet)
+    check_whole(document)
+    headings = [(one.level, document.text[one.start : one.end]) for one in document.elements if one.kind == "heading"]
+    assert headings == [
+        (1, "1. Introduction"),
+        (1, "2. Method"),
+        (2, "2.1 MATCHED LOOKBACK VALIDATION"),
+        (2, "2.2 SUM OF KERNEL FUNCTIONS"),
+        (2, "2.3 THE OPTIMAL RANK r FOR LoRA"),
+    ]
+
+
+def test_a_title_that_begins_with_an_article_is_a_title(tmp_path):
+    sheet = Sheet().write(120, 70, "A Page Behind Each Sentence", 18, "hebo").write(200, 95, "Ada Lovelace", 11)
+    y = 130
+    for heading in ("Abstract", "1 Introduction", "2 Kilns"):
+        sheet.write(72, y, heading, 12, "hebo")
+        y = sheet.paragraph(72, y + 18, 6) + 14
+    document = read(tmp_path, sheet)
+    assert of_kind(document, "title") == ["A Page Behind Each Sentence"]
+    assert of_kind(document, "heading") == ["Abstract", "1 Introduction", "2 Kilns"]
+
+
+def test_bold_items_of_a_list_are_no_sections(tmp_path):
+    sheet, y = Sheet(), 60
+    for number in range(1, 7):
+        sheet.write(72, y, f"{number} Kilns of the {number}th kind", 12, "hebo")
+        y = sheet.paragraph(72, y + 16, 4, start=number) + 10
+    for number in (2, 3):
+        sheet.write(72, y, f"{number}. We have seen that kilns are hot.", 10, "hebo")
+        y = sheet.paragraph(84, y + 12, 3, start=number) + 10
+    document = read(tmp_path, sheet)
+    assert of_kind(document, "heading") == [f"{number} Kilns of the {number}th kind" for number in range(1, 7)]
+
+
+def test_an_equation_is_whole_with_what_stands_above_and_below_it(tmp_path):
+    sheet = Sheet()
+    y = sheet.paragraph(72, 80, 6, width=16)
+    sheet.write(215, y + 10, "N", 7).write(180, y + 18, "p(x) =", 10).write(212, y + 18, "p(s) + 1", 10)
+    sheet.write(216, y + 25, "i=1", 7)
+    sheet.write(180, y + 44, "Many(Q) = Join(heads, headm) W", 10)
+    sheet.paragraph(72, y + 70, 6, width=16)
+    document = read(tmp_path, sheet)
+    (equation,) = of_kind(document, "equation")
+    assert all(part in equation for part in ("N", "p(x) =", "i=1", "Many(Q)"))
+    assert document.text[document.text.index(equation) - 2 :].startswith(".\n")

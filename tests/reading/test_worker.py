@@ -120,7 +120,7 @@ def test_stdout_carries_replies_alone_and_no_layout_models_are_loaded(tmp_path):
         "import sys\n"
         "from ragscience.reading import worker\n"
         "real = worker.read_pdf\n"
-        "def noisy(path, password, *rest):\n"
+        "def noisy(path, password, *rest, **options):\n"
         "    import os\n"
         "    print('from Python'); sys.stdout.flush(); os.write(1, b'from C')\n"
         "    loaded = [n for n in ('onnxruntime', 'networkx', 'numpy') if n in sys.modules]\n"

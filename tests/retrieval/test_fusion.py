@@ -2,9 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragscience.errors import UsageError
-from ragscience.retrieval import PROFILE_NAMES, profile_named
-from ragscience.retrieval.fusion import min_max, reciprocal_rank, weighted_sum
+from ragscience.retrieval.fusion import by_max, min_max, reciprocal_rank, shared_weights, weighted_sum
 
 SCORES = st.dictionaries(st.integers(1, 50), st.floats(-1e3, 1e3), max_size=12)
 
@@ -36,30 +34,24 @@ def test_reciprocal_rank_by_hand():
     assert fused == pytest.approx({7: 1 / 61, 8: 1 / 62 + 1 / 61, 9: 1 / 62})
 
 
-def numbers(name, wanted=None):
-    return profile_named(name, candidates=20, top_k=4, dense_weight=0.7, bm25_weight=0.3, wanted=wanted)
+def test_over_the_highest_by_hand():
+    assert by_max({1: 12.5, 2: 10.0, 3: 0.0, 4: -5.0}) == pytest.approx({1: 1.0, 2: 0.8, 3: 0.0, 4: 0.0})
+    assert by_max({1: 0.0, 2: -1.0}) == {1: 0.0, 2: 0.0}
+    assert by_max({}) == {}
 
 
-def test_every_profile_has_its_name():
-    for name in PROFILE_NAMES:
-        assert numbers(name).name == name
+def test_the_weights_of_a_graph_that_is_not_there_are_shared_in_proportion():
+    weights = {"dense": 0.45, "bm25": 0.20, "graph": 0.20, "gear": 0.15}
+    assert shared_weights(weights, {"dense", "bm25"}) == pytest.approx({"dense": 0.45 / 0.65, "bm25": 0.20 / 0.65})
+    assert shared_weights(weights, weights) == weights
+    assert shared_weights({"dense": 0.0, "graph": 1.0}, {"dense"}) == {"dense": 0.0}
 
 
-def test_asking_for_more_widens_the_lists():
-    profile = numbers("default", wanted=50)
-    assert (profile.top_k, profile.dense_candidates, profile.bm25_candidates, profile.rerank_depth) == (50, 50, 50, 50)
-
-
-def test_balanced_reads_nothing_again_however_many_are_asked_for():
-    assert numbers("balanced", wanted=50).rerank_depth == 0
-    assert numbers("balanced", wanted=50).top_k == 50
-
-
-def test_asking_for_fewer_keeps_the_lists():
-    profile = numbers("default", wanted=1)
-    assert (profile.top_k, profile.dense_candidates) == (1, 20)
-
-
-def test_an_unknown_profile_names_the_known():
-    with pytest.raises(UsageError, match=r"no profile 'fast'.*default, rrf, balanced"):
-        numbers("fast")
+@given(st.dictionaries(st.sampled_from("abcdef"), st.floats(0.01, 2), min_size=1), st.sets(st.sampled_from("abcdef")))
+def test_shared_weights_keep_their_sum_and_proportion(weights, present):
+    shared = shared_weights(weights, present)
+    assert shared.keys() == weights.keys() & present
+    if shared:
+        assert sum(shared.values()) == pytest.approx(sum(weights.values()))
+        ratios = [shared[name] / weights[name] for name in shared]
+        assert ratios == pytest.approx([ratios[0]] * len(ratios))

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from ragscience.errors import ModelProblem
-from ragscience.retrieval.reranking import DEVIATIONS, MIN_READ, Reranked, reachable, rerank_within_budget
+from ragscience.retrieval.reranking import DEVIATIONS, MIN_READ, InBatches, Reranked, reachable, rerank_within_budget
 
 QUESTION = "how fast?"
 
@@ -133,12 +133,27 @@ def test_ties_keep_the_order_of_the_first_pass():
     assert Reranked((0.0, -1.0, 0.0), 3, True).order == [0, 2, 1]
 
 
-def test_a_score_that_is_no_number_is_the_lowest_of_all():
+def test_a_passage_without_a_score_keeps_the_place_of_the_first_pass():
     nan = float("nan")
-    result = reranked(Reader([nan, 0.5, -3.0, nan]), falling(4), budget_ms=None)
-    assert result.order == [1, 2, 0, 3]
+    result = reranked(Reader([nan, 0.5, -3.0, nan, 2.0]), falling(5), budget_ms=None)
+    assert result.scores == (None, 0.5, -3.0, None, 2.0)
+    assert result.order == [0, 4, 1, 3, 2]
     result = reranked(Reader([nan] * 12), falling(12), budget_ms=1e9)
     assert (result.read, result.order) == (12, list(range(12)))
+
+
+def test_those_that_were_not_read_follow_those_without_a_score():
+    result = reranked(Reader([0.1, float("nan"), 0.3, 0.2] + [9.0] * 4), falling(8), budget_ms=0.0)
+    assert result.order == [2, 1, 3, 0, 4, 5, 6, 7]
+
+
+def test_batches_are_what_the_reranker_gets_and_change_nothing():
+    reader = Reader(np.random.default_rng(3).normal(size=20).tolist())
+    in_batches = InBatches(reader, 8)
+    assert in_batches.name == "reader"
+    assert in_batches.score(QUESTION, passages(20)).tolist() == pytest.approx(reader.scores)
+    assert [len(batch) for batch in reader.batches] == [8, 8, 4]
+    assert in_batches.score(QUESTION, []).shape == (0,)
 
 
 def test_a_reader_that_fails_says_so():

@@ -252,9 +252,35 @@ def test_files_are_set_aside_while_their_newer_version_is_there(home):
         library.set_aside({"another": other, other.md5: newer})
         assert library.aside() == {"old one": newer, "another": other}
         library.remove_papers([other.paper_id])
-        assert library.aside() == {"old one": newer, other.md5: newer}
+        # "another" is older than what is itself older than the newest.
+        assert library.aside() == {"old one": newer, "another": newer, other.md5: newer}
     with Library.open(home) as library:
-        assert set(library.aside()) == {"old one", other.md5}
+        assert set(library.aside()) == {"old one", "another", other.md5}
+        library_papers = library.papers()
+    with Library.open_for_writing(home) as library:
+        library.remove_papers([paper.paper_id for paper in library_papers])
+        assert library.aside() == {}
+
+
+def test_files_set_aside_for_each_other_are_both_wanted(home):
+    with Library.open_for_writing(home) as library:
+        newer = add_bees(library)
+        library.set_aside({"one": newer})
+        library.set_aside({newer.md5: replace(newer, md5="one")})
+        library.remove_papers([newer.paper_id])
+        assert library.aside() == {}
+
+
+@pytest.mark.parametrize("is_same", [True, False])
+def test_a_file_stays_aside_where_its_newer_version_changes_and_is_the_same_paper_still(home, is_same):
+    with Library.open_for_writing(home) as library:
+        newer = add_bees(library)
+        library.set_aside({"old one": newer})
+        metadata = newer.metadata if is_same else Metadata("Of Wasps and Other Things that Sting")
+        made = numbered_paper(1)
+        made = replace(made, path=newer.path, document=replace(made.document, metadata=metadata))
+        changed = add(library, made, replaces=[newer.paper_id])
+        assert library.aside() == ({"old one": changed} if is_same else {})
 
 
 # References, years and authors

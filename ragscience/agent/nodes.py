@@ -1,0 +1,398 @@
+"""The five nodes of the agentic loop. Each takes the state and gives back what changes in it, with a line of the trace.
+
+Where there is an LLM and its budget lasts, it splits the question, words the draft and grades it; what it does not do
+is done by rules. Nothing that a model says raises anything or makes a run longer than its limits.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+from ragscience.agent.asking import Split, ask_for_grade, ask_for_queries
+from ragscience.agent.drafting import added_timings, draft, guarded, merged_found, searched
+from ragscience.agent.planning import SubQuery, home_papers, more_queries, placed, sub_queries
+from ragscience.agent.reflecting import Reflection, lower_of, reflect
+from ragscience.agent.setting import Setting, ToolsUsed
+from ragscience.agent.spending import BoundedLLM, Spending
+from ragscience.agent.state import MOST_QUERIES, AgentState, answer_of, found_of, plain_answer, plain_found
+from ragscience.answering.followups import standalone
+from ragscience.errors import RagScienceError
+from ragscience.models.structured import Structured
+from ragscience.records import Answer, Found, Step, StoredChunk
+
+__all__ = ["Nodes"]
+
+_STEP_SECONDS = 120.0
+"""Longest time for one structured question to the LLM."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Done:
+    """What a node did: the state's changes, and its line of the trace as fields of `Step`."""
+
+    changes: AgentState
+    said: str
+    by: str = "rules"
+    told: Mapping[str, Any] | None = None
+
+
+class Nodes:
+    """The nodes over one setting; `before` is what an interrupted run had spent."""
+
+    def __init__(self, setting: Setting, before: Mapping[str, float]) -> None:
+        self._setting = setting
+        self._spending = Spending(setting.limits, before)
+        self._llm = None if setting.llm is None else BoundedLLM(setting.llm, self._spending)
+        self._given_up: set[str] = set()
+        """What the LLM was asked for in vain, and is not asked for again in this run."""
+        self._chunks: dict[int, StoredChunk] = {}
+        self._looked_up: dict[str, Found] = {}
+        """What a search for a name alone found."""
+
+    # -- the nodes
+
+    def decompose_query(self, state: AgentState) -> AgentState:
+        """Sub-queries that were not asked yet: of the question, or of what the reflection misses."""
+        return self._step("decompose_query", state, self._decompose)
+
+    def retrieve(self, state: AgentState) -> AgentState:
+        """Search for each sub-query, and call tools; what was found before stays."""
+        return self._step("retrieve", state, self._retrieve)
+
+    def reason(self, state: AgentState) -> AgentState:
+        """A draft from the merged passages."""
+        return self._step("reason", state, self._reason)
+
+    def reflect(self, state: AgentState) -> AgentState:
+        """A grade of the draft, and what it lacks; the best draft is kept."""
+        return self._step("reflect", state, self._reflect)
+
+    def generate_answer(self, state: AgentState) -> AgentState:
+        """The best draft, or the refusal where the passages hold none of it."""
+        return self._step("generate_answer", state, self._generate)
+
+    # -- where to go next
+
+    def after_decompose(self, state: AgentState) -> str:
+        """To search, or to the end where nothing is left to ask."""
+        return "retrieve" if state["queue"] else "generate_answer"
+
+    def after_retrieve(self, state: AgentState) -> str:
+        """To a draft where there is something new to draft from."""
+        if state["fresh"] or state["iteration"] == 1:
+            return "reason"
+        return self._again(state)
+
+    def after_reflect(self, state: AgentState) -> str:
+        """To the end where the draft is good enough, else to another pass within the limits."""
+        enough = state["feedback"]["score"] >= self._setting.limits.enough
+        return "generate_answer" if enough else self._again(state)
+
+    def _again(self, state: AgentState) -> str:
+        more = state["iteration"] < self._setting.limits.iterations and self._spending.may_go_on()
+        return "decompose_query" if more else "generate_answer"
+
+    # -- what comes of a run
+
+    def answer(self, state: AgentState) -> Answer:
+        """The answer of a run that has come to its end, with its trace and all that it cost."""
+        spent = state["spent"]
+        best = self._answer_of(state["draft"])
+        used = {"prompt": int(spent["prompt_tokens"]), "answer": int(spent["answer_tokens"])}
+        search_ms = sum(found["timings_ms"].get("search_ms", 0.0) for found in state["found"])
+        times = {"search_ms": round(search_ms, 3), "total_ms": round(1000 * spent["seconds"], 3)}
+        return replace(
+            best,
+            question=self._setting.question,
+            notices=tuple(dict.fromkeys((*state["notices"], *best.notices))),
+            timings_ms={**best.timings_ms, **state["timings"], **times},
+            tokens={**best.tokens, **used} if any(used.values()) else best.tokens,
+            trace=tuple(_step_of(plain) for plain in state["steps"]),
+        )
+
+    # -- decompose_query
+
+    def _decompose(self, state: AgentState) -> _Done:
+        setting, asked = self._setting, state["asked"]
+        first = not asked
+        split, notices = self._split(state)
+        question = state["question"]
+        if first:
+            question = split.question if split else standalone(setting.question, setting.history)
+        wanted = [SubQuery(question)] if first else []
+        wanted += [each for text in split.queries for each in placed(text, setting.papers)] if split else []
+        queue, by = _not_asked(wanted, asked), "llm"
+        if split is None or not queue:
+            by = "rules"
+            feedback = state["feedback"]
+            queue = _not_asked(
+                (*wanted, *sub_queries(question, setting.papers, self._home))
+                if first
+                else more_queries(question, [_query(each) for each in asked], feedback["missing"], setting.papers),
+                asked,
+            )
+        names = [query.text for query in queue]
+        plain = [{"text": query.text, "papers": list(query.papers)} for query in queue]
+        return _Done(
+            {
+                "question": question,
+                "iteration": state["iteration"] + bool(queue),
+                "asked": [*asked, *plain],
+                "parts": names if first else state["parts"],
+                "queue": plain,
+                "notices": [*state["notices"], *notices],
+            },
+            _count(len(queue), "query", "queries") if queue else "nothing is left to ask",
+            by,
+            {"queries": tuple(names)},
+        )
+
+    def _split(self, state: AgentState) -> tuple[Split | None, list[str]]:
+        """The LLM's sub-queries, or None; and what is to be said about it."""
+        llm = self._asking("sub-queries")
+        if llm is None:
+            return None, []
+        first = not state["asked"]
+        done = ask_for_queries(
+            llm,
+            self._setting.question if first else state["question"],
+            history=self._setting.history if first else (),
+            papers=self._setting.papers,
+            asked=[query["text"] for query in state["asked"]],
+            missing=state["feedback"]["missing"],
+            unsupported=state["feedback"]["unsupported"],
+            seconds=self._step_seconds(),
+        )
+        return done.value, self._given_up_on("sub-queries", done)
+
+    def _home(self, name: str) -> tuple[str, ...]:
+        """The papers that a name is at home in; none where it cannot be searched for."""
+        if name not in self._looked_up:
+            if len(self._looked_up) == MOST_QUERIES or not self._spending.may_go_on():
+                return ()
+            self._spending.searches += 1
+            try:
+                self._looked_up[name] = searched(self._setting, name, ())
+            except RagScienceError:
+                self._looked_up[name] = Found(name, "", ())
+        return home_papers(self._looked_up[name])
+
+    # -- retrieve
+
+    def _found_for(self, query: SubQuery) -> Found:
+        if not query.papers and query.text in self._looked_up:
+            return self._looked_up[query.text]
+        self._spending.searches += 1
+        return searched(self._setting, query.text, query.papers)
+
+    def _retrieve(self, state: AgentState) -> _Done:
+        found, notices, told = list(state["found"]), list(state["notices"]), []
+        known = _ids(found)
+        before = len(known)
+        failed: RagScienceError | None = None
+        for query in state["queue"]:
+            # The question itself is searched for however late it is: there must be something to answer from.
+            if found and not self._spending.may_go_on():
+                notices.append("The agent's budget was spent before everything was searched for.")
+                break
+            try:
+                each = self._found_for(_query(query))
+            except RagScienceError as problem:
+                failed = failed or problem
+                told.append(f"{query['text']}: {problem}")
+                continue
+            self._keep(each)
+            found.append(plain_found(each))
+        if not found and failed is not None:
+            raise failed
+        if failed is not None:
+            notices.append(f"A sub-query could not be searched for: {failed}")
+        notes = list(state["notes"])
+        for note in self._used_tools(state).notes:
+            gave = _count(len(note.hits), "passage", "passages") if note.hits else " ".join(note.text.split())[:200]
+            told.append(f"{note.call}: {gave}")
+            if note.hits:
+                each = Found(note.call, "tool", note.hits)
+                self._keep(each)
+                found.append(plain_found(each))
+            elif not note.error:
+                notes.append(f"{note.call}: {note.text}")
+        known = _ids(found)
+        new = len(known) - before
+        changes: AgentState = {
+            "found": found,
+            "fresh": new + len(notes) - len(state["notes"]),
+            "notes": list(dict.fromkeys(notes)),
+            "notices": notices,
+        }
+        queries = tuple(query["text"] for query in state["queue"])
+        counted = {"queries": queries, "notes": tuple(told), "passages": len(known), "new_passages": new}
+        return _Done(changes, f"{_count(new, 'new passage', 'new passages')}, {len(known)} in all", told=counted)
+
+    def _used_tools(self, state: AgentState) -> ToolsUsed:
+        setting, spending = self._setting, self._spending
+        if setting.use_tools is None or not spending.may_go_on() or setting.limits.tool_calls == 0:
+            return ToolsUsed()
+        by_llm = self._asking("tools") is not None
+        if not by_llm and state["iteration"] > 1:
+            return ToolsUsed()  # rules choose the same tools each time
+        used = setting.use_tools(
+            state["question"],
+            state["feedback"]["missing"],
+            by_llm=by_llm,
+            most_calls=setting.limits.tool_calls,
+            seconds=self._step_seconds(),
+        )
+        spending.tool_calls += len(used.notes)
+        spending.llm_calls += used.llm_calls
+        spending.prompt_tokens += used.prompt_tokens
+        spending.answer_tokens += used.answer_tokens
+        return used
+
+    # -- reason
+
+    def _reason(self, state: AgentState) -> _Done:
+        found = [self._found_of(each) for each in state["found"]]
+        whole = merged_found(state["question"], state["parts"], found, self._setting.limits.passages)
+        llm = self._llm if self._spending.may_ask() else None
+        seconds = max(self._spending.seconds_left, 0.001)
+        made = draft(self._setting, whole, state["notes"], llm=llm, seconds=seconds)
+        claims = sum(each.verdict != "no-claim" for each in made.sentences)
+        said = "a refusal" if made.refused else f"a draft of {_count(claims, 'sentence', 'sentences')}"
+        return _Done(
+            {"draft": plain_answer(made), "timings": added_timings(state["timings"], made)},
+            f"{said} from {_count(len(whole.hits), 'passage', 'passages')}",
+            "llm" if made.mode == "llm" else "rules",
+            {"passages": len(whole.hits)},
+        )
+
+    # -- reflect
+
+    def _reflect(self, state: AgentState) -> _Done:
+        made = self._answer_of(state["draft"])
+        grade = reflect(state["question"], state["parts"], made)
+        notices, by = list(state["notices"]), "rules"
+        llm = self._asking("a grade") if made.mode == "llm" and not made.refused else None
+        if llm is not None:
+            done = ask_for_grade(llm, state["question"], made, seconds=self._step_seconds())
+            notices += self._given_up_on("a grade", done)
+            if done.value is not None:
+                grade, by = lower_of(grade, done.value), "llm"
+        better = _rank(grade, made) > tuple(state["best"].get("rank", ()))
+        best = {"draft": state["draft"], "rank": list(_rank(grade, made)), "iteration": state["iteration"]}
+        feedback = {"score": grade.score, "missing": list(grade.missing), "unsupported": list(grade.unsupported)}
+        return _Done(
+            {"feedback": feedback, "best": best if better else state["best"], "notices": notices},  # type: ignore[typeddict-item]  # the three keys of Feedback
+            f"{grade.score:.2f} ({grade.why})" + ("" if better else ", not better than before"),
+            by,
+            {"score": grade.score, "missing": (*grade.missing, *grade.unsupported)},
+        )
+
+    # -- generate_answer
+
+    def _generate(self, state: AgentState) -> _Done:
+        best, enough = state["best"], self._setting.limits.enough
+        made = guarded(self._answer_of(best["draft"]), state["notes"])
+        score, notices = best["rank"][1], list(state["notices"])
+        if not made.refused and score < enough:
+            passes = _count(state["iteration"], "pass", "passes")
+            notices.append(f"After {passes} the answer is graded {score:.2f}, below {enough:g}: read its pages.")
+        said = "a refusal" if made.refused else f"the draft of pass {best['iteration']}"
+        changes: AgentState = {"draft": plain_answer(made), "notices": notices}
+        return _Done(changes, said, "llm" if made.mode == "llm" else "rules", {"score": score})
+
+    # -- shared
+
+    def _step(self, node: str, state: AgentState, act: Callable[[AgentState], _Done]) -> AgentState:
+        """Act, note what it cost, and tell of it."""
+        before, started = self._spending.plain(), time.perf_counter()
+        done = act(state)
+        spent = self._spending.plain()
+        cost = {name: int(spent[name] - before.get(name, 0)) for name in spent}
+        told: dict[str, Any] = dict(done.told or {})
+        step = Step(
+            node,
+            done.changes.get("iteration", state["iteration"]),
+            done.said,
+            done.by,
+            searches=cost["searches"],
+            llm_calls=cost["llm_calls"],
+            tool_calls=cost["tool_calls"],
+            tokens=cost["prompt_tokens"] + cost["answer_tokens"],
+            seconds=round(time.perf_counter() - started, 3),
+            **told,
+        )
+        if self._setting.on_step is not None:
+            self._setting.on_step(step)
+        return {**done.changes, "steps": [*state["steps"], asdict(step)], "spent": spent}
+
+    def _asking(self, what: str) -> BoundedLLM | None:
+        """The LLM, where it may be asked for this now."""
+        may = self._spending.may_ask() and self._setting.circuit.allows() and what not in self._given_up
+        return self._llm if may else None
+
+    def _given_up_on(self, what: str, done: Structured[Any]) -> list[str]:
+        """The notice about a question that came to nothing; it is not put again."""
+        if done.value is not None:
+            return []
+        self._given_up |= {"sub-queries", "a grade", "tools"} if done.problem is not None else {what}
+        return [f"The model gave no {what.removeprefix('a ')}, so rules did: {done.failure}"]
+
+    def _step_seconds(self) -> float:
+        return min(_STEP_SECONDS, self._spending.seconds_left)
+
+    def _keep(self, found: Found) -> None:
+        self._chunks |= {hit.chunk.chunk_id: hit.chunk for hit in found.hits}
+
+    def _found_of(self, plain: Mapping[str, Any]) -> Found:
+        self._load(plain["hits"])
+        return found_of(plain, self._chunks)
+
+    def _answer_of(self, plain: Mapping[str, Any]) -> Answer:
+        self._load(plain["hits"])
+        return answer_of(plain, self._chunks)
+
+    def _load(self, hits: Sequence[Mapping[str, Any]]) -> None:
+        """Read the passages of an interrupted run again."""
+        absent = [hit["chunk_id"] for hit in hits if hit["chunk_id"] not in self._chunks]
+        if absent:
+            self._chunks |= {chunk.chunk_id: chunk for chunk in self._setting.passages(absent)}
+
+
+def _not_asked(wanted: Sequence[SubQuery], asked: Sequence[Mapping[str, Any]]) -> list[SubQuery]:
+    """The first MOST_QUERIES of `wanted` that are new, each once: case, blanks and marks at the end aside."""
+    known = {_key(_query(each)) for each in asked}
+    new: dict[tuple[str, tuple[str, ...]], SubQuery] = {}
+    for query in wanted:
+        key = _key(query)
+        if key[0] and key not in known:
+            new.setdefault(key, query)
+    return list(new.values())[:MOST_QUERIES]
+
+
+def _query(plain: Mapping[str, Any]) -> SubQuery:
+    return SubQuery(plain["text"], tuple(plain["papers"]))
+
+
+def _key(query: SubQuery) -> tuple[str, tuple[str, ...]]:
+    return " ".join(query.text.casefold().split()).rstrip(" ?.!") or query.text.strip(), query.papers
+
+
+def _ids(found: Sequence[Mapping[str, Any]]) -> set[int]:
+    return {hit["chunk_id"] for each in found for hit in each["hits"]}
+
+
+def _rank(grade: Reflection, made: Answer) -> tuple[bool, float]:
+    """What makes one draft better than another: that it is no refusal, then the score."""
+    return (not made.refused, grade.score)
+
+
+def _count(number: int, one: str, many: str) -> str:
+    return f"{number} {one if number == 1 else many}"
+
+
+def _step_of(plain: Mapping[str, Any]) -> Step:
+    return Step(**{**plain, **{name: tuple(plain[name]) for name in ("queries", "notes", "missing")}})

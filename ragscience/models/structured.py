@@ -1,0 +1,187 @@
+"""A question to an LLM whose answer is a value, not prose: JSON of a given shape, found, checked, repaired once.
+
+Ollama's `format` holds a model to a JSON schema while it decodes (https://docs.ollama.com/capabilities/structured-outputs).
+Not every server and model obeys, so nothing is believed: the JSON is looked for in whatever came, and the caller's
+`read` says whether it has the shape.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Any, Generic, Protocol, TypeVar
+
+from ragscience.errors import ModelProblem
+
+__all__ = ["SpokenReply", "Structured", "StructuredLLM", "ask_structured", "json_values"]
+
+T = TypeVar("T")
+
+_LONGEST_SEARCHED = 60_000
+"""Characters of a reply in which JSON is looked for."""
+_MOST_STARTS = 200
+"""Brackets at which JSON is tried to begin."""
+_LONGEST_REPEATED = 2_000
+"""Characters of a wrong reply that are shown to the model again."""
+_THOUGHT = re.compile(r"<think(?:ing)?>.*?(?:</think(?:ing)?>|\Z)", re.DOTALL | re.IGNORECASE)
+_CLOSED_ONLY = re.compile(r"\A.*</think(?:ing)?>", re.DOTALL | re.IGNORECASE)
+_REPAIR = """\
+That cannot be used: {why}.
+Reply again, with one JSON value of this schema and nothing else, no words around it:
+{schema}"""
+
+
+class SpokenReply(Protocol):
+    """A reply on its way, such as models.ollama_llm.Reply."""
+
+    prompt_tokens: int | None
+    answer_tokens: int | None
+
+    def __iter__(self) -> Iterator[str]:
+        """Its text, piece by piece. Raises ModelProblem."""
+
+
+class StructuredLLM(Protocol):
+    """What `ask_structured` needs of a model, such as models.ollama_llm.OllamaLLM."""
+
+    @property
+    def name(self) -> str:
+        """With its tag: "llama3.1:8b"."""
+
+    def reply(
+        self, messages: Sequence[tuple[str, str]], *, max_tokens: int, schema: Mapping[str, Any] | None = None
+    ) -> SpokenReply:
+        """A reply to (role, text) messages, of at most `max_tokens`, held to the JSON `schema` where there is one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Structured(Generic[T]):
+    """What came of a structured question."""
+
+    value: T | None
+    """None where no reply had the shape."""
+    calls: int
+    """Of the model: 1, or 2 with the repair."""
+    tokens: Mapping[str, int] = field(default_factory=dict)
+    """Keys `prompt` and `answer`, over all calls, as far as the server counted them."""
+    failure: str = ""
+    """Why there is no value, in one line; empty where there is one."""
+    problem: ModelProblem | None = None
+    """The server's own failure, where that is why there is no value."""
+
+
+def ask_structured(
+    llm: StructuredLLM,
+    messages: Sequence[tuple[str, str]],
+    *,
+    schema: Mapping[str, Any],
+    read: Callable[[Any], T],
+    max_tokens: int,
+    seconds: float,
+) -> Structured[T]:
+    """The value that `read` makes of the model's JSON; `read` raises ValueError where the shape is wrong.
+
+    JSON in a code fence, between words or in the model's thoughts counts too: the first value that `read` takes. A
+    reply without one is told what is wrong with it and tried once more. Both calls share `seconds` of wall time; a
+    reply that still comes when they are over is left. Nothing that a model says is raised, nor what its server does.
+    """
+    deadline = time.monotonic() + seconds
+    tokens: dict[str, int] = {}
+    asked = list(messages)
+    why = ""
+    for attempt in (1, 2):
+        said, problem = _said(llm, asked, schema, max_tokens, deadline, tokens)
+        if problem is not None:
+            return Structured(None, attempt, tokens, str(problem), problem)
+        value, why = _first_read(said, read)
+        if value is not None:
+            return Structured(value[0], attempt, tokens)
+        if time.monotonic() >= deadline:
+            break
+        shown = [("assistant", said[:_LONGEST_REPEATED])] if said.strip() else []
+        repair = _REPAIR.format(why=why, schema=json.dumps(schema))
+        asked = [*messages, *shown, ("user", repair)]
+    late = time.monotonic() >= deadline
+    failure = (
+        f"{llm.name} was not done after {seconds:g} seconds." if late else f"{llm.name} gave no usable JSON: {why}."
+    )
+    return Structured(None, attempt, tokens, failure)
+
+
+def json_values(text: str) -> Iterator[Any]:
+    """Each JSON object or list in a text, outermost ones only: those outside of thoughts first.
+
+    NaN and the infinities, which are no JSON, make what they stand in none.
+    """
+    spoken = _CLOSED_ONLY.sub("", _THOUGHT.sub("", text))
+    yield from _values(spoken)
+    if spoken != text:
+        yield from _values(text)
+
+
+def _said(
+    llm: StructuredLLM,
+    messages: Sequence[tuple[str, str]],
+    schema: Mapping[str, Any],
+    max_tokens: int,
+    deadline: float,
+    tokens: dict[str, int],
+) -> tuple[str, ModelProblem | None]:
+    """All that the model says until `deadline`, and how its server failed, if it did; adds to `tokens`."""
+    reply = llm.reply(messages, max_tokens=max_tokens, schema=schema)
+    pieces = iter(reply)
+    said: list[str] = []
+    problem: ModelProblem | None = None
+    try:
+        for piece in pieces:
+            said.append(piece)
+            if time.monotonic() >= deadline:
+                break
+    except ModelProblem as raised:
+        problem = raised
+    finally:
+        with suppress(AttributeError):  # an iterator that is no generator has nothing to close
+            pieces.close()  # type: ignore[attr-defined]
+    for name, count in (("prompt", reply.prompt_tokens), ("answer", reply.answer_tokens)):
+        if count is not None:
+            tokens[name] = tokens.get(name, 0) + count
+    return "".join(said), problem
+
+
+def _first_read(said: str, read: Callable[[Any], T]) -> tuple[tuple[T] | None, str]:
+    """What `read` made of the first JSON that it takes, or why it took none."""
+    why = "it holds no JSON" if said.strip() else "it is empty"
+    complained = False
+    for value in json_values(said):
+        try:
+            return (read(value),), ""
+        except ValueError as error:
+            # What is said of the first value counts: it is the outermost and most often the one that was meant.
+            why = why if complained else " ".join(str(error).split())[:300].rstrip(".") or "its shape is wrong"
+            complained = True
+    return None, why
+
+
+def _values(text: str) -> Iterator[Any]:
+    decoder = json.JSONDecoder(strict=False, parse_constant=_no_constant)
+    text = text[:_LONGEST_SEARCHED]
+    at = 0
+    for _ in range(_MOST_STARTS):
+        starts = [start for start in (text.find("{", at), text.find("[", at)) if start >= 0]
+        if not starts:
+            return
+        at = min(starts)
+        try:
+            value, at = decoder.raw_decode(text, at)
+        except (ValueError, RecursionError):
+            at += 1
+            continue
+        yield value
+
+
+def _no_constant(name: str) -> Any:
+    raise ValueError(f"{name} is no JSON")

@@ -1,0 +1,146 @@
+"""The first pass of a search: each source names its candidates, and every candidate gets the scores of all, fused."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from ragscience.errors import RagScienceError
+from ragscience.records import Profile
+from ragscience.retrieval.fusion import by_max, min_max, plain_sum, reciprocal_rank, shared_weights
+from ragscience.retrieval.timing import timed
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from ragscience.store import Library
+
+__all__ = ["FirstPass", "ScoreSource", "first_pass"]
+
+ScoreSource = Callable[[str], Mapping[int, float]]
+"""A further search: for a question the ids of passages, each with a score of 0 to 1. Raises RagScienceError."""
+
+
+@dataclass(frozen=True, slots=True)
+class FirstPass:
+    """The candidates of a search."""
+
+    listed: Mapping[str, Mapping[int, float]]
+    """What each source named by itself, best first, under "dense", "bm25" and the names of further sources."""
+    scores: Mapping[str, Mapping[int, float]]
+    """By the same names: cosine and BM25 of every candidate, a further source's scores of those that it named."""
+    fused: Mapping[int, float]
+    """The candidates that go on, and what they are ordered by; higher is better."""
+
+    def found_by(self, chunk_id: int) -> tuple[str, ...]:
+        """The names of the sources that listed a passage."""
+        return tuple(name for name, found in self.listed.items() if chunk_id in found)
+
+    def scores_of(self, chunk_id: int) -> dict[str, float | None]:
+        """What each source gave a passage, None where it gave nothing, and `fused`."""
+        return {name: scores.get(chunk_id) for name, scores in self.scores.items()} | {"fused": self.fused[chunk_id]}
+
+
+def first_pass(
+    question: str,
+    vector: NDArray[np.float32],
+    *,
+    library: Library,
+    allowed: NDArray[np.int64] | None,
+    profile: Profile,
+    also: Sequence[int],
+    more: Mapping[str, ScoreSource],
+    timings: dict[str, float],
+    notices: list[str],
+) -> FirstPass:
+    """The candidates of dense and keyword search, of `more` as far as the profile weighs them, and those of `also`.
+
+    `vector` is the question's, `allowed` the ids that may be found (None: all). A source that fails costs a notice.
+    """
+    with timed(timings, "dense_ms"):
+        by_dense = _as_scores(*library.search_dense(vector, profile.dense_candidates, allowed))
+    with timed(timings, "bm25_ms"):
+        by_bm25 = _as_scores(*library.search_keywords(question, profile.bm25_candidates, allowed))
+    listed = {"dense": by_dense, "bm25": by_bm25}
+    for name, _ in profile.more_weights:
+        if name in more:
+            with timed(timings, f"{name}_ms"):
+                listed[name] = _of_source(name, more[name], question, library, allowed, notices)
+    again = _present(also, library, allowed)
+    candidates = {chunk_id for scores in listed.values() for chunk_id in scores} | set(again)
+    scores = listed | {
+        "dense": by_dense | _dense_of(vector, candidates - by_dense.keys(), library),
+        "bm25": by_bm25 | _bm25_of(question, candidates - by_bm25.keys(), library),
+    }
+    fused = dict.fromkeys(again, 0.0) | _fused(profile, listed, scores)
+    return FirstPass(listed, scores, _best(fused, profile.prefilter))
+
+
+def _of_source(
+    name: str,
+    source: ScoreSource,
+    question: str,
+    library: Library,
+    allowed: NDArray[np.int64] | None,
+    notices: list[str],
+) -> dict[int, float]:
+    """What a further source names, best first, as far as the library has it and the filters allow it."""
+    try:
+        said = source(question)
+    except RagScienceError as problem:
+        notices.append(f"The search went on without the {name}: {problem}")
+        return {}
+    scores = {key: min(1.0, max(0.0, score)) for key, score in said.items() if math.isfinite(score)}
+    best = sorted(scores, key=lambda chunk_id: (-scores[chunk_id], chunk_id))
+    return {chunk_id: scores[chunk_id] for chunk_id in _present(best, library, allowed)}
+
+
+def _fused(
+    profile: Profile, listed: Mapping[str, Mapping[int, float]], scores: Mapping[str, Mapping[int, float]]
+) -> dict[int, float]:
+    weights = {"dense": profile.dense_weight, "bm25": profile.bm25_weight, **dict(profile.more_weights)}
+    # A source that names nothing for a question is as good as none.
+    weights = shared_weights(weights, {"dense", "bm25"} | {name for name, found in listed.items() if found})
+    if profile.fusion == "rrf":
+        return reciprocal_rank([(weight, list(listed[name])) for name, weight in weights.items()])
+    scaled = dict(scores)
+    if profile.fusion == "by-max":
+        scaled["dense"] = {key: max(0.0, cosine) for key, cosine in scores["dense"].items()}
+        scaled["bm25"] = by_max(scores["bm25"])
+    else:
+        scaled["dense"], scaled["bm25"] = min_max(scores["dense"]), min_max(scores["bm25"])
+    return plain_sum([(weight, scaled[name]) for name, weight in weights.items()])
+
+
+def _best(fused: dict[int, float], prefilter: int) -> dict[int, float]:
+    if not prefilter or len(fused) <= prefilter:
+        return fused
+    kept = sorted(fused, key=lambda chunk_id: (-fused[chunk_id], chunk_id))[:prefilter]
+    return {chunk_id: fused[chunk_id] for chunk_id in kept}
+
+
+def _as_scores(ids: NDArray[np.int64], scores: NDArray[np.floating[Any]]) -> dict[int, float]:
+    return dict(zip(ids.tolist(), scores.tolist(), strict=True))
+
+
+def _dense_of(vector: NDArray[np.float32], ids: set[int], library: Library) -> dict[int, float]:
+    """True cosines: a passage that fell off the end of a list does not score 0 there."""
+    wanted = sorted(ids)
+    return dict(zip(wanted, library.dense_scores(vector, wanted).tolist(), strict=True))
+
+
+def _bm25_of(question: str, ids: set[int], library: Library) -> dict[int, float]:
+    wanted = sorted(ids)
+    return dict(zip(wanted, library.keyword_scores(question, wanted).tolist(), strict=True))
+
+
+def _present(ids: Sequence[int], library: Library, allowed: NDArray[np.int64] | None) -> list[int]:
+    """Those of `ids` that the library has and the filters allow."""
+    if not ids:
+        return []
+    permitted = None if allowed is None else set(allowed.tolist())
+    present = [chunk.chunk_id for chunk in library.chunks(ids)]
+    return [chunk_id for chunk_id in dict.fromkeys(present) if permitted is None or chunk_id in permitted]

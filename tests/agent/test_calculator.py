@@ -1,0 +1,174 @@
+"""The calculator: exact against fractions worked out beside it, and never more than it may do."""
+
+import decimal
+import math
+from decimal import Decimal
+from fractions import Fraction
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ragscience.agent.calculator import MOST_BITS, MOST_CHARS, calculate, evaluate
+from ragscience.errors import UsageError
+
+numbers = st.one_of(
+    st.integers(0, 10**6).map(lambda n: (str(n), Fraction(n))),
+    st.decimals(0, 10**4, places=3).map(lambda d: (str(d), Fraction(d))),
+)
+
+
+def joined(parts):
+    """A pair of text and value for `left op right`; None as value where there is none."""
+    (left, a), sign, (right, b) = parts
+    text = f"({left}) {sign} ({right})"
+    if a is None or b is None or (sign in ("/", "//", "%") and b == 0):
+        return text, None
+    worked = {
+        "+": lambda: a + b,
+        "-": lambda: a - b,
+        "*": lambda: a * b,
+        "/": lambda: a / b,
+        "//": lambda: Fraction(math.floor(a / b)),
+        "%": lambda: a - b * math.floor(a / b),
+    }
+    return text, worked[sign]()
+
+
+def negated(pair):
+    text, value = pair
+    return f"-({text})", None if value is None else -value
+
+
+def grown(inner):
+    signs = st.sampled_from(["+", "-", "*", "/", "//", "%"])
+    return st.one_of(st.tuples(inner, signs, inner).map(joined), inner.map(negated))
+
+
+@given(st.recursive(numbers, grown, max_leaves=8))
+def test_agrees_with_fractions(pair):
+    text, value = pair
+    if len(text) > MOST_CHARS:
+        return
+    if value is None:
+        with pytest.raises(UsageError, match="zero"):
+            evaluate(text)
+    else:
+        assert evaluate(text) == value
+
+
+@given(st.decimals(-(10**9), 10**9, places=6), st.decimals(-(10**9), 10**9, places=6))
+def test_sums_are_those_of_decimal(left, right):
+    assert Decimal(calculate(f"({left}) + ({right})")) == decimal.Context(prec=12).plus(left + right)
+
+
+@given(st.text(max_size=80))
+def test_wild_text_gives_a_number_or_one_line(text):
+    try:
+        Decimal(calculate(text))
+    except UsageError as error:
+        assert "\n" not in str(error)
+
+
+@given(st.text("0123456789.+-*/%^(),e ", max_size=60))
+def test_wild_arithmetic_gives_a_number_or_one_line(text):
+    try:
+        value = evaluate(text)
+    except UsageError as error:
+        assert "\n" not in str(error)
+    else:
+        assert max(value.numerator.bit_length(), value.denominator.bit_length()) <= MOST_BITS
+
+
+@pytest.mark.parametrize(
+    ("expression", "value"),
+    [
+        ("2 + 3 * 4", "14"),
+        ("(2 + 3) * 4", "20"),
+        ("2 ** 3 ** 2", "512"),
+        ("-2 ** 2", "-4"),
+        ("2^10", "1024"),
+        ("2 ** -2", "0.25"),
+        ("0.1 + 0.2", "0.3"),
+        ("28.4 - 26.3", "2.1"),
+        ("1/3", "0.333333333333"),
+        ("2/3", "0.666666666667"),
+        ("7 // 2", "3"),
+        ("-7 // 2", "-4"),
+        ("7 % 4", "3"),
+        ("15% of 80", "12"),
+        ("50%", "0.5"),
+        ("(20%) * 10", "2"),
+        ("1,000,000 / 8", "125000"),
+        ("max(1,000, 5)", "5"),
+        ("3 × 4 ÷ 6", "2"),
+        ("sqrt(144)", "12"),
+        ("sqrt(2)", "1.41421356237"),
+        ("2 ** 0.5", "1.41421356237"),
+        ("round(2.675, 2)", "2.68"),
+        ("round(2.5)", "2"),
+        ("round(1234, -2)", "1200"),
+        ("floor(-1.5) + ceil(1.2)", "0"),
+        ("min(3, 1, 2) + max(3, 1, 2) + abs(-4)", "8"),
+        ("log(exp(2))", "2"),
+        ("log2(1024) + log10(1000)", "13"),
+        ("log(81, 3)", "4"),
+        ("1e3 * 1.5e-2", "15"),
+        ("2 + 2 =", "4"),
+        ("1e-20", "1E-20"),
+        ("1.5e200 / 2e180", "75000000000000000000"),
+        (f"{'(' * 50}1{')' * 50}", "1"),
+    ],
+)
+def test_values(expression, value):
+    assert calculate(expression) == value
+
+
+@pytest.mark.parametrize(
+    ("expression", "said"),
+    [
+        ("9**9**9", "9 ** 387420489 is too large"),
+        ("(1/9)**9**9", "too large"),
+        ("9" * 250 + "*" + "9" * 40 + "**10", "too large"),
+        ("10 ** 700", "too large"),
+        ("exp(1e9)", "too large"),
+        ("1e999 * 1", "too large"),
+        ("2 ** 100000.5", "too large"),
+        ("1e9999", "is no"),
+        ("1 / 0", "divides by zero"),
+        ("5 % 0", "divides by zero"),
+        ("0 ** -1", "divides by zero"),
+        ("log(5, 1)", "divides by zero"),
+        ("sqrt(-1)", "no real value"),
+        ("(-8) ** 0.5", "no real value"),
+        ("log(0)", "no real value"),
+        ("", "cannot be read"),
+        ("1 +", "cannot be read"),
+        ("(1", "cannot be read"),
+        ("012", "cannot be read"),
+        ("1, 2", "is no arithmetic"),
+        ("100 + 20%", "not clear of what"),
+        ("10% - 3", "percentage or a remainder"),
+        ("__import__('os').system('ls')", "'__import__' is no number"),
+        ("x + 1", "'x' is no number"),
+        ("True", "'True' is no number"),
+        ("1 if 1 else 2", "'if' is no number"),
+        ("[1][0]", "'['"),
+        ("1 < 2", "'<'"),
+        ("~1", "'~'"),
+        ("3j", "cannot be read|is no number"),
+        ("sqrt", "is no arithmetic"),
+        ("3(4)", "is no arithmetic"),
+        ("sqrt(1, 2)", "sqrt takes 1 argument, not 2"),
+        ("round(1, 2, 3)", "round takes 1 to 2 arguments"),
+        ("round(1, 99)", "whole places"),
+        ("min(*(1))", "is no arithmetic"),
+        ("1+" * 200 + "1", "401 characters"),
+        ("(" * 250 + "1" + ")" * 40, "cannot be read"),
+    ],
+)
+def test_refusals_are_one_line(expression, said):
+    with pytest.raises(UsageError, match=said.replace("(", r"\(").replace("*", r"\*").replace("[", r"\[")) as caught:
+        calculate(expression)
+    assert "\n" not in str(caught.value)
+    assert len(str(caught.value)) < 400

@@ -1,0 +1,148 @@
+"""The agentic loop without an LLM: the stand-ins do every step, and the limits hold."""
+
+from dataclasses import replace
+
+import pytest
+
+from ragscience.agent.setting import ToolNote, ToolsUsed
+from ragscience.answering.answers import REFUSAL
+from ragscience.errors import LibraryUnavailable, NothingFound
+from ragscience.records import Turn
+from tests.agent.looping import ANSWERED, LIMITS, PASSAGES, TWO_PARTS, UNANSWERED, Library, nodes_of, run
+
+ONE_PASS = ["decompose_query", "retrieve", "reason", "reflect", "generate_answer"]
+
+
+def test_answered_question_takes_one_pass():
+    library = Library()
+    answer = run(ANSWERED, library)
+    assert nodes_of(answer) == ONE_PASS
+    assert "3.5 days" in answer.text
+    assert not answer.refused
+    assert {(citation.file, citation.page) for citation in answer.citations} >= {("attention.pdf", 7)}
+    assert (answer.question, answer.mode, answer.tokens) == (ANSWERED, "extractive", {})
+    assert library.asked[0] == (ANSWERED, ())
+
+
+def test_question_of_two_parts_is_searched_for_whole_and_in_parts():
+    library = Library(best=1)
+    answer = run(TWO_PARTS, library)
+    asked = [query for query, _ in library.asked]
+    assert TWO_PARTS in asked
+    assert ("how many days did pre-training of the large take", ("bert.pdf",)) in library.asked
+    assert {hit.chunk.chunk_id for hit in answer.found.hits} >= {1, 4}
+    assert "3.5 days" in answer.text
+    assert "4 days" in answer.text
+
+
+def test_unanswered_question_is_refused_within_the_passes_and_never_asked_twice():
+    library = Library()
+    answer = run(UNANSWERED, library)
+    assert (answer.text, answer.refused, answer.citations) == (REFUSAL, True, ())
+    assert max(step.iteration for step in answer.trace) <= 3
+    assert len(library.asked) == len(set(library.asked)) <= LIMITS.searches
+
+
+def test_trace_adds_up_to_what_was_done():
+    library, told = Library(), []
+    answer = run(TWO_PARTS, library, on_step=told.append)
+    assert tuple(told) == answer.trace
+    assert sum(step.searches for step in answer.trace) == len(library.asked)
+    assert all(step.llm_calls == step.tokens == 0 and step.by == "rules" for step in answer.trace)
+    retrieved = [step for step in answer.trace if step.node == "retrieve"]
+    assert sum(step.new_passages for step in retrieved) == retrieved[-1].passages
+    assert answer.trace[-1].score is not None
+
+
+def test_passages_found_once_stay_found():
+    answer = run(TWO_PARTS, Library(best=1), limits=replace(LIMITS, enough=1.0))
+    counts = [step.passages for step in answer.trace if step.node == "retrieve"]
+    assert counts == sorted(counts)
+    assert len({hit.chunk.chunk_id for hit in answer.found.hits}) == len(answer.found.hits)
+    assert [hit.rank for hit in answer.found.hits] == list(range(1, len(answer.found.hits) + 1))
+
+
+def test_no_more_passages_than_the_limit():
+    answer = run(TWO_PARTS, Library(best=5), limits=replace(LIMITS, passages=2))
+    assert len(answer.found.hits) == 2
+
+
+def test_draft_below_the_mark_is_given_with_its_grade():
+    answer = run(ANSWERED, Library(), limits=replace(LIMITS, enough=1.0))
+    assert not answer.refused
+    assert any("is graded 0.78, below 1" in notice for notice in answer.notices)
+    assert nodes_of(answer).count("reflect") >= 1
+
+
+def test_follow_up_is_made_to_stand_alone():
+    library = Library()
+    history = (Turn("How large is the hidden size of BERT?", "It is 768 (bert.pdf, p.3)."),)
+    answer = run("And how many parameters does it have?", library, history=history)
+    assert answer.question == "And how many parameters does it have?"
+    assert "BERT" in answer.found.question
+    assert (answer.found.question, ()) in library.asked
+
+
+def test_sub_query_that_fails_costs_a_notice():
+    library = Library(fails={4: NothingFound("No paper fits.", "Try another.")})
+    answer = run(TWO_PARTS, library)
+    assert not answer.refused
+    assert "A sub-query could not be searched for: No paper fits. Try another." in answer.notices
+    assert any("No paper fits." in note for step in answer.trace for note in step.notes)
+
+
+def test_name_that_cannot_be_looked_up_costs_nothing():
+    library = Library(fails={1: NothingFound("No paper fits.", "Try another.")})
+    answer = run(TWO_PARTS, library)
+    assert not answer.refused
+    assert not any("No paper fits." in notice for notice in answer.notices)
+
+
+def test_failure_of_every_search_is_raised():
+    with pytest.raises(LibraryUnavailable, match="busy"):
+        run(TWO_PARTS, Library(fails={"always": LibraryUnavailable("The library is busy.")}))
+
+
+def test_no_time_still_gives_an_answer_from_one_search():
+    library = Library()
+    answer = run(TWO_PARTS, library, limits=replace(LIMITS, seconds=1e-9, enough=1.0))
+    assert len(library.asked) == 1
+    assert not answer.refused
+    assert nodes_of(answer) == ONE_PASS
+    assert any("budget was spent" in notice for notice in answer.notices)
+
+
+def test_empty_library_is_refused():
+    answer = run(ANSWERED, Library(()), embedder=None)
+    assert (answer.refused, answer.found.hits) == (True, ())
+
+
+def test_tools_give_passages_and_notes():
+    page = replace(PASSAGES[4], rank=1)
+
+    def use_tools(question, missing, *, by_llm, most_calls, seconds):
+        assert (question, by_llm, most_calls) == (ANSWERED, False, LIMITS.tool_calls)
+        calls = (
+            ToolNote("lookup_page(2)", "text", (page,)),
+            ToolNote("calculate(2+2)", "2+2 = 4"),
+            ToolNote("cite(x)", "Error: no paper x", error=True),
+        )
+        return ToolsUsed(calls)
+
+    answer = run(ANSWERED, Library(), use_tools=use_tools)
+    assert page.chunk in [hit.chunk for hit in answer.found.hits]
+    assert answer.text.startswith("calculate(2+2): 2+2 = 4\n\n")
+    assert "no paper x" not in answer.text
+    retrieved = next(step for step in answer.trace if step.node == "retrieve")
+    assert retrieved.tool_calls == 3
+    assert retrieved.notes == (
+        "lookup_page(2): 1 passage", "calculate(2+2): 2+2 = 4", "cite(x): Error: no paper x",
+    )  # fmt: skip
+
+
+def test_what_a_tool_says_answers_where_no_passage_does():
+    def use_tools(*_, **__):
+        return ToolsUsed((ToolNote("calculate(6*7)", "6*7 = 42"),))
+
+    answer = run("What is 6*7?", Library(()), embedder=None, use_tools=use_tools)
+    assert (answer.text, answer.refused) == ("calculate(6*7): 6*7 = 42", False)

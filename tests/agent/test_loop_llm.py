@@ -1,0 +1,220 @@
+"""The loop with an LLM, good and bad: the real client against a real server that says what the test wants."""
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from ragscience.answering.answers import REFUSAL
+from ragscience.models.ollama_api import Ollama
+from ragscience.models.ollama_llm import OllamaLLM
+from ragscience.records import Turn
+from tests.agent.looping import ANSWERED, LIMITS, TWO_PARTS, UNANSWERED, Library, nodes_of, run
+from tests.ollama_server import OllamaServer
+
+LLAMA = "llama3.1:8b"
+SAID = "Training of the big Transformer took 3.5 days on 8 P100 GPUs (attention.pdf, p.7)."
+WRONG = "The Transformer was trained for 90 weeks on 12 laptops (attention.pdf, p.7)."
+
+
+class Model:
+    """What the served model says to each kind of request; a list is said item by item, the last one from then on."""
+
+    def __init__(self, *, split=(), grade=1.0, draft=SAID):
+        self.said = {"split": split, "grade": grade, "draft": draft}
+
+    def __call__(self, body):
+        step = self.step_of(body)
+        said = self.said[step]
+        if isinstance(said, list):
+            said = said.pop(0) if len(said) > 1 else said[0]
+        if isinstance(said, str):
+            return said
+        if step == "split":
+            return json.dumps({"question": ANSWERED, "queries": list(said) or ["days of training"]})
+        return json.dumps({"score": said, "missing": [], "unsupported": []})
+
+    @staticmethod
+    def step_of(body):
+        if not body.get("format"):
+            return "draft"
+        return "split" if "queries" in body["format"]["properties"] else "grade"
+
+
+@pytest.fixture
+def server():
+    with OllamaServer(models=[LLAMA]) as server:
+        yield server
+
+
+@pytest.fixture
+def llm(server):
+    ollama = Ollama(server.url, connect_seconds=5.0, timeout_seconds=30.0, offline=False)
+    llm = OllamaLLM(ollama, LLAMA, temperature=0.0, num_ctx=8192, num_predict=256, sleep=lambda _: None)
+    yield llm
+    if llm._chat_model is not None:
+        llm._chat_model._client._client.close()
+
+
+def calls(server):
+    return [Model.step_of(body) for body in server.of("/api/chat")]
+
+
+def test_llm_splits_drafts_and_grades(server, llm):
+    server.default_reply = Model(split=("training of the big Transformer", "P100 GPUs"), grade=0.9)
+    library = Library()
+    answer = run(ANSWERED, library, llm=llm)
+    assert [query for query, _ in library.asked] == [ANSWERED, "training of the big Transformer", "P100 GPUs"]
+    assert (answer.text, answer.mode, answer.models["llm"]) == (SAID, "llm", LLAMA)
+    assert calls(server) == ["split", "draft", "grade"]
+    assert [step.by for step in answer.trace] == ["llm", "rules", "llm", "llm", "llm"]
+    assert sum(step.llm_calls for step in answer.trace) == 3
+    assert sum(step.tokens for step in answer.trace) == answer.tokens["prompt"] + answer.tokens["answer"] > 0
+    assert "llm_ms" in answer.timings_ms
+
+
+def test_model_that_always_grades_1_does_not_pass_what_no_page_holds(server, llm):
+    server.default_reply = Model(grade=1.0, draft=WRONG)
+    answer = run(ANSWERED, Library(), llm=llm)
+    assert (answer.text, answer.refused, answer.citations) == (REFUSAL, True, ())
+    assert any("hold no sentence of the draft" in notice for notice in answer.notices)
+    assert max(step.score or 0 for step in answer.trace) < LIMITS.enough
+
+
+def test_models_low_grade_counts_and_its_feedback_goes_back(server, llm):
+    grades = [json.dumps({"score": 0.2, "missing": ["hidden size of BERT"], "unsupported": []}), 0.95]
+    server.default_reply = Model(grade=grades)
+    server.default_reply.said["split"] = [
+        json.dumps({"question": "", "queries": ["days"]}), json.dumps({"question": "", "queries": ["hidden size"]}),
+    ]  # fmt: skip
+    library = Library()
+    answer = run(ANSWERED, library, llm=llm)
+    assert [query for query, _ in library.asked] == [ANSWERED, "days", "hidden size"]
+    again = server.of("/api/chat")[3]["messages"][1]["content"]
+    assert "Not found yet:\n- hidden size of BERT" in again
+    assert f"Asked already:\n- {ANSWERED}\n- days" in again
+    grades = [step.score for step in answer.trace if step.node == "reflect"]
+    assert grades[0] == 0.2
+    assert len(grades) == 2
+
+
+def test_best_draft_is_kept(server, llm):
+    splits = [json.dumps({"question": "", "queries": [query]}) for query in ("days", "hidden size", "Cloud TPUs")]
+    server.default_reply = Model(split=splits, grade=0.6, draft=[SAID, WRONG])
+    answer = run(ANSWERED, Library(), llm=llm)
+    assert answer.text == SAID
+    assert answer.trace[-1].said == "the draft of pass 1"
+    assert calls(server).count("draft") > 1
+
+
+@pytest.mark.parametrize("said", ["I am not able to do that.", "", '{"queries": "one"}', "[]", '{"queries": []}'])
+def test_model_without_valid_json_is_replaced_by_rules(server, llm, said):
+    server.default_reply = Model(split=said, grade=said)
+    answer = run(ANSWERED, Library(), llm=llm)
+    assert answer.text == SAID
+    assert calls(server) == ["split", "split", "draft", "grade", "grade"]
+    assert [step.by for step in answer.trace if step.node != "reason"][:3] == ["rules", "rules", "rules"]
+    assert sum("so rules did" in notice for notice in answer.notices) == 2
+
+
+def test_step_that_failed_is_not_asked_of_the_model_again(server, llm):
+    server.default_reply = Model(split="no", grade="no")
+    run(TWO_PARTS, Library(), llm=llm, limits=replace(LIMITS, enough=1.0))
+    assert calls(server).count("split") == calls(server).count("grade") == 2
+
+
+def test_same_sub_query_again_and_again_is_asked_once(server, llm):
+    server.default_reply = Model(split=("training days", "Training  days?", "training days"), grade=0.1)
+    library = Library()
+    answer = run(ANSWERED, library, llm=llm)
+    assert len(library.asked) == len(set(library.asked))
+    assert sum("training days" in query.casefold() for query, _ in library.asked) == 1
+    assert not answer.refused
+
+
+def test_sub_queries_without_an_end_are_left(server, llm):
+    server.script(pieces=["over and over and "], endless=True)
+    server.script(pieces=["over and over and "], endless=True)
+    server.default_reply = Model()
+    answer = run(ANSWERED, Library(), llm=llm)
+    assert answer.text == SAID
+    assert calls(server) == ["split", "split", "draft", "grade"]
+
+
+def test_draft_without_an_end_is_left_and_not_believed(server, llm):
+    server.script(json.dumps({"question": "", "queries": ["days"]}))
+    server.script(pieces=["The Moon is made of cheese. "], endless=True)
+    server.default_reply = Model()
+    answer = run(ANSWERED, Library(), llm=llm, limits=replace(LIMITS, iterations=1))
+    assert (answer.text, answer.refused) == (REFUSAL, True)
+    assert any("repeat itself" in notice for notice in answer.notices)
+
+
+def test_empty_drafts_become_quotes(server, llm):
+    server.default_reply = Model(draft="")
+    answer = run(ANSWERED, Library(), llm=llm)
+    assert (answer.mode, answer.refused) == ("extractive", False)
+    assert "3.5 days" in answer.text
+    assert "grade" not in calls(server)
+
+
+def test_model_that_refuses_is_a_refusal_within_the_passes(server, llm):
+    server.default_reply = Model(draft=REFUSAL)
+    answer = run(ANSWERED, Library(), llm=llm)
+    assert (answer.text, answer.refused) == (REFUSAL, True)
+    assert nodes_of(answer)[-1] == "generate_answer"
+
+
+def test_unanswerable_question_costs_no_draft(server, llm):
+    server.default_reply = Model(split=("AlphaZero bonus",))
+    answer = run(UNANSWERED, Library(), llm=llm)
+    assert answer.refused
+    assert set(calls(server)) == {"split"}
+
+
+def test_server_that_fails_costs_a_notice_and_the_llm_steps(server, llm):
+    server.fault("/api/chat", status=400, error="broken", times=None)
+    answer = run(ANSWERED, Library(), llm=llm)
+    assert (answer.mode, answer.refused) == ("extractive", False)
+    assert any("broken" in notice for notice in answer.notices)
+    assert calls(server) == ["split", "draft"]
+
+
+def test_tokens_beyond_the_budget_are_not_asked_for(server, llm):
+    server.default_reply = Model()
+    answer = run(ANSWERED, Library(), llm=llm, limits=replace(LIMITS, tokens=1, enough=1.0))
+    assert calls(server) == ["split"]
+    assert not answer.refused
+    assert answer.mode == "extractive"
+
+
+def test_conversation_is_told_and_the_question_rewritten(server, llm):
+    rewritten = "How many parameters does the base BERT model have?"
+    server.default_reply = Model(
+        split=json.dumps({"question": rewritten, "queries": ["BERT parameters"]}),
+        draft="It has 110 million parameters (bert.pdf, p.3).",
+    )
+    library = Library()
+    history = (Turn("How large is the hidden size of BERT?", "It is 768 (bert.pdf, p.3)."),)
+    answer = run("And how many parameters?", library, llm=llm, history=history)
+    assert library.asked[0][0] == rewritten
+    assert answer.question == "And how many parameters?"
+    assert "It is 768" in server.of("/api/chat")[0]["messages"][1]["content"]
+
+
+def test_question_without_a_conversation_is_not_rewritten(server, llm):
+    server.default_reply = Model(split=json.dumps({"question": "What is love?", "queries": ["GPUs"]}))
+    library = Library()
+    run(ANSWERED, library, llm=llm)
+    assert library.asked[0][0] == ANSWERED
+
+
+def test_passages_to_be_graded_fit_the_window(server, llm):
+    server.default_reply = Model()
+    llm.num_ctx = 1024
+    long = Library(
+        tuple(replace(item, chunk=replace(item.chunk, text=item.chunk.text * 30)) for item in Library().passages)
+    )
+    run(ANSWERED, long, llm=llm)
+    asked = next(body for body in server.of("/api/chat") if Model.step_of(body) == "grade")
+    assert sum(len(message["content"]) for message in asked["messages"]) < 4 * 1024

@@ -1,0 +1,105 @@
+"""Tools within the loop: called by the model over a real server, or by rules, over a real library."""
+
+import json
+
+import pytest
+
+from ragscience.agent.drafting import merged_found
+from ragscience.agent.tool_use import tool_use
+from ragscience.agent.tools import Toolbox
+from ragscience.records import Filters, Found
+from ragscience.store import Home, Library
+from tests.agent.looping import run
+from tests.agent.small_library import make, searcher
+from tests.agent.test_tools_calling import llm_of
+from tests.answering.passages import hit
+from tests.ollama_server import OllamaServer
+
+HEADS = "How many parallel heads are employed?"
+
+
+class Papers:
+    """The search of the loop over a real library."""
+
+    def __init__(self, library):
+        self.library = library
+        self._search = searcher(library)
+
+    def search(self, query, papers):
+        return self._search(query, Filters(papers=papers))
+
+    def chunks(self, ids):
+        return self.library.chunks(ids)
+
+
+@pytest.fixture(scope="module")
+def library(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("loop-tools")
+    make(folder)
+    with Library.open(Home(folder)) as opened:
+        yield opened
+
+
+@pytest.fixture
+def server():
+    with OllamaServer(models=["llama3.1:8b"]) as opened:
+        yield opened
+
+
+def use_of(library, llm=None, allowed=lambda hit: True):
+    toolbox = Toolbox(library, search=searcher(library), most_chars=2000)
+    return tool_use(toolbox, papers=library.papers(), llm=llm, allowed=allowed)
+
+
+def test_rules_call_what_the_question_names(library):
+    question = f"{HEADS} And what is 8 * 64?"
+    answer = run(question, Papers(library), use_tools=use_of(library))
+    assert 'calculate({"expression"' not in answer.text
+    assert 'calculate(expression="8 * 64"): 8 * 64 = 512' in answer.text
+    assert sum(step.tool_calls for step in answer.trace) >= 1
+    assert all(step.llm_calls == 0 for step in answer.trace)
+
+
+def test_model_calls_tools_and_their_cost_counts(library, server):
+    grade = json.dumps({"score": 1.0, "missing": [], "unsupported": []})
+    server.script(json.dumps({"question": "", "queries": ["parallel heads"]}))
+    server.script(tool_calls=[("calculate", {"expression": "8 * 64"}), ("lookup_page", {"paper": "bert", "page": 2})])
+    server.script("done", "We employ 8 parallel heads (attention_is_all_you_need_1706.03762.pdf, p.2).", grade)
+    with llm_of(server) as llm:
+        answer = run(HEADS, Papers(library), llm=llm, use_tools=use_of(library, llm))
+    retrieved = next(step for step in answer.trace if step.node == "retrieve")
+    assert (retrieved.tool_calls, retrieved.llm_calls) == (2, 2)
+    assert retrieved.tokens > 0
+    assert retrieved.notes[0] == 'calculate(expression="8 * 64"): 8 * 64 = 512'
+    assert "bert_1810.04805.pdf" in {item.chunk.file for item in answer.found.hits}
+    draft = next(body for body in server.of("/api/chat") if not body.get("format") and not body.get("tools"))
+    assert "What tools of this program gave:\n" in draft["messages"][-1]["content"]
+    assert "8 * 64 = 512" in draft["messages"][-1]["content"]
+    assert sum(step.llm_calls for step in answer.trace) == len(server.of("/api/chat")) == 5
+
+
+def test_passages_outside_of_the_filters_are_not_given(library):
+    used = use_of(library, allowed=lambda item: item.chunk.file.startswith("attention"))(
+        "What does page 2 of the BERT paper say?", (), by_llm=False, most_calls=4, seconds=5.0
+    )
+    assert used.notes
+    assert all(note.hits == () for note in used.notes)
+    assert not any("masks 15%" in note.text for note in used.notes)
+
+
+def test_no_more_calls_than_allowed(library):
+    used = use_of(library)("What is 1+1? What is 2+2? What is 3+3?", (), by_llm=False, most_calls=2, seconds=5.0)
+    assert len(used.notes) == 2
+
+
+def test_question_of_two_parts_is_as_answerable_as_the_part_that_is_worse():
+    low, high, middle = ({"keyword_match": value, "missing_term": 0.0} for value in (0.05, 0.6, 0.4))
+    whole, first, second = (
+        Found(text, "rrf", (hit(text, rank=rank),), (), {"search_ms": 2.0}, signals)
+        for rank, (text, signals) in enumerate([("a and b", low), ("a", high), ("b", middle)], start=1)
+    )
+    parts = ("a and b", "a", "b")
+    assert merged_found("a and b", parts, [whole, first, second], 9).signals == middle
+    assert merged_found("a and b", parts, [whole, first], 9).signals == low
+    assert merged_found("a and b", ("a and b",), [whole, first, second], 9).signals == low
+    assert merged_found("a and b", parts, [whole, first, second], 9).timings_ms == {"search_ms": 6.0}

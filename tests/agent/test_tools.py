@@ -1,0 +1,207 @@
+"""The tools over a real library: what they give, and what they say where they cannot."""
+
+import json
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from ragscience.agent.tools import TOOLS, Toolbox, schemas
+from ragscience.records import Hit
+from ragscience.store import Home, Library
+from tests.agent.small_library import make, searcher
+
+MOST_CHARS = 2000
+
+
+@pytest.fixture(scope="module")
+def library(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("tools")
+    make(folder)
+    with Library.open(Home(folder)) as opened:
+        yield opened
+
+
+@pytest.fixture(scope="module")
+def toolbox(library):
+    return Toolbox(library, search=searcher(library), most_chars=MOST_CHARS)
+
+
+def test_search_gives_passages_to_cite(toolbox):
+    result = toolbox.call("search", {"query": "parallel heads"})
+    assert not result.error
+    assert "h = 8 parallel heads" in result.text
+    assert '<passage 1 source="(attention_is_all_you_need_1706.03762.pdf, p.2)">' in result.text
+    assert result.hits[0].chunk.page_start == 2
+
+
+@pytest.mark.parametrize(
+    "paper", ["bert", "BERT", "bert_1810.04805.pdf", "bert_1810.04805", "Devlin et al.", "soil_[x]"]
+)
+def test_search_keeps_to_its_paper(toolbox, paper):
+    result = toolbox.call("search", {"query": "attention heads tokens", "paper": paper})
+    files = {hit.chunk.file for hit in result.hits}
+    assert files == ({"soil_[x].pdf"} if "soil" in paper else {"bert_1810.04805.pdf"})
+
+
+def test_search_keeps_to_section_and_kind(toolbox):
+    within = toolbox.call("search", {"query": "model", "section": "heads"})
+    assert [hit.chunk.section.rpartition(" › ")[2] for hit in within.hits] == ["3.2.1 Heads"]
+    tables = toolbox.call("search", {"query": "model", "kind": "Table"})
+    assert {hit.chunk.kind for hit in tables.hits} == {"table"}
+
+
+def test_search_that_finds_nothing_is_no_error(toolbox):
+    result = toolbox.call("search", {"query": "model", "section": "no such heading"})
+    assert not result.error
+    assert "Nothing was found" in result.text
+    assert result.hits == ()
+
+
+def test_page_is_given_whole(toolbox):
+    result = toolbox.call("lookup_page", {"paper": "attention", "page": "2"})
+    assert "3.2 Attention" in result.text
+    assert "h = 8 parallel heads" in result.text
+    assert "no part of it" not in result.text
+    assert {hit.chunk.page_start for hit in result.hits} == {2}
+    assert [hit.rank for hit in result.hits] == [1, 2]
+
+
+def test_page_without_text_is_said(toolbox):
+    result = toolbox.call("lookup_page", {"paper": "soil", "page": 2})
+    assert (result.text, result.error) == ("Page 2 of soil_[x].pdf has no text.", False)
+
+
+@pytest.mark.parametrize(
+    ("section", "held", "not_held"),
+    [
+        ("3.2", ["attention function", "8 parallel heads"], ["no part of it", "propose"]),
+        ("Section 3.2", ["attention function"], ["no part of it"]),
+        ("§3.2.1", ["8 parallel heads"], ["attention function"]),
+        ("3", ["attention function", "no part of it"], ["28.4"]),
+        ("abstract", ["We propose the Transformer"], ["attention function"]),
+        ("the results section", ["28.4"], ["attention function"]),
+        ("HEADS", ["8 parallel heads"], ["attention function"]),
+    ],
+)
+def test_section_is_read_with_its_subsections(toolbox, section, held, not_held):
+    result = toolbox.call("read_section", {"paper": "Attention Is All You Need", "section": section})
+    assert not result.error, result.text
+    assert all(text in result.text for text in held)
+    assert not any(text in result.text for text in not_held)
+    assert all(hit.found_by == ("section",) for hit in result.hits)
+
+
+def test_unknown_section_names_the_headings(toolbox):
+    result = toolbox.call("read_section", {"paper": "attention", "section": "Ablations"})
+    assert result.error
+    assert "3.2 Attention" in result.text
+    without = toolbox.call("read_section", {"paper": "soil", "section": "Ablations"})
+    assert "not known" in without.text
+
+
+def test_papers_are_listed(toolbox):
+    text = toolbox.call("list_papers", {}).text
+    assert "3 papers" in text
+    assert (
+        "bert_1810.04805.pdf: BERT: Pre-training of Deep Bidirectional Transformers, Jacob Devlin et al., 2019" in text
+    )
+    assert "soil_[x].pdf: title not known (2 pages)" in text
+
+
+def test_empty_library_lists_none(tmp_path):
+    with Library.open(Home(tmp_path)) as library:
+        box = Toolbox(library, search=searcher(library), most_chars=MOST_CHARS)
+        assert box.call("list_papers", {}).text == "The library has no papers."
+        assert box.call("cite", {"paper": "bert"}).error
+
+
+def test_citation_is_bibtex(toolbox):
+    text = toolbox.call("cite", {"paper": "attention"}).text
+    assert "@inproceedings{vaswani2017attention," in text
+    assert "author    = {Ashish Vaswani and Noam Shazeer}," in text
+    assert "eprint    = {1706.03762v7}," in text
+    assert text.count("{") == text.count("}")
+    assert "@misc{devlin2019bert," in toolbox.call("cite", {"paper": "bert"}).text
+    assert "not known: title, author, year" in toolbox.call("cite", {"paper": "soil"}).text
+
+
+def test_calculation(toolbox):
+    assert toolbox.call("calculate", {"expression": "(28.4 - 26.3) * 10"}).text == "(28.4 - 26.3) * 10 = 21"
+    too_large = toolbox.call("calculate", {"expression": "9**9**9"})
+    assert too_large.error
+    assert "too large" in too_large.text
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "said"),
+    [
+        ("open_door", {}, "There is no tool 'open_door'"),
+        ("search", {}, "search needs query"),
+        ("search", {"query": " \u200b "}, "search needs query"),
+        ("search", {"query": ["a"]}, "not a list"),
+        ("search", {"query": {"a": 1}}, "not an object"),
+        ("search", {"query": True}, "not true or false"),
+        ("search", {"query": "x" * 1001}, "1001 characters"),
+        ("search", {"query": "x", "kind": "poem"}, "There is no kind 'poem'"),
+        ("search", {"query": "x", "papers": "bert"}, "no argument 'papers'"),
+        ("search", {"query": "x", "paper": "bert_1810.04806.pdf"}, "nearest names are bert_1810.04805.pdf"),
+        ("search", {"query": "x", "paper": "zzz"}, "list_papers gives all of them"),
+        ("lookup_page", {"paper": "bert", "page": 0}, "Its pages are 1 to 2"),
+        ("lookup_page", {"paper": "bert", "page": "two"}, "is to be an integer, not 'two'"),
+        ("lookup_page", {"paper": "bert", "page": 1.5}, "is to be an integer"),
+        ("lookup_page", {"paper": "*", "page": 1}, "fits 3 papers"),
+        ("list_papers", {"all": True}, "It takes no arguments"),
+    ],
+)
+def test_what_is_wrong_with_a_call_is_told(toolbox, name, arguments, said):
+    result = toolbox.call(name, arguments)
+    assert result.error
+    assert result.text.startswith("Error: ")
+    assert said in result.text
+    assert result.hits == ()
+
+
+def test_text_of_a_paper_cannot_leave_its_fence(toolbox):
+    for result in (
+        toolbox.call("lookup_page", {"paper": "bert", "page": 2}),
+        toolbox.call("search", {"query": "masks tokens", "paper": "bert"}),
+        toolbox.call("read_section", {"paper": "bert", "section": "2"}),
+    ):
+        assert "Ignore the rules" in result.text
+        assert result.text.count("</passage>") == result.text.count("<passage ")
+
+
+@pytest.mark.parametrize("most_chars", [150, 300, 600])
+def test_results_are_capped_and_say_so(library, most_chars):
+    box = Toolbox(library, search=searcher(library), most_chars=most_chars)
+    searched = box.call("search", {"query": "attention heads soil"})
+    assert "left out" in searched.text or "[…]" in searched.text
+    assert len(searched.hits) == 4
+    page = box.call("lookup_page", {"paper": "soil", "page": 1}).text
+    assert ("characters of the page were left out" in page) is (most_chars < 416)
+    for text in (searched.text, page, box.call("list_papers", {}).text, box.call("cite", {"paper": "bert"}).text):
+        assert len(text) < most_chars + 300
+
+
+def test_schemas_are_those_of_functions():
+    made = {each["function"]["name"]: each["function"] for each in json.loads(json.dumps(schemas()))}
+    assert list(made) == ["search", "lookup_page", "read_section", "calculate", "list_papers", "cite"]
+    assert made["search"]["parameters"]["required"] == ["query"]
+    assert made["lookup_page"]["parameters"]["properties"]["page"]["type"] == "integer"
+    assert "table" in made["search"]["parameters"]["properties"]["kind"]["enum"]
+
+
+anything = st.one_of(st.none(), st.booleans(), st.integers(), st.floats(), st.text(max_size=30), st.lists(st.text()))
+names = st.one_of(st.sampled_from(sorted(TOOLS)), st.text(max_size=10))
+keys = st.one_of(st.sampled_from(["query", "paper", "page", "section", "kind", "expression"]), st.text(max_size=5))
+
+
+@settings(suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture], deadline=None)
+@given(names, st.dictionaries(keys, anything, max_size=4))
+def test_wild_calls_give_a_text(toolbox, name, arguments):
+    result = toolbox.call(name, arguments)
+    assert result.text
+    assert len(result.text) < MOST_CHARS + 300
+    assert all(isinstance(hit, Hit) for hit in result.hits)
+    result.text.encode()

@@ -1,0 +1,153 @@
+"""A model calls tools over a real HTTP server, and never more than it may."""
+
+from contextlib import contextmanager
+
+import pytest
+
+from ragscience.agent.tool_calling import ask_for_tools
+from ragscience.agent.tools import Toolbox
+from ragscience.models.ollama_api import Ollama
+from ragscience.models.ollama_llm import OllamaLLM
+from ragscience.store import Home, Library
+from tests.agent.small_library import make, searcher
+from tests.ollama_server import OllamaServer
+
+QUESTION = [("user", "How many heads, and what is 8 * 64?")]
+
+
+@pytest.fixture(scope="module")
+def toolbox(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("calling")
+    make(folder)
+    with Library.open(Home(folder)) as library:
+        yield Toolbox(library, search=searcher(library), most_chars=2000)
+
+
+@pytest.fixture
+def server():
+    with OllamaServer(models=["llama3.1:8b", "nomic-embed-text:latest"]) as opened:
+        opened.default_reply = lambda body: "done"
+        yield opened
+
+
+@contextmanager
+def llm_of(server, *, model="llama3.1:8b", num_ctx=8192):
+    ollama = Ollama(server.url, connect_seconds=5, timeout_seconds=20, offline=False)
+    llm = OllamaLLM(ollama, model, temperature=0.0, num_ctx=num_ctx, num_predict=256, sleep=lambda seconds: None)
+    try:
+        yield llm
+    finally:
+        if llm._chat_model is not None:
+            llm._chat_model._client._client.close()
+
+
+def ask(server, toolbox, *, most_calls=4, seconds=60.0, chats=0, **more):
+    """The calls that were made; `chats` were asked before."""
+    replies = []
+    with llm_of(server, **more) as llm:
+        made = ask_for_tools(llm, QUESTION, toolbox, most_calls=most_calls, seconds=seconds, on_reply=replies.append)
+    assert len(replies) == len(server.of("/api/chat")) - chats
+    return made
+
+
+def test_calls_are_run_and_told(server, toolbox):
+    server.script(tool_calls=[("search", {"query": "parallel heads"}), ("calculate", {"expression": "8 * 64"})])
+    (first, found), (second, worked) = ask(server, toolbox)
+    assert (first.name, second.name) == ("search", "calculate")
+    assert found.hits[0].chunk.file.startswith("attention")
+    assert worked.text == "8 * 64 = 512"
+    asked, told = server.of("/api/chat")
+    assert {tool["function"]["name"] for tool in asked["tools"]} >= {"search", "cite"}
+    assert asked["options"]["num_ctx"] == 8192
+    assert [message["role"] for message in told["messages"]] == ["system", "user", "assistant", "tool", "tool"]
+    assert told["messages"][-1]["content"] == "8 * 64 = 512"
+
+
+def test_model_without_tools_is_not_asked(toolbox):
+    with OllamaServer(models=["nomic-embed-text:latest"]) as server:
+        assert ask(server, toolbox, model="nomic-embed-text:latest") == ()
+        assert ask(server, toolbox, model="absent:latest") == ()
+        assert server.of("/api/chat") == []
+
+
+def test_no_call_is_no_result(server, toolbox):
+    assert ask(server, toolbox) == ()
+    assert len(server.of("/api/chat")) == 1
+
+
+def test_errors_go_back_as_text(server, toolbox):
+    server.script(tool_calls=[("open_door", {"which": 1}), ("lookup_page", {"paper": "bert", "page": 99})])
+    server.script(tool_calls=[("lookup_page", {"paper": "bert", "page": 2})])
+    (_, unknown), (_, wrong), (_, right) = ask(server, toolbox)
+    assert unknown.error
+    assert "open_door" in unknown.text
+    assert wrong.error
+    assert "pages are 1 to 2" in wrong.text
+    assert not right.error
+    told = server.of("/api/chat")[1]["messages"]
+    assert "open_door" in told[-2]["content"]
+    assert "pages are 1 to 2" in told[-1]["content"]
+
+
+def test_same_call_is_not_run_twice(server, toolbox):
+    for _ in range(9):
+        server.script(tool_calls=[("list_papers", {})])
+    made = ask(server, toolbox)
+    assert [call.name for call, _ in made] == ["list_papers"]
+    assert len(server.of("/api/chat")) == 2
+
+
+def test_repeated_call_beside_a_new_one_is_told(server, toolbox):
+    server.script(tool_calls=[("list_papers", {})])
+    server.script(tool_calls=[("list_papers", {}), ("cite", {"paper": "bert"})])
+    assert [call.name for call, _ in ask(server, toolbox)] == ["list_papers", "cite"]
+    assert "made this call already" in server.of("/api/chat")[2]["messages"][-2]["content"]
+
+
+def test_calls_are_bounded(server, toolbox):
+    for number in range(20):
+        server.script(tool_calls=[("calculate", {"expression": f"{number} + 1"})])
+    assert len(ask(server, toolbox, most_calls=3)) == 3
+    assert len(server.of("/api/chat")) == 3
+    assert ask(server, toolbox, most_calls=0, chats=3) == ()
+
+
+def test_reply_full_of_calls_is_cut(server, toolbox):
+    many = [("calculate", {"expression": f"{number} + 1"}) for number in range(50)]
+    server.script(tool_calls=many)
+    assert len(ask(server, toolbox, most_calls=3)) == 3
+
+
+def test_endless_reply_is_left(server, toolbox):
+    server.script("words and more words ", endless=True)
+    assert ask(server, toolbox) == ()
+
+
+def test_endless_calls_are_left(server, toolbox):
+    server.script(tool_calls=[("list_papers", {})], endless=True)
+    assert [call.name for call, _ in ask(server, toolbox)] == ["list_papers"]
+
+
+def test_time_that_is_over_ends_it(server, toolbox):
+    server.script(tool_calls=[("list_papers", {})])
+    assert ask(server, toolbox, seconds=0.0) == ()
+
+
+def test_window_without_room_ends_it(server, toolbox):
+    server.script(tool_calls=[("search", {"query": "soil bacteria"})])
+    server.script(tool_calls=[("search", {"query": "attention"})])
+    assert len(ask(server, toolbox, num_ctx=800)) == 1
+    before = len(server.of("/api/chat"))
+    assert ask(server, toolbox, num_ctx=500, chats=before) == ()
+
+
+@pytest.mark.parametrize("how", [{"status": 500, "error": "crashed"}, {"malformed": True}, {"cut_after": 0}])
+def test_server_that_fails_costs_only_what_follows(server, toolbox, how):
+    server.script(tool_calls=[("list_papers", {})])
+    server.fault("/api/chat", after=1, **how)
+    assert [call.name for call, _ in ask(server, toolbox)] == ["list_papers"]
+
+
+def test_arguments_that_are_no_object_end_it(server, toolbox):
+    server.script(tool_calls=[("list_papers", "{broken")])
+    assert ask(server, toolbox) == ()

@@ -1,0 +1,103 @@
+"""The ways to search at the door: the list of them, and the LLM as reranker."""
+
+import json
+import re
+
+import pytest
+
+from tests.conftest import NOBODY, Doors
+from tests.doors.papers import fill
+from tests.ollama_server import OllamaServer, chat_model
+
+QUESTION = "How fast do bees fly in fog?"
+PASSAGE = re.compile(r"<passage (\d+)>\n(.*?)\n</passage \1>", re.DOTALL)
+NAMES = ["default", "rrf", "even", "deep", "balanced"]
+
+
+def prefers_wheels(body):
+    """Grades passages about the tide machine's wheels highest; anything else it is asked gets words."""
+    passages = PASSAGE.findall(body["messages"][1]["content"]) if len(body["messages"]) > 1 else []
+    if not passages:
+        return '{"verdict": "correct"}'
+    return json.dumps({number: 10 if "brass wheel" in text else 1 for number, text in passages})
+
+
+@pytest.fixture(scope="module")
+def library(tmp_path_factory, model_cache):
+    doors = Doors(tmp_path_factory.mktemp("home"))
+    (doors.home / "papers").mkdir()
+    fill(doors.home / "papers")
+    ran = doors.ingest(RAG_EMBEDDER="embedded", RAG_OLLAMA_URL=NOBODY, RAG_CACHE_FOLDER=str(model_cache))
+    assert ran.code == 0, ran.err
+    return doors
+
+
+@pytest.fixture
+def server():
+    with OllamaServer(models={"llama3.1:8b": chat_model()}, default_reply=prefers_wheels) as server:
+        yield server
+
+
+@pytest.fixture
+def filled(library, server, monkeypatch):
+    monkeypatch.setenv("RAG_OLLAMA_URL", server.url)
+    (library.home / "vectorstore" / "llm_scores.sqlite").unlink(missing_ok=True)
+    return library
+
+
+def test_profiles_are_listed_with_what_each_does(doors):
+    ran = doors.query("profiles", COLUMNS="200")
+    assert ran.code == 0
+    assert all(re.search(rf"^{name}\b", ran.out, re.MULTILINE) for name in NAMES)
+    assert "default *" in ran.out
+    assert "0.45 dense + 0.2 bm25 + 0.2 graph + 0.15 gear" in ran.out
+    rows = json.loads(doors.query("profiles", "--json", RAG_PROFILE="rrf", RAG_TOP_K="7").out)["profiles"]
+    assert [row["name"] for row in rows] == NAMES
+    assert [row["name"] for row in rows if row["chosen"]] == ["rrf"]
+    assert rows[0]["passages"] == 7
+    assert rows[2]["corrective"] is True
+
+
+def test_the_llm_decides_the_order_once_for_each_question(filled, server):
+    first = json.loads(filled.query("search", QUESTION, "--reranker", "llm", "--json").out)
+    assert "brass wheel" in first["hits"][0]["text"]
+    assert first["hits"][0]["scores"]["rerank"] == 10
+    (body,) = server.of("/api/chat")
+    assert QUESTION in body["messages"][1]["content"]
+    again = json.loads(filled.query("search", QUESTION, "--reranker", "llm", "--json").out)
+    assert again["hits"] == first["hits"]
+    assert len(server.of("/api/chat")) == 1
+    assert (filled.home / "vectorstore" / "llm_scores.sqlite").exists()
+
+    answer = json.loads(filled.query("ask", QUESTION, "--reranker", "llm", "--json", RAG_ANSWERER="extractive").out)
+    assert answer["models"]["reranker"] == "llama3.1:8b"
+    assert len(answer["hits"]) <= 5
+
+    models = json.loads(filled.query("models", "--json", RAG_RERANK="llm").out)["models"]
+    assert [row["model"] for row in models if row["part"] == "reranker"] == ["llama3.1:8b"]
+
+    server.fault("/api/chat", status=500, error="out of memory", times=None)
+    ran = filled.query("search", "What colour is cobalt oxide?", "--reranker", "llm", "--json")
+    found = json.loads(ran.out)
+    assert found["hits"][0]["file"] == "kilns.pdf"
+    assert "the first pass's order stands" in found["notices"][0]
+
+
+def test_even_takes_an_llm_where_there_is_one(filled, server):
+    found = json.loads(filled.query("search", QUESTION, "--profile", "even", "--json").out)
+    assert "brass wheel" in found["hits"][0]["text"]
+    nobody = filled.query("search", QUESTION, "--profile", "even", "--json", RAG_OLLAMA_URL=NOBODY)
+    assert json.loads(nobody.out)["hits"][0]["file"] == "bees.pdf"
+    assert "Profile even has no LLM to score the passages" in nobody.err
+
+
+def test_what_makes_no_sense_is_one_line(filled):
+    ran = filled.query("search", QUESTION, "--reranker", "llm", RAG_OLLAMA_URL=NOBODY)
+    assert ran.code == 1
+    assert len(ran.err.strip().splitlines()) == 1
+    assert "The reranker llm needs a chat model" in ran.err
+    assert "--reranker auto" in ran.err
+    both = filled.query("search", QUESTION, "--reranker", "llm", "--no-rerank")
+    assert (both.code, "contradict" in both.err) == (2, True)
+    unknown = filled.query("search", QUESTION, "--reranker", "magic")
+    assert (unknown.code, "rerank is 'magic'" in unknown.err) == (2, True)

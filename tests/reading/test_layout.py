@@ -1,0 +1,403 @@
+"""Reading with the layout model: what its parts change in a document, and what it costs when it is not there."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import ragscience
+from ragscience.errors import ModelProblem
+from ragscience.reading.layout_advice import missing_numbers
+from ragscience.reading.layout_model import LayoutBox, find_layout_model, layout_boxes
+from ragscience.reading.pdf import load_pymupdf, opened, read_pdf
+from ragscience.reading.process import ReaderProcess
+from ragscience.reading.spans import PageSpans, read_spans, rule_boxes
+from ragscience.reading.structure import SourcePage, structured_document
+from ragscience.reading.wire import Reading, decode_reply, encode_request
+from ragscience.records import Document, Element
+from tests.pdf_factory import make_pdf
+from tests.reading.drawing import Sheet, draw
+from tests.reading.test_structure import check_whole, of_kind
+from tests.shared_data import SHARED_DATA, needs_shared_data
+
+GIGABYTE = 2**30
+
+
+def has_model():
+    try:
+        find_layout_model()
+    except ModelProblem:
+        return False
+    return True
+
+
+needs_model = pytest.mark.skipif(not has_model(), reason="pymupdf-layout is not installed")
+
+
+def source_pages(path):
+    """The pages of a file as the fast reader lays them out."""
+    flags = load_pymupdf().TEXTFLAGS_TEXT
+    pages = []
+    with opened(path, "") as source:
+        for number, page in enumerate(source, 1):
+            textpage = page.get_textpage(flags=flags)
+            spans = read_spans(page, textpage, textpage.extractText(), has_tables=True)
+            rules, drawings = rule_boxes(page)
+            pages.append(SourcePage(number, spans, tuple(rules), tuple(drawings)))
+    return pages
+
+
+def fast_and_advised(tmp_path, sheet, *parts):
+    """The document of a page as the fast reader makes it, and as the layout model's parts change it."""
+    (page,) = source_pages(draw(tmp_path / "a.pdf", [sheet]))
+    advised = SourcePage(1, page.spans, page.rules, page.drawings, "", tuple(LayoutBox(*part) for part in parts))
+    documents = [structured_document([one], "", ()) for one in (page, advised)]
+    for document in documents:
+        check_whole(document)
+    return documents
+
+
+def headings(document):
+    return [
+        (one.level, document.text[one.start : one.end], one.section)
+        for one in document.elements
+        if one.kind == "heading"
+    ]
+
+
+def paper():
+    """A page with a heading that the fast reader knows and a small one that it does not."""
+    sheet = Sheet().write(50, 80, "1 Introduction", 14, "hebo")
+    y = sheet.paragraph(50, 110, 10)
+    sheet.write(50, y + 16, "1.1 SMALL CAPITALS OF A HEADING", 7.8)
+    sheet.paragraph(50, y + 40, 10, start=3)
+    return sheet, (50.0, y + 9, 200.0, y + 17)
+
+
+def test_a_line_that_the_model_sees_as_a_heading_becomes_one(tmp_path):
+    sheet, box = paper()
+    fast, advised = fast_and_advised(tmp_path, sheet, ("section-header", box))
+    assert [text for _, text, _ in headings(fast)] == ["1 Introduction"]
+    assert headings(advised) == [
+        (1, "1 Introduction", "1 Introduction"),
+        (2, "1.1 SMALL CAPITALS OF A HEADING", "1 Introduction › 1.1 SMALL CAPITALS OF A HEADING"),
+    ]
+    assert advised.elements[-1].section.endswith("1.1 SMALL CAPITALS OF A HEADING")
+
+
+@pytest.mark.parametrize("kind", ["text", "list-item", "footnote"])
+def test_other_parts_make_no_heading(tmp_path, kind):
+    sheet, box = paper()
+    fast, advised = fast_and_advised(tmp_path, sheet, (kind, box))
+    assert advised.elements == fast.elements
+
+
+def test_a_part_beside_a_line_says_nothing_of_it(tmp_path):
+    sheet, (x0, y0, x1, y1) = paper()
+    fast, advised = fast_and_advised(
+        tmp_path, sheet, ("section-header", (x0, y0 + 9, x1, y1 + 9)), ("section-header", (x0 + 100, y0, x1 + 300, y1))
+    )
+    assert advised == fast
+
+
+@pytest.mark.parametrize(
+    "text", ["• One of the points", "and so it goes on", "1234567", "One, two,", "A short sentence.", "Prompt:"]
+)
+def test_what_does_not_read_like_a_heading_is_none(tmp_path, text):
+    sheet = Sheet().write(50, 80, "1 Introduction", 14, "hebo")
+    y = sheet.paragraph(50, 110, 10)
+    sheet.write(50, y, text)
+    sheet.paragraph(50, y + 12, 10, start=3)
+    _, advised = fast_and_advised(tmp_path, sheet, ("section-header", (50.0, y - 6, 150.0, y + 4)))
+    assert [found for _, found, _ in headings(advised)] == ["1 Introduction"]
+
+
+def test_a_heading_over_two_lines_is_one_and_a_paragraph_is_none(tmp_path):
+    sheet = Sheet().write(50, 80, "1 Introduction", 14, "hebo")
+    y = sheet.paragraph(50, 110, 10)
+    for number, line in enumerate(("What this says in small", "Letters is a heading")):
+        sheet.write(50, y + 16 + 10 * number, line, 8)
+    end = sheet.paragraph(50, y + 50, 10, start=3)
+    two_lines, paragraph = (50.0, y + 8, 200.0, y + 28), (50.0, y + 40, 545.0, end)
+    _, advised = fast_and_advised(tmp_path, sheet, ("section-header", two_lines), ("section-header", paragraph))
+    assert headings(advised)[1][1] == "What this says in small Letters is a heading"
+    assert len(headings(advised)) == 2
+
+
+def test_headings_within_tables_are_none_but_well_known_ones_stay(tmp_path):
+    sheet = Sheet().write(50, 80, "Abstract", 14, "hebo")
+    y = sheet.paragraph(50, 110, 10)
+    sheet.write(50, y + 16, "2 Words in a Box", 14, "hebo")
+    sheet.paragraph(50, y + 40, 10, start=3)
+    box = (50.0, y, 200.0, y + 20)
+    fast, advised = fast_and_advised(tmp_path, sheet, ("table", box), ("table", (50.0, 60.0, 200.0, 84.0)))
+    assert [text for _, text, _ in headings(fast)] == ["Abstract", "2 Words in a Box"]
+    assert [text for _, text, _ in headings(advised)] == ["Abstract"]
+    # Of old type the model sees pictures: their headings stay.
+    assert fast_and_advised(tmp_path, sheet, ("picture", box))[1] == fast
+    assert fast.text.split() == advised.text.split()
+
+
+def test_a_running_head_of_one_page_is_furniture_and_a_footnote_is_not(tmp_path):
+    sheet = Sheet().write(50, 40, "Proceedings of a Conference", 9)
+    y = sheet.paragraph(50, 110, 20)
+    sheet.write(50, 800, "1http://example.org", 8)
+    parts = [("page-header", (50.0, 32.0, 300.0, 43.0)), ("page-footer", (50.0, 792.0, 300.0, 803.0))]
+    # In the middle of a page nothing is a running head.
+    parts.append(("page-header", (50.0, 100.0, 545.0, y)))
+    fast, advised = fast_and_advised(tmp_path, sheet, *parts)
+    assert "Proceedings" in fast.text
+    assert "Proceedings" not in advised.text
+    assert advised.pages[0].furniture == "Proceedings of a Conference"
+    assert "1http://example.org" in advised.text
+
+
+def test_no_page_is_all_furniture(tmp_path):
+    sheet = Sheet().write(50, 40, "Proceedings of a Conference", 9)
+    _, advised = fast_and_advised(tmp_path, sheet, ("page-header", (50.0, 32.0, 300.0, 43.0)))
+    assert advised.text == "Proceedings of a Conference"
+
+
+def test_a_formula_is_an_equation(tmp_path):
+    sheet = Sheet()
+    y = sheet.paragraph(50, 110, 10)
+    sheet.write(150, y + 16, "LayerNorm(x + Sublayer(x))")
+    sheet.paragraph(50, y + 40, 10, start=3)
+    fast, advised = fast_and_advised(tmp_path, sheet, ("formula", (150.0, y + 6, 290.0, y + 18)))
+    assert of_kind(fast, "equation") == []
+    assert of_kind(advised, "equation") == ["LayerNorm(x + Sublayer(x))"]
+    assert fast.text.split() == advised.text.split()
+
+
+KINDS = st.sampled_from(["text", "title", "section-header", "footnote", "formula", "table", "picture", "page-header"])
+WILD_BOX = st.tuples(*[st.floats(-50, 900)] * 4)
+
+
+@pytest.fixture(scope="module")
+def wild_pages(tmp_path_factory):
+    sheets = []
+    for number in range(2):
+        sheet, _ = paper()
+        sheet.write(50, 40, f"A head {number}").write(50, 600, "Table 1. Things")
+        for row in range(3):
+            sheet.write(60, 620 + 12 * row, "a").write(200, 620 + 12 * row, "1.5")
+        sheets.append(sheet.write(50, 800, "* A note", 7))
+    return source_pages(draw(tmp_path_factory.mktemp("wild") / "a.pdf", sheets))
+
+
+@settings(max_examples=60, deadline=None)
+@given(parts=st.lists(st.lists(st.builds(LayoutBox, KINDS, WILD_BOX), max_size=12).map(tuple), min_size=2, max_size=2))
+def test_whatever_the_model_says_no_text_is_lost(wild_pages, parts):
+    sources = [
+        SourcePage(page.number, page.spans, page.rules, page.drawings, "", seen)
+        for page, seen in zip(wild_pages, parts, strict=True)
+    ]
+    document = structured_document(sources, "", ())
+    check_whole(document)
+    for source, page in zip(sources, document.pages, strict=True):
+        wanted = "".join(one.text for one in source.spans.pieces)
+        got = re.sub(r"\|(---\|)*", "", document.text[page.start : page.end]) + page.furniture
+        assert sorted("".join(got.split()).replace("|", "")) == sorted("".join(wanted.split()))
+
+
+# Where it is asked
+
+
+def document_of(*headings):
+    """A document that consists of headings."""
+    starts = [sum(map(len, headings[:number])) for number in range(len(headings))]
+    elements = [Element(start, start + len(text), "heading", 1) for start, text in zip(starts, headings, strict=True)]
+    return Document("".join(headings), (), elements=tuple(elements))
+
+
+@pytest.mark.parametrize(
+    ("headings", "missing"),
+    [
+        (["1 Aaa", "2 Bbb", "2.1 Ccc", "2.2 Ddd", "3 Eee", "References", "A Fff"], ()),
+        (["1 Aaa", "2 Bbb", "3.1 Ccc", "3.2 Ddd", "4 Eee"], ("3",)),
+        (["1 Aaa", "2 Bbb", "2.1 Ccc", "2.3 Ddd", "2.3.1 Eee"], ("2.2",)),
+        (["1 Aaa", "2.1.1 Bbb", "3 Ccc", "4 Ddd", "5 Eee"], ("2", "2.1")),
+        (["3 Aaa", "3.2 Bbb", "4 Ccc", "7 Ddd"], ()),
+    ],
+)
+def test_a_gap_in_the_numbers_tells_that_a_heading_is_missing(headings, missing):
+    assert missing_numbers(document_of(*headings)) == missing
+
+
+def numbered_paper(path, *, small):
+    """A page of six sections, of which the third has its heading in small letters where that is asked."""
+    sheet, y = Sheet(), 60
+    for number in range(1, 7):
+        is_small = small and number == 3
+        text = f"{number} SECTION IN CAPITALS" if is_small else f"{number} Section in Bold"
+        sheet.write(50, y, text, 7.8 if is_small else 13, "helv" if is_small else "hebo")
+        y = sheet.paragraph(50, y + 24, 6, start=number) + 24
+    return draw(path, [sheet])
+
+
+@needs_model
+def test_a_paper_with_a_gap_is_read_by_the_model_too(tmp_path):
+    gap, whole = numbered_paper(tmp_path / "gap.pdf", small=True), numbered_paper(tmp_path / "whole.pdf", small=False)
+    asked = []
+    document = read_pdf(gap, still_reading=lambda: asked.append(gap), layout="auto")
+    assert missing_numbers(read_pdf(gap)) == ("3",)
+    assert missing_numbers(document) == ()
+    assert document.warnings == ()
+    assert asked == [gap]
+    assert read_pdf(whole, still_reading=lambda: asked.append(whole), layout="auto") == read_pdf(whole)
+    assert asked == [gap]
+
+
+def test_without_the_model_a_gap_is_a_warning(tmp_path):
+    path = numbered_paper(tmp_path / "gap.pdf", small=True)
+    script = "from ragscience.reading.pdf import read_pdf\nprint(read_pdf(Path(sys.argv[3]), layout='auto').warnings)"
+    root = str(Path(ragscience.__path__[0]).parent)
+    start = "import sys\nfrom pathlib import Path\nsys.path.insert(0, sys.argv[1])\nsys.modules[sys.argv[2]] = None\n"
+    command = [sys.executable, "-c", start + script, root, "onnxruntime", path]
+    ran = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert "headings may be missing, as 3 is. The layout model" in ran.stdout
+
+
+@needs_model
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems do not bound the address space")
+def test_without_memory_for_the_model_a_gap_is_a_warning(tmp_path):
+    path = numbered_paper(tmp_path / "gap.pdf", small=True)
+    script = (
+        "import resource, sys\n"
+        "resource.setrlimit(resource.RLIMIT_AS, (600 * 2**20, 600 * 2**20))\n"
+        "from ragscience.reading import worker\n"
+        "sys.exit(worker.main([str(600 * 2**20), '60']))\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script],
+        input=encode_request(Reading(path, "", "", "auto")),
+        capture_output=True,
+        check=True,
+        cwd=Path(ragscience.__path__[0]).parent,
+    )
+    document = decode_reply(done.stdout.splitlines()[-1])
+    assert document.warnings[0].startswith("headings may be missing, as 3 is. The layout model")
+    assert document.elements == read_pdf(path).elements
+
+
+# Asking the model
+
+
+SPANS = PageSpans(595.0, 842.0, tuple(object() for _ in range(3)), "")
+PART = {"class_name": "text", "group_bbox": [1, 2, 3, 4], "tie_class": -1}
+UPRIGHT = SimpleNamespace(rotation=0)
+
+
+def test_parts_are_those_that_the_model_has_no_second_mind_about():
+    found = layout_boxes(UPRIGHT, SPANS, lambda page: [PART, {**PART, "tie_class": 5}])
+    assert found == (LayoutBox("text", (1.0, 2.0, 3.0, 4.0)),)
+
+
+@pytest.mark.parametrize(
+    ("page", "spans"),
+    [
+        (SimpleNamespace(rotation=90), SPANS),
+        (UPRIGHT, PageSpans(595.0, 842.0, (), "")),
+        (UPRIGHT, PageSpans(595.0, 842.0, SPANS.pieces * 600, "")),
+        (UPRIGHT, PageSpans(595.0, 8420.0, SPANS.pieces, "")),
+    ],
+    ids=["turned", "without places", "with too many lines", "too large"],
+)
+def test_the_model_is_not_asked_of_a_page(page, spans):
+    assert layout_boxes(page, spans, lambda page: [PART]) == ()
+
+
+@pytest.mark.parametrize(
+    ("said", "error"), [("std::bad_alloc", MemoryError), ("Non-zero status code returned", ValueError)]
+)
+def test_a_model_that_fails_says_why(said, error):
+    from onnxruntime.capi.onnxruntime_pybind11_state import RuntimeException
+
+    def fail(page):
+        raise RuntimeException(said)
+
+    with pytest.raises(error, match=said):
+        layout_boxes(UPRIGHT, SPANS, fail)
+
+
+LOADS = """
+import sys
+sys.path.insert(0, sys.argv[1])
+sys.modules.update(dict.fromkeys(sys.argv[2:]))
+from ragscience.errors import ModelProblem
+from ragscience.reading.layout_model import find_layout_model, load_layout_model
+for load in (find_layout_model, load_layout_model):
+    try:
+        load()
+    except ModelProblem as problem:
+        print(problem)
+"""
+
+
+def test_where_the_model_is_missing_it_says_what_to_do():
+    root = str(Path(ragscience.__path__[0]).parent)
+    command = [sys.executable, "-c", LOADS, root, "onnxruntime"]
+    ran = subprocess.run(command, capture_output=True, text=True, check=True)
+    lines = ran.stdout.splitlines()
+    assert len(lines) == 2
+    for line in lines:
+        assert line.startswith("The layout model for --layout cannot be loaded: ")
+        assert re.search(r"Install it: pip install pymupdf-layout==[\d.]+, or read without --layout\.$", line)
+
+
+@needs_model
+def test_a_worker_reads_with_the_model_and_keeps_the_offsets(tmp_path):
+    sheet, _ = paper()
+    path = draw(tmp_path / "a.pdf", [sheet])
+    turned = draw(tmp_path / "b.pdf", [Sheet(rotation=90).write(50, 80, "A page that is turned")])
+    reader = ReaderProcess(60.0, GIGABYTE)
+    try:
+        document = reader.read(path, "", layout="always")
+        other = reader.read(turned, "", layout="always")
+        fast = reader.read(path, "")
+    finally:
+        reader.close()
+    check_whole(document)
+    assert document.warnings == ()
+    assert "1.1 SMALL CAPITALS OF A HEADING" in of_kind(document, "heading")
+    assert fast == read_pdf(path)
+    assert other == read_pdf(turned)
+
+
+# At the door
+
+
+@needs_model
+def test_a_library_keeps_to_the_way_in_which_it_was_read(doors):
+    make_pdf(doors.home / "papers" / "one.pdf", ["Bees dance to tell where the flowers are."])
+    assert doors.ingest("add").code == 0
+    make_pdf(doors.home / "papers" / "two.pdf", ["Ants leave a trail for those that follow."])
+    ran = doors.ingest("add", "--layout")
+    assert ran.code == 5
+    assert "asked where headings are missing, not always. Go on so with RAG_LAYOUT=auto, or" in ran.err
+    assert "RAG_LAYOUT=always python ingest.py rebuild" in ran.err
+    assert doors.ingest("rebuild", "--layout").code == 0
+    ran = doors.ingest("add")
+    assert ran.code == 5
+    assert "asked always, not where headings are missing. Go on so with RAG_LAYOUT=always, or" in ran.err
+    ran = doors.ingest("add", RAG_LAYOUT="always")
+    assert ran.code == 0, ran.err
+    assert "1 added" in ran.err
+
+
+@needs_model
+@needs_shared_data
+def test_a_real_page_with_small_capitals(tmp_path):
+    import pymupdf
+
+    with pymupdf.open(SHARED_DATA / "papers" / "futoma2017_sepsis.pdf") as source:
+        source.select([0, 5])
+        source.save(tmp_path / "a.pdf")
+    found = [text.lower() for text in of_kind(read_pdf(tmp_path / "a.pdf", layout="always"), "heading")]
+    assert "3.2.1 incorporating medication effects" in found
+    assert "3.3.2 utilizing missingness patterns" in found

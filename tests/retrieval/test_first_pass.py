@@ -1,0 +1,237 @@
+"""Further score sources, prefilters and the profiles' sums, over a small real library."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from ragscience.errors import ModelProblem, RagScienceError
+from ragscience.models.llm_reranker import LLMReranker
+from ragscience.records import Filters, Profile
+from ragscience.retrieval import profile_named, search
+from ragscience.store import Home, Library
+from tests.retrieval.test_searching import QUESTION, ToyEmbedder
+from tests.store.making import add, numbered_paper
+
+SETTINGS = {"candidates": 20, "top_k": 4, "dense_weight": 0.7, "bm25_weight": 0.3}
+EVEN = profile_named("even", **SETTINGS, wanted=None)
+DEEP = profile_named("deep", **SETTINGS, wanted=None)
+NARROW = Profile("narrow", 3, 3, "weighted", 0.5, 0.3, 0, 50, more_weights=(("graph", 0.2),))
+
+
+@pytest.fixture(scope="module")
+def library(tmp_path_factory):
+    home = Home(tmp_path_factory.mktemp("home"))
+    with Library.open_for_writing(home) as library:
+        for number in range(12):
+            add(library, numbered_paper(number))
+        library.refresh_indexes()
+    with Library.open(home) as library:
+        yield library
+
+
+@pytest.fixture(scope="module")
+def every(library):
+    """Cosine and BM25 of every passage by id, computed here."""
+    ids, vectors = library.vectors()
+    cosines = dict(zip(ids.tolist(), (vectors @ ToyEmbedder().embed_query(QUESTION)).tolist(), strict=True))
+    found = library.search_keywords(QUESTION, library.chunk_count, None)
+    words = dict.fromkeys(ids.tolist(), 0.0) | dict(zip(*(array.tolist() for array in found), strict=True))
+    return cosines, words
+
+
+def found(library, profile, *, more=None, reranker=None, filters=None, also=()):
+    return search(
+        QUESTION,
+        library=library,
+        embedder=ToyEmbedder(),
+        tokens_from=None,
+        reranker=reranker,
+        rerank_budget_ms=None,
+        profile=profile,
+        filters=filters or Filters(),
+        also=also,
+        more=more,
+    )
+
+
+def ids_of(result):
+    return [hit.chunk.chunk_id for hit in result.hits]
+
+
+def scaled(scores, union):
+    low, high = min(scores[key] for key in union), max(scores[key] for key in union)
+    return {key: (scores[key] - low) / (high - low) for key in union}
+
+
+def best(scores, count):
+    return sorted(scores, key=lambda key: (-scores[key], key))[:count]
+
+
+# -- the profiles' own sums
+
+
+@pytest.mark.parametrize("dense_candidates", [30, 0])
+def test_even_is_half_the_cosine_and_half_bm25_over_the_highest(library, every, dense_candidates):
+    cosines, words = every
+    highest = max(words.values())
+    hits = found(library, replace(EVEN, dense_candidates=dense_candidates)).hits
+    listed = set(best(cosines, dense_candidates)) | {key for key, score in words.items() if score > 0}
+    expected = {key: 0.5 * max(0.0, cosines[key]) + 0.5 * words[key] / highest for key in listed}
+    assert [hit.chunk.chunk_id for hit in hits] == best(expected, 5)
+    assert [hit.score for hit in hits] == pytest.approx([expected[hit.chunk.chunk_id] for hit in hits])
+
+
+@pytest.mark.parametrize("more", [None, {"graph": lambda question: {}}])
+def test_deep_without_a_graph_shares_its_weights_in_proportion(library, every, more):
+    cosines, words = every
+    union = set(best(cosines, 100)) | set(best({key: score for key, score in words.items() if score > 0}, 60))
+    dense, bm25 = scaled(cosines, union), scaled(words, union)
+    expected = {key: (0.45 * dense[key] + 0.20 * bm25[key]) / 0.65 for key in union}
+    result = found(library, DEEP, more=more)
+    assert ids_of(result) == best(expected, 12)
+    assert [hit.score for hit in result.hits] == pytest.approx([expected[key] for key in ids_of(result)])
+
+
+def test_deep_with_a_graph_is_the_production_notes_sum(library, every):
+    cosines, words = every
+    far = min(cosines, key=lambda key: cosines[key] + words[key])
+    graph = {far: 0.88, best(cosines, 1)[0]: 0.5}
+    gear = {far: 0.79}
+    union = set(best(cosines, 100)) | set(best({k: s for k, s in words.items() if s > 0}, 60)) | graph.keys()
+    dense, bm25 = scaled(cosines, union), scaled(words, union)
+    expected = {
+        key: 0.45 * dense[key] + 0.20 * bm25[key] + 0.20 * graph.get(key, 0) + 0.15 * gear.get(key, 0) for key in union
+    }
+    result = found(library, DEEP, more={"gear": lambda question: gear, "graph": lambda question: graph})
+    assert ids_of(result) == best(expected, 12)
+    assert [hit.score for hit in result.hits] == pytest.approx([expected[key] for key in ids_of(result)])
+
+
+class Counting:
+    """A reranker that keeps the order and remembers how much it got at a time."""
+
+    name = "counting"
+
+    def __init__(self):
+        self.batches = []
+
+    def score(self, question, passages):
+        self.batches.append(len(passages))
+        return np.full(len(passages), 0.5, np.float32)
+
+
+def test_deep_reads_its_best_again_in_batches_of_eight(library):
+    reranker = Counting()
+    found(library, DEEP, reranker=reranker)
+    assert set(reranker.batches[:-1]) == {8}
+    assert 8 < sum(reranker.batches) <= 80
+
+
+def test_only_the_prefiltered_are_read_again(library):
+    reranker = Counting()
+    unread = found(library, replace(EVEN, rerank_depth=0, prefilter=0, top_k=10))
+    read = found(library, replace(EVEN, top_k=10), reranker=reranker)
+    assert reranker.batches == [10]
+    assert ids_of(read) == ids_of(unread)
+
+
+# -- further sources
+
+
+def test_what_a_source_names_is_a_candidate_and_carries_its_score(library):
+    without = found(library, NARROW)
+    outside = [key for key in range(1, library.chunk_count + 1) if key not in ids_of(without)][:2]
+    asked = []
+    result = found(
+        library, NARROW, more={"graph": lambda question: asked.append(question) or {outside[0]: 1.0, outside[1]: 0.25}}
+    )
+    assert asked == [QUESTION]
+    assert set(ids_of(result)) == set(ids_of(without)) | set(outside)
+    by_id = {hit.chunk.chunk_id: hit for hit in result.hits}
+    assert (by_id[outside[0]].scores["graph"], by_id[outside[0]].found_by) == (1.0, ("graph",))
+    assert by_id[outside[0]].scores["dense"] is not None
+    assert by_id[ids_of(without)[0]].scores["graph"] is None
+    assert list(by_id[outside[0]].scores) == ["dense", "bm25", "graph", "fused", "rerank"]
+    assert "graph_ms" in result.timings_ms
+    assert "graph" not in without.hits[0].scores
+
+
+def test_a_source_the_profile_gives_no_weight_is_not_asked(library):
+    found(library, EVEN, more={"graph": lambda question: pytest.fail("it was asked")})
+
+
+def test_ranks_of_a_source_count_under_rrf(library):
+    rrf = Profile("rrf", 3, 3, "rrf", 1.0, 1.0, 0, 50, more_weights=(("graph", 0.5),))
+    outside = next(key for key in range(1, library.chunk_count + 1) if key not in ids_of(found(library, rrf)))
+    result = found(library, rrf, more={"graph": lambda question: {ids_of(found(library, rrf))[0]: 0.2, outside: 0.9}})
+    (hit,) = (hit for hit in result.hits if hit.chunk.chunk_id == outside)
+    assert hit.score == pytest.approx(0.5 / 61)
+
+
+def test_filters_and_nonsense_hold_for_sources_too(library):
+    first, second = library.papers()[:2]
+    inside = library.paper_chunks(first.paper_id)[0].chunk_id
+    outside = library.paper_chunks(second.paper_id)[0].chunk_id
+    said = {outside: 1.0, inside: 7.5, 999_999: 1.0, inside + 1: float("nan")}
+    result = found(library, NARROW, filters=Filters(papers=(first.file,)), more={"graph": lambda question: said})
+    assert {hit.chunk.file for hit in result.hits} == {first.file}
+    assert {hit.chunk.chunk_id: hit.scores["graph"] for hit in result.hits if hit.scores["graph"]} == {inside: 1.0}
+
+
+def test_a_source_that_fails_costs_a_notice(library):
+    def broken(question):
+        raise RagScienceError("The graph is damaged.", "Build it again.")
+
+    result = found(library, NARROW, more={"graph": broken})
+    assert ids_of(result) == ids_of(found(library, NARROW))
+    assert result.notices == ("The search went on without the graph: The graph is damaged. Build it again.",)
+
+
+# -- an LLM as the reranker
+
+
+class Grader(LLMReranker):
+    """The real class with its scores given: NaN is a passage that got none."""
+
+    name = "grader"
+
+    def __init__(self, *scores):
+        self._scores = scores
+
+    def score(self, question, passages):
+        return np.array([*self._scores, *[np.nan] * len(passages)][: len(passages)], np.float32)
+
+
+class Failing(Grader):
+    def score(self, question, passages):
+        raise ModelProblem("Ollama stopped.")
+
+
+def test_graded_passages_are_ordered_and_the_others_keep_place_and_score(library):
+    profile = replace(EVEN, top_k=10)
+    before = found(library, profile).hits
+    after = found(library, profile, reranker=Grader(2.0, np.nan, 9.0, 5.0)).hits
+    old = [hit.chunk.chunk_id for hit in before]
+    assert [hit.chunk.chunk_id for hit in after] == [old[2], old[1], old[3], old[0], *old[4:]]
+    assert [hit.score for hit in after[:4]] == [9.0, before[1].score, 5.0, 2.0]
+    assert [hit.scores["rerank"] for hit in after[:5]] == [9.0, None, 5.0, 2.0, None]
+    assert after[1].scores["fused"] == before[1].scores["fused"]
+
+
+def test_an_llm_that_graded_nothing_leaves_the_first_pass(library):
+    before, after = found(library, EVEN), found(library, EVEN, reranker=Grader())
+    assert [(hit.chunk.chunk_id, hit.score, hit.scores["rerank"]) for hit in after.hits] == [
+        (hit.chunk.chunk_id, hit.score, None) for hit in before.hits
+    ]
+
+
+def test_a_grade_is_no_signal_of_answerability(library):
+    assert "rerank" not in found(library, EVEN, reranker=Grader(10.0, 9.0)).signals
+    assert "rerank" in found(library, EVEN, reranker=Counting()).signals
+
+
+def test_a_server_that_fails_costs_a_notice_and_the_first_pass_stands(library):
+    result = found(library, EVEN, reranker=Failing())
+    assert ids_of(result) == ids_of(found(library, EVEN))
+    assert "Ollama stopped." in result.notices[0]

@@ -1,0 +1,76 @@
+"""The table of profiles, held against the documents that it comes from."""
+
+from typing import get_args
+
+import pytest
+
+from config import Settings
+from ragscience.errors import UsageError
+from ragscience.retrieval import PROFILE_NAMES, all_profiles, profile_named, read_by_llm
+
+SETTINGS = {"candidates": 20, "top_k": 4, "dense_weight": 0.7, "bm25_weight": 0.3}
+
+
+def named(name, wanted=None):
+    return profile_named(name, **SETTINGS, wanted=wanted)
+
+
+def test_the_table_the_names_and_the_setting_agree():
+    assert tuple(profile.name for profile in all_profiles(**SETTINGS)) == PROFILE_NAMES
+    assert get_args(Settings.model_fields["profile"].annotation) == PROFILE_NAMES
+    assert all(named(name).name == name and named(name).about for name in PROFILE_NAMES)
+
+
+def test_default_is_made_of_the_settings():
+    profile = profile_named("default", candidates=7, top_k=3, dense_weight=0.6, bm25_weight=0.4, wanted=None)
+    assert (profile.dense_candidates, profile.bm25_candidates, profile.rerank_depth, profile.top_k) == (7, 7, 7, 3)
+    assert (profile.dense_weight, profile.bm25_weight, profile.fusion) == (0.6, 0.4, "weighted")
+
+
+def test_even_is_the_graph_guides():
+    profile = named("even")
+    assert (profile.dense_weight, profile.bm25_weight, profile.fusion) == (0.5, 0.5, "by-max")
+    assert (profile.dense_candidates, profile.prefilter, profile.rerank_depth, profile.top_k) == (30, 10, 10, 5)
+    assert (profile.llm_reranks, profile.corrective) == (True, True)
+
+
+def test_deep_is_the_production_notes():
+    profile = named("deep")
+    assert (profile.dense_candidates, profile.bm25_candidates) == (100, 60)
+    assert (profile.prefilter, profile.rerank_depth, profile.rerank_batch, profile.top_k) == (80, 80, 8, 12)
+    weights = {"dense": profile.dense_weight, "bm25": profile.bm25_weight, **dict(profile.more_weights)}
+    assert weights == {"dense": 0.45, "bm25": 0.20, "graph": 0.20, "gear": 0.15}
+
+
+def test_only_even_corrects_and_asks_an_llm():
+    assert [name for name in PROFILE_NAMES if named(name).corrective or named(name).llm_reranks] == ["even"]
+
+
+def test_asking_for_more_widens_the_lists():
+    profile = named("default", wanted=50)
+    assert (profile.top_k, profile.dense_candidates, profile.bm25_candidates, profile.rerank_depth) == (50, 50, 50, 50)
+    assert named("deep", wanted=100).prefilter == 200
+    assert named("default", wanted=50).prefilter == 0
+
+
+def test_balanced_reads_nothing_again_however_many_are_asked_for():
+    assert named("balanced", wanted=50).rerank_depth == 0
+    assert named("balanced", wanted=50).top_k == 50
+
+
+def test_asking_for_fewer_keeps_the_lists():
+    profile = named("default", wanted=1)
+    assert (profile.top_k, profile.dense_candidates) == (1, 20)
+    assert named("even", wanted=1).prefilter == 10
+
+
+@pytest.mark.parametrize("name", PROFILE_NAMES)
+def test_an_llm_reads_ten_and_five_are_kept_unless_others_are_wanted(name):
+    profile = read_by_llm(named(name), wanted=None)
+    assert (profile.rerank_depth, profile.top_k, profile.rerank_batch) == (10, 5, 0)
+    assert read_by_llm(named(name, wanted=8), wanted=8).top_k == 8
+
+
+def test_an_unknown_profile_names_the_known():
+    with pytest.raises(UsageError, match=r"no profile 'fast'.*default, rrf, even, deep, balanced"):
+        named("fast")

@@ -1,0 +1,62 @@
+import io
+
+import jsonschema
+from rich.console import Console
+
+from ragscience.records import Step
+from ragscience.terminal.agent_view import cost_line, say_step, step_lines, trace_view
+from ragscience.terminal.explaining import why_view
+from ragscience.terminal.json_output import SCHEMAS, answer_json
+from tests.terminal.answers import answer
+
+SPLIT = Step("decompose_query", 1, "2 queries", "llm", ("bees in fog", "radar"), llm_calls=1, tokens=120, seconds=0.5)
+FOUND = Step("retrieve", 1, "7 new passages, 7 in all", "rules", notes=("calculate(2+2): 4",), searches=2, tool_calls=1)
+GRADE = Step("reflect", 2, "0.40 (support)", "rules", score=0.4, missing=("wind", "speed"), seconds=0.25)
+TRACE = (SPLIT, FOUND, GRADE)
+
+
+def shown(view, *what):
+    out = io.StringIO()
+    view(*what, Console(file=out, width=60))
+    return out.getvalue()
+
+
+def test_step_tells_what_was_asked_told_and_missing():
+    assert list(step_lines(SPLIT)) == [
+        "[1] decompose_query: 2 queries by the LLM (1 LLM call, 0.5 s)",
+        "    ? bees in fog",
+        "    ? radar",
+    ]
+    assert list(step_lines(FOUND)) == [
+        "[1] retrieve: 7 new passages, 7 in all (2 searches, 1 tool call, 0.0 s)",
+        "    - calculate(2+2): 4",
+    ]
+    assert list(step_lines(GRADE)) == ["[2] reflect: 0.40 (support) (0.2 s)", "    missing: wind; speed"]
+
+
+def test_cost_is_that_of_all_steps():
+    assert cost_line(TRACE) == "agent: 2 passes, 2 searches, 1 tool call, 1 LLM call, 120 tokens, 0.8 s"
+
+
+def test_live_line_goes_to_stderr_and_nothing_in_it_reaches_the_terminal(capsys):
+    say_step(Step("decompose_query", 1, "1 query", "rules", ("a\x1b[2J\nb" + "x" * 500,)))
+    told = capsys.readouterr()
+    assert told.out == ""
+    assert "\x1b" not in told.err
+    assert len(told.err.splitlines()) == 2
+    assert len(told.err) < 300
+
+
+def test_why_shows_the_whole_way(capsys):
+    assert shown(trace_view, ()) == ""
+    text = shown(why_view, answer(trace=TRACE))
+    assert "[1] retrieve: 7 new passages" in text
+    assert cost_line(TRACE) in text
+
+
+def test_trace_in_the_json_is_what_its_schema_says():
+    made = answer_json(answer(trace=TRACE), None)
+    jsonschema.validate(made, SCHEMAS["ask"])
+    assert made["trace"][0]["queries"] == ["bees in fog", "radar"]
+    assert made["trace"][2]["score"] == 0.4
+    assert answer_json(answer(), None)["trace"] == []

@@ -1,0 +1,84 @@
+"""What an evaluation looks like, on a terminal and in a pipe."""
+
+import io
+import re
+from dataclasses import replace
+
+import pytest
+from rich.console import Console
+
+from ragscience.evaluation.questions import KnownQuestion
+from ragscience.evaluation.report import Evaluation, Paired
+from ragscience.evaluation.running import Outcome
+from ragscience.terminal.evaluation_view import BAR_CELLS, bar, show_evaluation, show_paired
+
+
+def outcome(number, kind, **values):
+    question = KnownQuestion(f"q{number}", "?", True, ("x",), (frozenset({("a.pdf", 1)}),), kind)
+    named = {name.replace("_", " "): value for name, value in values.items()}
+    return Outcome(question, None, "", {"seconds": 0.5, "tokens": 1200.0, **named})
+
+
+ASKED = Evaluation(
+    "set.jsonl",
+    (outcome(1, "number", answer=1.0, all_evidence=0.0), outcome(2, "fact\x1b[31m", answer=0.0, all_evidence=1.0)),
+    (),
+    {"mode": "ask", "papers": "3"},
+)
+AGENT = replace(
+    ASKED,
+    outcomes=(outcome(1, "number", answer=1.0, all_evidence=1.0), outcome(2, "fact\x1b[31m", answer=0.0)),
+    conditions={"mode": "agent"},
+)
+
+
+def seen(show, what, *, width=80, terminal=False, encoding="utf-8"):
+    raw = io.BytesIO()
+    stream = io.TextIOWrapper(raw, encoding=encoding, errors="replace")
+    show(what, Console(file=stream, width=width, force_terminal=terminal, highlight=False, color_system=None))
+    stream.flush()
+    return raw.getvalue().decode(encoding)
+
+
+@pytest.mark.parametrize(("share", "filled"), [(0, 0), (0.001, 1), (0.5, BAR_CELLS // 2), (0.999, BAR_CELLS), (1, 12)])
+def test_a_bar_is_as_long_as_its_share(share, filled):
+    assert bar(share, blocks=False) == "#" * filled + "-" * (BAR_CELLS - filled)
+    assert bar(share, blocks=True).count("█") == filled
+
+
+def test_measures_have_bars_and_costs_have_none():
+    lines = seen(show_evaluation, ASKED).splitlines()
+    assert lines[0] == "set.jsonl: 2 questions"
+    assert "mode ask, papers 3" in lines[1]
+    (answer,) = (line for line in lines if line.startswith("answer "))
+    assert "██████······" in answer
+    assert "0.500 (0.00–1.00)" in answer
+    assert "all that a right answer must hold" in answer
+    (tokens,) = (line for line in lines if line.startswith("tokens"))
+    assert "█" not in tokens
+    assert "1200.000" in tokens
+
+
+def test_types_stand_side_by_side_and_control_characters_do_not_show():
+    told = seen(show_evaluation, ASKED)
+    assert "\x1b" not in told
+    assert re.search(r"^number +1 +– +0\.00 +1\.00 +– +– +–", told, re.M)
+
+
+def test_a_pipe_that_knows_no_blocks_gets_letters():
+    told = seen(show_evaluation, ASKED, encoding="ascii")
+    assert "######------" in told
+
+
+def test_a_narrow_terminal_has_no_room_for_meanings():
+    assert "right answer" not in seen(show_evaluation, ASKED, terminal=True, width=80)
+    assert "right answer" in seen(show_evaluation, ASKED, terminal=True, width=120)
+
+
+def test_two_ways_have_one_bar_over_the_other():
+    lines = seen(show_paired, Paired(ASKED, AGENT)).splitlines()
+    (first,) = (number for number, line in enumerate(lines) if line.startswith("all evidence"))
+    assert re.search(r"^all evidence +ask +·+ +0\.000$", lines[first].rstrip())
+    assert re.search(
+        r"^ +agent +█+ +1\.000 +\+1\.000 \(\+1\.00 to \+1\.00\) +1/0 +1\.000 +1$", lines[first + 1].rstrip()
+    )
