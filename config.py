@@ -89,6 +89,17 @@ class Settings(BaseSettings):
         Field(min_length=1, description="Where to split, the best place first."),
     ] = ("\n\n", "\n", ". ", " ", "")
 
+    # The map (the graph guide)
+    map_neighbours: Annotated[
+        int, Field(ge=1, le=50, description="Papers that each paper is joined with on the map: its nearest ones.")
+    ] = 3
+    map_min_cosine: Annotated[
+        float, Field(ge=-1, le=1, description="Cosine above which two papers are joined on the map.")
+    ] = 0.3
+    map_max_nodes: Annotated[
+        int, Field(ge=10, le=10_000, description="Nodes in each drawing of the map; those with fewest relations go.")
+    ] = 2000
+
     # Models
     embedder: Annotated[
         Literal["auto", "embedded", "ollama", "sentence-transformers"],
@@ -176,6 +187,25 @@ class Settings(BaseSettings):
             "below it the answer is refused. 0 refuses only where nothing was found.",
         ),
     ] = 0.3
+
+    # The knowledge graph (the graph guide, the graph search notes)
+    graph: Annotated[
+        Literal["auto", "on", "off"],
+        Field(
+            description="Whether a search asks the knowledge graph, too, where `ingest.py graph` has made one; auto is "
+            "as the profile says: deep does."
+        ),
+    ] = "auto"
+    graph_filter: Annotated[
+        bool, Field(description="Search only papers that mention what the graph has near the question.")
+    ] = False
+    graph_max_hops: Annotated[
+        int, Field(ge=1, le=4, description="Steps in the graph from what a question names to what counts as related.")
+    ] = 2
+    graph_entity_types: Annotated[
+        tuple[Annotated[str, Field(pattern=r"^\S+$", max_length=100)], ...],
+        Field(description='Types of entities that a search in the graph goes over, as ["METHOD"]; empty: all.'),
+    ] = ()
 
     # Conversations
     history: Annotated[

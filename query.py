@@ -89,6 +89,17 @@ Corrective = Annotated[
         show_default=False,
     ),
 ]
+Graph = Annotated[
+    bool | None,
+    typer.Option(
+        "--graph/--no-graph",
+        help="Ask the knowledge graph, too (`ingest.py graph` makes it); the profile deep does where there is one.",
+        show_default=False,
+    ),
+]
+GraphFilter = Annotated[
+    bool, typer.Option("--graph-filter", help="Only papers that mention what the graph has near the question.")
+]
 Highlight = Annotated[
     Path | None,
     typer.Option("--highlight", metavar="OUT.pdf", help="Write the cited pages to this file, the quotes marked."),
@@ -124,6 +135,8 @@ def ask(
     no_history: NoHistory = False,
     agent: ByAgent = False,
     corrective: Corrective = None,
+    graph: Graph = None,
+    graph_filter: GraphFilter = False,
     highlight: Highlight = None,
     home: HomeFolder = None,
     offline: Offline = None,
@@ -137,7 +150,17 @@ def ask(
     filters = _filters(paper, pages, section, kind, year, author)
     rerank = _rerank(no_rerank, reranker)
     with _session(
-        home, offline, quiet, k, profile, rerank, rerank_budget_ms, no_history, corrective=corrective
+        home,
+        offline,
+        quiet,
+        k,
+        profile,
+        rerank,
+        rerank_budget_ms,
+        no_history,
+        corrective=corrective,
+        graph=graph,
+        graph_filter=graph_filter,
     ) as session:
         talk = (go_on or name is not None) and question is None and source is None
         if talk and not (json or strict or pages or highlight):
@@ -174,6 +197,8 @@ def search(
     no_rerank: Rerank = False,
     reranker: Reranker = None,
     rerank_budget_ms: Budget = None,
+    graph: Graph = None,
+    graph_filter: GraphFilter = False,
     json: Json = False,
     home: HomeFolder = None,
     offline: Offline = None,
@@ -184,7 +209,10 @@ def search(
     from ragscience.terminal.asking import search_all
 
     filters = _filters(paper, pages, section, kind, year, author)
-    with _session(home, offline, quiet, k, profile, _rerank(no_rerank, reranker), rerank_budget_ms) as session:
+    rerank = _rerank(no_rerank, reranker)
+    with _session(
+        home, offline, quiet, k, profile, rerank, rerank_budget_ms, graph=graph, graph_filter=graph_filter
+    ) as session:
         return search_all(session, _one_of(question, source), filters=filters, as_json=json)
 
 
@@ -204,6 +232,8 @@ def chat(
     name: ChatName = None,
     no_history: NoHistory = False,
     agent: ByAgent = False,
+    graph: Graph = None,
+    graph_filter: GraphFilter = False,
     home: HomeFolder = None,
     offline: Offline = None,
     quiet: Quiet = False,
@@ -213,8 +243,9 @@ def chat(
     from ragscience.terminal.chat import Chat
 
     filters = _filters(paper, None, section, kind, year, author)
+    rerank = _rerank(no_rerank, reranker)
     with _session(
-        home, offline, quiet, k, profile, _rerank(no_rerank, reranker), rerank_budget_ms, no_history
+        home, offline, quiet, k, profile, rerank, rerank_budget_ms, no_history, graph=graph, graph_filter=graph_filter
     ) as session:
         return Chat(session, filters=filters, name=name, go_on=go_on, agent=agent).run()
 
@@ -311,7 +342,7 @@ def evaluate(
         typer.Option(
             "--mode",
             metavar="MODE",
-            help="How to ask: ask, agent, corrective, a profile (deep), or both (agent+deep).",
+            help="How to ask: ask, agent, corrective, graph, a profile (deep), or both (agent+deep).",
         ),
     ] = "ask",
     against: Annotated[
@@ -357,7 +388,8 @@ def evaluate(
 
     def opened(mode: Mode | None) -> Session:
         named = mode.profile if mode is not None else None
-        return _session(home, offline, quiet, k, named or profile, rerank, None, no_history=True)
+        graph = True if mode is not None and mode.way == "graph" else None
+        return _session(home, offline, quiet, k, named or profile, rerank, None, no_history=True, graph=graph)
 
     if (file is None) == (make is None):
         raise UsageError("Give either a file of questions or --make.", "To draft some: query.py eval --make 20")
@@ -390,6 +422,82 @@ def list_profiles(
     return show_profiles(_settings(home=home), as_json=json)
 
 
+@app.command("graph")
+def show_graph(
+    entity: Annotated[str, typer.Argument(help="Name of a method, a dataset, a concept …", show_default=False)],
+    hops: Annotated[
+        int | None,
+        typer.Option("--hops", help="How many steps around it; without it RAG_GRAPH_MAX_HOPS.", min=1, max=4),
+    ] = None,
+    limit: Annotated[int | None, typer.Option("-n", help="How many relations.", min=1, show_default=False)] = None,
+    home: HomeFolder = None,
+    json: Json = False,
+    debug: Debug = False,
+) -> int:
+    """Show what the knowledge graph has of something, what is around it, and the pages that say so."""
+    from ragscience.terminal.graph_views import show_entity
+
+    return show_entity(_settings(home=home), entity, hops=hops, most=limit, as_json=json)
+
+
+@app.command("path")
+def show_path(
+    first: Annotated[str, typer.Argument(metavar="A", help="Name of something.", show_default=False)],
+    second: Annotated[str, typer.Argument(metavar="B", help="Name of something else.", show_default=False)],
+    home: HomeFolder = None,
+    json: Json = False,
+    debug: Debug = False,
+) -> int:
+    """Show how two things are connected in the knowledge graph, with a page for each step."""
+    from ragscience.terminal.graph_views import show_path
+
+    return show_path(_settings(home=home), first, second, as_json=json)
+
+
+@app.command()
+def related(
+    file: Annotated[str, typer.Argument(help="A paper, by the name that `ingest.py list` shows, its path or its MD5.")],
+    k: Annotated[int, typer.Option("-k", help="How many papers.", min=1, max=1000)] = 5,
+    home: HomeFolder = None,
+    json: Json = False,
+    debug: Debug = False,
+) -> int:
+    """Show the papers that are most like one, by the mean of their passages' vectors."""
+    from ragscience.terminal.asking import console
+    from ragscience.terminal.map_views import show_related
+
+    return show_related(_home(home), file, k, None if json else console())
+
+
+@app.command("map")
+def draw_map(
+    output: Annotated[Path, typer.Argument(metavar="OUT.html", help="The page to write.", show_default=False)],
+    png: Annotated[
+        bool, typer.Option("--png", help="Also a picture of each drawing: OUT-papers.png, OUT-entities.png.")
+    ] = False,
+    force: Annotated[bool, typer.Option("--force", help="Replace a file that is no map.")] = False,
+    home: HomeFolder = None,
+    quiet: Quiet = False,
+    debug: Debug = False,
+) -> int:
+    """Draw the papers and the entities of the graph on one page for a browser; it needs no network."""
+    from ragscience.store import Home
+    from ragscience.terminal.door import say
+    from ragscience.terminal.map_views import write_map
+
+    settings = _settings(home=home)
+    return write_map(
+        Home(settings.home),
+        output,
+        png=png,
+        force=force,
+        neighbours=settings.map_neighbours,
+        threshold=settings.map_min_cosine,
+        max_nodes=settings.map_max_nodes,
+        notice=None if quiet else say,
+    )
+
+
 @models_app.command("list")
 def list_models(home: HomeFolder = None, offline: Offline = None, json: Json = False, debug: Debug = False) -> int:
     """Show what each part would use, where its files are and why."""
@@ -416,6 +524,8 @@ def _session(
     rerank_budget_ms: int | None,
     no_history: bool = False,
     corrective: bool | None = None,
+    graph: bool | None = None,
+    graph_filter: bool = False,
 ) -> Session:
     from ragscience.terminal.session import Session
 
@@ -427,6 +537,8 @@ def _session(
         rerank_budget_ms=rerank_budget_ms,
         history=False if no_history else None,
         corrective=None if corrective is None else "on" if corrective else "off",
+        graph=None if graph is None else "on" if graph else "off",
+        graph_filter=graph_filter or None,
     )
     return Session(settings, quiet=quiet, wanted=k)
 

@@ -208,6 +208,8 @@ class Filters:
     """First and last year of the paper, inclusive; a paper whose year is not known is left out."""
     authors: tuple[str, ...] = ()
     """Parts of authors' names, any of which may match, case and accents aside."""
+    paper_ids: tuple[int, ...] = ()
+    """Only these papers, whatever else is asked for; for a program, not for a person."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -241,6 +243,28 @@ class Profile:
 
 
 @dataclass(frozen=True, slots=True)
+class PathStep:
+    """A relation of the knowledge graph, and the pages that say it."""
+
+    source: str
+    """Name of an entity."""
+    relation: str
+    """What it has to do with the target, as "USES"."""
+    target: str
+    pages: tuple[tuple[str, int], ...]
+    """(file, page), each once."""
+
+
+@dataclass(frozen=True, slots=True)
+class FoundPath:
+    """Relations that lead from what a question names to what it may ask for, in order."""
+
+    steps: tuple[PathStep, ...]
+    score: float
+    """How well they fit the question, -1 to 1."""
+
+
+@dataclass(frozen=True, slots=True)
 class Found:
     """What a search gives back."""
 
@@ -253,6 +277,10 @@ class Found:
     """What the search saw that tells whether the papers answer at all: see answering/answerable.py."""
     verdict: str = ""
     """ "correct", "ambiguous" or "incorrect" where a second look was taken (agent/corrective.py), else empty."""
+    concepts: tuple[str, ...] = ()
+    """Names that the knowledge graph has near the question; empty where it was not asked."""
+    paths: tuple[FoundPath, ...] = ()
+    """The graph's best paths for the question, best first; empty where it was not asked for them."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,8 @@ The window is the smaller of the model's own context and the setting `num_ctx`, 
 4. The passages get the rest, the best first. Where that is not enough, the lowest-ranked passage is left out, and so
    on down to the best one; then the oldest turn is, and so on; then the best passage is cut at the end of a sentence.
 
+Names of related concepts are sent where they and a passage fit, else left out without a word.
+
 What is left out is told in the answer's notices. Tokens are the counter's estimate, which errs on the high side and is
 corrected by each count of the server (models/token_counting.py).
 """
@@ -32,6 +34,8 @@ CONDENSE_TOKENS = 256
 """Longest rewritten question, in tokens, with what a model says around it."""
 HISTORY_SHARE = 4
 """Earlier turns may take one in so many tokens of what passages and history share."""
+CONCEPTS_SHARE = 4
+"""Related concepts, with a little more, may take one in so many tokens of it."""
 SMALLEST_PASSAGE = 48
 """Tokens below which a piece of a passage is not worth sending."""
 
@@ -54,6 +58,8 @@ class Plan:
     """Longest answer."""
     notices: tuple[str, ...]
     """What was left out or cut."""
+    concepts: str = ""
+    """What stands behind the passages, as `prompts.concepts_text` made it; empty where it does not fit."""
 
     @property
     def hits(self) -> tuple[Hit, ...]:
@@ -75,8 +81,9 @@ def plan(
     count: Count,
     window: int,
     max_answer_tokens: int,
+    concepts: str = "",
 ) -> Plan:
-    """Share the window out by the rule at the top of this file.
+    """Share the window out by the rule at the top of this file; `concepts` go behind the passages.
 
     Raises ModelProblem where the rules and the question leave no room for a passage.
     """
@@ -87,6 +94,10 @@ def plan(
             f"The rules and the question take about {fixed} of {window} tokens, which leaves no room for a passage.",
             "Raise RAG_NUM_CTX, or ask in fewer words.",
         )
+    if concepts and count(concepts) + SMALLEST_PASSAGE > room // CONCEPTS_SHARE:
+        concepts = ""
+    size = count(concepts) if concepts else 0
+    fixed, room = fixed + size, room - size
     turns = _newest(history, room // HISTORY_SHARE, count, turn_text) if prompts.wants_history else ()
     texts = [(hit, fenced_text(hit.chunk)) for hit in hits]
     sizes = [count(passage_text(hit, text)) for hit, text in texts]
@@ -108,6 +119,7 @@ def plan(
         turns,
         max(answer_reserve(window, max_answer_tokens), min(max_answer_tokens, window - used)),
         _notices(len(hits) - kept, len(hits), left_out, window, cut=cut),
+        concepts,
     )
 
 

@@ -148,7 +148,7 @@ class _Run:
             condense_question_prompt=PromptTemplate.from_template(self._prompts.condense),
             combine_docs_chain_kwargs={
                 "prompt": ChatPromptTemplate.from_messages([system, HumanMessagePromptTemplate(prompt=request)]),
-                "document_prompt": PromptTemplate.from_template(wording.PASSAGE),
+                "document_prompt": PromptTemplate.from_template(wording.PASSAGE + "{behind}"),
             },
             get_chat_history=lambda turns: "".join(f"\n{wording.turn_text(turn)}" for turn in turns),
             response_if_no_docs_found=wording.REFUSAL,
@@ -207,10 +207,11 @@ class _Run:
                 count=self._llm.counter.count,
                 window=self._llm.window,
                 max_answer_tokens=self._llm.num_predict,
+                concepts=wording.concepts_text(found.concepts),
             )
         except ModelProblem as problem:
             raise _Failed(problem) from problem
-        return as_documents(self._plan.passages)
+        return as_documents(self._plan.passages, behind=self._plan.concepts)
 
     def _conversation(self) -> str:
         return wording.conversation(self._plan.history if self._plan else ())
@@ -228,8 +229,11 @@ def as_retriever(search: Searcher, documents: Callable[[Found], list[Document]])
     return PaperRetriever()
 
 
-def as_documents(passages: Sequence[tuple[Hit, str]]) -> list[Document]:
-    """A LangChain document for each passage: fenced text, and its number, source, file, path, pages and score."""
+def as_documents(passages: Sequence[tuple[Hit, str]], behind: str = "") -> list[Document]:
+    """A LangChain document for each passage: fenced text, and its number, source, file, path, pages and score.
+
+    `behind` is what the prompt has behind the last one.
+    """
     from langchain_core.documents import Document
 
     return [
@@ -244,9 +248,10 @@ def as_documents(passages: Sequence[tuple[Hit, str]]) -> list[Document]:
                 "page_end": hit.chunk.page_end,
                 "chunk_id": hit.chunk.chunk_id,
                 "score": hit.score,
+                "behind": behind if at == len(passages) else "",
             },
         )
-        for hit, text in passages
+        for at, (hit, text) in enumerate(passages, start=1)
     ]
 
 

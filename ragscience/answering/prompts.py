@@ -23,6 +23,7 @@ __all__ = [
     "PASSAGE",
     "REFUSAL",
     "Prompts",
+    "concepts_text",
     "conversation",
     "fenced_text",
     "passage_text",
@@ -64,6 +65,8 @@ PASSAGE = """\
 <passage {number} source="{source}">
 {page_content}
 </passage>"""
+
+RELATED = "Related concepts from knowledge graph: "
 
 CONDENSE = """\
 A conversation about research papers, and a new question that may lean on it. Write the new question so that it can be
@@ -121,6 +124,17 @@ def passage_text(hit: Hit, text: str) -> str:
     """A passage as it stands in the request, fence and all; `text` is what `fenced_text` gave for it, or less."""
     source = page_label(prompt_name(hit.chunk.file), hit.chunk.page_start)
     return PASSAGE.format(number=hit.rank, source=source, page_content=text)
+
+
+def concepts_text(names: Sequence[str]) -> str:
+    """Names from the knowledge graph as they stand behind the passages (the graph guide's line); empty without any.
+
+    They come from papers: they stand in the fence of quoted material, too.
+    """
+    if not names:
+        return ""
+    said = ", ".join(prompt_name(name) for name in names)
+    return f'\n\n<passage source="names only, not to be cited">\n{RELATED}{said}\n</passage>'
 
 
 def fenced_text(chunk: StoredChunk) -> str:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from ragscience.graph.lexicon import BREAKS, NO_NAMES
+from ragscience.graph.lexicon import FUNCTION_WORDS, NO_NAMES
 from ragscience.graph.names import clean
 
 __all__ = ["short_forms"]
@@ -46,7 +46,7 @@ def _is_term(short: str, long: str) -> bool:
         len(words) >= 2
         and len(words) <= len(short) + 2
         and not any(word.casefold() in ("the", "is", "are", "we", "that", "this", "was") for word in words)
-        and words[0].casefold() not in BREAKS
+        and words[0].casefold() not in FUNCTION_WORDS
         and not any(character.isdigit() for character in long)
         and short.casefold() not in (word.casefold() for word in words)
     )

@@ -14,7 +14,7 @@ from ragscience.graph.layout import positions
 from ragscience.graph.loading import load_graph
 from ragscience.graph.model import KnowledgeGraph
 from ragscience.graph.paper_map import PaperMap, paper_map, papers_of_passages, similarity_edges
-from ragscience.graph.records import CO_OCCURS, Entity, Relation
+from ragscience.graph.records import CO_OCCURS, Entity
 from ragscience.language.places import page_parts
 from ragscience.records import Paper, StoredChunk
 
@@ -124,9 +124,7 @@ def paper_view(
         paper = papers.papers[index]
         label, evidence = title_of(paper) or paper.file, texts.evidence([first_of[index]], ())
         fact = ", ".join(_paper_facts(paper))
-        nodes.append(
-            MapNode(_short(label), PAPER, x, y, radius, degree[index], (), fact, (paper.file,), evidence, 0)
-        )
+        nodes.append(MapNode(_short(label), PAPER, x, y, radius, degree[index], (), fact, (paper.file,), evidence, 0))
     lines = [
         MapEdge(source, target, SIMILAR, min(1.0, max(0.0, edge.weight)), texts.evidence(pair, ()))
         for (source, target), edge, pair in zip(ends, drawn, pairs, strict=True)
@@ -158,9 +156,7 @@ def entity_view(library: Library, graph: KnowledgeGraph, max_nodes: int) -> View
         evidence = texts.evidence(chunks, (entity.names,))
         more = len(entity.chunk_ids) - len(chunks)
         label, degree = _short(entity.label), degrees[number]
-        nodes.append(
-            MapNode(label, entity.entity_type, x, y, radius, degree, names, fact, in_files, evidence, more)
-        )
+        nodes.append(MapNode(label, entity.entity_type, x, y, radius, degree, names, fact, in_files, evidence, more))
     lines = [
         MapEdge(*end, one.relation, one.confidence, texts.evidence(chunks, _names_of(entities, end)))
         for end, one, chunks in zip(ends, relations, proofs, strict=True)
@@ -279,7 +275,7 @@ def _paper_facts(paper: Paper) -> Iterator[str]:
 def _left_out(what: str, drawn: int, there: int) -> str:
     if drawn == there:
         return ""
-    return f"The {drawn:,} {what} with the most relations of {there:,} are drawn; {there - drawn:,} are left out."
+    return f"The {drawn:,} {what} with the most relations of {there:,} are drawn, {there - drawn:,} left out."
 
 
 def _many(count: int, what: str) -> str:

@@ -24,6 +24,8 @@ __all__ = ["Report", "Watcher", "extract_by_llm", "extract_locally", "llm_versio
 
 BATCH = 64
 """Passages of a paper that are kept in one transaction."""
+LOADED = 1000
+"""Passages that are loaded at once."""
 ABSTRACT_PASSAGES = 2
 """How many passages of an abstract are read at most, in one call."""
 
@@ -109,11 +111,14 @@ def extract_by_llm(
     report = Report()
     pending = frozenset(library.graph.pending("llm", version))
     asked = [
-        (paper, unit) for paper, chunks in _papers(library, pending) for unit in _units(chunks, pending, full=full)
+        (paper, [chunk.chunk_id for chunk in unit])
+        for paper, chunks in _papers(library, pending)
+        for unit in _units(chunks, pending, full=full)
     ]
-    watcher.begin(sum(len(unit) for _, unit in asked))
+    watcher.begin(sum(len(ids) for _, ids in asked))
     in_a_row, papers = 0, set[int]()
-    for number, (paper, unit) in enumerate(asked):
+    for number, (paper, ids) in enumerate(asked):
+        unit = library.chunks(ids)
         answer = ask_for(llm, unit, paper.title, types, max_tokens=max_tokens, seconds=seconds)
         if answer.failure:
             line = f"{paper.file}, p.{unit[0].page_start}: {answer.failure}"
@@ -143,10 +148,14 @@ def _keep(library: Library, extractor: str, version: str, found: Sequence[Extrac
 
 def _papers(library: Library, pending: frozenset[int]) -> Iterator[tuple[Paper, list[StoredChunk]]]:
     """Papers with a pending passage, by their id, and all their passages but references."""
+    ids = sorted(pending)
+    batches = (ids[begin : begin + LOADED] for begin in range(0, len(ids), LOADED))
+    with_pending = {chunk.paper_id for batch in batches for chunk in library.chunks(batch)}
     for paper in sorted(library.papers(), key=lambda each: each.paper_id):
+        if paper.paper_id not in with_pending:
+            continue
         chunks = [chunk for chunk in library.paper_chunks(paper.paper_id) if chunk.kind != "reference"]
-        if any(chunk.chunk_id in pending for chunk in chunks):
-            yield paper, chunks
+        yield paper, chunks
 
 
 def _units(chunks: Sequence[StoredChunk], pending: frozenset[int], *, full: bool) -> list[list[StoredChunk]]:

@@ -12,6 +12,7 @@ __all__ = [
     "BREAKS",
     "CONTINUES",
     "ED_MODIFIERS",
+    "FUNCTION_WORDS",
     "GENERIC_HEADS",
     "HARDWARE",
     "HEADS",
@@ -281,6 +282,7 @@ _ADJECTIVES = """
     argument statement moment-only judgement judgment assessment treatment-only comparison version decision
     dimension discussion conclusion
     """
+FUNCTION_WORDS = _words(_FUNCTION)
 BREAKS = _words(f"{_FUNCTION} {_VERBS} {_ADJECTIVES}")
 """Words that no term begins with or goes across."""
 

@@ -34,6 +34,9 @@ LONGEST_PASSAGE = 12_000
 _SPELLINGS = {"ORGANIZATION": "ORGANISATION", "EVALUATED ON": "EVALUATED_ON", "DATA SET": "DATASET"}
 _OPENING = str.maketrans("<>[]＜＞", "‹›()‹›")
 
+_BETWEEN = re.compile(r"[\s\-\u2010-\u2015\u2212_/]+")
+"""What may stand between the words of a name."""
+
 _RULES = """\
 You read a passage of a scientific paper and list what it names. Reply with JSON alone.
 "entities": each has a "name", exactly as it is written in the passage, and a "type", one of {types}.
@@ -171,12 +174,19 @@ def _kept(
 
 
 def _surfaces(name: str, line: str) -> Counter[str]:
-    """How a passage, on one line, writes a name: case, hyphens and plural aside; empty where it does not."""
-    if len(name) > 2 * LONGEST_NAME:
-        return Counter()
-    cleaned = clean(name)
-    words = [re.escape(word) for word in re.split(r"[\s\-‐-―−_/]+", cleaned) if word]
+    """How a passage, on one line, writes a name: case, hyphens and plural aside; empty where it does not.
+
+    Where a line broke at the name's hyphen, which is lost then, the spelling is the model's.
+    """
+    cleaned = clean(name[: 2 * LONGEST_NAME])
+    words = [re.escape(word) for word in _BETWEEN.split(cleaned) if word]
     if not words or len(cleaned) > LONGEST_NAME or not any(c.isalnum() for c in cleaned):
         return Counter()
-    pattern = r"(?<!\w)" + r"[\s\-‐-―−_/]+".join(words) + r"(?:e?s)?(?!\w)"
-    return Counter(clean(match.group()) for match in re.finditer(pattern, line, re.IGNORECASE))
+    found = Counter(clean(match.group()) for match in _pattern(words, _BETWEEN.pattern).finditer(line))
+    if not found and "-" in cleaned:
+        found = Counter(cleaned for _ in _pattern(words, f"(?:{_BETWEEN.pattern})?").finditer(line))
+    return found
+
+
+def _pattern(words: Sequence[str], between: str) -> re.Pattern[str]:
+    return re.compile(rf"(?<!\w){between.join(words)}(?:e?s)?(?!\w)", re.IGNORECASE)

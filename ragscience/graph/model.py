@@ -151,6 +151,11 @@ class KnowledgeGraph:
         """What a relation says, as "USES"."""
         return self._relation_names[int(self._kinds[number])]
 
+    def are_kind(self, edges: NDArray[np.int64], kind: str) -> NDArray[np.bool_]:
+        """Which of these relations say this, shape (len(edges),), bool."""
+        codes = [code for code, name in enumerate(self._relation_names) if name == kind]
+        return np.isin(self._kinds[edges], codes)
+
     def chunks_of(self, number: int) -> NDArray[np.int64]:
         """Ids of the passages that name an entity, ascending, int64."""
         return _row(self._columns, "chunks", number)

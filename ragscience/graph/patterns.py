@@ -77,7 +77,9 @@ def _between(text: str, places: Sequence[Place], first: int) -> tuple[Pattern, f
     one, other = places[first], places[first + 1]
     between = _CITATION.sub("", text[one.end : other.start]).lstrip(" )")
     before = text[: one.start]
-    if len(between) > _LONGEST_BETWEEN or _DENIED.search(between) or ";" in between or ". " in between:
+    if _denied_before(before) or _DENIED.search(between):
+        return None
+    if len(between) > _LONGEST_BETWEEN or ";" in between or ". " in between:
         return None
     if _COMPARE.search(before) and _COMPARED.fullmatch(between) and {one.kind, other.kind} <= IDEAS:
         return _COMPARED_WITH, _COMPARED_WITH.confidence
@@ -85,9 +87,9 @@ def _between(text: str, places: Sequence[Place], first: int) -> tuple[Pattern, f
         return _TRAINED_BY, _TRAINED_BY.confidence
     if _EVALUATE.search(before) and _EVALUATED.fullmatch(between) and one.kind in MADE and other.kind in DATA:
         return _EVALUATED_ON, _EVALUATED_ON.confidence
-    if _APPLY.search(before) and _APPLIED.fullmatch(between) and one.kind in MADE and not _denied_before(before):
+    if _APPLY.search(before) and _APPLIED.fullmatch(between) and one.kind in MADE:
         return _APPLIED_TO, _APPLIED_TO.confidence
-    if _REPLACE.search(before) or _denied_before(before):
+    if _REPLACE.search(before):
         return None
     hangs = _BEFORE_SUBJECT.search(before) is not None and not _CLAUSE.match(between)
     for pattern in PATTERNS:

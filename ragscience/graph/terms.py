@@ -86,7 +86,7 @@ def paper_terms(chunks: Sequence[StoredChunk], title: str, types: frozenset[str]
     count_table_heads(chunks, counts)
     terms = dict(_terms(counts, types))
     aliases = frozenset(
-        (short, long) for short, long in counts.aliases if canonical(short) in terms and canonical(long) in terms
+        pair for pair in counts.aliases if all(canonical(name) in terms or canonical(name) in KNOWN for name in pair)
     )
     return PaperTerms(terms, aliases, types, _KNOWN_BEGINNINGS | {name.split()[0] for name in terms})
 

@@ -73,8 +73,8 @@ PATTERNS = (
         "EVALUATED_ON",
         (
             rf"{_HELPED}(?:evaluated|tested|benchmarked|validated|assessed|measured)(?: and \w+)? on",
-            r"(?:achieves?|achieved|obtains?|obtained|performs?|performed|gets?|reaches|reached|scores?|scored|attains?|"
-            r"excels?|improves?|is competitive|is state-of-the-art)(?: [^\s.;:,()]+){0,9} on",
+            r"(?:achieves?|achieved|obtains?|obtained|performs?|performed|gets?|reaches|reached|scores?|scored|"
+            r"attains?|excels?|improves?|is competitive|is state-of-the-art)(?: (?:[^\s.;:,()]|\.(?=\d))+){0,9} on",
         ),
         MADE,
         DATA,
@@ -121,7 +121,8 @@ PATTERNS = (
             r"(?:is|are|was|were|performs?|works?|generali[sz]es) (?:\w+ly |much )*(?:better|faster|stronger|more "
             r"(?:accurate|effective|efficient|robust|powerful|precise|reliable|stable|expressive|"
             r"discriminative|scalable|factual|truthful)) than",
-            r"(?:achieves?|obtains?|yields?) (?:\w+ly |much )*(?:better|higher|lower|superior)(?: \w+){1,3} (?:than|to)",
+            r"(?:achieves?|obtains?|yields?) (?:\w+ly |much )*(?:better|higher|lower|superior)(?: \w+){1,3} "
+            r"(?:than|to)",
         ),
         IDEAS,
         IDEAS | {"METRIC"},

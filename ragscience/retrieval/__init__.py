@@ -1,7 +1,7 @@
 """Search: dense and keyword candidates, fused, filtered and reranked."""
 
 from ragscience.retrieval.first_pass import ScoreSource
-from ragscience.retrieval.profiles import PROFILE_NAMES, all_profiles, profile_named, read_by_llm
+from ragscience.retrieval.profiles import PROFILE_NAMES, all_profiles, profile_named, read_by_llm, with_graph
 from ragscience.retrieval.searching import search
 
-__all__ = ["PROFILE_NAMES", "ScoreSource", "all_profiles", "profile_named", "read_by_llm", "search"]
+__all__ = ["PROFILE_NAMES", "ScoreSource", "all_profiles", "profile_named", "read_by_llm", "search", "with_graph"]

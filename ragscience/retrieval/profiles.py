@@ -7,11 +7,13 @@ from dataclasses import replace
 from ragscience.errors import UsageError
 from ragscience.records import Profile
 
-__all__ = ["LLM_DEPTH", "LLM_KEPT", "PROFILE_NAMES", "all_profiles", "profile_named", "read_by_llm"]
+__all__ = ["LLM_DEPTH", "LLM_KEPT", "PROFILE_NAMES", "all_profiles", "profile_named", "read_by_llm", "with_graph"]
 
 PROFILE_NAMES = ("default", "rrf", "even", "deep", "balanced")
 LLM_DEPTH, LLM_KEPT = 10, 5
 """How many passages an LLM scores, and how many of them are kept: the graph guide's numbers."""
+GRAPH_SHARES = (("graph", 0.20), ("gear", 0.15))
+"""What the graph's two scores weigh of 1 (the production notes)."""
 EVERY_PASSAGE = 1000
 """Passages that stand for "all that hold a word of the question": the next one is far behind the ten that are kept."""
 
@@ -51,7 +53,7 @@ _FIXED = (
         rerank_depth=80,
         top_k=12,
         prefilter=80,
-        more_weights=(("graph", 0.20), ("gear", 0.15)),
+        more_weights=GRAPH_SHARES,
         rerank_batch=8,
         about="Long lists and many passages, with the knowledge graph where there is one.",
     ),
@@ -108,6 +110,23 @@ def profile_named(
         rerank_depth=max(found.rerank_depth, wanted) if found.rerank_depth else 0,
         # Twice: some of them repeat others and are left out.
         prefilter=max(found.prefilter, 2 * wanted) if found.prefilter else 0,
+    )
+
+
+def with_graph(profile: Profile) -> Profile:
+    """The same search with the knowledge graph's scores beside its own, in the shares that the production notes give.
+
+    A profile that weighs further sources already stays as it is.
+    """
+    if profile.more_weights:
+        return profile
+    rest = 1.0 - sum(share for _, share in GRAPH_SHARES)
+    both = profile.dense_weight + profile.bm25_weight
+    return replace(
+        profile,
+        dense_weight=profile.dense_weight * rest,
+        bm25_weight=profile.bm25_weight * rest,
+        more_weights=tuple((name, share * both) for name, share in GRAPH_SHARES),
     )
 
 

@@ -107,6 +107,8 @@ def _paper_ids(db: sqlite3.Connection, filters: Filters) -> set[int] | None:
     groups: list[set[int]] = []
     if filters.papers:
         groups.append(match_papers(rows.papers(db), filters.papers))
+    if filters.paper_ids:
+        groups.append(set(filters.paper_ids))
     if filters.years:
         groups.append(_of_years(db, *filters.years))
     if filters.authors:

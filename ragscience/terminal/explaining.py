@@ -116,6 +116,10 @@ def why_view(answer: Answer, console: Console) -> None:
         console.print(_passages(answer))
     else:
         console.print("No passage was found.")
+    if answer.found.paths:
+        from ragscience.terminal.graph_views import paths_view
+
+        paths_view(answer.found, console)
     verdicts_view(answer, console, every=True)
     for notice in dict.fromkeys((*answer.found.notices, *answer.notices)):
         console.print(Text(f"notice: {plain(notice)}", "yellow"), soft_wrap=True)
@@ -148,7 +152,9 @@ def _course(answer: Answer) -> list[str]:
 def _passages(answer: Answer) -> Table:
     """The passages with their scores, and which of them the answer cites."""
     names = [
-        name for name in ("dense", "bm25", "fused", "rerank") if any(_score(hit, name) for hit in answer.found.hits)
+        name
+        for name in ("dense", "bm25", "graph", "gear", "fused", "rerank")
+        if any(_score(hit, name) for hit in answer.found.hits)
     ]
     table = Table(box=None, pad_edge=False)
     table.add_column("", justify="right", style="dim")

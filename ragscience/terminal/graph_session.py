@@ -176,8 +176,9 @@ def _tell(line: str, quiet: bool) -> None:
 class GraphProgress:
     """A Watcher for people: passages and time left; a bar on a terminal, a line now and then elsewhere."""
 
-    def __init__(self, *, quiet: bool) -> None:
+    def __init__(self, *, quiet: bool, seconds_between_lines: float = SECONDS_BETWEEN_LINES) -> None:
         self._quiet = quiet
+        self._between = seconds_between_lines
         self._passages = self._done = 0
         self._started = self._said = time.monotonic()
         self._bar: Progress | None = None
@@ -217,7 +218,7 @@ class GraphProgress:
         if self._bar and self._task is not None:
             self._bar.update(self._task, completed=self._done)
         now = time.monotonic()
-        if self._bar or self._quiet or now - self._said < SECONDS_BETWEEN_LINES:
+        if self._bar or self._quiet or now - self._said < self._between:
             return
         self._said = now
         left = (now - self._started) / self._done * (self._passages - self._done)

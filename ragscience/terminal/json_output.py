@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from ragscience.errors import RagScienceError
 from ragscience.evaluation.schema import PROPERTIES as EVALUATION
 from ragscience.records import Answer, Citation, Found, Hit, Paper, Sentence, Step
+from ragscience.terminal.graph_json import FOUND, GRAPH, PATH, found_in_graph
 
 if TYPE_CHECKING:
     from ragscience.history import Conversation
@@ -47,6 +48,7 @@ def found_json(found: Found, question_id: str | None, notices: tuple[str, ...] =
         "hits": [_hit_json(hit) for hit in found.hits],
         "notices": [*found.notices, *notices],
         "timings_ms": dict(found.timings_ms),
+        **found_in_graph(found),
     }
 
 
@@ -201,7 +203,9 @@ _HIT = _closed(
         "text": _TEXT,
         "chunk_id": _COUNT,
         "score": {"type": "number"},
-        "scores": _closed({"dense": _SCORE, "bm25": _SCORE, "fused": _SCORE, "rerank": _SCORE}),
+        "scores": _closed(
+            dict.fromkeys(("dense", "bm25", "graph", "gear", "fused", "rerank"), _SCORE), optional=("graph", "gear")
+        ),
         "found_by": {"type": "array", "description": "Searches, or the tool that read it.", "items": _TEXT},
     }
 )
@@ -213,6 +217,7 @@ _FOUND = {
     "hits": {"type": "array", "items": _HIT},
     "notices": {"type": "array", "items": _TEXT},
     "timings_ms": _NAMED_NUMBERS,
+    **FOUND,
 }
 _CITATION = _closed(
     {
@@ -374,6 +379,18 @@ SCHEMAS: dict[str, dict[str, Any]] = {
             "schema": {"const": SCHEMA_VERSION},
             "duplicates": {"type": "array", "items": _DUPLICATE},
             "removed": {"type": "array", "items": _TEXT},
+        }
+    ),
+    "graph": _closed({"schema": {"const": SCHEMA_VERSION}, **GRAPH}),
+    "path": _closed({"schema": {"const": SCHEMA_VERSION}, **PATH}),
+    "related": _closed(
+        {
+            "schema": {"const": SCHEMA_VERSION},
+            "file": _TEXT,
+            "related": {
+                "type": "array",
+                "items": _closed({"file": _TEXT, "path": _TEXT, "title": _TEXT, "cosine": {"type": "number"}}),
+            },
         }
     ),
     "history list": _closed(

@@ -12,7 +12,7 @@ from ragscience.terminal.session import Session
 
 __all__ = ["ASK", "WAYS", "Mode", "asker", "mode_named", "modes_of"]
 
-WAYS = ("ask", "agent", "corrective")
+WAYS = ("ask", "agent", "corrective", "graph")
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +22,8 @@ class Mode:
     name: str
     """As it was given."""
     way: str
-    """One of WAYS: `ask` as the settings and the profile say, `ask --agent`, or `ask --corrective`."""
+    """One of WAYS: `ask` as the settings and the profile say, `ask --agent`, `ask --corrective` or
+    `ask --graph`."""
     profile: str | None
     """The profile that it searches with; None for the usual one."""
 

@@ -11,7 +11,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 from ragscience.records import Answer, Filters, Found, Profile, Step, Turn
-from ragscience.retrieval import profile_named, read_by_llm, search
+from ragscience.retrieval import profile_named, read_by_llm, search, with_graph
 from ragscience.store import Home, Library
 from ragscience.terminal.door import say
 from ragscience.terminal.filtering import described
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from config import Settings
     from ragscience.answering.fallback import Circuit
     from ragscience.answering.prompts import Prompts
+    from ragscience.graph.sources import GraphSearch
     from ragscience.models.llm_reranker import LLMReranker
     from ragscience.models.ollama import OllamaLLM
     from ragscience.models.protocols import Embedder, Reranker, TokenEmbedder
@@ -74,7 +75,7 @@ class Session:
     @cached_property
     def _named_profile(self) -> Profile:
         settings = self.settings
-        return profile_named(
+        named = profile_named(
             settings.profile,
             candidates=settings.top_k_candidates,
             top_k=settings.top_k,
@@ -82,6 +83,18 @@ class Session:
             bm25_weight=settings.bm25_weight,
             wanted=self._wanted,
         )
+        return with_graph(named) if settings.graph == "on" else named
+
+    @cached_property
+    def graph(self) -> GraphSearch | None:
+        """The knowledge graph as a search asks it; None where nobody does, or there is none."""
+        settings = self.settings
+        wanted = settings.graph == "on" or settings.graph_filter
+        if not (wanted or (settings.graph == "auto" and self._named_profile.more_weights)):
+            return None
+        from ragscience.terminal.graph_search import graph_search_of
+
+        return graph_search_of(self, is_asked_for=wanted)
 
     @cached_property
     def embedder(self) -> Embedder:
@@ -190,6 +203,11 @@ class Session:
             self.on_search()
         if not self.library.chunk_count:
             return Found(question, profile.name, ())
+        graph, kept_to = self.graph, filters
+        if graph is not None and self.settings.graph_filter:
+            from ragscience.terminal.graph_search import papers_of
+
+            kept_to = papers_of(graph, question, filters, self.library, self.notice)
         found = search(
             question,
             library=self.library,
@@ -198,9 +216,14 @@ class Session:
             reranker=self.reranker,
             rerank_budget_ms=None if self.llm_reranker else self.settings.rerank_budget_ms or None,
             profile=profile,
-            filters=filters,
+            filters=kept_to,
             also=also,
+            more=graph.sources if graph is not None else None,
         )
+        if graph is not None:
+            from ragscience.terminal.graph_search import with_paths
+
+            found = with_paths(found, graph, self.library, profile)
         if not found.hits and filters != Filters():
             self.notice(f"No passage fits the filters: {described(filters)}.")
         return found
@@ -224,6 +247,8 @@ class Session:
         from ragscience.terminal.placing import placed
 
         library, llm = self.library, self.llm
+        if self.graph is not None:
+            self.graph.llm = llm if self.circuit.allows() else None
         first: dict[str, Found] = {}
         if llm is not None and not history:
             from ragscience.answering.chain import import_langchain

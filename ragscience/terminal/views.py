@@ -75,6 +75,10 @@ def hits_view(found: Found, console: Console, *, whole: bool = False) -> None:
         console.print(Text(f"{scores}  by {' + '.join(hit.found_by)}", style="dim"))
         console.print(Text(plain(chunk.text) if whole else _snippet(chunk.text)))
         console.print()
+    if found.paths:
+        from ragscience.terminal.graph_views import paths_view
+
+        paths_view(found, console)
 
 
 def _under(section: str, stream: IO[str]) -> str:

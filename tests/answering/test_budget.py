@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ragscience.answering.budget import CUT_MARK, answer_reserve, condense_history, cut_text, plan
-from ragscience.answering.prompts import Prompts, conversation, passage_text
+from ragscience.answering.prompts import Prompts, concepts_text, conversation, passage_text
 from ragscience.errors import ModelProblem
 from ragscience.records import Turn
 from tests.answering.asking import QUESTION, SAID, ask, open_llm, prompt
@@ -44,6 +44,22 @@ def test_what_fits_is_sent_whole_and_without_a_word():
     assert [each.rank for each in sent.hits] == [1, 2, 3]
     assert len(sent.history) == 2
     assert sent.notices == ()
+
+
+def test_related_concepts_take_their_room_from_the_passages_or_stay_out():
+    def sent(window, names):
+        hits = passages(12, 5)
+        text = concepts_text(names)
+        return plan("Why?", hits, (), prompts=SHORT, count=words, window=window, max_answer_tokens=100, concepts=text)
+
+    names = [f"concept {n}" for n in range(10)]
+    with_them, without = sent(1000, names), sent(1000, [])
+    assert with_them.concepts == concepts_text(names)
+    used = sum(words(passage_text(hit, text)) for hit, text in with_them.passages)
+    assert used + words(with_them.concepts) <= 900
+    assert len(with_them.passages) <= len(without.passages)
+    assert sent(400, names).concepts == ""
+    assert sent(400, names).passages == sent(400, []).passages
 
 
 def test_the_lowest_ranked_passages_are_left_out_first():

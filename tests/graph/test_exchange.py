@@ -159,8 +159,10 @@ def test_properties_and_our_ids_may_be_absent(library, place, tmp_path):
             {"node_id": "n2", "label": "BLEU", "node_type": "METRIC", "chunk_ids": [f"{place}0"]},
             "",
         ],
-        [{"source": "n2", "target": "n1", "edge_type": "USES", "evidence_chunk_ids": [f"{place}2"]}]
-        + [{"source": "n1", "target": "n2", "edge_type": "USES", "evidence_chunk_ids": [f"{place}0"]}],
+        [
+            {"source": "n2", "target": "n1", "edge_type": "USES", "evidence_chunk_ids": [f"{place}2"]},
+            {"source": "n1", "target": "n2", "edge_type": "USES", "evidence_chunk_ids": [f"{place}0"]},
+        ],
     )
     done = import_jsonl(library, tmp_path)
     assert (done.entities, done.relations, done.passages) == (2, 2, 2)
@@ -264,11 +266,11 @@ def test_all_bad_lines_are_counted(library, place, tmp_path):
 
 
 def test_files_that_are_not_there(library, place, tmp_path):
-    with pytest.raises(RagScienceError, match="nodes.jsonl cannot be read: No such file"):
+    with pytest.raises(RagScienceError, match=r"nodes\.jsonl cannot be read: No such file"):
         import_jsonl(library, tmp_path / "nowhere")
     write(tmp_path, *example(place))
     (tmp_path / "nodes.jsonl").write_bytes(b"\xff\xfe\n")
-    with pytest.raises(RagScienceError, match="nodes.jsonl, line 1: this is not a JSON object"):
+    with pytest.raises(RagScienceError, match=r"nodes\.jsonl, line 1: this is not a JSON object"):
         import_jsonl(library, tmp_path)
 
 

@@ -146,9 +146,9 @@ def test_merges_are_listed_undone_and_made_again(library):
 def test_a_name_that_was_not_merged_is_told_with_the_nearest(library):
     (ids,) = fill(library, [0]).values()
     put(library, say(ids[0], ("LSTM", "METHOD"), ("LSTMs", "METHOD"), ("BLEU", "METRIC")))
-    with pytest.raises(NothingFound, match="No merged entity has the name 'LSTN'. Near to it: lstm"):
+    with pytest.raises(NothingFound, match=r"No merged entity has the name 'LSTN'. Near to it: lstm"):
         undo_merge(library, "LSTN")
-    with pytest.raises(NothingFound, match="has the name 'BLEU'. `python") as caught:
+    with pytest.raises(NothingFound, match=r"has the name 'BLEU'\. `python") as caught:
         undo_merge(library, "BLEU")
     assert "--merges" in caught.value.fix
     with pytest.raises(NothingFound, match="'LSTM' was not taken out of a merge"):

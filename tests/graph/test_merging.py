@@ -1,7 +1,5 @@
-import random
 from collections import defaultdict
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -146,22 +144,3 @@ def test_a_relation_is_never_certain_and_needs_two_entities_that_are_there():
     )
     (edge,) = merge([(1, found), (1, sure)]).relations
     assert (edge.confidence, edge.count) == (0.99, 2)
-
-
-@pytest.mark.parametrize("seed", range(3))
-def test_confidence_does_not_depend_on_the_order_of_many_passages(seed):
-    chance = random.Random(seed)
-    sures = [chance.random() / 50 for _ in range(200)]
-    pair = (Mention("A", "METHOD", 1, 0.5), Mention("B", "METHOD", 1, 0.5))
-
-    def confidence(order):
-        found = [
-            (1, Extracted(at, pair, (Triple("A", "METHOD", "USES", "B", "METHOD", sure),)))
-            for at, sure in enumerate(order)
-        ]
-        return merge(found).relations[0].confidence
-
-    expected = confidence(sures)
-    for _ in range(5):
-        chance.shuffle(sures)
-        assert confidence(sures) == expected

@@ -6,7 +6,7 @@ import pytest
 
 from config import Settings
 from ragscience.errors import UsageError
-from ragscience.retrieval import PROFILE_NAMES, all_profiles, profile_named, read_by_llm
+from ragscience.retrieval import PROFILE_NAMES, all_profiles, profile_named, read_by_llm, with_graph
 
 SETTINGS = {"candidates": 20, "top_k": 4, "dense_weight": 0.7, "bm25_weight": 0.3}
 
@@ -44,6 +44,14 @@ def test_deep_is_the_production_notes():
 
 def test_only_even_corrects_and_asks_an_llm():
     assert [name for name in PROFILE_NAMES if named(name).corrective or named(name).llm_reranks] == ["even"]
+
+
+def test_with_the_graph_a_profile_keeps_the_sum_of_its_weights():
+    default, rrf, deep = (with_graph(named(name)) for name in ("default", "rrf", "deep"))
+    assert dict(default.more_weights) == {"graph": 0.20, "gear": 0.15}
+    assert (default.dense_weight, default.bm25_weight) == pytest.approx((0.65 * 0.7, 0.65 * 0.3))
+    assert (rrf.dense_weight, dict(rrf.more_weights)["graph"]) == pytest.approx((0.65, 0.4))
+    assert deep == named("deep")
 
 
 def test_asking_for_more_widens_the_lists():

@@ -98,7 +98,7 @@ from ragscience.store import Home, Library
 wanted, connect = sys.argv[2], sqlite3.connect
 def watched(*given, **named):
     db = connect(*given, **named)
-    db.set_trace_callback(lambda statement: statement.strip().startswith(wanted) and os.kill(os.getpid(), signal.SIGKILL))
+    db.set_trace_callback(lambda text: text.strip().startswith(wanted) and os.kill(os.getpid(), signal.SIGKILL))
     return db
 sqlite3.connect = watched
 with Library.open_for_writing(Home(Path(sys.argv[1]))) as library:

@@ -13,6 +13,7 @@ from ragscience.terminal.modes import ASK, Mode, mode_named, modes_of
         ("agent", "agent", None),
         ("corrective", "corrective", None),
         ("deep", "ask", "deep"),
+        ("graph", "graph", None),
         ("agent+rrf", "agent", "rrf"),
         ("rrf + agent", "agent", "rrf"),
     ],

@@ -1,0 +1,154 @@
+"""Paths of triples that fit a question."""
+
+import numpy as np
+import pytest
+
+from ragscience.errors import ModelProblem
+from ragscience.graph.gear import MOST_EMBEDDED, best_trails, by_words, graph_path, trail_scores, triple_text
+from ragscience.graph.model import KnowledgeGraph
+from ragscience.graph.sources import GraphSearch
+from ragscience.retrieval.fusion import by_max, plain_sum, shared_weights
+
+from .drawn import ATTENTION, TESLA, TESLA_QUESTION, drawn, labels, number
+from .test_linking import Scripted
+
+
+def trails(graph, question, *names, hops=2):
+    vector, vectors = by_words(question)
+    return best_trails(graph, [number(graph, name) for name in names], vector, vectors, hops=hops, cache={})
+
+
+def searching(graph, embedder=None, said=None):
+    return GraphSearch(
+        graph, embedder=embedder, passages=50, hops=2, types=(), notice=(said if said is not None else []).append
+    )
+
+
+def test_the_production_notes_paths_lead_to_investment_and_patents():
+    graph = drawn(*TESLA)
+    shown = {
+        tuple(graph.label(at) for at in trail.entities) for trail in trails(graph, TESLA_QUESTION, "Tesla", "Rivian")
+    }
+    assert ("Tesla", "Elon Musk", "SolarCity") in shown
+    assert ("Tesla", "Elon Musk", "Tesla battery patent XYZ123") in shown
+    assert ("Rivian", "RJ Scaringe", "Rivian battery patent ABC456") in shown
+
+
+def test_their_passages_are_the_sources_of_the_production_notes():
+    found = searching(drawn(*TESLA))
+    assert set(found.gear_scores(TESLA_QUESTION)) == {101, 202, 303}
+    assert all(0 < score <= 1 for score in found.gear_scores(TESLA_QUESTION).values())
+    path = found.paths(TESLA_QUESTION)[0]
+    assert len(path.keys) == len(path.relations) + 1
+    assert all(relation.chunk_ids for relation in path.relations)
+
+
+WEIGHTS = {"dense": 0.45, "bm25": 0.20, "graph": 0.20, "gear": 0.15}
+SCORES = {
+    "dense": {101: 0.923, 202: 0.885, 303: 0.854, 404: 0.740, 505: 0.712, 606: 0.44},
+    "bm25": by_max({101: 8.1, 606: 6.5}),
+    "graph": {101: 0.88, 303: 0.79},
+    "gear": {101: 0.87},
+}
+"""As the production notes give them; the cosine of 606, which is not among their five nearest, is made up."""
+
+
+def test_the_merged_order_of_the_production_notes():
+    merged = {}
+    for passage in SCORES["dense"]:
+        its = shared_weights(WEIGHTS, {name for name, scores in SCORES.items() if passage in scores})
+        merged |= plain_sum([(weight, {passage: SCORES[name][passage]}) for name, weight in its.items()])
+    assert sorted(merged, key=lambda key: -merged[key]) == [101, 202, 303, 404, 505, 606]
+    table = {101: 0.91, 202: 0.87, 303: 0.83, 404: 0.72, 505: 0.69, 606: 0.55}
+    assert merged == pytest.approx(table, abs=0.025)
+
+
+def test_where_a_missing_score_is_zero_as_in_their_formula_the_passage_on_a_path_goes_ahead():
+    sums = plain_sum([(WEIGHTS[name], scores) for name, scores in SCORES.items()])
+    assert sorted(sums, key=lambda key: -sums[key]) == [101, 303, 202, 606, 404, 505]
+    assert sums[101] == pytest.approx(0.45 * 0.923 + 0.20 + 0.20 * 0.88 + 0.15 * 0.87)
+
+
+def test_paths_are_varied_and_none_goes_in_a_circle():
+    graph = drawn(*ATTENTION, ("self-attention", "USES", "transformer"))
+    found = trails(graph, "How does attention in a transformer work?", "attention", "transformer")
+    assert found
+    edges = [set(trail.edges) for trail in found]
+    assert not any(later <= better for at, later in enumerate(edges) for better in edges[:at])
+    assert all(len(set(trail.entities)) == len(trail.entities) for trail in found)
+    assert [trail.score for trail in found] == sorted((trail.score for trail in found), reverse=True)
+
+
+def test_no_path_without_seeds_hops_or_likeness():
+    graph = drawn(*ATTENTION)
+    assert trails(graph, "attention") == ()
+    assert trails(graph, "attention", "attention", hops=0) == ()
+    assert trail_scores(graph, trails(graph, "nothing of it", "BERT")) == {}
+    assert searching(KnowledgeGraph.of((), ())).gear_scores("attention") == {}
+
+
+class Counting:
+    """An embedder of three dimensions that counts."""
+
+    def __init__(self, fails=False):
+        self.texts, self.fails = [], fails
+
+    def embed_query(self, text):
+        return self.embed_documents([text])[0]
+
+    def embed_documents(self, texts):
+        if self.fails:
+            raise ModelProblem("no embedder")
+        self.texts += texts
+        rows = np.array([[5, text.count("a") + 1, text.count("e")] for text in texts], dtype=np.float32)
+        return rows / np.linalg.norm(rows, axis=1, keepdims=True)
+
+
+def test_embeddings_of_a_question_are_bounded_and_kept():
+    graph = drawn(*((f"e{a}", "USES", f"e{b}") for a in range(30) for b in range(a)))
+    embedder = Counting()
+    found = searching(graph, embedder)
+    question = " ".join(f"e{at}" for at in range(12))
+    assert found.gear_scores(question)
+    assert 10 < len(embedder.texts) <= MOST_EMBEDDED + 1
+    before = len(embedder.texts)
+    found.paths(question)
+    assert len(embedder.texts) == before
+    found.gear_scores(question + " x")
+    assert len(embedder.texts) == before + 1  # the question; the triples are known
+
+
+def test_an_embedder_that_fails_is_told_of():
+    with pytest.raises(ModelProblem, match="no embedder"):
+        searching(drawn(*TESLA), Counting(fails=True)).gear_scores(TESLA_QUESTION)
+
+
+def test_a_path_as_a_record():
+    graph = drawn(("Tesla", "has_founder", "Elon Musk", 7))
+    (trail,) = trails(graph, "founder of Tesla", "Elon Musk", hops=1)
+    path = graph_path(graph, trail)
+    assert path.keys == ("CONCEPT:elon musk", "CONCEPT:tesla")
+    assert (path.relations[0].source, path.relations[0].chunk_ids) == ("CONCEPT:tesla", (7,))
+
+
+def test_the_words_of_a_triple():
+    graph = drawn(("Tesla", "has_founder", "Elon Musk"), ("BERT", "CO_OCCURS", "GLUE"))
+    assert {triple_text(graph, 0), triple_text(graph, 1)} == {"Tesla has founder Elon Musk", "BERT and GLUE"}
+
+
+def test_a_search_by_graph_of_the_guides_question():
+    found = searching(drawn(*ATTENTION))
+    question = "How does self-attention work?"
+    assert labels(found.graph, [one.number for one in found.seeds(question)]) == {"self-attention", "attention"}
+    assert {"multi-head", "transformer"} <= set(found.concepts(question))
+    assert {1, 2, 3, 4, 5, 6, 7} == found.passages(question)
+    assert next(iter(found.graph_scores(question))) == 1
+    assert found.passages("What is a turnip?") == set()
+
+
+def test_a_model_that_names_nothing_costs_a_line():
+    said = []
+    found = searching(drawn(*ATTENTION), said=said)
+    found.llm = Scripted("no JSON", "nor here")
+    assert labels(found.graph, [one.number for one in found.seeds("How does self-attention work?")])
+    assert len(said) == 1 and "own words" in said[0]

@@ -1,0 +1,154 @@
+"""Walks over the graph, held against the documents' examples and NetworkX."""
+
+import networkx
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ragscience.graph.concepts import MOST_CONCEPTS, related_concepts, related_passages
+from ragscience.graph.model import KnowledgeGraph
+from ragscience.graph.records import Entity, Relation
+from ragscience.graph.scoring import passage_scores, specificity
+from ragscience.graph.traversal import MOST_ENTITIES, shortest_path, walk
+
+from .drawn import ATTENTION, TESLA, drawn, labels, number
+
+ALL = frozenset()
+
+
+def walked(graph, *names, hops=2, types=ALL):
+    return walk(graph, [(number(graph, name), 1.0) for name in names], hops=hops, types=types)
+
+
+def rings(graph, found):
+    return [labels(graph, found.at_depth(depth)) for depth in range(int(found.depths.max()) + 1)]
+
+
+def test_the_graph_guides_walk():
+    graph = drawn(*ATTENTION)
+    assert rings(graph, walked(graph, "attention")) == [
+        {"attention"},
+        {"self-attention", "multi-head", "transformer"},
+        {"BERT", "GPT", "encoder"},
+    ]
+
+
+def test_the_production_notes_founders_then_investments_and_patents():
+    graph = drawn(*TESLA)
+    assert rings(graph, walked(graph, "Tesla", "Rivian")) == [
+        {"Tesla", "Rivian"},
+        {"Elon Musk", "RJ Scaringe"},
+        {"SolarCity", "Tesla battery patent XYZ123", "Rivian battery patent ABC456"},
+    ]
+    said = {(r.source, r.relation, r.target): r.chunk_ids for r in graph.relations()}
+    assert said["CONCEPT:elon musk", "invested_in", "CONCEPT:solarcity"] == (101,)
+    assert len(walked(graph, "Tesla", "Rivian").edges) == len(TESLA)
+
+
+def test_types_close_ways():
+    kinds = {"BERT": "METHOD", "GLUE": "DATASET", "ELMo": "METHOD"}
+    graph = drawn(("BERT", "EVALUATED_ON", "GLUE"), ("ELMo", "EVALUATED_ON", "GLUE"), kinds=kinds)
+    assert rings(graph, walked(graph, "BERT", types=frozenset(["METHOD"]))) == [{"BERT"}]
+    assert rings(graph, walked(graph, "BERT")) == [{"BERT"}, {"GLUE"}, {"ELMo"}]
+
+
+def test_no_seed_and_no_graph_reach_nothing():
+    assert len(walk(drawn(*TESLA), [], hops=2, types=ALL).entities) == 0
+    nothing = walk(KnowledgeGraph.of((), ()), [], hops=2, types=ALL)
+    assert passage_scores(KnowledgeGraph.of((), ()), nothing, passages=0, most=9) == {}
+
+
+edges = st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9)).filter(lambda ends: ends[0] != ends[1]), max_size=25)
+
+
+@given(edges, st.integers(0, 9), st.integers(1, 3))
+def test_depths_are_those_of_networkx_also_on_cycles(pairs, seed, hops):
+    graph = numbered(10, pairs)
+    found = walk(graph, [(seed, 1.0)], hops=hops, types=ALL)
+    plain = networkx.Graph(pairs)
+    plain.add_node(seed)
+    expected = networkx.single_source_shortest_path_length(plain, seed, cutoff=hops)
+    assert dict(zip(found.entities.tolist(), found.depths.tolist(), strict=True)) == expected
+    assert (found.strengths > 0).all() and (found.strengths <= 1).all()
+
+
+@given(edges, st.integers(0, 9), st.integers(0, 9))
+def test_paths_are_as_short_as_those_of_networkx(pairs, start, end):
+    found = shortest_path(numbered(10, pairs), start, end)
+    plain = networkx.Graph(pairs)
+    plain.add_nodes_from([start, end])
+    if not networkx.has_path(plain, start, end):
+        assert found is None
+        return
+    assert len(found.relations) == networkx.shortest_path_length(plain, start, end)
+    assert (found.keys[0], found.keys[-1]) == (f"T:{start:06}", f"T:{end:06}")
+    for relation, *ends in zip(found.relations, found.keys, found.keys[1:], strict=False):
+        assert {relation.source, relation.target} == set(ends)
+
+
+def test_of_two_short_paths_the_surer_one_is_shown():
+    graph = KnowledgeGraph.of(
+        [entity(at) for at in range(4)],
+        [relation(0, 1, 0.9), relation(1, 3, 0.9), relation(0, 2, 0.3), relation(2, 3, 0.9)],
+    )
+    path = shortest_path(graph, 0, 3)
+    assert path.keys == ("T:000000", "T:000001", "T:000003")
+    assert path.score == pytest.approx(0.81)
+
+
+def test_a_hub_of_50000_neighbours_stays_within_the_budget():
+    graph = numbered(50_002, [(0, at) for at in range(1, 50_001)] + [(50_001, 0)])
+    found = walk(graph, [(50_001, 1.0)], hops=2, types=ALL)
+    assert len(found.entities) == MOST_ENTITIES
+    scores = passage_scores(graph, found, passages=50_002, most=60)
+    assert len(scores) == 60
+    assert next(iter(scores)) == 50_001  # what the question names, not what the hub is beside
+    behind = scores[list(scores)[-1]]
+    assert behind < 0.05
+
+
+def test_passages_of_seeds_and_of_evidence_come_first():
+    graph = drawn(*TESLA)
+    scores = passage_scores(graph, walked(graph, "Tesla", "Rivian"), passages=50, most=60)
+    assert set(scores) == {101, 202, 303}
+    assert (max(scores.values()), list(scores)[-1]) == (1.0, 202)  # names no company, only what is two steps away
+    assert list(passage_scores(graph, walked(graph, "Tesla", "Rivian"), passages=50, most=1)) == list(scores)[:1]
+
+
+def test_what_every_passage_names_says_little():
+    assert specificity(1, 100) == 1.0
+    assert 0 < specificity(100, 100) < 0.01
+    assert specificity(5, 0) > 0
+
+
+def test_related_concepts_and_passages():
+    graph = drawn(*ATTENTION)
+    found = walked(graph, "self-attention", "attention")
+    assert set(related_concepts(graph, found)) == {"self-attention", "attention", "multi-head", "transformer"}
+    assert set(related_concepts(graph, found)[:2]) == {"self-attention", "attention"}
+    assert related_passages(graph, found) == {1, 2, 3, 4, 5, 6, 7}
+    assert related_passages(graph, walked(graph, "ELMo", hops=1)) == {4, 7}
+
+
+def test_concepts_are_few_and_each_once():
+    graph = drawn(*(("hub", "USES", f"spoke {chr(97 + at)}") for at in range(20)), ("Hub", "USES", "hub spoke"))
+    found = related_concepts(graph, walked(graph, "hub"))
+    assert len(found) == MOST_CONCEPTS == len({name.casefold() for name in found})
+
+
+def entity(at):
+    return Entity(f"T:{at:06}", f"e{at}", "T", (f"e{at}",), 1, 0.5, (at,))
+
+
+def relation(source, target, confidence=0.5):
+    return Relation(f"T:{source:06}", f"T:{target:06}", "USES", 1, confidence, (max(source, target),))
+
+
+def numbered(count, pairs):
+    unique = sorted(set(pairs))
+    return KnowledgeGraph.of([entity(at) for at in range(count)], [relation(*pair) for pair in unique])
+
+
+def test_numbers_are_those_of_the_pairs():
+    assert np.array_equal(numbered(3, [(0, 1), (2, 1)]).sources, [0, 2])
