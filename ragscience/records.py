@@ -241,6 +241,15 @@ class Profile:
 
 
 @dataclass(frozen=True, slots=True)
+class Part:
+    """A part of a question, searched for by itself."""
+
+    question: str
+    chunk_ids: tuple[int, ...]
+    """The passages that were found for it."""
+
+
+@dataclass(frozen=True, slots=True)
 class Found:
     """What a search gives back."""
 
@@ -253,6 +262,8 @@ class Found:
     """What the search saw that tells whether the papers answer at all: see answering/answerable.py."""
     verdict: str = ""
     """ "correct", "ambiguous" or "incorrect" where a second look was taken (agent/corrective.py), else empty."""
+    parts: tuple[Part, ...] = ()
+    """Of a question that was searched for in parts: those, two or more; empty otherwise."""
 
 
 @dataclass(frozen=True, slots=True)
