@@ -1,8 +1,12 @@
-"""A Document becomes Chunks: LangChain's recursive splitter, within what its sections, tables and references allow.
+"""A Document becomes Chunks: filled with sentences within what its sections, tables and references allow.
 
-With the separators kept, the pieces that RecursiveCharacterTextSplitter cuts a text into lie end to end, and a chunk is
-a run of them. Here each piece carries its offset from the cut on, so a chunk's place is known, never searched for:
-a passage that occurs twice has two places.
+Text whose structure is not known is cut by LangChain's RecursiveCharacterTextSplitter. With the separators kept, the
+pieces that it cuts a text into lie end to end, and a chunk is a run of them. Here each piece carries its offset from
+the cut on, so a chunk's place is known, never searched for: a passage that occurs twice has two places.
+
+LangChain keeps a paragraph whole that is shorter than a chunk, so that two of 800 characters become two passages which
+share nothing. Running text of known structure is cut into sentences by the same separators before it is put together,
+so that passages are full and overlap: docs/choices.md, "Reading".
 """
 
 from __future__ import annotations
@@ -22,24 +26,31 @@ if TYPE_CHECKING:
 
 __all__ = ["chunk_document", "chunker_identity"]
 
-_VERSION = 2
+_VERSION = 3
 """To be raised with any change that gives other chunks for the same document and settings."""
 _SEPARATOR = " › "
 _LONGEST_TITLE = 200
+_CUTS_SENTENCES = {" ", ""}
+"""Separators that only a sentence longer than a chunk is cut at, where the structure is known."""
 _SPECIAL = {"abstract", "caption", "equation", "footnote"}
 """Kinds that a chunk takes over where most of its text is of them; it is "text" otherwise."""
 
 
 @dataclass(frozen=True, slots=True)
-class _Part:
-    """A run of elements that chunks do not reach out of."""
+class _Run:
+    """A table with its caption, references, or the running text between such: passages do not reach out of it."""
 
-    start: int
-    end: int
-    path: tuple[str, ...]
-    """The headings that all of it stands under."""
     kind: str
-    """ "table", "reference", or "" for running text, whose kind is told chunk by chunk."""
+    """ "table", "reference", or "" for running text, whose kind is told passage by passage."""
+    elements: Sequence[Element]
+
+    @property
+    def start(self) -> int:
+        return self.elements[0].start
+
+    @property
+    def end(self) -> int:
+        return self.elements[-1].end
 
 
 def chunk_document(document: Document, *, size: int, overlap: int, separators: Sequence[str]) -> list[Chunk]:
@@ -48,8 +59,9 @@ def chunk_document(document: Document, *, size: int, overlap: int, separators: S
     `size` and `overlap` are in characters: no chunk is longer than `size` as long as `separators` end with "" (which
     cuts anywhere), and two that follow each other share at most `overlap`. Every visible character is in a chunk.
     A chunk's pages are those of its first and its last character; what stands between two pages counts with the first.
-    Where the document's elements are known, chunks keep to sections, of which small ones next to each other share a
-    chunk; a table is one with its caption, and only one larger than `size` is split, between its rows.
+    Where the document's elements are known, running text is filled into chunks sentence by sentence; a chunk's section
+    is the one that it begins in. A table is one with its caption, and only one larger than `size` is split, between its
+    rows; references stand alone.
     Raises ValueError for no separators, a size below 1, or an overlap below 0 or above the size.
     """
     if not separators:
@@ -61,17 +73,25 @@ def chunk_document(document: Document, *, size: int, overlap: int, separators: S
     page_starts = [page.start for page in document.pages]
     title = _title(document)
     chunks: list[Chunk] = []
-    for part in _parts(document, size):
-        table = _table_in(document, part) if part.kind == "table" else None
-        for start, end in _cuts(splitter, document, part, size):
-            first, last = (document.pages[bisect_right(page_starts, position) - 1] for position in (start, end - 1))
-            header = _SEPARATOR.join(filter(None, (title, *part.path)))
-            if table is not None and start > table.start:
-                header += "\n" + _header_row(text, table)
-            kind = part.kind or _kind(document.elements, start, end)
-            section = _SEPARATOR.join(part.path)
-            number = len(chunks)
-            chunks.append(Chunk(number, text[start:end], start, end, first.number, last.number, section, kind, header))
+
+    def add(start: int, end: int, section: str, kind: str, header_row: str = "") -> None:
+        first, last = (document.pages[bisect_right(page_starts, position) - 1] for position in (start, end - 1))
+        header = "\n".join(filter(None, (_SEPARATOR.join(filter(None, (title, section))), header_row)))
+        number = len(chunks)
+        chunks.append(Chunk(number, text[start:end], start, end, first.number, last.number, section, kind, header))
+
+    if not document.elements:
+        for start, end in _spans(splitter.split_text(_Piece.at(0, text))):
+            add(start, end, "", "text")
+    for run in _runs(document.elements):
+        if run.kind:
+            table = next((one for one in run.elements if one.kind == "table"), None)
+            for start, end in _cuts(splitter, text, run, size):
+                row = _header_row(text, table) if table is not None and start > table.start else ""
+                add(start, end, run.elements[0].section, run.kind, row)
+            continue
+        for start, end in _filled(text, run.elements, size, overlap, separators):
+            add(start, end, _section(run.elements, start, end), _kind(run.elements, start, end))
     return chunks
 
 
@@ -83,33 +103,10 @@ def _title(document: Document) -> str:
     return " ".join(found.split())[:_LONGEST_TITLE]
 
 
-def _parts(document: Document, size: int) -> Iterator[_Part]:
-    """The runs that chunks keep to, in the order of the text, which they cover but for blanks."""
-    if not document.elements:
-        yield _Part(0, len(document.text), (), "")
-        return
-    runs = [_Part(run[0].start, run[-1].end, _path(run[0]), kind) for kind, run in _runs(document.elements)]
-    merged: list[_Part] = []
-    for run in runs:
-        last = merged[-1] if merged else None
-        joined = _joined(last, run, size) if last else None
-        if joined:
-            merged[-1] = joined
-        else:
-            merged.append(run)
-    yield from merged
-
-
-def _path(element: Element) -> tuple[str, ...]:
-    return tuple(element.section.split(_SEPARATOR)) if element.section else ()
-
-
-def _runs(elements: Sequence[Element]) -> Iterator[tuple[str, list[Element]]]:
-    """The elements in runs: tables with their captions, references, and running text of one section."""
-    for kind, run in groupby(
-        _kinds(elements), key=lambda item: (item[1], item[0].section if item[1] != "reference" else "")
-    ):
-        yield kind[0].partition(" ")[0], [element for element, _ in run]
+def _runs(elements: Sequence[Element]) -> Iterator[_Run]:
+    """The runs in the order of the text, which they cover but for blanks."""
+    for kind, run in groupby(_kinds(elements), key=lambda item: item[1]):
+        yield _Run(kind.partition(" ")[0], [element for element, _ in run])
 
 
 def _kinds(elements: Sequence[Element]) -> Iterator[tuple[Element, str]]:
@@ -129,45 +126,105 @@ def _kinds(elements: Sequence[Element]) -> Iterator[tuple[Element, str]]:
             yield element, "reference" if element.kind == "reference" else ""
 
 
-def _joined(last: _Part, run: _Part, size: int) -> _Part | None:
-    """Two runs of running text as one where they are small and stand under a common heading, else None."""
-    if last.kind or run.kind or run.end - last.start > size:
-        return None
-    common = []
-    for above, below in zip(last.path, run.path, strict=False):
-        if above != below:
-            break
-        common.append(above)
-    # What stands above all headings, title and authors, goes with what comes first.
-    if not common and last.path:
-        return None
-    return _Part(last.start, run.end, tuple(common) if last.path else run.path, "")
+# Running text
 
 
-def _cuts(
-    splitter: RecursiveCharacterTextSplitter, document: Document, part: _Part, size: int
+def _filled(
+    text: str, elements: Sequence[Element], size: int, overlap: int, separators: Sequence[str]
+) -> list[tuple[int, int]]:
+    """(start, end) of the passages of running text: as many pieces as fit, the next from the overlap on.
+
+    No passage ends with a heading, unless it is nothing else, and no overlap reaches back out of a section.
+    """
+    pieces, headings = _pieces(text, elements, size, overlap, separators)
+    spans: list[tuple[int, int]] = []
+    first, count = 0, len(pieces)
+    while first < count:
+        beyond = first + 1
+        while beyond < count and pieces[beyond][1] - pieces[first][0] <= size:
+            beyond += 1
+        last = beyond
+        while beyond < count and last - 1 > first and headings[last - 1]:
+            last -= 1
+        spans.append((pieces[first][0], pieces[last - 1][1]))
+        following = last
+        while (
+            last < count
+            and following - 1 > first
+            and not headings[following]
+            and pieces[last - 1][1] - pieces[following - 1][0] <= overlap
+            and pieces[last][1] - pieces[following - 1][0] <= size
+        ):
+            following -= 1
+        first = following
+    return _trimmed(text, spans)
+
+
+def _pieces(
+    text: str, elements: Sequence[Element], size: int, overlap: int, separators: Sequence[str]
+) -> tuple[list[tuple[int, int]], list[bool]]:
+    """(start, end) of the pieces of the elements, end to end; and for each whether it is of a heading."""
+    pieces: list[tuple[int, int]] = []
+    headings: list[bool] = []
+    for element, after in zip(elements, [*elements[1:], None], strict=True):
+        until = after.start if after is not None else element.end
+        own = list(_finer(text, element.start, until, size, overlap, separators))
+        pieces += own
+        headings += [element.kind == "heading"] * len(own)
+    return pieces, headings
+
+
+def _finer(
+    text: str, start: int, end: int, size: int, overlap: int, separators: Sequence[str]
 ) -> Iterator[tuple[int, int]]:
-    """(start, end) of the chunks of a part."""
-    text = document.text
-    if part.kind != "table" or part.end - part.start <= size:
-        yield from _spans(splitter.split_text(_Piece.at(part.start, text[part.start : part.end])))
+    """A stretch cut at every separator but those that cut sentences, which only what is too long is cut at.
+
+    What is seen of a separator ends a piece: a sentence keeps its full stop.
+    """
+    for index, separator in enumerate(separators):
+        if separator in _CUTS_SENTENCES and end - start <= size:
+            continue
+        if not separator:
+            step = min(size, overlap or size)
+            yield from ((position, min(position + step, end)) for position in range(start, end, step))
+            return
+        bounds, found = [start], text.find(separator, start, end)
+        while found >= 0:
+            bounds.append(found + len(separator.rstrip()))
+            found = text.find(separator, found + len(separator), end)
+        if len(bounds) > 1:
+            for begin, until in pairwise([*bounds, end]):
+                if begin < until:
+                    yield from _finer(text, begin, until, size, overlap, separators[index + 1 :])
+            return
+    yield start, end
+
+
+def _section(elements: Sequence[Element], start: int, end: int) -> str:
+    """What a passage's first character stands under; for what stands above all headings, the first one in it."""
+    for element in _touched(elements, start, end):
+        if element.section:
+            return element.section
+    return ""
+
+
+# Tables and references
+
+
+def _cuts(splitter: RecursiveCharacterTextSplitter, text: str, run: _Run, size: int) -> Iterator[tuple[int, int]]:
+    """(start, end) of the chunks of a table or of references."""
+    if run.kind != "table" or run.end - run.start <= size:
+        yield from _spans(splitter.split_text(_Piece.at(run.start, text[run.start : run.end])))
         return
-    start, end = part.start, part.start
-    position = part.start
-    while position < part.end:
-        line_end = text.find("\n", position, part.end)
-        beyond = part.end if line_end < 0 else line_end + 1
+    start = end = position = run.start
+    while position < run.end:
+        line_end = text.find("\n", position, run.end)
+        beyond = run.end if line_end < 0 else line_end + 1
         if beyond - start > size and end > start:
             yield from _spans(splitter.split_text(_Piece.at(start, text[start:end])))
             start = end
         end = position = beyond
     yield from _spans(splitter.split_text(_Piece.at(start, text[start:end])))
-
-
-def _table_in(document: Document, part: _Part) -> Element | None:
-    """The table of a part that has one."""
-    inside = (one for one in document.elements if part.start <= one.start and one.end <= part.end)
-    return next((one for one in inside if one.kind == "table"), None)
 
 
 def _header_row(text: str, table: Element) -> str:
@@ -177,13 +234,18 @@ def _header_row(text: str, table: Element) -> str:
 def _kind(elements: Sequence[Element], start: int, end: int) -> str:
     """The kind that most of a stretch of running text is of."""
     shares: dict[str, int] = {}
-    first = max(bisect_right(elements, start, key=lambda one: one.start) - 1, 0)
-    for element in elements[first:]:
-        if element.start >= end:
-            break
+    for element in _touched(elements, start, end):
         shares[element.kind] = shares.get(element.kind, 0) + min(end, element.end) - max(start, element.start)
     kind = max(shares, key=lambda name: shares[name], default="text")
     return kind if kind in _SPECIAL and 2 * shares[kind] > end - start else "text"
+
+
+def _touched(elements: Sequence[Element], start: int, end: int) -> Iterator[Element]:
+    """The elements that a stretch has part in, in order."""
+    for number in range(max(bisect_right(elements, start, key=lambda one: one.start) - 1, 0), len(elements)):
+        if elements[number].start >= end:
+            return
+        yield elements[number]
 
 
 def chunker_identity(size: int, overlap: int, separators: Sequence[str]) -> str:
@@ -217,16 +279,33 @@ class _Piece(str):
 
 
 def _spans(pieces: Sequence[str]) -> list[tuple[int, int]]:
-    """The (start, end) of each piece without the blanks around it, but of none that lies within one beside it.
-
-    Such a piece has nothing but the overlap and blanks: the passage before or after it holds all that it says.
-    """
+    """The (start, end) of each piece that the splitter gave, as `_trimmed` has them."""
     spans: list[tuple[int, int]] = []
     for piece in pieces:
         if not isinstance(piece, _Piece):
             raise TypeError("the splitter lost track of where a passage begins: check the version of LangChain")
         start = piece.start + len(piece) - len(piece.lstrip())
-        end = start + len(piece.strip())
+        spans.append((start, start + len(piece.strip())))
+    return _distinct(spans)
+
+
+def _trimmed(text: str, spans: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Stretches without the blanks around them, but none that lies within one beside it."""
+    bare = []
+    for start, end in spans:
+        piece = text[start:end]
+        first = start + len(piece) - len(piece.lstrip())
+        bare.append((first, first + len(piece.strip())))
+    return _distinct(bare)
+
+
+def _distinct(bare: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Those that are not empty and do not lie within the one before or after.
+
+    Such a one has nothing but the overlap and blanks: the passage before or after it holds all that it says.
+    """
+    spans: list[tuple[int, int]] = []
+    for start, end in bare:
         if start == end or (spans and end <= spans[-1][1]):
             continue
         while spans and start <= spans[-1][0]:

@@ -146,24 +146,48 @@ def cut(document, size=120, overlap=20):
 SENTENCE = "A sentence of some forty letters stands here. "
 
 
-def test_a_chunk_ends_where_its_section_does():
-    document = structured(
-        ("heading", "1 One", "1 One"), ("text", "1 One", SENTENCE * 2), ("heading", "2 Two", "2 Two"),
-        ("text", "2 Two", SENTENCE * 4),
-    )  # fmt: skip
-    chunks = cut(document)
-    assert [chunk.section for chunk in chunks] == ["1 One", "2 Two", "2 Two", "2 Two"]
-    assert chunks[1].text.startswith("2 Two")
-    assert chunks[0].header == "On Chunks › 1 One"
+def numbered(*numbers):
+    return " ".join(f"Sentence {number:02} is here." for number in numbers)
 
 
-def test_small_sections_share_a_chunk_below_their_common_heading():
+def test_paragraphs_fill_a_chunk_and_the_next_repeats_the_last_sentence():
+    document = structured(*(("text", "1 One", numbered(*range(first, first + 4))) for first in range(0, 12, 4)))
+    first, second = cut(document, size=180, overlap=30)
+    assert first.text == "\n\n".join((numbered(0, 1, 2, 3), numbered(4, 5, 6, 7)))
+    assert second.text == "\n\n".join((numbered(7), numbered(8, 9, 10, 11)))
+    assert first.header == second.header == "On Chunks › 1 One"
+
+
+def test_sections_share_a_chunk_whose_section_is_the_first():
     document = structured(
-        ("heading", "1 One", "1 One"), ("heading", "1 One › 1.1 A", "1.1 A"), ("text", "1 One › 1.1 A", "Short."),
-        ("heading", "1 One › 1.2 B", "1.2 B"), ("text", "1 One › 1.2 B", "Shorter."), ("heading", "2 Two", "2 Two"),
-        ("text", "2 Two", "Other."),
+        ("heading", "1 One", "1 One"), ("text", "1 One", numbered(0)), ("heading", "2 Two", "2 Two"),
+        ("text", "2 Two", numbered(1, 2, 3, 4)), ("text", "3 Three", numbered(5)),
     )  # fmt: skip
-    assert [(chunk.section, chunk.text.count("\n\n")) for chunk in cut(document)] == [("1 One", 4), ("2 Two", 1)]
+    first, second = cut(document, size=105, overlap=30)
+    assert (first.section, first.text) == ("1 One", f"1 One\n\n{numbered(0)}\n\n2 Two\n\n{numbered(1, 2, 3)}")
+    assert (second.section, second.text) == ("2 Two", f"{numbered(3, 4)}\n\n{numbered(5)}")
+
+
+def test_a_chunk_does_not_end_with_headings_and_no_overlap_reaches_beyond_them():
+    document = structured(
+        ("text", "1 One", numbered(0, 1, 2)), ("heading", "2 Two", "2 Two"), ("heading", "2 Two › 2.1 A", "2.1 A"),
+        ("text", "2 Two › 2.1 A", numbered(3, 4)),
+    )  # fmt: skip
+    first, second = cut(document, size=92, overlap=60)
+    assert (first.section, first.text) == ("1 One", numbered(0, 1, 2))
+    assert (second.section, second.text) == ("2 Two", f"2 Two\n\n2.1 A\n\n{numbered(3, 4)}")
+
+
+def test_headings_that_fill_a_chunk_are_one():
+    document = structured(*(("heading", f"{number} Part", f"{number} Part") for number in range(6)))
+    assert "".join(chunk.text for chunk in cut(document, size=20, overlap=0)).count("Part") == 6
+
+
+def test_a_sentence_longer_than_a_chunk_is_cut_between_its_words_and_a_word_anywhere():
+    words = cut(structured(("text", "1 One", "word " * 40)), size=60, overlap=20)
+    assert {word for chunk in words for word in chunk.text.split()} == {"word"}
+    letters = cut(structured(("text", "1 One", "x" * 300)), size=120, overlap=20)
+    assert [(chunk.start, chunk.end) for chunk in letters] == [(0, 120), (100, 220), (200, 300)]
 
 
 def test_title_and_abstract_are_one_chunk():
@@ -263,4 +287,4 @@ def test_settings_that_make_no_sense(size, overlap, separators):
 def test_the_identity_tells_settings_apart():
     settings = [(1500, 200, SEPARATORS), (1500, 100, SEPARATORS), (1000, 200, SEPARATORS), (1500, 200, [" ", ""])]
     assert len({chunker_identity(*setting) for setting in settings}) == len(settings)
-    assert chunker_identity(1500, 200, ["\n", ""]) == ('sections/2 size=1500 overlap=200 separators=["\\n", ""]')
+    assert chunker_identity(1500, 200, ["\n", ""]) == ('sections/3 size=1500 overlap=200 separators=["\\n", ""]')
