@@ -30,6 +30,8 @@ _VERSION = 3
 """To be raised with any change that gives other chunks for the same document and settings."""
 _SEPARATOR = " › "
 _LONGEST_TITLE = 200
+_SHORT = 400
+"""Characters from which on a section is a passage of its own: docs/choices.md, "Reading"."""
 _CUTS_SENTENCES = {" ", ""}
 """Separators that only a sentence longer than a chunk is cut at, where the structure is known."""
 _SPECIAL = {"abstract", "caption", "equation", "footnote"}
@@ -53,15 +55,30 @@ class _Run:
         return self.elements[-1].end
 
 
+@dataclass(frozen=True, slots=True)
+class _Piece:
+    """A stretch of running text that is not cut again: a sentence, a heading, a line of a list."""
+
+    start: int
+    end: int
+    heading: bool
+    section: str
+    begun: int
+    """Where what the run has of the section begins: the section itself, or its text from a table on."""
+    until: int
+    """Where that ends."""
+
+
 def chunk_document(document: Document, *, size: int, overlap: int, separators: Sequence[str]) -> list[Chunk]:
     """The document's passages in order, each with `document.text[start:end] == text` and no blank at either end.
 
     `size` and `overlap` are in characters: no chunk is longer than `size` as long as `separators` end with "" (which
     cuts anywhere), and two that follow each other share at most `overlap`. Every visible character is in a chunk.
     A chunk's pages are those of its first and its last character; what stands between two pages counts with the first.
-    Where the document's elements are known, running text is filled into chunks sentence by sentence; a chunk's section
-    is the one that it begins in. A table is one with its caption, and only one larger than `size` is split, between its
-    rows; references stand alone.
+    Where the document's elements are known, running text is filled into chunks sentence by sentence. A chunk keeps to
+    its section; short sections are gathered with their neighbours of the same chapter (a section of the first level),
+    and such a chunk's section is the one that it begins in. A table is one with its caption, and only one larger than
+    `size` is split, between its rows; references stand alone.
     Raises ValueError for no separators, a size below 1, or an overlap below 0 or above the size.
     """
     if not separators:
@@ -81,7 +98,7 @@ def chunk_document(document: Document, *, size: int, overlap: int, separators: S
         chunks.append(Chunk(number, text[start:end], start, end, first.number, last.number, section, kind, header))
 
     if not document.elements:
-        for start, end in _spans(splitter.split_text(_Piece.at(0, text))):
+        for start, end in _spans(splitter.split_text(_Placed.at(0, text))):
             add(start, end, "", "text")
     for run in _runs(document.elements):
         if run.kind:
@@ -134,44 +151,68 @@ def _filled(
 ) -> list[tuple[int, int]]:
     """(start, end) of the passages of running text: as many pieces as fit, the next from the overlap on.
 
-    No passage ends with a heading, unless it is nothing else, and no overlap reaches back out of a section.
+    No overlap reaches back into another section.
     """
-    pieces, headings = _pieces(text, elements, size, overlap, separators)
+    pieces = _pieces(text, elements, size, overlap, separators)
     spans: list[tuple[int, int]] = []
     first, count = 0, len(pieces)
     while first < count:
-        beyond = first + 1
-        while beyond < count and pieces[beyond][1] - pieces[first][0] <= size:
-            beyond += 1
-        last = beyond
-        while beyond < count and last - 1 > first and headings[last - 1]:
-            last -= 1
-        spans.append((pieces[first][0], pieces[last - 1][1]))
-        following = last
+        beyond = _beyond(pieces, first, size)
+        last = pieces[beyond - 1]
+        spans.append((pieces[first].start, last.end))
+        following = beyond
         while (
-            last < count
+            beyond < count
             and following - 1 > first
-            and not headings[following]
-            and pieces[last - 1][1] - pieces[following - 1][0] <= overlap
-            and pieces[last][1] - pieces[following - 1][0] <= size
+            and pieces[following - 1].section == pieces[beyond].section
+            and last.end - pieces[following - 1].start <= overlap
+            and pieces[beyond].end - pieces[following - 1].start <= size
         ):
             following -= 1
         first = following
     return _trimmed(text, spans)
 
 
-def _pieces(
-    text: str, elements: Sequence[Element], size: int, overlap: int, separators: Sequence[str]
-) -> tuple[list[tuple[int, int]], list[bool]]:
-    """(start, end) of the pieces of the elements, end to end; and for each whether it is of a heading."""
-    pieces: list[tuple[int, int]] = []
-    headings: list[bool] = []
-    for element, after in zip(elements, [*elements[1:], None], strict=True):
-        until = after.start if after is not None else element.end
-        own = list(_finer(text, element.start, until, size, overlap, separators))
-        pieces += own
-        headings += [element.kind == "heading"] * len(own)
-    return pieces, headings
+def _beyond(pieces: Sequence[_Piece], first: int, size: int) -> int:
+    """The number of the piece that a passage ends before which begins with piece `first`.
+
+    It does not end with a heading, unless it is nothing else.
+    """
+    beyond = first + 1
+    while beyond < len(pieces) and pieces[beyond].end - pieces[first].start <= size:
+        before, after = pieces[beyond - 1], pieces[beyond]
+        if before.section != after.section and not _gathered(pieces[first], before, after, size):
+            break
+        beyond += 1
+    while beyond < len(pieces) and beyond - 1 > first and pieces[beyond - 1].heading:
+        beyond -= 1
+    return beyond
+
+
+def _gathered(first: _Piece, before: _Piece, after: _Piece, size: int) -> bool:
+    """Whether a passage that begins with `first` goes on beyond `before` into the section that begins with `after`.
+
+    It does within a chapter, if it has but short sections so far, or a short one comes that fits whole. What stands
+    above all headings goes with the first of them.
+    """
+    if before.section and before.section.partition(_SEPARATOR)[0] != after.section.partition(_SEPARATOR)[0]:
+        return False
+    if first.start == first.begun and before.until - first.start < _SHORT:
+        return True
+    return after.until - after.start < _SHORT and after.until - first.start <= size
+
+
+def _pieces(text: str, elements: Sequence[Element], size: int, overlap: int, separators: Sequence[str]) -> list[_Piece]:
+    """The elements cut into pieces, end to end."""
+    pieces: list[_Piece] = []
+    ends = [*(after.start for after in elements[1:]), elements[-1].end]
+    for section, members in groupby(zip(elements, ends, strict=True), key=lambda item: item[0].section):
+        run = list(members)
+        begun, until = run[0][0].start, run[-1][0].end
+        for element, end in run:
+            for start, stop in _finer(text, element.start, end, size, overlap, separators):
+                pieces.append(_Piece(start, stop, element.kind == "heading", section, begun, until))
+    return pieces
 
 
 def _finer(
@@ -214,17 +255,17 @@ def _section(elements: Sequence[Element], start: int, end: int) -> str:
 def _cuts(splitter: RecursiveCharacterTextSplitter, text: str, run: _Run, size: int) -> Iterator[tuple[int, int]]:
     """(start, end) of the chunks of a table or of references."""
     if run.kind != "table" or run.end - run.start <= size:
-        yield from _spans(splitter.split_text(_Piece.at(run.start, text[run.start : run.end])))
+        yield from _spans(splitter.split_text(_Placed.at(run.start, text[run.start : run.end])))
         return
     start = end = position = run.start
     while position < run.end:
         line_end = text.find("\n", position, run.end)
         beyond = run.end if line_end < 0 else line_end + 1
         if beyond - start > size and end > start:
-            yield from _spans(splitter.split_text(_Piece.at(start, text[start:end])))
+            yield from _spans(splitter.split_text(_Placed.at(start, text[start:end])))
             start = end
         end = position = beyond
-    yield from _spans(splitter.split_text(_Piece.at(start, text[start:end])))
+    yield from _spans(splitter.split_text(_Placed.at(start, text[start:end])))
 
 
 def _header_row(text: str, table: Element) -> str:
@@ -253,7 +294,7 @@ def chunker_identity(size: int, overlap: int, separators: Sequence[str]) -> str:
     return f"sections/{_VERSION} size={size} overlap={overlap} separators={json.dumps(list(separators))}"
 
 
-class _Piece(str):
+class _Placed(str):
     """A part of a text that knows at which offset it begins there."""
 
     __slots__ = ("start",)
@@ -265,24 +306,24 @@ class _Piece(str):
         piece.start = start
         return piece
 
-    def cut(self, separator: str) -> list[_Piece]:
+    def cut(self, separator: str) -> list[_Placed]:
         """The parts, end to end, each but the first beginning with the separator; each character for itself if ""."""
         if not separator:
-            return [_Piece.at(self.start + offset, character) for offset, character in enumerate(self)]
+            return [_Placed.at(self.start + offset, character) for offset, character in enumerate(self)]
         bounds = [0]
         found = self.find(separator)
         while found >= 0:
             bounds.append(found)
             found = self.find(separator, found + len(separator))
         bounds.append(len(self))
-        return [_Piece.at(self.start + begin, self[begin:end]) for begin, end in pairwise(bounds) if begin < end]
+        return [_Placed.at(self.start + begin, self[begin:end]) for begin, end in pairwise(bounds) if begin < end]
 
 
 def _spans(pieces: Sequence[str]) -> list[tuple[int, int]]:
     """The (start, end) of each piece that the splitter gave, as `_trimmed` has them."""
     spans: list[tuple[int, int]] = []
     for piece in pieces:
-        if not isinstance(piece, _Piece):
+        if not isinstance(piece, _Placed):
             raise TypeError("the splitter lost track of where a passage begins: check the version of LangChain")
         start = piece.start + len(piece) - len(piece.lstrip())
         spans.append((start, start + len(piece.strip())))
@@ -319,11 +360,11 @@ def _splitter_class() -> type[RecursiveCharacterTextSplitter]:
     from langchain_text_splitters import RecursiveCharacterTextSplitter
 
     class SpanSplitter(RecursiveCharacterTextSplitter):
-        """Cuts and joins _Pieces; when to cut and what to merge is decided as in the class above it."""
+        """Cuts and joins pieces; when to cut and what to merge is decided as in the class above it."""
 
         def _split_text(self, text: str, separators: list[str]) -> list[str]:
-            """The chunks of a _Piece, by the first separator that occurs in it, longer parts by the ones after."""
-            assert isinstance(text, _Piece)  # noqa: S101 - split_text is only called with one, as is this below
+            """The chunks of a _Placed, by the first separator that occurs in it, longer parts by the ones after."""
+            assert isinstance(text, _Placed)  # noqa: S101 - split_text is only called with one, as is this below
             index = next((i for i, separator in enumerate(separators) if separator in text), len(separators) - 1)
             finer = separators[index + 1 :] if separators[index] else []
             chunks: list[str] = []
@@ -340,7 +381,7 @@ def _splitter_class() -> type[RecursiveCharacterTextSplitter]:
         def _join_docs(self, docs: list[str], separator: str) -> str | None:
             """The run of pieces as one, at the place of the first."""
             first = docs[0] if docs else None
-            assert first is None or isinstance(first, _Piece)  # noqa: S101 - they are those of _split_text
-            return _Piece.at(first.start, separator.join(docs)) if first is not None else None
+            assert first is None or isinstance(first, _Placed)  # noqa: S101 - they are those of _split_text
+            return _Placed.at(first.start, separator.join(docs)) if first is not None else None
 
     return SpanSplitter
