@@ -1,8 +1,12 @@
-"""A Document becomes Chunks: LangChain's recursive splitter, within what its sections, tables and references allow.
+"""A Document becomes Chunks: filled with sentences within what its sections, tables and references allow.
 
-With the separators kept, the pieces that RecursiveCharacterTextSplitter cuts a text into lie end to end, and a chunk is
-a run of them. Here each piece carries its offset from the cut on, so a chunk's place is known, never searched for:
-a passage that occurs twice has two places.
+Text whose structure is not known is cut by LangChain's RecursiveCharacterTextSplitter. With the separators kept, the
+pieces that it cuts a text into lie end to end, and a chunk is a run of them. Here each piece carries its offset from
+the cut on, so a chunk's place is known, never searched for: a passage that occurs twice has two places.
+
+LangChain keeps a paragraph whole that is shorter than a chunk, so that two of 800 characters become two passages which
+share nothing. Running text of known structure is cut into sentences by the same separators before it is put together,
+so that passages are full and overlap: docs/choices.md, "Reading".
 """
 
 from __future__ import annotations
@@ -22,24 +26,47 @@ if TYPE_CHECKING:
 
 __all__ = ["chunk_document", "chunker_identity"]
 
-_VERSION = 2
+_VERSION = 3
 """To be raised with any change that gives other chunks for the same document and settings."""
 _SEPARATOR = " › "
 _LONGEST_TITLE = 200
+_SHORT = 400
+"""Characters from which on a section is a passage of its own: docs/choices.md, "Reading"."""
+_CUTS_SENTENCES = {" ", ""}
+"""Separators that only a sentence longer than a chunk is cut at, where the structure is known."""
 _SPECIAL = {"abstract", "caption", "equation", "footnote"}
 """Kinds that a chunk takes over where most of its text is of them; it is "text" otherwise."""
 
 
 @dataclass(frozen=True, slots=True)
-class _Part:
-    """A run of elements that chunks do not reach out of."""
+class _Run:
+    """A table with its caption, references, or the running text between such: passages do not reach out of it."""
+
+    kind: str
+    """ "table", "reference", or "" for running text, whose kind is told passage by passage."""
+    elements: Sequence[Element]
+
+    @property
+    def start(self) -> int:
+        return self.elements[0].start
+
+    @property
+    def end(self) -> int:
+        return self.elements[-1].end
+
+
+@dataclass(frozen=True, slots=True)
+class _Piece:
+    """A stretch of running text that is not cut again: a sentence, a heading, a line of a list."""
 
     start: int
     end: int
-    path: tuple[str, ...]
-    """The headings that all of it stands under."""
-    kind: str
-    """ "table", "reference", or "" for running text, whose kind is told chunk by chunk."""
+    heading: bool
+    section: str
+    begun: int
+    """Where what the run has of the section begins: the section itself, or its text from a table on."""
+    until: int
+    """Where that ends."""
 
 
 def chunk_document(document: Document, *, size: int, overlap: int, separators: Sequence[str]) -> list[Chunk]:
@@ -48,8 +75,10 @@ def chunk_document(document: Document, *, size: int, overlap: int, separators: S
     `size` and `overlap` are in characters: no chunk is longer than `size` as long as `separators` end with "" (which
     cuts anywhere), and two that follow each other share at most `overlap`. Every visible character is in a chunk.
     A chunk's pages are those of its first and its last character; what stands between two pages counts with the first.
-    Where the document's elements are known, chunks keep to sections, of which small ones next to each other share a
-    chunk; a table is one with its caption, and only one larger than `size` is split, between its rows.
+    Where the document's elements are known, running text is filled into chunks sentence by sentence. A chunk keeps to
+    its section; short sections are gathered with their neighbours of the same chapter (a section of the first level),
+    and such a chunk's section is the one that it begins in. A table is one with its caption, and only one larger than
+    `size` is split, between its rows; references stand alone.
     Raises ValueError for no separators, a size below 1, or an overlap below 0 or above the size.
     """
     if not separators:
@@ -61,17 +90,25 @@ def chunk_document(document: Document, *, size: int, overlap: int, separators: S
     page_starts = [page.start for page in document.pages]
     title = _title(document)
     chunks: list[Chunk] = []
-    for part in _parts(document, size):
-        table = _table_in(document, part) if part.kind == "table" else None
-        for start, end in _cuts(splitter, document, part, size):
-            first, last = (document.pages[bisect_right(page_starts, position) - 1] for position in (start, end - 1))
-            header = _SEPARATOR.join(filter(None, (title, *part.path)))
-            if table is not None and start > table.start:
-                header += "\n" + _header_row(text, table)
-            kind = part.kind or _kind(document.elements, start, end)
-            section = _SEPARATOR.join(part.path)
-            number = len(chunks)
-            chunks.append(Chunk(number, text[start:end], start, end, first.number, last.number, section, kind, header))
+
+    def add(start: int, end: int, section: str, kind: str, header_row: str = "") -> None:
+        first, last = (document.pages[bisect_right(page_starts, position) - 1] for position in (start, end - 1))
+        header = "\n".join(filter(None, (_SEPARATOR.join(filter(None, (title, section))), header_row)))
+        number = len(chunks)
+        chunks.append(Chunk(number, text[start:end], start, end, first.number, last.number, section, kind, header))
+
+    if not document.elements:
+        for start, end in _spans(splitter.split_text(_Placed.at(0, text))):
+            add(start, end, "", "text")
+    for run in _runs(document.elements):
+        if run.kind:
+            table = next((one for one in run.elements if one.kind == "table"), None)
+            for start, end in _cuts(splitter, text, run, size):
+                row = _header_row(text, table) if table is not None and start > table.start else ""
+                add(start, end, run.elements[0].section, run.kind, row)
+            continue
+        for start, end in _filled(text, run.elements, size, overlap, separators):
+            add(start, end, _section(run.elements, start, end), _kind(run.elements, start, end))
     return chunks
 
 
@@ -83,33 +120,10 @@ def _title(document: Document) -> str:
     return " ".join(found.split())[:_LONGEST_TITLE]
 
 
-def _parts(document: Document, size: int) -> Iterator[_Part]:
-    """The runs that chunks keep to, in the order of the text, which they cover but for blanks."""
-    if not document.elements:
-        yield _Part(0, len(document.text), (), "")
-        return
-    runs = [_Part(run[0].start, run[-1].end, _path(run[0]), kind) for kind, run in _runs(document.elements)]
-    merged: list[_Part] = []
-    for run in runs:
-        last = merged[-1] if merged else None
-        joined = _joined(last, run, size) if last else None
-        if joined:
-            merged[-1] = joined
-        else:
-            merged.append(run)
-    yield from merged
-
-
-def _path(element: Element) -> tuple[str, ...]:
-    return tuple(element.section.split(_SEPARATOR)) if element.section else ()
-
-
-def _runs(elements: Sequence[Element]) -> Iterator[tuple[str, list[Element]]]:
-    """The elements in runs: tables with their captions, references, and running text of one section."""
-    for kind, run in groupby(
-        _kinds(elements), key=lambda item: (item[1], item[0].section if item[1] != "reference" else "")
-    ):
-        yield kind[0].partition(" ")[0], [element for element, _ in run]
+def _runs(elements: Sequence[Element]) -> Iterator[_Run]:
+    """The runs in the order of the text, which they cover but for blanks."""
+    for kind, run in groupby(_kinds(elements), key=lambda item: item[1]):
+        yield _Run(kind.partition(" ")[0], [element for element, _ in run])
 
 
 def _kinds(elements: Sequence[Element]) -> Iterator[tuple[Element, str]]:
@@ -129,45 +143,129 @@ def _kinds(elements: Sequence[Element]) -> Iterator[tuple[Element, str]]:
             yield element, "reference" if element.kind == "reference" else ""
 
 
-def _joined(last: _Part, run: _Part, size: int) -> _Part | None:
-    """Two runs of running text as one where they are small and stand under a common heading, else None."""
-    if last.kind or run.kind or run.end - last.start > size:
-        return None
-    common = []
-    for above, below in zip(last.path, run.path, strict=False):
-        if above != below:
+# Running text
+
+
+def _filled(
+    text: str, elements: Sequence[Element], size: int, overlap: int, separators: Sequence[str]
+) -> list[tuple[int, int]]:
+    """(start, end) of the passages of running text: as many pieces as fit, the next from the overlap on.
+
+    No overlap reaches back into another section.
+    """
+    pieces = _pieces(text, elements, size, overlap, separators)
+    spans: list[tuple[int, int]] = []
+    first, count = 0, len(pieces)
+    while first < count:
+        beyond = _beyond(pieces, first, size)
+        last = pieces[beyond - 1]
+        spans.append((pieces[first].start, last.end))
+        following = beyond
+        while (
+            beyond < count
+            and following - 1 > first
+            and pieces[following - 1].section == pieces[beyond].section
+            and last.end - pieces[following - 1].start <= overlap
+            and pieces[beyond].end - pieces[following - 1].start <= size
+        ):
+            following -= 1
+        first = following
+    return _trimmed(text, spans)
+
+
+def _beyond(pieces: Sequence[_Piece], first: int, size: int) -> int:
+    """The number of the piece that a passage ends before which begins with piece `first`.
+
+    It does not end with a heading, unless it is nothing else.
+    """
+    beyond = first + 1
+    while beyond < len(pieces) and pieces[beyond].end - pieces[first].start <= size:
+        before, after = pieces[beyond - 1], pieces[beyond]
+        if before.section != after.section and not _gathered(pieces[first], before, after, size):
             break
-        common.append(above)
-    # What stands above all headings, title and authors, goes with what comes first.
-    if not common and last.path:
-        return None
-    return _Part(last.start, run.end, tuple(common) if last.path else run.path, "")
+        beyond += 1
+    while beyond < len(pieces) and beyond - 1 > first and pieces[beyond - 1].heading:
+        beyond -= 1
+    return beyond
 
 
-def _cuts(
-    splitter: RecursiveCharacterTextSplitter, document: Document, part: _Part, size: int
+def _gathered(first: _Piece, before: _Piece, after: _Piece, size: int) -> bool:
+    """Whether a passage that begins with `first` goes on beyond `before` into the section that begins with `after`.
+
+    It does within a chapter, if it has but short sections so far, or a short one comes that fits whole. What stands
+    above all headings goes with the first of them.
+    """
+    if before.section and before.section.partition(_SEPARATOR)[0] != after.section.partition(_SEPARATOR)[0]:
+        return False
+    if first.start == first.begun and before.until - first.start < _SHORT:
+        return True
+    return after.until - after.start < _SHORT and after.until - first.start <= size
+
+
+def _pieces(text: str, elements: Sequence[Element], size: int, overlap: int, separators: Sequence[str]) -> list[_Piece]:
+    """The elements cut into pieces, end to end."""
+    pieces: list[_Piece] = []
+    ends = [*(after.start for after in elements[1:]), elements[-1].end]
+    for section, members in groupby(zip(elements, ends, strict=True), key=lambda item: item[0].section):
+        run = list(members)
+        begun, until = run[0][0].start, run[-1][0].end
+        for element, end in run:
+            for start, stop in _finer(text, element.start, end, size, overlap, separators):
+                pieces.append(_Piece(start, stop, element.kind == "heading", section, begun, until))
+    return pieces
+
+
+def _finer(
+    text: str, start: int, end: int, size: int, overlap: int, separators: Sequence[str]
 ) -> Iterator[tuple[int, int]]:
-    """(start, end) of the chunks of a part."""
-    text = document.text
-    if part.kind != "table" or part.end - part.start <= size:
-        yield from _spans(splitter.split_text(_Piece.at(part.start, text[part.start : part.end])))
+    """A stretch cut at every separator but those that cut sentences, which only what is too long is cut at.
+
+    What is seen of a separator ends a piece: a sentence keeps its full stop.
+    """
+    for index, separator in enumerate(separators):
+        if separator in _CUTS_SENTENCES and end - start <= size:
+            continue
+        if not separator:
+            step = min(size, overlap or size)
+            yield from ((position, min(position + step, end)) for position in range(start, end, step))
+            return
+        bounds, found = [start], text.find(separator, start, end)
+        while found >= 0:
+            bounds.append(found + len(separator.rstrip()))
+            found = text.find(separator, found + len(separator), end)
+        if len(bounds) > 1:
+            for begin, until in pairwise([*bounds, end]):
+                if begin < until:
+                    yield from _finer(text, begin, until, size, overlap, separators[index + 1 :])
+            return
+    yield start, end
+
+
+def _section(elements: Sequence[Element], start: int, end: int) -> str:
+    """What a passage's first character stands under; for what stands above all headings, the first one in it."""
+    for element in _touched(elements, start, end):
+        if element.section:
+            return element.section
+    return ""
+
+
+# Tables and references
+
+
+def _cuts(splitter: RecursiveCharacterTextSplitter, text: str, run: _Run, size: int) -> Iterator[tuple[int, int]]:
+    """(start, end) of the chunks of a table or of references."""
+    if run.kind != "table" or run.end - run.start <= size:
+        yield from _spans(splitter.split_text(_Placed.at(run.start, text[run.start : run.end])))
         return
-    start, end = part.start, part.start
-    position = part.start
-    while position < part.end:
-        line_end = text.find("\n", position, part.end)
-        beyond = part.end if line_end < 0 else line_end + 1
+    start = end = position = run.start
+    while position < run.end:
+        line_end = text.find("\n", position, run.end)
+        beyond = run.end if line_end < 0 else line_end + 1
         if beyond - start > size and end > start:
-            yield from _spans(splitter.split_text(_Piece.at(start, text[start:end])))
+            yield from _spans(splitter.split_text(_Placed.at(start, text[start:end])))
             start = end
         end = position = beyond
-    yield from _spans(splitter.split_text(_Piece.at(start, text[start:end])))
-
-
-def _table_in(document: Document, part: _Part) -> Element | None:
-    """The table of a part that has one."""
-    inside = (one for one in document.elements if part.start <= one.start and one.end <= part.end)
-    return next((one for one in inside if one.kind == "table"), None)
+    yield from _spans(splitter.split_text(_Placed.at(start, text[start:end])))
 
 
 def _header_row(text: str, table: Element) -> str:
@@ -177,13 +275,18 @@ def _header_row(text: str, table: Element) -> str:
 def _kind(elements: Sequence[Element], start: int, end: int) -> str:
     """The kind that most of a stretch of running text is of."""
     shares: dict[str, int] = {}
-    first = max(bisect_right(elements, start, key=lambda one: one.start) - 1, 0)
-    for element in elements[first:]:
-        if element.start >= end:
-            break
+    for element in _touched(elements, start, end):
         shares[element.kind] = shares.get(element.kind, 0) + min(end, element.end) - max(start, element.start)
     kind = max(shares, key=lambda name: shares[name], default="text")
     return kind if kind in _SPECIAL and 2 * shares[kind] > end - start else "text"
+
+
+def _touched(elements: Sequence[Element], start: int, end: int) -> Iterator[Element]:
+    """The elements that a stretch has part in, in order."""
+    for number in range(max(bisect_right(elements, start, key=lambda one: one.start) - 1, 0), len(elements)):
+        if elements[number].start >= end:
+            return
+        yield elements[number]
 
 
 def chunker_identity(size: int, overlap: int, separators: Sequence[str]) -> str:
@@ -191,7 +294,7 @@ def chunker_identity(size: int, overlap: int, separators: Sequence[str]) -> str:
     return f"sections/{_VERSION} size={size} overlap={overlap} separators={json.dumps(list(separators))}"
 
 
-class _Piece(str):
+class _Placed(str):
     """A part of a text that knows at which offset it begins there."""
 
     __slots__ = ("start",)
@@ -203,30 +306,47 @@ class _Piece(str):
         piece.start = start
         return piece
 
-    def cut(self, separator: str) -> list[_Piece]:
+    def cut(self, separator: str) -> list[_Placed]:
         """The parts, end to end, each but the first beginning with the separator; each character for itself if ""."""
         if not separator:
-            return [_Piece.at(self.start + offset, character) for offset, character in enumerate(self)]
+            return [_Placed.at(self.start + offset, character) for offset, character in enumerate(self)]
         bounds = [0]
         found = self.find(separator)
         while found >= 0:
             bounds.append(found)
             found = self.find(separator, found + len(separator))
         bounds.append(len(self))
-        return [_Piece.at(self.start + begin, self[begin:end]) for begin, end in pairwise(bounds) if begin < end]
+        return [_Placed.at(self.start + begin, self[begin:end]) for begin, end in pairwise(bounds) if begin < end]
 
 
 def _spans(pieces: Sequence[str]) -> list[tuple[int, int]]:
-    """The (start, end) of each piece without the blanks around it, but of none that lies within one beside it.
-
-    Such a piece has nothing but the overlap and blanks: the passage before or after it holds all that it says.
-    """
+    """The (start, end) of each piece that the splitter gave, as `_trimmed` has them."""
     spans: list[tuple[int, int]] = []
     for piece in pieces:
-        if not isinstance(piece, _Piece):
+        if not isinstance(piece, _Placed):
             raise TypeError("the splitter lost track of where a passage begins: check the version of LangChain")
         start = piece.start + len(piece) - len(piece.lstrip())
-        end = start + len(piece.strip())
+        spans.append((start, start + len(piece.strip())))
+    return _distinct(spans)
+
+
+def _trimmed(text: str, spans: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Stretches without the blanks around them, but none that lies within one beside it."""
+    bare = []
+    for start, end in spans:
+        piece = text[start:end]
+        first = start + len(piece) - len(piece.lstrip())
+        bare.append((first, first + len(piece.strip())))
+    return _distinct(bare)
+
+
+def _distinct(bare: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Those that are not empty and do not lie within the one before or after.
+
+    Such a one has nothing but the overlap and blanks: the passage before or after it holds all that it says.
+    """
+    spans: list[tuple[int, int]] = []
+    for start, end in bare:
         if start == end or (spans and end <= spans[-1][1]):
             continue
         while spans and start <= spans[-1][0]:
@@ -240,11 +360,11 @@ def _splitter_class() -> type[RecursiveCharacterTextSplitter]:
     from langchain_text_splitters import RecursiveCharacterTextSplitter
 
     class SpanSplitter(RecursiveCharacterTextSplitter):
-        """Cuts and joins _Pieces; when to cut and what to merge is decided as in the class above it."""
+        """Cuts and joins pieces; when to cut and what to merge is decided as in the class above it."""
 
         def _split_text(self, text: str, separators: list[str]) -> list[str]:
-            """The chunks of a _Piece, by the first separator that occurs in it, longer parts by the ones after."""
-            assert isinstance(text, _Piece)  # noqa: S101 - split_text is only called with one, as is this below
+            """The chunks of a _Placed, by the first separator that occurs in it, longer parts by the ones after."""
+            assert isinstance(text, _Placed)  # noqa: S101 - split_text is only called with one, as is this below
             index = next((i for i, separator in enumerate(separators) if separator in text), len(separators) - 1)
             finer = separators[index + 1 :] if separators[index] else []
             chunks: list[str] = []
@@ -261,7 +381,7 @@ def _splitter_class() -> type[RecursiveCharacterTextSplitter]:
         def _join_docs(self, docs: list[str], separator: str) -> str | None:
             """The run of pieces as one, at the place of the first."""
             first = docs[0] if docs else None
-            assert first is None or isinstance(first, _Piece)  # noqa: S101 - they are those of _split_text
-            return _Piece.at(first.start, separator.join(docs)) if first is not None else None
+            assert first is None or isinstance(first, _Placed)  # noqa: S101 - they are those of _split_text
+            return _Placed.at(first.start, separator.join(docs)) if first is not None else None
 
     return SpanSplitter

@@ -265,6 +265,15 @@ class FoundPath:
 
 
 @dataclass(frozen=True, slots=True)
+class Part:
+    """A part of a question, searched for by itself."""
+
+    question: str
+    chunk_ids: tuple[int, ...]
+    """The passages that were found for it."""
+
+
+@dataclass(frozen=True, slots=True)
 class Found:
     """What a search gives back."""
 
@@ -281,6 +290,8 @@ class Found:
     """Names that the knowledge graph has near the question; empty where it was not asked."""
     paths: tuple[FoundPath, ...] = ()
     """The graph's best paths for the question, best first; empty where it was not asked for them."""
+    parts: tuple[Part, ...] = ()
+    """Of a question that was searched for in parts: those, two or more; empty otherwise."""
 
 
 @dataclass(frozen=True, slots=True)

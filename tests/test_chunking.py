@@ -146,24 +146,90 @@ def cut(document, size=120, overlap=20):
 SENTENCE = "A sentence of some forty letters stands here. "
 
 
-def test_a_chunk_ends_where_its_section_does():
-    document = structured(
-        ("heading", "1 One", "1 One"), ("text", "1 One", SENTENCE * 2), ("heading", "2 Two", "2 Two"),
-        ("text", "2 Two", SENTENCE * 4),
-    )  # fmt: skip
-    chunks = cut(document)
-    assert [chunk.section for chunk in chunks] == ["1 One", "2 Two", "2 Two", "2 Two"]
-    assert chunks[1].text.startswith("2 Two")
-    assert chunks[0].header == "On Chunks › 1 One"
+def numbered(*numbers):
+    return " ".join(f"Sentence {number:02} is here." for number in numbers)
 
 
-def test_small_sections_share_a_chunk_below_their_common_heading():
+def test_paragraphs_fill_a_chunk_and_the_next_repeats_the_last_sentence():
+    document = structured(*(("text", "1 One", numbered(*range(first, first + 4))) for first in range(0, 12, 4)))
+    first, second = cut(document, size=180, overlap=30)
+    assert first.text == "\n\n".join((numbered(0, 1, 2, 3), numbered(4, 5, 6, 7)))
+    assert second.text == "\n\n".join((numbered(7), numbered(8, 9, 10, 11)))
+    assert first.header == second.header == "On Chunks › 1 One"
+
+
+def prose(letters):
+    """So many characters of short sentences."""
+    return ("Some words stand here. " * letters)[: letters - 1] + "."
+
+
+def test_a_chunk_ends_where_its_section_does_and_no_overlap_reaches_beyond():
     document = structured(
-        ("heading", "1 One", "1 One"), ("heading", "1 One › 1.1 A", "1.1 A"), ("text", "1 One › 1.1 A", "Short."),
-        ("heading", "1 One › 1.2 B", "1.2 B"), ("text", "1 One › 1.2 B", "Shorter."), ("heading", "2 Two", "2 Two"),
-        ("text", "2 Two", "Other."),
+        ("heading", "1 One", "1 One"), ("text", "1 One", prose(500)), ("heading", "1 One › 1.1 A", "1.1 A"),
+        ("text", "1 One › 1.1 A", prose(1000)), ("text", "1 One › 1.2 B", prose(400)),
     )  # fmt: skip
-    assert [(chunk.section, chunk.text.count("\n\n")) for chunk in cut(document)] == [("1 One", 4), ("2 Two", 1)]
+    chunks = cut(document, size=800, overlap=200)
+    assert [chunk.section for chunk in chunks] == ["1 One", "1 One › 1.1 A", "1 One › 1.1 A", "1 One › 1.2 B"]
+    assert chunks[1].text.startswith("1.1 A\n\n")
+    assert chunks[1].header == "On Chunks › 1 One › 1.1 A"
+    assert [after.start < before.end for before, after in pairwise(chunks)] == [False, True, False]
+
+
+@pytest.mark.parametrize(("letters", "chunks"), [(399, ["1 One › 1.1 A"]), (400, ["1 One › 1.1 A", "1 One › 1.2 B"])])
+def test_a_short_section_shares_a_chunk_with_the_one_before_or_after(letters, chunks):
+    short, long = "x" * letters, prose(600)
+    for first, second in ((short, long), (long, short)):
+        document = structured(("text", "1 One › 1.1 A", first), ("text", "1 One › 1.2 B", second))
+        assert [chunk.section for chunk in cut(document, size=1500, overlap=200)] == chunks
+
+
+def test_a_chunk_of_short_sections_goes_on_until_it_is_short_no_more():
+    parts = (("text", f"1 One › 1.{number} A", prose(letters)) for number, letters in enumerate((300, 300, 700, 500)))
+    chunks = cut(structured(*parts), size=1500, overlap=200)
+    assert [chunk.section for chunk in chunks] == ["1 One › 1.0 A", "1 One › 1.2 A", "1 One › 1.3 A"]
+
+
+def test_a_short_section_is_not_divided_between_two_chunks():
+    document = structured(("text", "1 One › 1.1 A", prose(700)), ("text", "1 One › 1.2 B", prose(350)))
+    assert [len(chunk.text) // 10 for chunk in cut(document, size=1000, overlap=100)] == [70, 35]
+
+
+def test_what_is_left_of_a_section_that_fills_a_chunk_does_not_take_up_the_next():
+    document = structured(("text", "1 One › 1.1 A", prose(900)), ("text", "1 One › 1.2 B", prose(600)))
+    second, third = cut(document, size=800, overlap=100)[1:]
+    assert (second.section, third.section, third.text) == ("1 One › 1.1 A", "1 One › 1.2 B", prose(600))
+
+
+def test_no_chunk_reaches_into_another_chapter():
+    document = structured(*(("text", f"{number} Part", prose(100)) for number in range(4)))
+    assert [chunk.section for chunk in cut(document, size=1500, overlap=200)] == [
+        "0 Part",
+        "1 Part",
+        "2 Part",
+        "3 Part",
+    ]
+
+
+def test_a_chunk_does_not_end_with_headings():
+    document = structured(
+        ("text", "1 One › 1.1 A", prose(350)), ("heading", "1 One › 1.2 B", "1.2 B"),
+        ("heading", "1 One › 1.2 B › 1.2.1 C", "1.2.1 C"), ("text", "1 One › 1.2 B › 1.2.1 C", prose(600)),
+    )  # fmt: skip
+    first, second = cut(document, size=375, overlap=0)[:2]
+    assert (first.section, first.text) == ("1 One › 1.1 A", prose(350))
+    assert (second.section, second.text[:14]) == ("1 One › 1.2 B", "1.2 B\n\n1.2.1 C")
+
+
+def test_headings_that_fill_a_chunk_are_one():
+    document = structured(*(("heading", "1 One", f"{number} Part") for number in range(6)))
+    assert "".join(chunk.text for chunk in cut(document, size=20, overlap=0)).count("Part") == 6
+
+
+def test_a_sentence_longer_than_a_chunk_is_cut_between_its_words_and_a_word_anywhere():
+    words = cut(structured(("text", "1 One", "word " * 40)), size=60, overlap=20)
+    assert {word for chunk in words for word in chunk.text.split()} == {"word"}
+    letters = cut(structured(("text", "1 One", "x" * 300)), size=120, overlap=20)
+    assert [(chunk.start, chunk.end) for chunk in letters] == [(0, 120), (100, 220), (200, 300)]
 
 
 def test_title_and_abstract_are_one_chunk():
@@ -219,7 +285,11 @@ PARTS = st.lists(
 @given(PARTS, SETTINGS)
 def test_structured_documents_are_covered_whole(parts, settings):
     size, overlap = settings
-    cut(structured(*parts), size, overlap)
+    document = structured(*parts)
+    for chunk in cut(document, size, overlap):
+        if chunk.kind not in ("table", "reference"):
+            inside = [one for one in document.elements if one.start < chunk.end and chunk.start < one.end]
+            assert len({one.section.partition(" › ")[0] for one in inside if one.section}) <= 1
 
 
 def test_the_same_words_on_three_pages_have_three_places():
@@ -263,4 +333,4 @@ def test_settings_that_make_no_sense(size, overlap, separators):
 def test_the_identity_tells_settings_apart():
     settings = [(1500, 200, SEPARATORS), (1500, 100, SEPARATORS), (1000, 200, SEPARATORS), (1500, 200, [" ", ""])]
     assert len({chunker_identity(*setting) for setting in settings}) == len(settings)
-    assert chunker_identity(1500, 200, ["\n", ""]) == ('sections/2 size=1500 overlap=200 separators=["\\n", ""]')
+    assert chunker_identity(1500, 200, ["\n", ""]) == ('sections/3 size=1500 overlap=200 separators=["\\n", ""]')

@@ -15,7 +15,7 @@ from ragscience.answering.answerable import answerability
 from ragscience.answering.answers import REFUSAL, answer
 from ragscience.answering.defusing import defused
 from ragscience.answering.prompts import Prompts
-from ragscience.records import Answer, Found
+from ragscience.records import Answer, Found, Part
 
 if TYPE_CHECKING:
     from ragscience.agent.setting import Setting
@@ -54,7 +54,15 @@ def merged_found(question: str, parts: Sequence[str], found: Sequence[Found], li
         for name, value in each.timings_ms.items():
             timings[name] = round(timings.get(name, 0.0) + value, 3)
     notices = tuple(dict.fromkeys(notice for each in found for notice in each.notices))
-    return Found(question, whole.profile, merged(found, limit, first=len(parts)), notices, timings, signals)
+    hits = merged(found, limit, first=len(parts))
+    kept = {hit.chunk.chunk_id for hit in hits}
+    asked = tuple(
+        Part(each.question, tuple(hit.chunk.chunk_id for hit in each.hits if hit.chunk.chunk_id in kept))
+        for each in found
+        if each.question in parts and each.question != question
+    )
+    in_parts = asked if len(asked) > 1 else ()
+    return Found(question, whole.profile, hits, notices, timings, signals, parts=in_parts)
 
 
 def draft(setting: Setting, found: Found, notes: Sequence[str], *, llm: ChatLLM | None, seconds: float) -> Answer:

@@ -32,7 +32,7 @@ def tool_use(
     """What the loop calls for tools; passages that are not `allowed` are not given, nor is what was said of them.
 
     The model is asked where it can call tools; where it cannot, or the loop does not let it, `planned_calls` says what
-    the question plainly asks for.
+    the question plainly asks for, beyond searches that are made anyway.
     """
 
     def use(question: str, missing: Sequence[str], *, by_llm: bool, most_calls: int, seconds: float) -> ToolsUsed:
@@ -44,7 +44,7 @@ def tool_use(
             messages = [("user", "\n".join(wanted))]
             done = ask_for_tools(llm, messages, toolbox, most_calls=most_calls, seconds=seconds, on_reply=costs.append)
         else:
-            calls = planned_calls(question, papers)[:most_calls]
+            calls = [call for call in planned_calls(question, papers) if not _is_sub_query(call)][:most_calls]
             done = [(call, toolbox.call(call.name, call.arguments)) for call in calls]
         notes = tuple(_note(call, result, allowed) for call, result in done)
         return ToolsUsed(
@@ -55,6 +55,11 @@ def tool_use(
         )
 
     return use
+
+
+def _is_sub_query(call: ToolCall) -> bool:
+    """A search within a paper that the question names: the loop's own sub-queries look there already."""
+    return call.name == "search" and not {"section", "kind"} & call.arguments.keys()
 
 
 def _note(call: ToolCall, result: ToolResult, allowed: Callable[[Hit], bool]) -> ToolNote:

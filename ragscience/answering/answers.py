@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ragscience.answering.answerable import is_answerable
-from ragscience.answering.extractive import extract, lead_line, quoted
+from ragscience.answering.extractive import extract_parts, lead_line, quoted
 from ragscience.answering.fallback import Circuit
 from ragscience.answering.followups import standalone
 from ragscience.answering.prompts import NOT_FOUND, REFUSAL, Prompts, prompt_name
@@ -159,9 +159,7 @@ class _Run:
 
     def _quotes(self, found: Found, *, said: str, notices: tuple[str, ...], given: Sequence[Hit] = ()) -> Answer:
         started = time.perf_counter()
-        units, more = extract(
-            found.question, found.hits, embedder=self._how.embedder, limit=self._how.extractive_sentences
-        )
+        units, more = extract_parts(found, embedder=self._how.embedder, limit=self._how.extractive_sentences)
         text, citations = quoted(units)
         quotes = check(text, found.hits, scorer=None)
         text = f"{lead_line(units)}\n\n{text}" if units else text

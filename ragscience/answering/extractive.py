@@ -7,18 +7,19 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import chain, zip_longest
 from typing import TYPE_CHECKING
 
 from ragscience.answering.units import Unit, continued, units_of
 from ragscience.errors import ModelProblem
 from ragscience.language.places import page_label, page_parts
 from ragscience.language.words import joined_lines, numbers, terms
-from ragscience.records import Citation, Hit
+from ragscience.records import Citation, Found, Hit
 
 if TYPE_CHECKING:
     from ragscience.models.protocols import Embedder
 
-__all__ = ["extract", "lead_line", "quoted"]
+__all__ = ["extract", "extract_parts", "lead_line", "quoted"]
 
 _CANDIDATES = 32
 """Units that a model reads: some tenths of a second, and past it hardly any unit is chosen."""
@@ -82,6 +83,27 @@ def extract(
             score += _NUMBERS * min(1.0, len(one.numbers - given) / _ENOUGH_NUMBERS)
         scores.append(score if one.unit.whole else score * _FRAGMENT)
     return continued([candidates[i].unit for i in _chosen(candidates, scores, limit)]), notices
+
+
+def extract_parts(found: Found, *, embedder: Embedder | None, limit: int) -> tuple[list[Unit], tuple[str, ...]]:
+    """As `extract`, for what `found` found: at most `limit` units and notices.
+
+    Where the question was searched for in parts, the parts choose in turn, each among its own passages, and the whole
+    question after them; a place that was chosen before is passed over.
+    """
+    if not found.parts:
+        return extract(found.question, found.hits, embedder=embedder, limit=limit)
+    asked = [
+        (part.question, [hit for hit in found.hits if hit.chunk.chunk_id in part.chunk_ids]) for part in found.parts
+    ]
+    each = [
+        extract(text, hits, embedder=embedder, limit=limit) for text, hits in (*asked, (found.question, found.hits))
+    ]
+    chosen: list[Unit] = []
+    for unit in chain.from_iterable(zip_longest(*(units for units, _ in each))):
+        if unit is not None and not any(_overlap(unit, other) for other in chosen):
+            chosen.append(unit)
+    return chosen[:limit], tuple(dict.fromkeys(notice for _, notices in each for notice in notices))
 
 
 def quoted(units: Sequence[Unit]) -> tuple[str, tuple[Citation, ...]]:
@@ -165,9 +187,13 @@ def _chosen(candidates: Sequence[_Candidate], scores: Sequence[float], limit: in
     return chosen
 
 
+def _overlap(one: Unit, other: Unit) -> bool:
+    (path, start, end), (other_path, other_start, other_end) = one.place, other.place
+    return path == other_path and start < other_end and other_start < end
+
+
 def _repeats(one: _Candidate, other: _Candidate) -> bool:
-    (path, start, end), (other_path, other_start, other_end) = one.unit.place, other.unit.place
-    if path == other_path and start < other_end and other_start < end:
+    if _overlap(one.unit, other.unit):
         return True
     if one.numbers - other.numbers:
         return False  # other figures are other facts, in whatever words

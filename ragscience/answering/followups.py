@@ -39,6 +39,7 @@ _POINTER = re.compile(
     r"|\b(?:that|there|too|else|ones?|the (?:same|others?))\s*[?.!]*\s*$",
     re.IGNORECASE,
 )
+_SOURCE = re.compile(r"\([^()\n]*\bp\.\s?\d+\)")
 _WORD = re.compile(r"[^\W_](?:[\w’'.,/+-]*\w)?")
 _ASKING = frozenset(
     """
@@ -72,7 +73,7 @@ def _carried(question: str, turns: Sequence[Turn]) -> list[str]:
     """The words that come along, the oldest first."""
     carried: list[str] = []
     for turn in reversed(turns):
-        named = [*_names(turn.question), *_names(turn.answer)[:NAMES_OF_AN_ANSWER]]
+        named = [*_names(turn.question), *_names(_SOURCE.sub("", turn.answer))[:NAMES_OF_AN_ANSWER]]
         if _is_fragment(question):
             named = [*_content_words(turn.question), *named]
         elif not named and not _is_short(question):

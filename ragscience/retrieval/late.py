@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = ["MAX_LIVE_PASSAGES", "late_scores", "maxsim_scores"]
 
-MAXSIM_WEIGHT, FUSED_WEIGHT = 0.7, 0.3
+MAXSIM_WEIGHT, FUSED_WEIGHT = 0.5, 0.5
 """Chosen in docs/choices.md; each score is min-max scaled over the candidates before the sum."""
 MAX_LIVE_PASSAGES = 8
 """How many candidates without stored token vectors are read by the model while the question waits."""

@@ -8,10 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragscience.answering.extractive import extract, lead_line, quoted
+from ragscience.answering.extractive import extract, extract_parts, lead_line, quoted
 from ragscience.answering.units import continued, units_of
 from ragscience.language.places import page_parts
 from ragscience.language.words import joined_lines, numbers, terms
+from ragscience.records import Found, Part
 from tests.answering.passages import SAMPLING, TRAINING, WordEmbedder, hit
 
 QUESTION = "How many days did training of the big models take?"
@@ -41,6 +42,42 @@ def test_without_an_embedder_words_decide():
     units, notices = extract(QUESTION, [SAMPLING, TRAINING], embedder=None, limit=1)
     assert "3.5 days" in units[0].text
     assert notices == ()
+
+
+TWO_PARTS = "How many days did training take, and which beam size was used?"
+
+
+def in_parts(*parts):
+    return Found(TWO_PARTS, "rrf", (TRAINING, SAMPLING), parts=tuple(Part(*part) for part in parts))
+
+
+def test_each_part_of_a_question_chooses_among_its_own_passages():
+    first, second = TRAINING.chunk.chunk_id, SAMPLING.chunk.chunk_id
+    parts = (("How many days did training take", (first,)), ("which beam size was used", (second,)))
+    for order in (parts, parts[::-1]):
+        units, notices = extract_parts(in_parts(*order), embedder=WordEmbedder(), limit=2)
+        assert [unit.hit.chunk.chunk_id for unit in units] == [part[1][0] for part in order]
+        assert notices == ()
+
+
+def test_parts_never_quote_the_same_place_twice():
+    both = (TRAINING.chunk.chunk_id, SAMPLING.chunk.chunk_id)
+    units, _ = extract_parts(in_parts(("training days", both), ("days of training", both)), embedder=None, limit=5)
+    places = sorted(unit.place for unit in units)
+    assert len(places) > 1
+    assert all(a[0] != b[0] or a[2] <= b[1] for a, b in pairwise(places))
+
+
+def test_a_question_in_one_piece_is_quoted_as_ever():
+    whole = extract(TWO_PARTS, (TRAINING, SAMPLING), embedder=None, limit=3)
+    assert extract_parts(in_parts(), embedder=None, limit=3) == whole
+
+
+def test_an_embedder_that_fails_is_said_once_whatever_the_parts():
+    ids = (TRAINING.chunk.chunk_id,)
+    broken = WordEmbedder(broken=True)
+    _, notices = extract_parts(in_parts(("training", ids), ("days", ids)), embedder=broken, limit=1)
+    assert len(notices) == 1
 
 
 def test_an_embedder_that_fails_costs_a_notice():

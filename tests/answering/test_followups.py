@@ -102,3 +102,8 @@ def test_the_question_itself_is_always_searched(question, history):
     whole = standalone(question, history)
     assert whole.endswith(question)
     assert len(whole) <= len(question) + sum(len(turn.question) + len(turn.answer) + 100 for turn in history)
+
+
+def test_the_sources_of_an_answer_are_no_names():
+    cited = [Turn("When did the tulip mania end in Haarlem?", "In 1637, says Goldgar (tulips_2007.pdf, p.3).", (7,))]
+    assert standalone("What did it cost?", cited) == "Haarlem Goldgar What did it cost?"

@@ -76,7 +76,7 @@ def found(library, model, tokens_from, question="How fast do honeybees fly in fo
     )
 
 
-def test_the_score_is_seven_tenths_maxsim_and_three_tenths_fused(home, model):
+def test_the_score_is_half_maxsim_and_half_fused(home, model):
     with Library.open(home) as library:
         result = found(library, model, model)
         stored = library.token_vectors([1, 2, 3])
@@ -88,7 +88,7 @@ def test_the_score_is_seven_tenths_maxsim_and_three_tenths_fused(home, model):
     low, high = min(fused.values()), max(fused.values())
     for hit in result.hits:
         sim = (sims[hit.chunk.chunk_id - 1] - sims.min()) / (sims.max() - sims.min())
-        expected = 0.7 * sim + 0.3 * (fused[hit.chunk.chunk_id] - low) / (high - low)
+        expected = 0.5 * sim + 0.5 * (fused[hit.chunk.chunk_id] - low) / (high - low)
         assert hit.scores["rerank"] == pytest.approx(expected, abs=1e-5)
     assert result.hits[0].chunk.text == TEXTS[0]
     assert [hit.score for hit in result.hits] == sorted((hit.score for hit in result.hits), reverse=True)
