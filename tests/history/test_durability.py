@@ -52,7 +52,7 @@ with History.open(path) as history:
 for number in range(100):
     try:
         with History.open_for_writing(path) as history:
-            history.add([turn(f"more {number}", "x" * 3000)])
+            history.add([turn(f"more {number}", "x" * 3000, answer_id=f"more-{number}")])
     except RagScienceError as error:
         print(type(error).__name__, error)
         break
@@ -134,7 +134,7 @@ def test_a_disk_that_fills_up_is_one_line_and_costs_what_is_not_written(path):
     assert "could not be written" in refused
     assert whole(path)
     with History.open_for_writing(path) as history:
-        history.add([turn("after")])
+        history.add([turn("after", answer_id="after")])
         assert history.last().title == "after"
 
 

@@ -74,7 +74,7 @@ def paper():
     """A page with a heading that the fast reader knows and a small one that it does not."""
     sheet = Sheet().write(50, 80, "1 Introduction", 14, "hebo")
     y = sheet.paragraph(50, 110, 10)
-    sheet.write(50, y + 16, "1.1 SMALL CAPITALS OF A HEADING", 7.8)
+    sheet.write(50, y + 16, "1.1 Small letters of a heading", 7.8)
     sheet.paragraph(50, y + 40, 10, start=3)
     return sheet, (50.0, y + 9, 200.0, y + 17)
 
@@ -85,9 +85,9 @@ def test_a_line_that_the_model_sees_as_a_heading_becomes_one(tmp_path):
     assert [text for _, text, _ in headings(fast)] == ["1 Introduction"]
     assert headings(advised) == [
         (1, "1 Introduction", "1 Introduction"),
-        (2, "1.1 SMALL CAPITALS OF A HEADING", "1 Introduction › 1.1 SMALL CAPITALS OF A HEADING"),
+        (2, "1.1 Small letters of a heading", "1 Introduction › 1.1 Small letters of a heading"),
     ]
-    assert advised.elements[-1].section.endswith("1.1 SMALL CAPITALS OF A HEADING")
+    assert advised.elements[-1].section.endswith("1.1 Small letters of a heading")
 
 
 @pytest.mark.parametrize("kind", ["text", "list-item", "footnote"])
@@ -234,8 +234,8 @@ def numbered_paper(path, *, small):
     sheet, y = Sheet(), 60
     for number in range(1, 7):
         is_small = small and number == 3
-        text = f"{number} SECTION IN CAPITALS" if is_small else f"{number} Section in Bold"
-        sheet.write(50, y, text, 7.8 if is_small else 13, "helv" if is_small else "hebo")
+        text = f"{number} Section In Capitals" if is_small else f"{number} Section in Bold"
+        sheet.write(50, y, text, 9 if is_small else 13, "helv" if is_small else "hebo")
         y = sheet.paragraph(50, y + 24, 6, start=number) + 24
     return draw(path, [sheet])
 
@@ -364,7 +364,7 @@ def test_a_worker_reads_with_the_model_and_keeps_the_offsets(tmp_path):
         reader.close()
     check_whole(document)
     assert document.warnings == ()
-    assert "1.1 SMALL CAPITALS OF A HEADING" in of_kind(document, "heading")
+    assert "1.1 Small letters of a heading" in of_kind(document, "heading")
     assert fast == read_pdf(path)
     assert other == read_pdf(turned)
 
