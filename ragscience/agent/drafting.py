@@ -66,7 +66,24 @@ def merged_found(question: str, parts: Sequence[str], found: Sequence[Found], li
 
 
 def draft(setting: Setting, found: Found, notes: Sequence[str], *, llm: ChatLLM | None, seconds: float) -> Answer:
-    """The answer to `found.question` from what was found, and from what tools said, by `llm` within `seconds`."""
+    """The answer to `found.question` from what was found, and from what tools said, by `llm` within `seconds`.
+
+    What an LLM says without citing a page cannot be checked, however right it is: quotes stand in for it.
+    """
+    made = _answer(setting, found, notes, llm=llm, seconds=seconds)
+    if llm is None or made.mode != "llm" or made.refused or made.citations:
+        return made
+    why = f"The draft of {llm.name} cited no page that it was given, so nothing in it could be checked: quotes instead."
+    quotes = _answer(setting, found, notes, llm=None, seconds=seconds)
+    return replace(
+        quotes,
+        notices=(*made.notices, why, *quotes.notices),
+        timings_ms={**made.timings_ms, **quotes.timings_ms},
+        tokens=made.tokens,
+    )
+
+
+def _answer(setting: Setting, found: Found, notes: Sequence[str], *, llm: ChatLLM | None, seconds: float) -> Answer:
     return answer(
         found.question,
         history=(),

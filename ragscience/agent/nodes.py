@@ -12,8 +12,9 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from ragscience.agent.asking import Split, ask_for_grade, ask_for_queries
-from ragscience.agent.drafting import added_timings, draft, guarded, merged_found, searched
-from ragscience.agent.planning import SubQuery, home_papers, more_queries, placed, sub_queries
+from ragscience.agent.drafting import added_timings, draft, guarded, merged_found
+from ragscience.agent.looking_up import LookUp
+from ragscience.agent.planning import SubQuery, more_queries, placed, sub_queries
 from ragscience.agent.reflecting import Reflection, lower_of, reflect
 from ragscience.agent.setting import Setting, ToolsUsed
 from ragscience.agent.spending import BoundedLLM, Spending
@@ -49,8 +50,7 @@ class Nodes:
         self._given_up: set[str] = set()
         """What the LLM was asked for in vain, and is not asked for again in this run."""
         self._chunks: dict[int, StoredChunk] = {}
-        self._looked_up: dict[str, Found] = {}
-        """What a search for a name alone found."""
+        self._look_up = LookUp(setting, self._spending)
 
     # -- the nodes
 
@@ -129,7 +129,7 @@ class Nodes:
             by = "rules"
             feedback = state["feedback"]
             queue = _not_asked(
-                (*wanted, *sub_queries(question, setting.papers, self._home))
+                (*wanted, *sub_queries(question, setting.papers, self._look_up.home))
                 if first
                 else more_queries(question, [_query(each) for each in asked], feedback["missing"], setting.papers),
                 asked,
@@ -168,25 +168,7 @@ class Nodes:
         )
         return done.value, self._given_up_on("sub-queries", done)
 
-    def _home(self, name: str) -> tuple[str, ...]:
-        """The papers that a name is at home in; none where it cannot be searched for."""
-        if name not in self._looked_up:
-            if len(self._looked_up) == MOST_QUERIES or not self._spending.may_go_on():
-                return ()
-            self._spending.searches += 1
-            try:
-                self._looked_up[name] = searched(self._setting, name, ())
-            except RagScienceError:
-                self._looked_up[name] = Found(name, "", ())
-        return home_papers(self._looked_up[name])
-
     # -- retrieve
-
-    def _found_for(self, query: SubQuery) -> Found:
-        if not query.papers and query.text in self._looked_up:
-            return self._looked_up[query.text]
-        self._spending.searches += 1
-        return searched(self._setting, query.text, query.papers)
 
     def _retrieve(self, state: AgentState) -> _Done:
         found, notices, told = list(state["found"]), list(state["notices"]), []
@@ -199,13 +181,17 @@ class Nodes:
                 notices.append("The agent's budget was spent before everything was searched for.")
                 break
             try:
-                each = self._found_for(_query(query))
+                each = self._look_up.found_for(_query(query))
             except RagScienceError as problem:
                 failed = failed or problem
                 told.append(f"{query['text']}: {problem}")
                 continue
             self._keep(each)
             found.append(plain_found(each))
+        if not found:
+            for each in self._look_up.found_for_names():
+                self._keep(each)
+                found.append(plain_found(each))
         if not found and failed is not None:
             raise failed
         if failed is not None:

@@ -98,6 +98,15 @@ def test_name_that_cannot_be_looked_up_costs_nothing():
     assert not any("No paper fits." in notice for notice in answer.notices)
 
 
+def test_what_names_were_looked_up_for_is_kept_where_every_sub_query_fails():
+    busy = LibraryUnavailable("The library is busy.")
+    library = Library(fails=dict.fromkeys(range(3, 30), busy))
+    answer = run(TWO_PARTS, library)
+    assert [query for query, _ in library.asked[:2]] == ["the Transformer", "the BERT"]
+    assert answer.found.hits
+    assert any("busy" in notice for notice in answer.notices)
+
+
 def test_failure_of_every_search_is_raised():
     with pytest.raises(LibraryUnavailable, match="busy"):
         run(TWO_PARTS, Library(fails={"always": LibraryUnavailable("The library is busy.")}))

@@ -81,6 +81,25 @@ def test_model_that_always_grades_1_does_not_pass_what_no_page_holds(server, llm
     assert max(step.score or 0 for step in answer.trace) < LIMITS.enough
 
 
+def test_draft_that_cites_nothing_gives_way_to_quotes(server, llm):
+    uncited = "Training of the big Transformer took 3.5 days on eight P100 GPUs."
+    server.default_reply = Model(grade=1.0, draft=uncited)
+    answer = run(ANSWERED, Library(), llm=llm)
+    assert not answer.refused
+    assert answer.mode == "extractive"
+    assert uncited not in answer.text
+    assert {(citation.file, citation.page) for citation in answer.citations} >= {("attention.pdf", 7)}
+    assert any("cited no page" in notice for notice in answer.notices)
+    assert "llm_ms" in answer.timings_ms
+    assert answer.tokens["answer"] > 0
+
+
+def test_draft_that_cites_nothing_is_no_way_round_a_refusal(server, llm):
+    server.default_reply = Model(grade=1.0, draft="AlphaZero uses a bonus of 0.25.")
+    answer = run(UNANSWERED, Library(), llm=llm)
+    assert (answer.text, answer.refused) == (REFUSAL, True)
+
+
 def test_models_low_grade_counts_and_its_feedback_goes_back(server, llm):
     grades = [json.dumps({"score": 0.2, "missing": ["hidden size of BERT"], "unsupported": []}), 0.95]
     server.default_reply = Model(grade=grades)
@@ -146,7 +165,10 @@ def test_draft_without_an_end_is_left_and_not_believed(server, llm):
     server.script(pieces=["The Moon is made of cheese. "], endless=True)
     server.default_reply = Model()
     answer = run(ANSWERED, Library(), llm=llm, limits=replace(LIMITS, iterations=1))
-    assert (answer.text, answer.refused) == (REFUSAL, True)
+    assert "Moon" not in answer.text
+    assert (answer.mode, answer.refused) == ("extractive", False)
+    assert {(citation.file, citation.page) for citation in answer.citations} >= {("attention.pdf", 7)}
+    assert {sentence.verdict for sentence in answer.sentences} <= {"supported", "no-claim"}
     assert any("repeat itself" in notice for notice in answer.notices)
 
 
