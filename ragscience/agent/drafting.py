@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from ragscience.agent.merging import merged
 from ragscience.answering.answerable import answerability
-from ragscience.answering.answers import REFUSAL, answer
+from ragscience.answering.answers import REFUSAL, UNCITED, answer
 from ragscience.answering.defusing import defused
 from ragscience.answering.prompts import Prompts
 from ragscience.records import Answer, Found, Part
@@ -77,7 +77,7 @@ def draft(setting: Setting, found: Found, notes: Sequence[str], *, llm: ChatLLM 
     quotes = _answer(setting, found, notes, llm=None, seconds=seconds)
     return replace(
         quotes,
-        notices=(*made.notices, why, *quotes.notices),
+        notices=(*(each for each in made.notices if each != UNCITED), why, *quotes.notices),
         timings_ms={**made.timings_ms, **quotes.timings_ms},
         tokens=made.tokens,
     )

@@ -22,10 +22,11 @@ if TYPE_CHECKING:
     from ragscience.answering.chain import Generated
     from ragscience.models.protocols import Embedder, Reranker
 
-__all__ = ["REFUSAL", "ChatLLM", "Searcher", "answer"]
+__all__ = ["REFUSAL", "UNCITED", "ChatLLM", "Searcher", "answer"]
 
 Searcher = Callable[[str], Found]
 
+UNCITED = "The answer cites no page: nothing in it could be checked."
 BROKEN_OFF = " […]\n\n[The model broke off here. Quotes from the passages:]\n\n"
 """Between what an LLM said before it failed, and the quotes that follow."""
 
@@ -277,7 +278,7 @@ def _check_notices(checked: Checked, *, broken_off: bool = False) -> tuple[str, 
         of = len(checked.citations)
         notices.append(f"{unsupported} of {of} citations: the page does not clearly say it. Read it there.")
     if not checked.citations and not broken_off:
-        notices.append("The answer cites no page: nothing in it could be checked.")
+        notices.append(UNCITED)
     return tuple(notices)
 
 
