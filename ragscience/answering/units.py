@@ -160,7 +160,10 @@ def _is_led_to(text: str, spans: Sequence[Span], i: int, run: int) -> bool:
 
 
 def _lead(text: str, spans: Sequence[Span], i: int) -> str:
-    """How the caption of the table that row `i` is in begins, and its header: the last caption above, or one below."""
+    """How the caption of the table that row `i` is in begins, and its header: the last caption above, or one below.
+
+    Where they don't follow each other on the page, "…" stands between them.
+    """
     first = i
     while first > 0 and spans[first - 1].kind == "row":
         first -= 1
@@ -171,7 +174,12 @@ def _lead(text: str, spans: Sequence[Span], i: int) -> str:
             span for span in spans[:first] if near[0].start <= span.start and span.end <= near[0].start + _CAPTION_CHARS
         ]
     leads = [*near, *(spans[first : first + 1] if first < i else [])]
-    return joined_lines(" ".join(text[s.start : s.end] for s in leads if s.end - s.start <= _LEAD_CHARS))
+    said, end = "", None
+    for span in (span for span in leads if span.end - span.start <= _LEAD_CHARS):
+        is_next = end is None or (end <= span.start and not text[end : span.start].strip())
+        said += f"{' ' if is_next else ' … '}{text[span.start : span.end]}"
+        end = span.end
+    return joined_lines(said).strip()
 
 
 def _is_whole(chunk: StoredChunk, start: int, end: int) -> bool:

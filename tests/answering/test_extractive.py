@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from ragscience.answering.extractive import extract, extract_parts, lead_line, quoted
 from ragscience.answering.units import continued, units_of
+from ragscience.checking.check import check
 from ragscience.language.places import page_parts
 from ragscience.language.words import joined_lines, numbers, terms
 from ragscience.records import Found, Part
@@ -164,6 +165,24 @@ def test_a_row_is_quoted_behind_its_caption_and_header():
     assert shown.startswith("“Table 2: Test scores of the models on both sets. Model Dev Test")
     assert "Beta with retrieval and large reranker and long training 50.3 50.4" in shown
     assert "Table 2" not in citations[0].quote
+
+
+MARKDOWN_TABLE = (
+    "Table 3. Error of the kiln by its heat. "
+    + "The sentence after it goes on for longer than what is quoted of a caption and tells "
+    + "how each of the measurements was taken, by whom, on which day of the week and in what weather, " * 3
+    + "in full.\n| Heat | Error |\n|---|---|\n"
+    + "".join(f"| {1000 + 40 * i} degrees | {i}.{i + 1} percent |\n" for i in range(8))
+)
+
+
+def test_what_the_quote_leaves_out_between_caption_and_head_is_marked_and_the_quote_is_supported():
+    (passage,) = [hit(MARKDOWN_TABLE)]
+    units, _ = extract("error of the kiln at 1240 degrees", [passage], embedder=None, limit=1)
+    shown, _ = quoted(units)
+    assert shown.startswith("“Table 3. Error of the kiln by its heat. … | Heat | Error |")
+    assert "| 1240 degrees | 6.7 percent |" in shown
+    assert [sentence.verdict for sentence in check(shown, [passage], scorer=None).sentences] == ["supported"]
 
 
 def test_an_equation_is_quoted_with_the_words_that_lead_to_it():
