@@ -9,7 +9,7 @@ from rich.text import Text
 
 from ragscience.records import Step
 from ragscience.terminal.door import say
-from ragscience.terminal.plain import plain
+from ragscience.terminal.plain import counted, plain
 
 __all__ = ["cost_line", "say_step", "step_lines", "trace_view"]
 
@@ -64,7 +64,7 @@ def cost_line(trace: Sequence[Step]) -> str:
 
 
 def _counted(number: int, one: str, many: str) -> list[str]:
-    return [f"{number:,} {one if number == 1 else many}"] if number else []
+    return [counted(number, one, many)] if number else []
 
 
 def _flat(text: str) -> str:

@@ -18,7 +18,7 @@ from ragscience.terminal.filtering import described, refiltered
 from ragscience.terminal.history_views import SHOWN, found_view, write_out
 from ragscience.terminal.keeping import Talk
 from ragscience.terminal.opening import open_source
-from ragscience.terminal.plain import plain
+from ragscience.terminal.plain import counted, plain
 from ragscience.terminal.questions import check_question
 from ragscience.terminal.session import Session
 from ragscience.terminal.views import hits_view
@@ -58,7 +58,7 @@ class Chat:
         """Read and answer until the end of input; an exit code."""
         read = self._reader()
         session = self._session
-        session.notice(f"{session.library.paper_count} papers. Type a question, or /help.")
+        session.notice(f"{counted(session.library.paper_count, 'paper')}. Type a question, or /help.")
         if self._talk.said:
             session.notice(self._talk.said)
         while True:

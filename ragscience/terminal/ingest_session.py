@@ -30,6 +30,7 @@ from ragscience.terminal.deduping import drop_older, leave_out
 from ragscience.terminal.deduping import said as pair_said
 from ragscience.terminal.door import say
 from ragscience.terminal.models_of import embedder_of, tokens_at_ingest
+from ragscience.terminal.plain import counted
 
 if TYPE_CHECKING:
     import numpy as np
@@ -266,7 +267,10 @@ class IngestSession:
             "not read": len(report.failures),
         }
         said = ", ".join(f"{count} {name}" for name, count in counts.items() if count) or "no PDFs found"
-        self._tell(f"{said}; the library has {self.library.paper_count} papers, {self.library.chunk_count} passages.")
+        self._tell(
+            f"{said}; the library has {counted(self.library.paper_count, 'paper')},"
+            f" {counted(self.library.chunk_count, 'passage')}."
+        )
         return SOME_FAILED if report.failures else 0
 
     def _require_layout_model(self) -> None:

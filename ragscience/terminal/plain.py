@@ -1,10 +1,10 @@
-"""Text from a PDF or a model, made safe to write to a terminal."""
+"""Text as a terminal gets it: what comes from a PDF or a model made safe, and numbers of things."""
 
 from __future__ import annotations
 
 import re
 
-__all__ = ["plain"]
+__all__ = ["counted", "plain"]
 
 _NEW_LINES = re.compile("[\v\f\x85\u2028\u2029]")
 _ESCAPES = re.compile("[\x1b\x9b]")
@@ -31,3 +31,8 @@ def plain(text: str) -> str:
     """
     text = _ESCAPES.sub("␛", _NEW_LINES.sub("\n", text))
     return _SURROGATES.sub("\ufffd", _UNSEEN.sub("", text))
+
+
+def counted(number: int, one: str, many: str = "") -> str:
+    """A number of things, "1 paper" or "1,200 papers"; `many` is `one` with an s where it is not given."""
+    return f"{number:,} {one if number == 1 else many or one + 's'}"

@@ -14,7 +14,7 @@ from rich.text import Text
 from ragscience.records import Answer, Found, Page, Paper
 from ragscience.terminal.json_output import SURE, title_of
 from ragscience.terminal.links import can_encode, can_link, link_style
-from ragscience.terminal.plain import plain
+from ragscience.terminal.plain import counted, plain
 from ragscience.terminal.sources import cited_label, section_of, sources_of
 
 __all__ = [
@@ -175,7 +175,10 @@ def papers_view(papers: Sequence[Paper], console: Console) -> None:
         table.add_row(Text(plain(paper.file) + mark), str(paper.pages), str(paper.chunks), Text(plain(title_of(paper))))
     console.print(table)
     console.print(
-        Text(f"{len(papers)} papers, {sum(paper.chunks for paper in papers)} passages", style="dim"), soft_wrap=True
+        Text(
+            f"{counted(len(papers), 'paper')}, {counted(sum(paper.chunks for paper in papers), 'passage')}", style="dim"
+        ),
+        soft_wrap=True,
     )
 
 
