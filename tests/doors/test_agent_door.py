@@ -15,29 +15,12 @@ from ragscience.records import Filters
 from ragscience.terminal.agent_run import agent_profile
 from ragscience.terminal.json_output import SCHEMAS
 from ragscience.terminal.session import Session
-from tests.conftest import ROOT, Doors
-from tests.doors.papers import fill
+from tests.conftest import ROOT
 from tests.ollama_server import OllamaServer
 
 TWO_PARTS = "At which temperature does the glaze mature, and how many harmonic constituents does the machine sum?"
 NO_FILTERS = Filters()
 NOT_THERE = "Which exploration bonus does the reinforcement learning agent use?"
-
-
-@pytest.fixture(scope="module")
-def library(tmp_path_factory, model_cache):
-    home = tmp_path_factory.mktemp("home")
-    fill(home / "papers")
-    os.environ["RAG_CACHE_FOLDER"] = str(model_cache)
-    ran = Doors(home).ingest()
-    del os.environ["RAG_CACHE_FOLDER"]
-    assert ran.code == 0, ran.err
-    return home
-
-
-@pytest.fixture
-def asked(library):
-    return Doors(library)
 
 
 def test_steps_are_shown_as_they_come_and_the_answer_cites_both_papers(asked):

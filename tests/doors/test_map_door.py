@@ -1,7 +1,6 @@
 """`related` and `map` as a person calls them, and that what they draw is what the library holds."""
 
 import json
-import os
 import re
 
 import pymupdf
@@ -16,23 +15,16 @@ from ragscience.graph.records import CO_OCCURS, Extracted, Mention, Triple
 from ragscience.store import Home, Library
 from ragscience.terminal.json_output import SCHEMAS
 from tests.conftest import Doors
-from tests.doors.papers import fill
 
 
 @pytest.fixture(scope="module")
-def filled(tmp_path_factory, model_cache):
+def filled(library):
     """Three papers, and a graph of what they name; no test changes it."""
-    home = tmp_path_factory.mktemp("mapped")
-    fill(home / "papers")
-    os.environ["RAG_CACHE_FOLDER"] = str(model_cache)
-    ran = Doors(home).ingest()
-    del os.environ["RAG_CACHE_FOLDER"]
-    assert ran.code == 0, ran.err
-    with Library.open_for_writing(Home(home)) as library:
-        chunks = [chunk for paper in library.papers() for chunk in library.paper_chunks(paper.paper_id)]
+    with Library.open_for_writing(Home(library)) as opened:
+        chunks = [chunk for paper in opened.papers() for chunk in opened.paper_chunks(paper.paper_id)]
         rows = [(chunk.chunk_id, encoded(read(chunk))) for chunk in chunks]
-        library.graph.put("local", "test", rows)
-    return home
+        opened.graph.put("local", "test", rows)
+    return library
 
 
 def read(chunk):

@@ -17,21 +17,10 @@ QUESTION = "What was the mean flight speed of honeybees in fog?"
 GLAZE = "At which temperature does the glaze mature?"
 
 
-@pytest.fixture(scope="module")
-def ingested(tmp_path_factory, model_cache):
-    home = tmp_path_factory.mktemp("opened")
-    fill(home / "papers")
-    os.environ["RAG_CACHE_FOLDER"] = str(model_cache)
-    ran = Doors(home).ingest()
-    del os.environ["RAG_CACHE_FOLDER"]
-    assert ran.code == 0, ran.err
-    return home
-
-
 @pytest.fixture
-def asked(ingested):
-    (ingested / "vectorstore" / "history.sqlite").unlink(missing_ok=True)
-    return Doors(ingested)
+def asked(library):
+    (library / "vectorstore" / "history.sqlite").unlink(missing_ok=True)
+    return Doors(library)
 
 
 class Viewer:

@@ -6,7 +6,6 @@ import re
 import pytest
 
 from tests.conftest import NOBODY, Doors
-from tests.doors.papers import fill
 from tests.ollama_server import OllamaServer, chat_model
 
 QUESTION = "How fast do bees fly in fog?"
@@ -22,16 +21,6 @@ def prefers_wheels(body):
     return json.dumps({number: 10 if "brass wheel" in text else 1 for number, text in passages})
 
 
-@pytest.fixture(scope="module")
-def library(tmp_path_factory, model_cache):
-    doors = Doors(tmp_path_factory.mktemp("home"))
-    (doors.home / "papers").mkdir()
-    fill(doors.home / "papers")
-    ran = doors.ingest(RAG_EMBEDDER="embedded", RAG_OLLAMA_URL=NOBODY, RAG_CACHE_FOLDER=str(model_cache))
-    assert ran.code == 0, ran.err
-    return doors
-
-
 @pytest.fixture
 def server():
     with OllamaServer(models={"llama3.1:8b": chat_model()}, default_reply=prefers_wheels) as server:
@@ -41,8 +30,8 @@ def server():
 @pytest.fixture
 def filled(library, server, monkeypatch):
     monkeypatch.setenv("RAG_OLLAMA_URL", server.url)
-    (library.home / "vectorstore" / "llm_scores.sqlite").unlink(missing_ok=True)
-    return library
+    (library / "vectorstore" / "llm_scores.sqlite").unlink(missing_ok=True)
+    return Doors(library)
 
 
 def test_profiles_are_listed_with_what_each_does(doors):

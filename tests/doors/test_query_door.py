@@ -6,26 +6,7 @@ import jsonschema
 import pytest
 
 from ragscience.terminal.json_output import SCHEMAS
-from tests.conftest import ROOT, Doors
-from tests.doors.papers import fill
-
-
-@pytest.fixture(scope="module")
-def library(tmp_path_factory, model_cache):
-    import os
-
-    home = tmp_path_factory.mktemp("home")
-    fill(home / "papers")
-    os.environ["RAG_CACHE_FOLDER"] = str(model_cache)
-    ran = Doors(home).ingest()
-    del os.environ["RAG_CACHE_FOLDER"]
-    assert ran.code == 0, ran.err
-    return home
-
-
-@pytest.fixture
-def asked(library):
-    return Doors(library)
+from tests.conftest import ROOT
 
 
 def test_a_question_is_answered_with_its_page(asked):
