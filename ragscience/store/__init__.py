@@ -3,6 +3,7 @@
 from ragscience.store.forms import DenseIndexInfo, DenseSizes
 from ragscience.store.layout import Home
 from ragscience.store.library import Library
+from ragscience.store.sources_table import merged
 from ragscience.store.vectors import text_hash
 
-__all__ = ["DenseIndexInfo", "DenseSizes", "Home", "Library", "text_hash"]
+__all__ = ["DenseIndexInfo", "DenseSizes", "Home", "Library", "merged", "text_hash"]

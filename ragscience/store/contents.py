@@ -19,6 +19,12 @@ __all__ = ["Contents"]
 class Contents(Searches):
     """The part of a Library that gives what its papers hold."""
 
+    @property
+    def library_id(self) -> str:
+        """Drawn when the database was made; empty where there is none yet."""
+        with self._reading() as db:
+            return rows.read_state(db).library_id if db else ""
+
     def pages(self, paper_id: int) -> list[Page]:
         """The pages of a paper, in their order, without their lines: see `page`."""
         with self._reading() as db:

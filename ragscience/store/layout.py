@@ -45,6 +45,11 @@ class Home:
         return self.vectorstore / "tokens"
 
     @property
+    def parts(self) -> Path:
+        """The folder of downloads that are not papers yet; what was cut off goes on from there."""
+        return self.vectorstore / "parts"
+
+    @property
     def graph(self) -> Path:
         """The folder of the graph as it is loaded, a cache."""
         return self.vectorstore / "graph"

@@ -23,6 +23,7 @@ from ragscience.store.forms import DenseIndexInfo, DenseSizes
 from ragscience.store.graph_table import GraphTable
 from ragscience.store.layout import Home
 from ragscience.store.ledger import write_ledger
+from ragscience.store.sources_table import SourcesTable
 from ragscience.store.tokens import Tokens
 from ragscience.store.transactions import Transactions
 
@@ -43,6 +44,8 @@ class Library(Contents):
         self._writing = transactions.writing
         self.graph = GraphTable(transactions)
         """What was read from the passages for the graph."""
+        self.sources = SourcesTable(transactions)
+        """Where fetched files came from."""
         self._tokens = Tokens(home.tokens)
 
     @classmethod

@@ -13,7 +13,7 @@ from types import TracebackType
 from typing import Self
 from weakref import WeakSet
 
-from ragscience.errors import LibraryUnavailable
+from ragscience.errors import LibraryBusy
 from ragscience.store.files import disk_errors
 
 __all__ = ["WriterLock"]
@@ -31,7 +31,7 @@ class WriterLock:
 
     @classmethod
     def acquire(cls, path: Path) -> WriterLock:
-        """Take the lock. Raises LibraryUnavailable while another process writes, RagScienceError where `path` cannot.
+        """Take the lock. Raises LibraryBusy while another process writes, RagScienceError where `path` cannot.
 
         A reader that is saving its caches is waited for: that takes a moment and is no reason to fail.
         """
@@ -43,7 +43,7 @@ class WriterLock:
             except BlockingIOError:
                 owner, _, purpose = _owner(path).partition(" ")
                 if purpose != _CACHES:
-                    raise LibraryUnavailable(
+                    raise LibraryBusy(
                         f"The library is being written by process {owner or 'unknown'}.",
                         "Wait until it is done, or stop that process.",
                     ) from None

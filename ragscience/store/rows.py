@@ -12,6 +12,7 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 from ragscience.records import EmbedderIdentity, Metadata, Page, Paper, StoredChunk, searched_text
+from ragscience.store.sources_table import from_outside
 
 if TYPE_CHECKING:
     import numpy as np
@@ -34,7 +35,8 @@ __all__ = [
 
 _PAPER = (
     "paper_id, path, name, md5, size_bytes, modified_ns, title, added_at, warnings, pages, chunks,"
-    " stated_title, authors, year, venue, doi, arxiv_id, confidence"
+    " stated_title, authors, year, venue, doi, arxiv_id, confidence,"
+    " (SELECT metadata FROM sources WHERE sources.md5 = papers.md5)"
 )
 _CHUNK = (
     'chunk_id, c.paper_id, p.path, p.name, ordinal, text, start, "end", page_start, page_end, section, kind,'
@@ -118,9 +120,17 @@ def papers(db: sqlite3.Connection, where: str = "", parameters: Sequence[object]
 
 
 def _metadata(
-    title: str, authors: str, year: int | None, venue: str, doi: str, arxiv_id: str, confidence: str
+    title: str,
+    authors: str,
+    year: int | None,
+    venue: str,
+    doi: str,
+    arxiv_id: str,
+    confidence: str,
+    outside: str | None,
 ) -> Metadata:
-    return Metadata(title, tuple(json.loads(authors)), year, venue, doi, arxiv_id, json.loads(confidence))
+    stated = Metadata(title, tuple(json.loads(authors)), year, venue, doi, arxiv_id, json.loads(confidence))
+    return from_outside(stated, outside)
 
 
 class _Names:

@@ -14,9 +14,9 @@ from ragscience.store.files import disk_errors
 
 __all__ = ["SCHEMA_VERSION", "connect_for_reading", "connect_for_writing", "database_errors"]
 
-SCHEMA_VERSION = 4
-"""1 kept no lines of pages, 2 no structure and no metadata, 3 no graph; such a library is taken further when it is next
-written to."""
+SCHEMA_VERSION = 5
+"""1 kept no lines of pages, 2 no structure and no metadata, 3 no graph, 4 no sources; such a library is taken further
+when it is next written to."""
 _APPLICATION_ID = 0x52534349  # "RSCI": what tells our file from any other SQLite database
 _PAGE_BYTES = 8192  # five vectors of 384 dimensions to a page, where the usual 4096 holds two and wastes a quarter
 _BUSY_SECONDS = 20.0
@@ -115,6 +115,18 @@ CREATE TABLE graph_apart (
 
 INSERT INTO meta VALUES ('graph_generation', '0');
 """
+_SOURCES_TABLE = """
+-- Where a file was fetched from, and what was said of it there, as JSON (store/sources_table.py); it stays when the
+-- paper leaves.
+CREATE TABLE sources (
+    md5 TEXT PRIMARY KEY,
+    url TEXT NOT NULL,
+    fetched_at TEXT NOT NULL,
+    metadata TEXT NOT NULL
+) WITHOUT ROWID;
+"""
+
+_NO_SOURCES = "CREATE TEMP VIEW sources AS SELECT '' AS md5, '' AS url, '' AS fetched_at, '{}' AS metadata WHERE 0"
 
 _ADDED = {
     2: {"pages": {"lines": "BLOB NOT NULL DEFAULT x''"}},
@@ -134,6 +146,7 @@ _ADDED = {
         },
     },
     4: {},
+    5: {},
 }
 """The columns that each version of the schema added, by table."""
 
@@ -224,7 +237,7 @@ def _create(connection: sqlite3.Connection) -> None:
     connection.execute(f"PRAGMA page_size = {_PAGE_BYTES}")
     connection.execute("PRAGMA journal_mode = WAL")
     connection.execute("BEGIN IMMEDIATE")
-    for statement in (_TABLES + _GRAPH_TABLES).split(";\n"):
+    for statement in (_TABLES + _GRAPH_TABLES + _SOURCES_TABLE).split(";\n"):
         connection.execute(statement)
     connection.executemany(
         "INSERT INTO meta VALUES (?, ?)",
@@ -243,6 +256,8 @@ def _make_up_for(connection: sqlite3.Connection, version: int) -> None:
     for table, columns in _lacking(version).items():
         made_up = ", ".join(f"{kind.rpartition(' DEFAULT ')[2]} AS {name}" for name, kind in columns.items())
         connection.execute(f"CREATE TEMP VIEW {table} AS SELECT *, {made_up} FROM main.{table}")  # noqa: S608  # ours
+    if version < 5:
+        connection.execute(_NO_SOURCES)
 
 
 def _lacking(version: int) -> dict[str, dict[str, str]]:
@@ -264,6 +279,8 @@ def _migrate(connection: sqlite3.Connection, version: int) -> None:
     if version < 4:
         for statement in _GRAPH_TABLES.split(";\n"):
             connection.execute(statement)
+    if version < 5:
+        connection.execute(_SOURCES_TABLE)
     connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
     connection.execute("COMMIT")
 

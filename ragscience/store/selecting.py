@@ -145,18 +145,28 @@ def _of_authors(db: sqlite3.Connection, parts: Sequence[str]) -> set[int]:
 def match_papers(papers: Sequence[Paper], patterns: Sequence[str]) -> set[int]:
     """The ids of the papers that any pattern fits.
 
-    A pattern is a shell pattern for the file's name, its path or its title, or a part of name or title; with a slash
-    in it, a part of the path. Raises NothingFound, naming the nearest names, for one that fits no paper.
+    A pattern that is a paper's own name, as it is listed, or its path means that paper alone, and one with a slash that
+    is the end of a path, cut at a folder, means that. Any other is a shell pattern for the file's name, its path or its
+    title, or a part of name or title; with a slash in it, a part of the path. Raises NothingFound, naming the nearest
+    names, for one that fits no paper.
     """
     spellings = [(paper.paper_id, _spellings(paper)) for paper in papers]
     found: set[int] = set()
     for pattern in patterns:
         folded = _fold(pattern)
-        fitting = {paper_id for paper_id, names in spellings if _fits(folded, *names)}
+        fitting = (
+            {paper.paper_id for paper in papers if _names(pattern, paper.file, paper.path)}
+            or {paper_id for paper_id, (_, file, path, _) in spellings if _names(folded, file, path)}
+            or {paper_id for paper_id, names in spellings if _fits(folded, *names)}
+        )
         if not fitting:
             raise NothingFound(f"No paper of the library matches {pattern!r}.", _nearest(folded, papers))
         found |= fitting
     return found
+
+
+def _names(pattern: str, file: str, path: str) -> bool:
+    return pattern in (file, path) or ("/" in pattern and path.endswith(f"/{pattern}"))
 
 
 def _spellings(paper: Paper) -> tuple[str, str, str, str]:

@@ -129,6 +129,7 @@ def drop_graph(db):
     db.execute("DROP TABLE graph_passages")
     db.execute("DROP TABLE graph_apart")
     db.execute("DELETE FROM meta WHERE key = 'graph_generation'")
+    db.execute("DROP TABLE sources")
     db.commit()
 
 
@@ -167,7 +168,7 @@ def test_an_older_library_is_taken_further_when_it_is_written_to(home):
         assert contents(library) == before
         assert library.page(paper, 1).lines == ()
         library.remove_papers([paper])
-    assert version(home) == 4
+    assert version(home) == 5
     newer, _ = with_lines_again(home)
     with Library.open(home) as library:
         assert library.page(newer, 1) == DOCUMENT.pages[0]

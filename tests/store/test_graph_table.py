@@ -52,7 +52,7 @@ def test_an_older_library_is_taken_further_when_it_is_written_to(filled):
             library.graph.put("local", "1", [(chunk, "{}")])
             assert library.graph.state()
         assert [row[0] for row in reader.graph.rows()] == [chunk]
-    assert version(filled) == 4
+    assert version(filled) == 5
 
 
 def test_stable_ids_stay_when_a_paper_leaves_and_comes_back(home):
@@ -111,7 +111,7 @@ def killed_at(home, statement):
     assert done.returncode == -signal.SIGKILL
 
 
-@pytest.mark.parametrize("statement", ["-- Names", "INSERT INTO meta", "PRAGMA user_version = 4", "COMMIT"])
+@pytest.mark.parametrize("statement", ["-- Names", "INSERT INTO meta", "PRAGMA user_version = 5", "COMMIT"])
 def test_a_writer_that_is_killed_while_it_takes_a_library_further_leaves_it_as_it_was(filled, statement):
     with Library.open(filled) as library:
         before = contents(library)
@@ -124,7 +124,7 @@ def test_a_writer_that_is_killed_while_it_takes_a_library_further_leaves_it_as_i
         assert library.graph.rows() == []
     with Library.open_for_writing(filled) as library:
         assert contents(library) == before
-    assert version(filled) == 4
+    assert version(filled) == 5
 
 
 @pytest.mark.parametrize("statement", ["DELETE FROM graph_passages", "UPDATE meta", "COMMIT"])

@@ -13,6 +13,7 @@ from ragscience.errors import LibraryUnavailable, NothingFound, RagScienceError
 from ragscience.records import Chunk, Document, EmbedderIdentity, Filters, Page
 from ragscience.store import Home, Library, text_hash
 from ragscience.store.rows import short_names
+from ragscience.store.selecting import match_papers
 from ragscience.store.writing import page_breaks
 
 from .making import CHUNKER, DIMENSION, EMBEDDER, FROM_FILE, add, contents, numbered_paper, paper_of, unit_rows
@@ -406,6 +407,7 @@ def varied(home):
         (Filters(papers=("*.pdf",)), list(range(1, 13))),
         (Filters(papers=("b?rt*", "attention.pdf")), list(range(1, 9))),
         (Filters(papers=("2018/",)), list(range(5, 13))),
+        (Filters(papers=("8/bert.pdf",)), [5, 6, 7, 8]),
         (Filters(papers=("/p/2017/*",)), [1, 2, 3, 4]),
         (Filters(papers=("[draft]",)), [9, 10, 11, 12]),
         (Filters(papers=("\u00c9TUDE",)), [9, 10, 11, 12]),
@@ -420,6 +422,31 @@ def varied(home):
 def test_filters(varied, filters, expected):
     with Library.open(varied, FROM_FILE) as library:
         assert library.select(filters).tolist() == expected
+
+
+@pytest.mark.parametrize(
+    ("pattern", "expected"),
+    [
+        ("bert.pdf", ["/p/bert.pdf"]),
+        ("/p/a/x.pdf", ["/p/a/x.pdf"]),
+        ("a/x.pdf", ["/p/a/x.pdf"]),
+        ("ba/x.pdf", ["/p/ba/x.pdf"]),
+        ("A/x.pdf", ["/p/A/x.pdf"]),
+        ("a/X.PDF", ["/p/A/x.pdf", "/p/a/x.pdf"]),
+        ("p/a/x.pdf", ["/p/a/x.pdf"]),
+        ("x.pdf", ["/p/A/x.pdf", "/p/a/x.pdf", "/p/ba/x.pdf"]),
+        ("bert", ["/p/bert.pdf", "/p/sbert.pdf"]),
+        ("a/", ["/p/A/x.pdf", "/p/a/x.pdf", "/p/ba/x.pdf", "/zp/a/x.pdf.d/y.pdf"]),
+    ],
+)
+def test_a_papers_own_name_means_it_and_no_other(home, pattern, expected):
+    with Library.open_for_writing(home) as library:
+        library.set_identity(EMBEDDER, CHUNKER)
+        rng = np.random.default_rng(0)
+        for path in ("/p/bert.pdf", "/p/sbert.pdf", "/p/a/x.pdf", "/p/ba/x.pdf", "/p/A/x.pdf", "/zp/a/x.pdf.d/y.pdf"):
+            add(library, paper_of(path, [path], unit_rows(rng, 1), ""))
+        ids = match_papers(library.papers(), [pattern])
+        assert sorted(paper.path for paper in library.papers() if paper.paper_id in ids) == expected
 
 
 def test_no_filter_allows_all(varied):

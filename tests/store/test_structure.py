@@ -202,7 +202,7 @@ def test_a_library_that_is_taken_further_is_the_same_and_has_room(old):
         as_it_is(library, before)
         paper = add_bees(library, path="/p/more.pdf")
         assert paper.metadata == PAPER.metadata
-    assert version(home) == 4
+    assert version(home) == 5
 
 
 def test_a_reader_goes_on_while_a_writer_takes_the_library_further(old):

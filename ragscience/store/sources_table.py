@@ -1,0 +1,96 @@
+"""Where files were fetched from and what was said of them there: by MD5, so that it outlives each reading of the file.
+
+A row may be there before its file is, and stays when the paper leaves the library: the same bytes are still the same
+paper, however they come back.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, replace
+from datetime import UTC, datetime
+
+from ragscience.records import Document, Metadata
+from ragscience.store.transactions import Transactions
+
+__all__ = ["Source", "SourcesTable", "from_outside", "merged"]
+
+_MERGED = ("title", "authors", "year", "venue", "doi", "arxiv_id")
+_ONLY_FROM_OUTSIDE = ("abstract", "categories", "url", "published")
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Where a file came from."""
+
+    md5: str
+    """Of the file's bytes, in hexadecimal."""
+    fetched_at: str
+    """ISO 8601, UTC."""
+    metadata: Metadata
+    """What was said of it there, `url` included."""
+
+
+class SourcesTable:
+    """A library's part that knows of fetched files; empty in a library that an older version wrote."""
+
+    def __init__(self, transactions: Transactions) -> None:
+        self._transactions = transactions
+
+    def put(self, md5: str, metadata: Metadata) -> None:
+        """Keep what was said of the file with these bytes, in place of what was known of it before."""
+        told = {name: value for name, value in asdict(metadata).items() if value and name != "confidence"}
+        now = datetime.now(UTC).isoformat(timespec="seconds")
+        with self._transactions.writing() as db:
+            db.execute("INSERT OR REPLACE INTO sources VALUES (?, ?, ?, ?)", (md5, metadata.url, now, json.dumps(told)))
+
+    def of(self, md5: str) -> Source | None:
+        """What is known of the file with these bytes, or None."""
+        with self._reading() as db:
+            row = db.execute(f"{_SELECT} WHERE md5 = ?", (md5,)).fetchone() if db else None
+        return _source(*row) if row else None
+
+    def all(self) -> list[Source]:
+        """Every fetched file, whether it is in the library or not, by MD5."""
+        with self._reading() as db:
+            return [_source(*row) for row in db.execute(f"{_SELECT} ORDER BY md5")] if db else []
+
+    @contextmanager
+    def _reading(self) -> Iterator[sqlite3.Connection | None]:
+        with self._transactions.reading() as db:
+            yield db
+
+
+_SELECT = "SELECT md5, fetched_at, metadata FROM sources"
+
+
+def merged(document: Document, source: Source | None) -> Document:
+    """The document with what its source says in place of what its pages say; certain, as it was not read from print."""
+    if source is None:
+        return document
+    outside = source.metadata
+    told = {name: getattr(outside, name) for name in _MERGED if getattr(outside, name)}
+    more = {name: getattr(outside, name) for name in _ONLY_FROM_OUTSIDE}
+    confidence = {**document.metadata.confidence, **dict.fromkeys(told, 1.0)}
+    metadata = replace(document.metadata, **told, **more, confidence=confidence)
+    return replace(document, title=outside.title or document.title, metadata=metadata)
+
+
+def from_outside(metadata: Metadata, stored: str | None) -> Metadata:
+    """What a paper's row says of it, with the fields that only its source has; `stored` is that row's JSON."""
+    if stored is None:
+        return metadata
+    told = _from_json(stored)
+    return replace(metadata, **{name: getattr(told, name) for name in _ONLY_FROM_OUTSIDE})
+
+
+def _source(md5: str, fetched_at: str, stored: str) -> Source:
+    return Source(md5, fetched_at, _from_json(stored))
+
+
+def _from_json(stored: str) -> Metadata:
+    told: Mapping[str, object] = json.loads(stored)
+    return Metadata(**{name: tuple(value) if isinstance(value, list) else value for name, value in told.items()})  # type: ignore[arg-type]  # put() wrote them

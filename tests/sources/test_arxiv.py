@@ -1,0 +1,220 @@
+"""arXiv's API: what is asked of it, and what is made of its answers."""
+
+import re
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ragscience.errors import SourceError, UsageError
+from ragscience.sources.arxiv import Arxiv, Search, parse_feed, search_query
+from ragscience.sources.identifying import ArxivId
+
+from .arxiv_feed import ArxivServer, FeedPaper, error_feed, feed
+from .fault_server import Reply
+
+URL = "https://export.example.org/api/query"
+
+
+def arxiv_of(server, page=100):
+    """The API without a network: the server's answers as they would come over one."""
+    return Arxiv(URL, lambda url: server.answer(url).body, page=page)
+
+
+@pytest.mark.parametrize(
+    ("search", "query"),
+    [
+        (Search("graph learning"), 'all:"graph learning"'),
+        (Search("x", author="Ada Lovelace", title="on bees"), 'all:"x" AND au:"Ada Lovelace" AND ti:"on bees"'),
+        (Search("x", category="cs.CL"), 'all:"x" AND cat:cs.CL'),
+        (Search(category="hep-th"), "cat:hep-th"),
+        (Search(since="2023", until="2023"), "submittedDate:[202301010000 TO 202312312359]"),
+        (Search(since="2024-02"), "submittedDate:[202402010000 TO 299912312359]"),
+        (Search(until="2024-02"), "submittedDate:[199101010000 TO 202402292359]"),
+        (Search(since="2020-12-31"), "submittedDate:[202012310000 TO 299912312359]"),
+        (Search('a" OR all:"b\\\n\x00c'), 'all:"a OR all: b c"'),
+    ],
+)
+def test_a_search_becomes_a_query(search, query):
+    assert search_query(search) == query
+
+
+@pytest.mark.parametrize(
+    "search",
+    [
+        Search(),
+        Search('""'),
+        Search("x" * 501),
+        Search("x", category='cs.CL OR all:"y"'),
+        Search("x", since="yesterday"),
+        Search("x", since="2023-02-30"),
+        Search("x", until="2023-13"),
+        Search("x", since="٢٠٢٣-٠١-٩٩"),
+        Search("x", since="2024", until="2023"),
+    ],
+)
+def test_a_search_that_makes_no_sense_is_refused(search):
+    with pytest.raises(UsageError):
+        search_query(search)
+
+
+@given(st.text(min_size=1, max_size=50))
+def test_no_topic_leaves_its_quotes(topic):
+    try:
+        query = search_query(Search(topic))
+    except UsageError:
+        return
+    assert re.fullmatch(r'all:"[^"\\]+"', query)
+
+
+def test_an_entry_becomes_a_paper():
+    paper = FeedPaper(
+        id="1706.03762v7",
+        title="Attention\n  Is All <You> & Need",
+        doi="10.1000/x.1 10.1000/x.2",
+        journal_ref="Proc. of Bees 3 (2018)",
+        comment="12 pages",
+        categories=("cs.CL", "cs.LG", "68T50", "I.2.7; I.2.6"),
+    )
+    (found,) = parse_feed(feed([paper], 1)).candidates
+    metadata = found.metadata
+    assert found.arxiv == ArxivId("1706.03762", 7)
+    assert (metadata.title, metadata.authors) == ("Attention Is All <You> & Need", ("Ada Lovelace", "Émile Borel"))
+    assert (metadata.year, metadata.published, metadata.venue) == (2021, "2021-01-04", "Proc. of Bees 3 (2018)")
+    assert (metadata.doi, metadata.arxiv_id, metadata.categories) == ("10.1000/x.1", "1706.03762v7", ("cs.CL", "cs.LG"))
+    assert metadata.abstract == "Bees fly in fog. They fly slower."
+    assert (found.comment, found.is_withdrawn) == ("12 pages", False)
+
+
+def test_every_field_but_the_id_may_be_missing():
+    bare = FeedPaper("hep-th/9901001v1", "", (), "", "", categories=(), pdf_link=False)
+    (found,) = parse_feed(feed([bare])).candidates
+    assert found.metadata.arxiv_id == "hep-th/9901001v1"
+    assert (found.metadata.title, found.metadata.authors, found.metadata.year) == ("", (), None)
+    assert parse_feed(feed([FeedPaper(id=""), FeedPaper(id="nonsense"), FeedPaper()])).candidates[0].arxiv is not None
+
+
+@pytest.mark.parametrize("published", ["soon", "99999-01-01", "2021", "٢٠٢١-٠١-٠١T"])
+def test_a_date_that_is_none_is_left_out(published):
+    (found,) = parse_feed(feed([FeedPaper(published=published)])).candidates
+    assert (found.metadata.year, found.metadata.published) == (None, "")
+
+
+@pytest.mark.parametrize(
+    ("comment", "summary", "withdrawn"),
+    [
+        ("Withdrawn by the authors", "Bees.", True),
+        ("", "This paper has been withdrawn due to an error.", True),
+        ("", "The drug was withdrawn from the market.", False),
+    ],
+)
+def test_a_withdrawn_paper_is_told(comment, summary, withdrawn):
+    (found,) = parse_feed(feed([FeedPaper(comment=comment, summary=summary)])).candidates
+    assert found.is_withdrawn is withdrawn
+
+
+BOMB = b'<?xml version="1.0"?><!DOCTYPE lolz [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;&a;">]><feed>&b;</feed>'
+
+
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        (b"", "cannot be read"),
+        (b"not xml at all", "cannot be read"),
+        (b"<html><body>Sorry</body></html>", "cannot be read"),
+        (b'{"papers": []}', "cannot be read"),
+        (feed([])[:120], "cannot be read"),
+        (BOMB, "not plain Atom"),
+        (BOMB.replace(b"<!DOCTYPE", b"<! doctype"), "not plain Atom"),
+        (BOMB.decode().encode("utf-16"), "not plain Atom"),
+        (
+            BOMB.replace(b'"1.0"', b'"1.0" encoding="utf-7"').replace(b"<!D", b"+ADwAIQ-D").replace(b"<!E", b"E"),
+            "not plain",
+        ),
+        (error_feed("incorrect id format for 1234"), "reports an error: incorrect id format for 1234"),
+        (error_feed("x" * 3000), "reports an error: xxx"),
+    ],
+    ids=range(11),
+)
+def test_what_is_no_answer_is_one_clear_line(body, said):
+    with pytest.raises(SourceError, match=said) as caught:
+        parse_feed(body)
+    assert "\n" not in str(caught.value)
+    assert len(str(caught.value)) < 300
+    assert caught.value.fix
+
+
+def test_a_feed_that_is_cut_is_used_as_far_as_it_goes():
+    whole = feed([FeedPaper("2101.00001v1"), FeedPaper("2101.00002v1")], 2)
+    cut = whole[: whole.rindex(b"<entry>") + 20]
+    assert [str(one.arxiv) for one in parse_feed(cut).candidates] == ["2101.00001v1"]
+
+
+def test_a_title_that_is_marked_up_is_taken_as_it_is_written():
+    marked = feed([FeedPaper(title="Runs where p < 0.05 & q > 1")]).replace(b"<title>Runs", b'<title type="html">Runs')
+    assert parse_feed(marked).candidates[0].metadata.title == "Runs where p < 0.05 & q > 1"
+
+
+def test_an_empty_feed_has_no_papers():
+    assert parse_feed(feed([], 0)).candidates == ()
+
+
+def numbered(count, first=1):
+    return [FeedPaper(f"2101.{number:05}v1", f"Paper {number}") for number in range(first, first + count)]
+
+
+@pytest.mark.parametrize(("count", "asked"), [(1, [(0, 1)]), (2, [(0, 2)]), (5, [(0, 2), (2, 2), (4, 1)])])
+def test_results_are_asked_for_page_by_page(count, asked):
+    server = ArxivServer(numbered(9))
+    found = arxiv_of(server, page=2).search(Search("bees", newest_first=True), count)
+    assert [str(one.arxiv) for one in found] == [f"2101.{number:05}v1" for number in range(1, count + 1)]
+    assert [(int(one["start"]), int(one["max_results"])) for one in server.asked] == asked
+    assert {one["search_query"] for one in server.asked} == {'all:"bees"'}
+    assert {(one["sortBy"], one["sortOrder"]) for one in server.asked} == {("submittedDate", "descending")}
+
+
+def test_fewer_results_than_asked_for_end_the_pages():
+    server = ArxivServer(numbered(3))
+    assert len(arxiv_of(server, page=2).search(Search("bees"), 50)) == 3
+    assert len(server.asked) == 2
+    assert server.asked[0]["sortBy"] == "relevance"
+
+
+def test_a_result_that_comes_twice_is_one():
+    twice = [*numbered(2), FeedPaper("2101.00001v3"), *numbered(2, first=3)]
+    found = arxiv_of(ArxivServer(twice), page=2).search(Search("bees"), 4)
+    assert [one.arxiv.base for one in found] == [f"2101.0000{number}" for number in (1, 2, 3, 4)]
+
+
+def test_pages_end_where_the_api_says_there_is_more_and_gives_nothing():
+    server = ArxivServer(api=Reply(feed([], 100)))
+    assert arxiv_of(server).search(Search("bees"), 5) == []
+    assert len(server.asked) == 1
+
+
+def test_papers_are_asked_for_by_id_and_their_pdfs_are_beside_the_api():
+    server = ArxivServer([FeedPaper("1706.03762v7"), FeedPaper("hep-th/9901001v2")])
+    wanted = [ArxivId("hep-th/9901001"), ArxivId("1706.03762", 7), ArxivId("1706.03762", 3), ArxivId("2101.99999")]
+    found = arxiv_of(server).papers(wanted)
+    assert {str(one): str(paper.arxiv) for one, paper in found.items()} == {
+        "hep-th/9901001": "hep-th/9901001v2",
+        "1706.03762v7": "1706.03762v7",
+    }
+    assert found[wanted[0]].url == "https://export.example.org/pdf/hep-th/9901001v2"
+    assert [one["id_list"] for one in server.asked] == ["hep-th/9901001,1706.03762v7,1706.03762v3,2101.99999"]
+
+
+def test_one_id_that_is_nonsense_to_the_api_does_not_cost_the_others():
+    server = ArxivServer(numbered(2), nonsense={"9999.99999"})
+    found = arxiv_of(server).papers([ArxivId("2101.00001"), ArxivId("9999.99999"), ArxivId("2101.00002")])
+    assert sorted(one.base for one in found) == ["2101.00001", "2101.00002"]
+    assert len(server.asked) == 4
+
+
+def test_an_address_is_well_quoted():
+    seen = []
+    arxiv = Arxiv(URL, lambda url: seen.append(url) or feed([], 0))
+    arxiv.search(Search("bees & fog #1 +é"), 1)
+    assert parse_qs(urlsplit(seen[0]).query)["search_query"] == ['all:"bees & fog #1 +é"']
+    assert seen[0].isascii()

@@ -1,0 +1,358 @@
+"""All that a server can do wrong while it gives a PDF: it ends with the good file, or with one clear line.
+
+Never with a broken file among the papers, and never with anything in the parts folder that could not be gone on with.
+"""
+
+import gzip
+import hashlib
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
+
+import pytest
+
+from ragscience.errors import SourceError
+from tests.pdf_factory import make_pdf
+from tests.sources.fault_server import Raw, Reply, serving
+from tests.sources.fetching import Clock, fetcher, resumable
+
+V1 = {"ETag": '"v1"'}
+BUSY = Reply(b"slow down", 429, content_type="text/plain")
+HTML = b"<!DOCTYPE html><html><head><title>Just a\n moment</title></head><body>Are you a robot?</body></html>"
+
+
+@dataclass(frozen=True)
+class Good:
+    """Ends with the good file: `script` makes the replies of one path out of the good PDF."""
+
+    name: str
+    script: object
+    slept: tuple = ()
+    ranges: tuple | None = None
+    """What the requests asked for, one after the other."""
+    rules: dict = field(default_factory=dict)
+
+
+def retry_after(value, **more):
+    return Reply(b"", 429, {"Retry-After": value, **more})
+
+
+def rest(pdf, start, *, span=None, tag='"v1"', end=None):
+    """An answer 206 with the bytes from `start` on, which may say something else of itself."""
+    piece = pdf[start:end]
+    span = span or f"bytes {start}-{start + len(piece) - 1}/{len(pdf)}"
+    return Reply(piece, 206, {"Content-Range": span, "ETag": tag})
+
+
+def cut(pdf, after=2000, headers=V1, **more):
+    return Reply(pdf, headers=headers, cut_after=after, **more)
+
+
+def padded(pdf):
+    return b"\r\n" * 400 + pdf
+
+
+DAY = datetime(2026, 3, 1, tzinfo=UTC)
+MINUTE_LATER = {"Retry-After": format_datetime(DAY + timedelta(seconds=60), usegmt=True)}
+FROM_2000 = (None, "bytes=2000-")
+ANEW = (None, "bytes=2000-", None)
+
+GOOD = [
+    Good("plain", lambda pdf: [Reply(pdf)]),
+    Good("chunked", lambda pdf: [Reply(pdf, chunked=True)]),
+    Good("no-length", lambda pdf: [Reply(pdf, length=None)]),
+    Good("wrong-content-type", lambda pdf: [Reply(pdf, content_type="text/html")]),
+    Good("no-content-type", lambda pdf: [Reply(pdf, content_type="")]),
+    Good("junk-before-the-header", lambda pdf: [Reply(padded(pdf))]),
+    Good("429-once", lambda pdf: [BUSY, Reply(pdf)], (5,)),
+    Good("429-seconds", lambda pdf: [retry_after("42"), Reply(pdf)], (42,)),
+    Good("429-fewer-seconds-than-ours", lambda pdf: [retry_after("1"), Reply(pdf)], (5,)),
+    Good(
+        "429-date-by-the-servers-clock",
+        lambda pdf: [Reply(b"", 429, {**MINUTE_LATER, "Date": format_datetime(DAY, usegmt=True)}), Reply(pdf)],
+        (60,),
+    ),
+    Good("429-date-past", lambda pdf: [retry_after("Wed, 21 Oct 1964 07:28:00 GMT"), Reply(pdf)], (5,)),
+    Good("429-nonsense", lambda pdf: [retry_after("soon, perhaps"), Reply(pdf)], (5,)),
+    Good("429-negative", lambda pdf: [retry_after("-30"), Reply(pdf)], (5,)),
+    Good("503-once", lambda pdf: [Reply(b"", 503), Reply(pdf)], (5,)),
+    Good("503-three-times", lambda pdf: [Reply(b"", 503)] * 3 + [Reply(pdf)], (5, 10, 15)),
+    Good("cut-before-anything", lambda pdf: [Raw(b""), Reply(pdf)], (5,)),
+    Good("cut-within-headers", lambda pdf: [Raw(b"HTTP/1.1 200 OK\r\nContent-Ty"), Reply(pdf)], (5,)),
+    Good("no-http-at-all", lambda pdf: [Raw(b"SSH-2.0-OpenSSH_9.6\r\n"), Reply(pdf)], (5,)),
+    Good("cut-and-resumed", lambda pdf: [serving(pdf, cut_after=2000), serving(pdf)], (5,), FROM_2000),
+    Good("cut-without-validator", lambda pdf: [cut(pdf, headers={}), Reply(pdf)], (5,), (None, None)),
+    Good("cut-weak-etag", lambda pdf: [cut(pdf, headers={"ETag": 'W/"v1"'}), Reply(pdf)], (5,), (None, None)),
+    Good(
+        "cut-with-a-date",
+        lambda pdf: [cut(pdf, headers={"Last-Modified": "Sun, 01 Mar 2026 00:00:00 GMT"}), rest(pdf, 2000)],
+        (5,),
+        FROM_2000,
+    ),
+    Good("chunked-cut-and-resumed", lambda pdf: [cut(pdf, 2006, chunked=True), rest(pdf, 2000)], (5,), FROM_2000),
+    Good("cut-in-the-first-bytes", lambda pdf: [cut(pdf, 3), rest(pdf, 3)], (5,), (None, "bytes=3-")),
+    Good(
+        "cut-twice",
+        lambda pdf: [cut(pdf), rest(pdf, 2000, end=3000), rest(pdf, 3000)],
+        (5, 10),
+        (*FROM_2000, "bytes=3000-"),
+    ),
+    Good("206-of-another-place", lambda pdf: [cut(pdf), rest(pdf, 1000), Reply(pdf)], (5,), ANEW),
+    Good(
+        "206-lies-about-its-place",
+        lambda pdf: [cut(pdf), rest(pdf, 1500, span=f"bytes 2000-{len(pdf) - 1}/{len(pdf)}"), Reply(pdf)],
+        (5, 10),
+        ANEW,
+    ),
+    Good("206-other-total", lambda pdf: [cut(pdf), rest(pdf, 2000, span="bytes 2000-3/9"), Reply(pdf)], (5,), ANEW),
+    Good(
+        "206-of-a-longer-file",
+        lambda pdf: [cut(pdf), rest(pdf, 2000, span=f"bytes 2000-{len(pdf) - 1}/{len(pdf) + 1}"), Reply(pdf)],
+        (5,),
+        ANEW,
+    ),
+    Good("206-without-a-range", lambda pdf: [cut(pdf), Reply(pdf[2000:], 206), Reply(pdf)], (5,), ANEW),
+    Good("206-other-etag", lambda pdf: [cut(pdf), rest(pdf, 2000, tag='"v2"'), Reply(pdf)], (5,), ANEW),
+    Good("206-total-unknown", lambda pdf: [cut(pdf), rest(pdf, 2000, span=f"bytes 2000-{len(pdf) - 1}/*")], (5,)),
+    Good("416", lambda pdf: [cut(pdf), Reply(b"", 416), Reply(pdf)], (5,), ANEW),
+    Good("changed-etag", lambda pdf: [serving(b"%PDF-" + pdf, etag='"v0"', cut_after=2000), serving(pdf)], (5,)),
+    Good("range-ignored", lambda pdf: [cut(pdf), Reply(pdf, headers=V1)], (5,), FROM_2000),
+    Good("resumed-after-429", lambda pdf: [cut(pdf), BUSY, rest(pdf, 2000)], (5, 10), (*FROM_2000, "bytes=2000-")),
+    Good("header-in-latin-1", lambda pdf: [Raw(b"HTTP/1.1 200 OK\r\nX: M\xfcller\r\n\r\n" + pdf)]),
+    Good("early-hints", lambda pdf: [Raw(b"HTTP/1.1 103 Early Hints\r\n\r\nHTTP/1.1 200 OK\r\n\r\n" + pdf)]),
+]
+
+
+@pytest.mark.parametrize("case", GOOD, ids=lambda case: case.name)
+def test_ends_with_the_good_file(case, server, pdf, tmp_path):
+    clock, parts, papers = Clock(), tmp_path / "parts", tmp_path / "papers"
+    papers.mkdir()
+    url = server.on("/paper.pdf", *case.script(pdf))
+    with fetcher(clock, **case.rules) as network:
+        got = network.pdf(url, parts, on_progress=lambda done, total: None)
+        expected = padded(pdf) if case.name.startswith("junk") else pdf
+        assert got.path.read_bytes() == expected
+        assert (got.url, got.size, got.md5) == (url, len(expected), hashlib.md5(expected).hexdigest())
+        assert tuple(clock.slept) == case.slept
+        if case.ranges is not None:
+            assert tuple(asked.headers.get("range") for asked in server.asked("/paper.pdf")) == case.ranges
+        got.path.replace(papers / got.name)
+    assert resumable(parts) == []
+    assert [path.name for path in papers.iterdir()] == ["paper.pdf"]
+
+
+@dataclass(frozen=True)
+class Bad:
+    """Ends with one line that has `said` in it, for `reason`, after so many requests."""
+
+    name: str
+    script: object
+    reason: str
+    said: str
+    requests: int = 1
+    left: tuple = ()
+    """Sizes of what can be gone on with."""
+    rules: dict = field(default_factory=dict)
+    tick: float = 0.0
+
+
+def status(code, **headers):
+    return lambda pdf: [Reply(b"no", code, headers, content_type="text/plain")]
+
+
+def redirect(where, code=302):
+    return lambda pdf: [Reply(b"", code, {"Location": where})]
+
+
+def trickle(pdf):
+    return [Raw(b'HTTP/1.1 200 OK\r\nETag: "v1"\r\n\r\n%PDF-1.7', endless=b".")]
+
+
+def encrypted(pdf, tmp_path):
+    return make_pdf(tmp_path / "encrypted.pdf", ["secret"], user_password="x").read_bytes()
+
+
+OK = b"HTTP/1.1 200 OK\r\n"
+NO_PAGES = (
+    b"%PDF-1.7\n1 0 obj\n<</Type/Catalog/Pages 2 0 R>>\nendobj\n2 0 obj\n<</Type/Pages/Kids[]/Count 0>>\nendobj\n"
+)
+NO_PAGES += b"trailer\n<</Root 1 0 R/Size 3>>\nstartxref\n0\n%%EOF\n"
+INSIDE = redirect("http://10.0.0.1/")
+SHORT = {"timeout_s": 0.05}
+LOOKS_GOOD = b"%PDF-1.7\n" + b"\x00garbage" * 300 + b"\n%%EOF\n"
+
+BAD = [
+    Bad("429-always", lambda pdf: [BUSY], "busy", "429 (Too Many Requests). It was tried 4 times.", 4),
+    Bad("503-always", lambda pdf: [Reply(b"", 503)], "busy", "503 (Service Unavailable)", 4),
+    Bad(
+        "429-an-hour", lambda pdf: [retry_after("3600")], "busy", "asks to be left alone. Come back in 60 minutes, at "
+    ),
+    Bad("429-121-s", lambda pdf: [retry_after("121")], "busy", "Come back in 2 minutes"),
+    Bad("429-absurd", lambda pdf: [retry_after("9" * 200)], "busy", "Come back in more than a week."),
+    Bad("429-far-date", lambda pdf: [retry_after("Fri, 31 Dec 2286 23:59:59 GMT")], "busy", "in more than a week"),
+    Bad("503-an-hour", lambda pdf: [Reply(b"", 503, {"Retry-After": "3600"})], "busy", "503"),
+    Bad("500", status(500), "status", "500 (Internal Server Error). Try again later."),
+    Bad("502", status(502), "status", "502 (Bad Gateway)"),
+    Bad("404", status(404), "gone", "is not there: 404 (Not Found). Check the address."),
+    Bad("410", status(410), "gone", "410 (Gone)"),
+    Bad("403", status(403), "forbidden", "not given to everyone: 403 (Forbidden). Download it with a browser"),
+    Bad("401", status(401), "forbidden", "401 (Unauthorized)"),
+    Bad("407", status(407), "forbidden", "407"),
+    Bad("204", lambda pdf: [Reply(b"", 204, length=None)], "status", "204 (No Content)"),
+    Bad("304", lambda pdf: [Reply(b"", 304, length=None)], "status", "304 (Not Modified)"),
+    Bad("300-with-a-location", redirect("/other.pdf", 300), "status", "300 (Multiple Choices)"),
+    Bad("599", status(599), "status", "answered with 599"),
+    Bad("101", lambda pdf: [Raw(b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\n\r\n")], "network", "failed: ", 4),
+    Bad("206-unasked", lambda pdf: [rest(pdf, 0)], "status", "206 (Partial Content)"),
+    Bad("416-unasked", status(416), "status", "416"),
+    Bad("html-as-pdf", lambda pdf: [Reply(HTML)], "not-a-pdf", 'it is a web page ("Just a moment"). Open the address'),
+    Bad("html", lambda pdf: [Reply(b"\n<!-- x --><HTML><p>", content_type="text/html")], "not-a-pdf", "a web page."),
+    Bad("xhtml", lambda pdf: [Reply(b'<?xml version="1.0"?><html>')], "not-a-pdf", "a web page."),
+    Bad("endless-html", lambda pdf: [Reply(HTML, endless=b"<p>")], "not-a-pdf", "a web page"),
+    Bad("comments", lambda pdf: [Reply(b"<!-- -->" * 140)], "not-a-pdf", "something without a PDF's beginning"),
+    Bad("json", lambda pdf: [Reply(b'{"error": "no"}')], "not-a-pdf", "it is JSON"),
+    Bad("xml", lambda pdf: [Reply(b"<?xml version='1.0'?><feed/>")], "not-a-pdf", "it is XML"),
+    Bad("zip", lambda pdf: [Reply(b"PK\x03\x04" + b"x" * 2000)], "not-a-pdf", "a ZIP or office file"),
+    Bad("postscript", lambda pdf: [Reply(b"%!PS-Adobe-3.0\n")], "not-a-pdf", "PostScript"),
+    Bad("gzip-unnamed", lambda pdf: [Reply(gzip.compress(pdf))], "not-a-pdf", "compressed (gzip)"),
+    Bad("text", lambda pdf: [Reply(b"hi", content_type="text/plain")], "not-a-pdf", "beginning, sent as text/plain."),
+    Bad("late-header", lambda pdf: [Reply(b" " * 1100 + pdf)], "not-a-pdf", "sent as application/pdf"),
+    Bad("empty", lambda pdf: [Reply(b"")], "not-a-pdf", "it is empty"),
+    Bad(
+        "endless",
+        lambda pdf: [Reply(pdf, endless=b"x" * 9999)],
+        "too-large",
+        "does not end: more than the limit of 1.0 MB",
+    ),
+    Bad(
+        "endless-chunks",
+        lambda pdf: [
+            Raw(OK + b"Transfer-Encoding: chunked\r\n\r\n5\r\n%PDF-\r\n", endless=b"400\r\n" + b"x" * 1024 + b"\r\n")
+        ],
+        "too-large",
+        "does not end",
+    ),
+    Bad("2-gb", lambda pdf: [Reply(pdf, length=2 << 30)], "too-large", "has 2147.5 MB, above the limit of 1.0 MB"),
+    Bad("endless-header", lambda pdf: [Raw(OK + b"X: ", endless=b"x" * 999)], "network", "failed: ", 4),
+    Bad("endless-headers", lambda pdf: [Raw(OK, endless=b"X: y\r\n" * 99)], "network", "failed: ", 4),
+    Bad("bad-header", lambda pdf: [Raw(OK + b"X\x00: y\r\n\r\n" + pdf)], "network", "failed: ", 4),
+    Bad(
+        "two-lengths", lambda pdf: [Raw(OK + b"Content-Length: 1\r\nContent-Length: 2\r\n\r\n" + pdf)], "network", "", 4
+    ),
+    Bad("huge-length", lambda pdf: [Reply(pdf, headers={"Content-Length": "9" * 99}, length=None)], "network", "", 4),
+    Bad("bad-chunk", lambda pdf: [Raw(OK + b"Transfer-Encoding: chunked\r\n\r\nzz\r\n")], "network", "failed: ", 4),
+    Bad("odd-transfer", lambda pdf: [Raw(OK + b"Transfer-Encoding: gzip, chunked\r\n\r\n")], "network", "failed: ", 4),
+    Bad("length-too-long", lambda pdf: [Reply(pdf, length=len(pdf) + 9)], "network", "It was tried 4 times", 4),
+    Bad("length-too-short", lambda pdf: [Reply(pdf, length=len(pdf) - 900)], "truncated", "cut off: it has "),
+    Bad("cut-always", lambda pdf: [cut(pdf, headers={})], "network", "It was tried 4 times", 4),
+    Bad("cut-always-resumable", lambda pdf: [cut(pdf)], "network", "It was tried 4 times", 4, (2000,)),
+    Bad("cut-then-404", lambda pdf: [cut(pdf), *status(404)(pdf)], "gone", "is not there", 2),
+    Bad("cut-then-500", lambda pdf: [cut(pdf), *status(500)(pdf)], "status", "500", 2, (2000,)),
+    Bad("cut-then-private", lambda pdf: [cut(pdf), *INSIDE(pdf)], "refused-address", "10.0.0.1", 2, (2000,)),
+    Bad("cut-then-html", lambda pdf: [cut(pdf), Reply(HTML)], "not-a-pdf", "a web page", 3),
+    Bad("chunked-cut-always", lambda pdf: [cut(pdf, 2006, chunked=True)], "network", "4 times", 4, (2000,)),
+    Bad("closed-always", lambda pdf: [Raw(b"")], "network", "Server disconnected without sending a response", 4),
+    Bad("gzip", lambda pdf: [Reply(gzip.compress(pdf), headers={"Content-Encoding": "gzip"})], "compressed", "(gzip)"),
+    Bad(
+        "bomb",
+        lambda pdf: [Reply(gzip.compress(bytes(9 << 20)), headers={"Content-Encoding": "x-gzip"})],
+        "compressed",
+        "",
+    ),
+    Bad("brotli", lambda pdf: [Reply(b"x", headers={"Content-Encoding": "br"})], "compressed", "(br)"),
+    Bad("truncated", lambda pdf: [Reply(pdf[: len(pdf) // 2])], "truncated", "no end (%%EOF). Open the address"),
+    Bad("truncated-resumable", lambda pdf: [Reply(pdf[:3000], headers=V1)], "truncated", "cut off"),
+    Bad("no-length-cut", lambda pdf: [Reply(pdf, length=None, cut_after=3000)], "truncated", "cut off"),
+    Bad("garbage", lambda pdf: [Reply(b"%PDF-1.7\n" + b"garbage " * 900)], "truncated", "cut off"),
+    Bad("garbage-with-an-end", lambda pdf: [Reply(LOOKS_GOOD)], "unreadable", " "),
+    Bad("no-pages", lambda pdf: [Reply(NO_PAGES)], "unreadable", "The PDF at "),
+    Bad("encrypted", encrypted, "unreadable", "is encrypted and needs a password"),
+    Bad("to-metadata", redirect("http://169.254.169.254/latest"), "refused-address", "a cloud's metadata service"),
+    Bad("to-private", INSIDE, "refused-address", "10.0.0.1, a private network"),
+    Bad("to-mapped", redirect("http://[::ffff:127.0.0.1]/"), "refused-address", "an IPv4 address in disguise"),
+    Bad("to-unspecified", redirect("http://0.0.0.0/"), "refused-address", "this machine itself"),
+    Bad("to-a-port", redirect("http://93.184.215.14:22/"), "refused-address", "port 22"),
+    Bad("to-decimal", redirect("http://2130706433/"), "bad-url", "a number in an unusual form"),
+    Bad(
+        "to-file", redirect("file:///etc/passwd"), "bad-url", "redirects: file:///etc/passwd is not fetched: its scheme"
+    ),
+    Bad("to-ftp", redirect("ftp://example.org/a.pdf"), "bad-url", "its scheme is ftp"),
+    Bad("to-javascript", redirect("javascript:alert(1)"), "bad-url", "its scheme is javascript"),
+    Bad("to-data", redirect("data:application/pdf;base64,JVBERi0="), "bad-url", "its scheme is data"),
+    Bad("to-nonsense", redirect("http://[::1"), "bad-url", "is no URL"),
+    Bad("to-no-host", redirect("https://"), "bad-url", "names no host"),
+    Bad("to-credentials", redirect("https://me:secret@example.org/"), "bad-url", "a user name or a password"),
+    Bad("to-nowhere", redirect(""), "redirect", "redirects (302) without saying where to"),
+    Bad("to-blank", redirect("   "), "redirect", "without saying where to"),
+    Bad("loop", redirect("/paper.pdf"), "redirect", "in a circle"),
+    Bad("silent", lambda pdf: [Raw(holds=True)], "network", "did not answer for 0.05 s", 4, rules=SHORT),
+    Bad("silent-in-headers", lambda pdf: [Raw(OK, holds=True)], "network", "did not answer", 4, rules=SHORT),
+    Bad(
+        "silent-in-body",
+        lambda pdf: [Raw(OK + b'ETag: "v1"\r\nContent-Length: 9999\r\n\r\n' + pdf[:1500], holds=True)],
+        "network",
+        "did not answer",
+        4,
+        (1500,),
+        SHORT,
+    ),
+    Bad(
+        "trickle", trickle, "time", "took longer than the 60 s that one file may take", tick=0.1, rules={"total_s": 60}
+    ),
+    Bad(
+        "trickled-headers", lambda pdf: [Raw(OK + b"X: ", endless=b"x")], "time", "60 s", tick=1, rules={"total_s": 60}
+    ),
+    Bad(
+        "endless-hints",
+        lambda pdf: [Raw(endless=b"HTTP/1.1 103 Early Hints\r\n\r\n")],
+        "time",
+        "60 s",
+        tick=4,
+        rules={"total_s": 60},
+    ),
+]
+
+
+@pytest.mark.parametrize("case", BAD, ids=lambda case: case.name)
+def test_ends_with_one_clear_line(case, server, pdf, tmp_path):
+    parts, clock = tmp_path / "parts", Clock(case.tick)
+    replies = [Reply(encrypted(pdf, tmp_path))] if case.script is encrypted else case.script(pdf)
+    url = server.on("/paper.pdf", *replies)
+    with fetcher(clock, **case.rules) as network, pytest.raises(SourceError) as caught:
+        network.pdf(url, parts, on_progress=lambda done, total: None)
+    error = caught.value
+    assert case.said in str(error)
+    assert error.reason == case.reason
+    assert str(error).isprintable()
+    assert "secret" not in str(error)
+    assert len(error.message) < 400
+    assert error.fix
+    assert len(server.asked("/paper.pdf")) == case.requests
+    left = resumable(parts)
+    assert left == list(case.left) or (case.reason == "time" and len(left) <= 1)
+
+
+def test_there_are_enough_cases():
+    assert len({case.name for case in (*GOOD, *BAD)}) == len(GOOD) + len(BAD) >= 40
+
+
+@pytest.mark.parametrize("hops", [10, 11])
+def test_ten_redirects_are_followed_and_no_more(hops, server, pdf, tmp_path):
+    for hop in range(hops):
+        server.on(f"/{hop}", Reply(b"", (301, 302, 303, 307, 308)[hop % 5], {"Location": f"../{hop + 1}?x=1#y"}))
+    server.on(f"/{hops}", Reply(pdf))
+    with fetcher() as network:
+        if hops == 10:
+            got = network.pdf(f"{server.url}/0", tmp_path, on_progress=lambda done, total: None)
+            assert got.url == f"{server.url}/10?x=1"
+        else:
+            with pytest.raises(SourceError, match="redirects again, after 10 redirects"):
+                network.pdf(f"{server.url}/0", tmp_path, on_progress=lambda done, total: None)
+            assert server.asked("/11") == []
+
+
+def test_redirects_in_a_wide_circle_are_told(server, tmp_path):
+    server.on("/a", Reply(b"", 302, {"Location": "/b"}))
+    server.on("/b", Reply(b"", 302, {"Location": "/a"}))
+    with fetcher() as network, pytest.raises(SourceError, match="in a circle, back to http"):
+        network.pdf(f"{server.url}/a", tmp_path, on_progress=lambda done, total: None)

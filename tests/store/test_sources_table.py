@@ -1,0 +1,120 @@
+"""Where files came from: kept by their MD5, whatever becomes of the paper, and in older libraries."""
+
+import sqlite3
+from contextlib import closing
+
+import pytest
+
+from ragscience.records import Document, Metadata, Page
+from ragscience.store import Library, merged
+
+from .making import add, contents, numbered_paper
+from .test_geometry import version
+
+SAID = Metadata(
+    title="On bees",
+    authors=("Ada Lovelace", "李明"),
+    year=2021,
+    venue="J. Bees",
+    doi="10.1000/x",
+    arxiv_id="2101.00001v2",
+    abstract="They fly \ud800 slower.",
+    categories=("cs.CL", "stat.ML"),
+    url="https://example.org/a.pdf",
+    published="2021-01-04",
+)
+
+
+def make_v4(home):
+    """What the version before this one wrote."""
+    with closing(sqlite3.connect(home.database)) as db:
+        db.execute("DROP TABLE sources")
+        db.execute("PRAGMA user_version = 4")
+
+
+def test_what_was_said_of_a_file_is_kept(home):
+    with Library.open_for_writing(home) as library:
+        library.sources.put("a" * 32, SAID)
+        library.sources.put("b" * 32, Metadata(url="https://example.org/b.pdf"))
+    with Library.open(home) as library:
+        first, second = library.sources.all()
+        assert first.metadata == SAID
+        assert first.fetched_at.endswith("+00:00")
+        assert second.metadata == Metadata(url="https://example.org/b.pdf")
+        assert library.sources.of("a" * 32) == first
+        assert library.sources.of("c" * 32) is None
+
+
+def test_a_home_without_a_library_has_no_sources(home):
+    with Library.open(home) as library:
+        assert library.sources.all() == []
+        assert library.sources.of("a" * 32) is None
+
+
+def test_what_was_said_later_takes_the_place_of_what_was_said_before(home):
+    with Library.open_for_writing(home) as library:
+        library.sources.put("a", SAID)
+        library.sources.put("a", Metadata(title="Another"))
+        assert [one.metadata.title for one in library.sources.all()] == ["Another"]
+
+
+def test_a_paper_has_what_only_its_source_knows_and_the_row_stays_when_it_leaves(home):
+    made = numbered_paper(1)
+    with Library.open_for_writing(home) as library:
+        library.sources.put(made.md5, SAID)
+        paper = add(library, made)
+        assert (paper.metadata.url, paper.metadata.categories) == (SAID.url, SAID.categories)
+        assert (paper.metadata.abstract, paper.metadata.published) == (SAID.abstract, SAID.published)
+        assert library.papers() == [paper]
+        library.remove_papers([paper.paper_id])
+        assert library.sources.of(made.md5) is not None
+        assert add(library, made).metadata.url == SAID.url
+
+
+def test_a_source_decides_and_is_certain():
+    read = Metadata("Runing head", ("A. Wrong",), 1999, "arXiv", "", "", {"title": 0.4, "authors": 0.6, "venue": 0.9})
+    document = Document("text", (Page(1, 0, 4),), "file title", metadata=read)
+    assert merged(document, None) is document
+
+
+@pytest.mark.parametrize("fields", [(), ("title",), ("title", "year"), ("authors", "doi", "arxiv_id", "venue")])
+def test_only_what_the_source_says_is_taken_from_it(home, fields):
+    read = Metadata("Head", ("A. Wrong",), 1999, "arXiv", "10.1/a", "1.2", dict.fromkeys(("title", "venue"), 0.4))
+    said = Metadata(url="https://x.org/a", **{name: getattr(SAID, name) for name in fields})
+    with Library.open_for_writing(home) as library:
+        library.sources.put("a", said)
+        document = merged(Document("text", (), "file title", metadata=read), library.sources.of("a"))
+    for name in ("title", "authors", "year", "doi", "arxiv_id", "venue"):
+        expected, sure = (SAID, 1.0) if name in fields else (read, read.confidence.get(name))
+        assert getattr(document.metadata, name) == getattr(expected, name)
+        assert document.metadata.confidence.get(name) == sure
+    assert document.metadata.url == "https://x.org/a"
+    assert document.title == ("On bees" if "title" in fields else "file title")
+
+
+def test_a_library_of_version_4_is_read_as_one_without_sources(filled):
+    with Library.open(filled) as library:
+        before = contents(library)
+    make_v4(filled)
+    with Library.open(filled) as library:
+        assert contents(library) == before
+        assert library.sources.all() == []
+        assert library.sources.of("a") is None
+        assert {paper.metadata.url for paper in library.papers()} == {""}
+    assert version(filled) == 4
+
+
+def test_a_library_of_version_4_is_taken_further_when_it_is_written_to(filled):
+    with Library.open(filled) as library:
+        before = contents(library)
+    make_v4(filled)
+    with Library.open(filled) as reader:
+        assert reader.sources.all() == []
+        with Library.open_for_writing(filled) as library:
+            library.sources.put(library.papers()[0].md5, SAID)
+            assert library.papers()[0].metadata.url == SAID.url
+        assert len(reader.papers()) == 6
+    assert version(filled) == 5
+    with Library.open(filled) as library:
+        assert contents(library) == before
+        assert len(library.sources.all()) == 1
