@@ -34,7 +34,8 @@ def metadata_of(
     authors, author_confidence = find_authors(segments, title.last, height, file_values.get("author", ""))
     arxiv_id, arxiv_confidence = find_arxiv_id(stamps, segments, told)
     doi, doi_confidence = find_doi(segments, told, height)
-    venue, venue_year, venue_confidence = find_venue([*(segment.text for segment in segments), *blocks_of(page), *told])
+    printed = [*(segment.text for segment in segments), *blocks_of(page)]
+    venue, venue_year, venue_confidence = find_venue(printed, told)
     created = file_values.get("creationDate", "")
     year, year_confidence = find_year(segments, stamps, (venue_year, venue_confidence), arxiv_id, created)
     confidence = {

@@ -43,6 +43,9 @@ _VENUES = tuple(
     )
 )
 """How pages and files say where a paper came out: the venue is the first group, the year the second."""
+_MEETING = re.compile(r"\b(?:Proceedings|Conference|Symposium|Workshop)\b", re.IGNORECASE)
+_ORDINAL = re.compile(r"(\d) (st|nd|rd|th)\b")
+_FROM_STYLE = 0.3
 _COPYRIGHT = re.compile(rf"(?:©|\(c\)|copyright|c⃝)\s*{_YEAR}\b", re.IGNORECASE)
 _OLD_STYLE = re.compile(r"(?:[a-z.-]+/)?(\d\d)(\d\d)")
 
@@ -81,20 +84,30 @@ def find_doi(segments: Sequence[Segment], file_values: Iterable[str], height: fl
     return doi, round(confidence, 2)
 
 
-def find_venue(texts: Iterable[str]) -> tuple[str, str, float]:
-    """Venue, year as printed with it, and how sure that is: what the first of the texts that names one says."""
-    for text in texts:
-        for pattern, confidence in _VENUES:
-            if match := pattern.search(text):
-                return match[1].strip(" ,.’'"), match[2], confidence
+def find_venue(printed: Iterable[str], file_values: Iterable[str]) -> tuple[str, str, float]:
+    """Venue, year as printed with it, and how sure that is: what the first of the texts that names one says.
+
+    Proceedings that only the file's properties name are hardly to be trusted: a conference's LaTeX style puts them into
+    every paper that is set with it, accepted or not.
+    """
+    for texts, from_style in ((printed, False), (file_values, True)):
+        for text in texts:
+            for pattern, confidence in _VENUES:
+                if match := pattern.search(text):
+                    venue = _ORDINAL.sub(r"\1\2", match[1]).strip(" ,.’'")
+                    is_doubtful = from_style and _MEETING.search(text)
+                    return venue, match[2], _FROM_STYLE if is_doubtful else confidence
     return "", "", 0.0
 
 
 def find_year(
     segments: Sequence[Segment], stamps: Iterable[str], venue: Found, arxiv_id: str, created: str
 ) -> tuple[int | None, float]:
-    """The year of the venue, a date on its own line, the stamp, a copyright, the arXiv id, or the file, in turn."""
-    if venue[0]:
+    """The year of the venue, a date on its own line, the stamp, a copyright, the arXiv id, or the file, in turn.
+
+    A venue that is doubtful comes last; what it and the date of the file say alike is less so.
+    """
+    if venue[1] > _FROM_STYLE:
         return int(venue[0]), venue[1]
     front = segments[: max(12, len(segments) // 6)]
     for segment in front:
@@ -109,9 +122,10 @@ def find_year(
     if match := _OLD_STYLE.match(arxiv_id):
         year = int(match[1])
         return (1900 if year > 90 else 2000) + year, 0.7
-    if match := re.match(r"(?:D:)?(199\d|20\d\d)[01]\d", created):
-        return int(match[1]), 0.3
-    return None, 0.0
+    made = re.match(r"(?:D:)?(199\d|20\d\d)[01]\d", created)
+    if venue[0]:
+        return int(venue[0]), 0.6 if made and made[1] == venue[0] else venue[1]
+    return (int(made[1]), 0.3) if made else (None, 0.0)
 
 
 def _trimmed(doi: str) -> str:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from ragscience.metadata.layout import Segment, plain_text
 from ragscience.metadata.names import names_in
 
-__all__ = ["Title", "find_title", "squashed"]
+__all__ = ["Title", "find_title", "says_nothing", "squashed"]
 
 _BANNER = re.compile(
     r"journal|proceedings|procedia|transactions|annals|bulletin|elsevier|springer|sciencedirect|contents lists|"
@@ -26,6 +26,8 @@ _NO_TITLE = re.compile(
     r"[\w.-]+|.*\bmanuscript no\b.*|title)",
     re.IGNORECASE,
 )
+_SHORTEST = 6
+"""Letters and digits that a title in a file's properties has at least."""
 _FIRST_PART = 0.65
 """Of the page's height: no title begins below."""
 _STANDS_OUT = 1.12
@@ -47,14 +49,18 @@ def squashed(text: str) -> str:
     return "".join(char for char in plain_text(text).casefold() if char.isalnum())
 
 
+def says_nothing(file_title: str) -> bool:
+    """Whether the title in a file's properties is what a program put there, or too short to be one."""
+    own = plain_text(file_title)
+    return bool(_NO_TITLE.fullmatch(own)) or len(squashed(own)) < _SHORTEST
+
+
 def find_title(segments: Sequence[Segment], height: float, body: float, file_title: str, text: str) -> Title:
     """The title by size, place and what follows it, and the file's own where that agrees or nothing else is there.
 
     `height` is that of the page and `body` the size of its running text, in points; `text` decides about hyphens.
     """
-    own = plain_text(file_title)
-    if _NO_TITLE.fullmatch(own) or len(squashed(own)) < 6:
-        own = ""
+    own = "" if says_nothing(file_title) else plain_text(file_title)
     best: tuple[float, list[int]] = (0.0, [])
     for places in _runs(segments, _end_of_front(segments)):
         score = _score(segments, places, height, body, own)

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ragscience.metadata import bibtex_key, metadata_of
+from ragscience.metadata import metadata_of
 from ragscience.records import Metadata
 from tests.metadata.pages import BOLD, RAISED, body, line, page, row, span
 from tests.pdf_factory import make_pdf
@@ -189,6 +189,18 @@ def test_the_venue_says_the_year(printed, venue, year):
     assert (found.venue, found.year) == (venue, year)
 
 
+@pytest.mark.parametrize(("made", "sure"), [("D:20190214", 0.6), ("D:20210101", 0.3), ("", 0.3)])
+def test_proceedings_that_only_the_file_names_are_doubtful(made, sure):
+    file = {"subject": "Proceedings of the Conference on Stones 2019", "creationDate": made}
+    found = read(TITLE, AUTHORS, *body(), file=file)
+    assert (found.venue, found.year) == ("Conference on Stones", 2019)
+    assert found.confidence["venue"] < 0.4
+    assert found.confidence["year"] == sure
+    journal = read(TITLE, AUTHORS, *body(), file={"subject": "Stone Journal 2019;12:3-4"})
+    assert journal.venue == "Stone Journal"
+    assert journal.confidence["venue"] > 0.7
+
+
 @pytest.mark.parametrize(
     ("lines", "file", "year"),
     [
@@ -277,24 +289,6 @@ def test_whatever_stands_on_a_page_the_fields_are_clean(lines, file):
         text.encode("utf-8")
         assert not any(unicodedata.category(char) in ("Cc", "Cs", "Co") for char in text)
     assert all(0 < sure <= 1 and math.isfinite(sure) for sure in found.confidence.values())
-    assert bibtex_key(found).isascii()
-
-
-# Keys
-
-
-@pytest.mark.parametrize(
-    ("metadata", "key"),
-    [
-        (Metadata("Attention Is All You Need", ("Ashish Vaswani",), 2017), "vaswani2017attention"),
-        (Metadata("On the Nature of Łódź", ("Jan van der Müller-Groß", "B C"), 1999), "mullergross1999nature"),
-        (Metadata("Chain-of-Thought Prompting", ("Øyvind Ångström Jr.",), None), "angstromchain"),
-        (Metadata("", (), 2020), "2020"),
-        (Metadata("论文", ("李明",), None), "paper"),
-    ],
-)
-def test_a_key_is_name_year_and_word_in_ascii(metadata, key):
-    assert bibtex_key(metadata) == key
 
 
 # The shared papers

@@ -1,0 +1,48 @@
+"""What answers cite, as entries."""
+
+from ragscience.bibliography import as_bibtex, entries_cited
+from tests.bibliography.making import answer, paper
+from tests.bibliography.parsing import parsed
+
+BEES = paper(1, path="/p/bees.pdf", title="Fog", authors=("A Bee",), year=2020)
+TWO = [
+    paper(2, path="/p/a/x.pdf", file="a/x.pdf", title="Tea", authors=("A Leaf",)),
+    paper(3, path="/p/b/x.pdf", file="b/x.pdf", title="Tin", authors=("A Mine",)),
+]
+
+
+def keys(*answers, library=(BEES, *TWO)):
+    return [entry.key for entry in entries_cited(answers, library)]
+
+
+def test_each_cited_paper_is_there_once_in_the_order_of_its_first_citation():
+    found = keys(
+        answer(("b/x.pdf", "/p/b/x.pdf"), ("bees.pdf", "/p/bees.pdf")),
+        answer(("bees.pdf", "/p/bees.pdf"), ("a/x.pdf", "/p/a/x.pdf")),
+    )
+    assert found == ["minetin", "bee2020fog", "leaftea"]
+
+
+def test_the_path_decides_whatever_the_paper_was_called_then():
+    assert keys(answer(("x.pdf", "/p/a/x.pdf"))) == ["leaftea"]
+    assert keys(answer(("x.pdf", "/p/b/x.pdf"))) == ["minetin"]
+
+
+def test_an_answer_without_paths_goes_by_the_name():
+    assert keys(answer(("bees.pdf", ""))) == ["bee2020fog"]
+
+
+def test_a_paper_that_has_left_keeps_its_files_name_and_a_key_of_its_own():
+    gone = [answer(("bees.pdf", "/elsewhere/bees.pdf"), ("y_1.pdf", "/p/y_1.pdf"))]
+    entries = parsed(as_bibtex(entries_cited(gone, [BEES])))
+    assert len(entries) == 2
+    assert [fields for _, fields in entries.values()] == [
+        {"note": "file bees.pdf; no longer in the library"},
+        {"note": r"file y\_1.pdf; no longer in the library"},
+    ]
+    assert keys(*gone) == keys(*gone)
+    assert all(key.startswith("gone") for key in entries)
+
+
+def test_an_answer_that_cites_nothing_has_no_entries():
+    assert keys(answer()) == []

@@ -1,0 +1,77 @@
+"""Keys: what they are made of, and that they stay."""
+
+import random
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ragscience.bibliography import citation_keys
+from ragscience.records import Metadata
+from tests.bibliography.making import paper
+
+
+@pytest.mark.parametrize(
+    ("metadata", "key"),
+    [
+        (Metadata("Attention Is All You Need", ("Ashish Vaswani",), 2017), "vaswani2017attention"),
+        (Metadata("On the Nature of Łódź", ("Jan van der Müller-Groß", "B C"), 1999), "mullergross1999nature"),
+        (Metadata("Chain-of-Thought Prompting", ("Øyvind Ångström Jr.",), None), "angstromchain"),
+        (Metadata("", (), 2020), "2020ascan7"),
+        (Metadata("论文", ("李明",), None), "ascan7"),
+        (Metadata("Sure", ("A Guess",), 2020, confidence={"title": 1.0, "authors": 0.3, "year": 0.6}), "2020sure"),
+    ],
+)
+def test_a_key_is_name_year_and_word_in_ascii(metadata, key):
+    assert citation_keys([paper(1, metadata, path="/papers/A scan_7.pdf")]) == {1: key}
+
+
+def test_a_paper_of_which_nothing_is_known_in_latin_letters_is_a_paper():
+    assert citation_keys([paper(path="/papers/论文.pdf")]) == {1: "paper"}
+
+
+def alike(numbers):
+    return [paper(n, title=f"Deep things, part {n}", authors=("A Smith",), year=2020) for n in numbers]
+
+
+def test_papers_of_one_stem_have_letters_of_their_own_whatever_the_order():
+    papers = alike(range(1, 9))
+    keys = citation_keys(papers)
+    shuffled = papers[:]
+    random.Random(7).shuffle(shuffled)
+    assert citation_keys(shuffled) == keys
+    assert len(set(keys.values())) == 8
+    assert all(key.startswith("smith2020deep") and len(key) == len("smith2020deep") + 2 for key in keys.values())
+
+
+def test_a_third_paper_of_a_stem_changes_no_key():
+    two = citation_keys(alike([1, 2]))
+    three = citation_keys(alike([3, 2, 1]))
+    assert {number: three[number] for number in (1, 2)} == two
+
+
+def test_a_second_paper_of_a_stem_leaves_the_first_key_to_nobody():
+    alone = citation_keys(alike([1]))[1]
+    assert alone == "smith2020deep"
+    assert alone not in citation_keys(alike([1, 2])).values()
+
+
+def test_letters_never_make_another_papers_key():
+    two = citation_keys(alike([1, 2]))
+    taken = two[1].removeprefix("smith2020")
+    other = paper(9, title=taken, authors=("A Smith",), year=2020)
+    keys = citation_keys([*alike([1, 2]), other])
+    assert keys[9] == two[1]
+    assert len(set(keys.values())) == 3
+
+
+@given(st.lists(st.tuples(st.text(max_size=8), st.text(max_size=6), st.sampled_from([None, 2020])), max_size=30))
+def test_keys_are_ascii_and_no_two_are_the_same(made):
+    papers = [paper(n, title=title, authors=(name,), year=year) for n, (title, name, year) in enumerate(made)]
+    keys = citation_keys(papers)
+    assert len(keys) == len(set(keys.values())) == len(papers)
+    assert all(key.isascii() and key.isalnum() for key in keys.values())
+
+
+def test_a_thousand_papers_of_one_stem_have_keys():
+    assert len(set(citation_keys(alike(range(1000))).values())) == 1000

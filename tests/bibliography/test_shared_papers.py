@@ -1,0 +1,73 @@
+"""The shared papers as a bibliography, against what is printed on them."""
+
+import csv
+import unicodedata
+
+import pytest
+
+from ragscience.bibliography import as_bibtex, entries_of
+from ragscience.metadata import metadata_of
+from tests.bibliography.making import paper
+from tests.bibliography.parsing import parsed, unlatex
+from tests.shared_data import SHARED_DATA, needs_shared_data
+
+pytestmark = needs_shared_data
+
+
+def squashed(text):
+    return "".join(char for char in unicodedata.normalize("NFKC", text).casefold() if char.isalnum())
+
+
+@pytest.fixture(scope="module")
+def compared():
+    """(row of the gold table, fields of the entry) of each paper."""
+    import pymupdf
+
+    with (SHARED_DATA / "papers" / "GOLD.tsv").open(encoding="utf-8") as file:
+        gold = list(csv.DictReader(file, delimiter="\t"))
+    papers = []
+    for number, row in enumerate(gold):
+        with pymupdf.open(SHARED_DATA / "papers" / row["file"]) as document:
+            pages = [document[0].get_text("dict", flags=pymupdf.TEXTFLAGS_TEXT)]
+            known = metadata_of(pages, document.metadata, document[0].get_text())
+        papers.append(paper(number, known, path=f"/p/{row['file']}"))
+    read = parsed(as_bibtex(entries_of(papers, papers)))
+    assert len(read) == len(papers) == 24
+    return list(zip(gold, (fields for _, fields in read.values()), strict=True))
+
+
+def share(right):
+    return sum(right) / len(right)
+
+
+def test_titles_are_right(compared):
+    right = [squashed(unlatex(fields.get("title", ""))) == squashed(row["title"]) for row, fields in compared]
+    assert share(right) >= 0.9
+
+
+def test_first_authors_are_right(compared):
+    known = [(row, fields) for row, fields in compared if row["first_author"]]
+    firsts = [unlatex(fields.get("author", ["?"])[0]).split()[-1] == row["first_author"] for row, fields in known]
+    assert share(firsts) >= 0.9
+
+
+def test_as_many_authors_are_there_as_are_printed(compared):
+    counted = [(row, fields) for row, fields in compared if row["authors"]]
+    assert share([len(fields.get("author", [])) == int(row["authors"]) for row, fields in counted]) >= 0.9
+
+
+def test_years_are_right(compared):
+    dated = [(row, fields) for row, fields in compared if row["year"]]
+    assert share([fields.get("year") == row["year"] for row, fields in dated]) >= 0.9
+
+
+def test_a_wrong_field_is_left_out_or_marked(compared):
+    for row, fields in compared:
+        note = fields.get("note", "").partition(";")[0]
+        if row["year"] and "year" in fields and fields["year"] != row["year"]:
+            assert "year" in note, row["file"]
+        if row["identifier"]:
+            assert f"arXiv:{fields.get('eprint')}" == row["identifier"]
+    by_file = {row["file"]: fields for row, fields in compared}
+    assert "year" not in by_file["okapi_bm25_trec3.pdf"], "the date of a scan is no year"
+    assert not {"booktitle", "howpublished"} & by_file["gpt2_2019.pdf"].keys(), "a LaTeX style names it, nobody else"
