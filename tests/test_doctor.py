@@ -1,0 +1,453 @@
+"""What the doctor finds: libraries that are broken in one place each, and what it says to do."""
+
+import hashlib
+import os
+import shlex
+import sqlite3
+import threading
+from contextlib import closing
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from http.server import BaseHTTPRequestHandler, HTTPServer
+
+import numpy as np
+import pytest
+
+from ragscience.doctor import Finding, examine, worst
+from ragscience.doctor.findings import few, guarded
+from ragscience.doctor.machine import disk_room
+from ragscience.doctor.models import models, torch_model
+from ragscience.doctor.network import network
+from ragscience.errors import ModelProblem, RagScienceError
+from ragscience.models.choosing import Choice, choose_embedder, choose_llm
+from ragscience.models.ollama_api import Ollama
+from ragscience.store import Home, Library
+from tests.conftest import NOBODY
+from tests.ollama_server import OllamaServer, chat_model, embedding_model
+from tests.store.making import CHUNKER, EMBEDDER, paper_of, unit_rows
+
+NOW = datetime.now(UTC) + timedelta(minutes=1)
+VECTORS = unit_rows(np.random.default_rng(1), 2)
+NAMES = ("bees", "kilns", "tides")
+
+
+@pytest.fixture
+def home(tmp_path):
+    """A home whose papers have real files, with nothing wrong about it."""
+    home = Home(tmp_path / "a 'home'")
+    home.papers.mkdir(parents=True)
+    with Library.open_for_writing(home) as library:
+        library.set_identity(EMBEDDER, CHUNKER)
+        for name in NAMES:
+            put(library, home.papers / f"{name}.pdf")
+        library.refresh_indexes()
+    return home
+
+
+def put(library, path, *, warning="", modified_ns=None):
+    """Write a file and add it as a paper of two pages, the second of which may have a warning."""
+    path.write_bytes(b"%PDF-1.7 " + path.name.encode())
+    made = paper_of(str(path), [f"All that is known of {path.stem}.", "More."], VECTORS)
+    first, second = made.document.pages
+    pages = (first, replace(second, warning=warning))
+    return library.add_paper(
+        path=str(path),
+        md5=hashlib.md5(path.read_bytes()).hexdigest(),
+        size_bytes=path.stat().st_size,
+        modified_ns=modified_ns or path.stat().st_mtime_ns,
+        document=replace(made.document, pages=pages, warnings=("1 of 2 pages without text",) if warning else ()),
+        chunks=made.chunks,
+        vectors=VECTORS,
+    )
+
+
+def sql(home, *statements):
+    with closing(sqlite3.connect(home.database)) as db:
+        for statement in statements:
+            db.execute(statement)
+        db.commit()
+        db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+
+
+def look(home, **changed):
+    return list(examine(home, **{"now": NOW, "ocr_language": "eng", **changed}))
+
+
+def grave(home, **changed):
+    """What is no good news."""
+    return [one for one in look(home, **changed) if one.severity != "ok"]
+
+
+def only(home, **changed):
+    """The one finding that is no good news."""
+    (one,) = grave(home, **changed)
+    return one
+
+
+def content(home):
+    """Every file but those that SQLite keeps beside a database that is read."""
+    return {
+        path.relative_to(home.root): (path.stat().st_mtime_ns, path.read_bytes())
+        for path in home.root.rglob("*")
+        if path.is_file() and not path.name.endswith(("-shm", "-wal"))
+    }
+
+
+def test_nothing_is_wrong_and_nothing_is_written(home):
+    before = content(home)
+    found = look(home)
+    assert worst(found) == "ok"
+    assert {one.area for one in found} == {
+        "disk", "permissions", "database", "leftovers", "papers", "clock", "ledger", "indexes"
+    }  # fmt: skip
+    assert not any(one.remedy for one in found)
+    assert content(home) == before
+
+
+def test_a_home_that_is_not_there_yet_is_only_empty(tmp_path):
+    one = only(Home(tmp_path / "nowhere" / "home"))
+    assert (one.severity, one.message) == ("warning", "The library is empty.")
+    assert not (tmp_path / "nowhere").exists()
+
+
+@pytest.mark.parametrize(
+    ("free", "used", "severity"),
+    [
+        (2**40, 2**30, "ok"),
+        (2 * 2**30, 3 * 2**30, "warning"),
+        (2**30, 0, "ok"),
+        (2**30 - 1, 0, "warning"),
+        (100 * 2**20 - 1, 0, "error"),
+    ],
+)
+def test_room_on_the_disk(free, used, severity):
+    one = disk_room(free, used)
+    assert one.severity == severity
+    assert bool(one.remedy) == (severity != "ok")
+
+
+def test_what_cannot_be_read_or_written_is_named_with_its_command(home):
+    def may(path, mode):
+        return not (
+            (path == home.papers / "bees.pdf" and mode & os.R_OK)
+            or (path in (home.vectorstore, home.ledger) and mode & os.W_OK)
+            or (path in (home.papers, home.history))
+        )
+
+    home.history.touch()
+    found = {one.message: one.remedy for one in grave(home, may=may) if "cannot be" in one.message}
+    assert set(found) == {
+        f"{home.vectorstore} cannot be written.",
+        f"{home.papers} cannot be read.",
+        f"{home.ledger} cannot be written.",
+        f"{home.history} cannot be read.",
+        "bees.pdf is in the library, but its file cannot be read.",
+    }
+    assert found[f"{home.ledger} cannot be written."].startswith(f"`chmod u+w {shlex.quote(str(home.ledger))}`")
+
+
+def test_a_file_where_a_folder_belongs_is_an_error(tmp_path):
+    home = Home(tmp_path)
+    home.vectorstore.write_text("a file")
+    found = grave(home)
+    assert ("permissions", "error") in [(one.area, one.severity) for one in found]
+
+
+def test_the_clock_is_held_against_what_the_library_knows(home):
+    early = NOW - timedelta(days=400)
+    one = only(home, now=early)
+    assert (one.area, one.severity) == ("clock", "warning")
+    assert str(early.year) in one.message
+    path = home.papers / "late.pdf"
+    with Library.open_for_writing(home) as library:
+        put(library, path, modified_ns=int((NOW + timedelta(days=3)).timestamp() * 1e9))
+        library.refresh_indexes()
+    one = only(home)
+    assert one.message.startswith("late.pdf is from the future: ")
+    assert shlex.quote(str(path)) in one.remedy
+
+
+@pytest.mark.parametrize("damage", ["header", "pages", "foreign", "newer"])
+def test_a_damaged_database_is_one_error_and_never_a_crash(home, damage):
+    if damage == "foreign":
+        home.database.unlink()
+        with closing(sqlite3.connect(home.database)) as db:
+            db.execute("CREATE TABLE recipes (name)")
+    elif damage == "newer":
+        sql(home, "PRAGMA user_version = 99")
+    else:
+        whole = bytearray(home.database.read_bytes())
+        first, last = (0, 100) if damage == "header" else (8192, len(whole))
+        whole[first:last] = b"\xaa" * (last - first)
+        home.database.write_bytes(whole)
+    one = only(home)
+    assert (one.area, one.severity) == ("database", "error")
+    assert one.remedy
+
+
+def test_what_sqlite_finds_wrong_with_a_table_is_an_error(home):
+    sql(
+        home,
+        "PRAGMA writable_schema = ON",
+        "UPDATE sqlite_master SET sql = replace(sql, 'year INTEGER,', 'year INTEGER NOT NULL,') WHERE name = 'papers'",
+    )
+    one = only(home)
+    assert (one.severity, one.message) == ("error", "The database is damaged: NULL value in papers.year.")
+    assert f"mv {shlex.quote(str(home.database))}* damaged/" in one.remedy
+
+
+STRAYS = {
+    "DELETE FROM papers WHERE paper_id = 1": "2 passages belong to no paper.",
+    "DELETE FROM vectors WHERE chunk_id = 1": "1 passages have no vector.",
+    "DELETE FROM chunks WHERE chunk_id = 1": "1 vectors belong to no passage.",
+    "INSERT INTO pages VALUES (77, 1, 0, 0, '', '', x'', '')": "1 pages belong to no paper.",
+    "INSERT INTO graph_passages VALUES (77, 'local', '1', '{}')": "1 rows of the knowledge graph belong to no passage.",
+}
+
+
+@pytest.mark.parametrize("statement", STRAYS)
+def test_rows_that_belong_to_nothing_are_found(home, statement):
+    sql(home, statement)
+    found = [one for one in grave(home) if one.area == "database"]
+    assert STRAYS[statement] in [one.message for one in found]
+    assert all(one.remedy for one in found)
+
+
+def test_rows_that_cannot_be_understood_are_a_finding(home):
+    sql(home, "UPDATE papers SET warnings = 'no json' WHERE paper_id = 1")
+    one = only(home)
+    assert one.severity == "error"
+    assert "could not be looked at" in one.message
+
+
+def test_conversations_that_are_damaged_are_an_error_and_caches_a_warning(home):
+    for path in (home.history, home.agent, home.vectorstore / "llm_scores.sqlite"):
+        path.write_bytes(b"no database" * 1000)
+    assert [one.severity for one in grave(home)] == ["error", "warning", "warning"]
+    with closing(sqlite3.connect(home.history.with_name("good"))) as db:
+        db.execute("CREATE TABLE turns (text)")
+    home.history.with_name("good").replace(home.history)
+    home.agent.unlink()
+    (home.vectorstore / "llm_scores.sqlite").unlink()
+    assert grave(home) == []
+
+
+def test_the_ledger_is_held_against_the_database(home):
+    told = home.ledger.read_text()
+    home.ledger.unlink()
+    assert only(home).message == "There is no ingested.json."
+    for broken in ("{", "[]", '{"files": [1]}', '{"files": {"a": 1}}'):
+        home.ledger.write_text(broken)
+        assert "cannot be read" in only(home).message
+    home.ledger.write_text(told.replace("bees.pdf", "wasps.pdf"))
+    assert only(home).message == "ingested.json differs from the library in 1 papers."
+    home.ledger.write_text(told)
+    sql(home, "UPDATE papers SET md5 = 'f00' WHERE paper_id = 1")
+    assert "differs from the library in 2 papers" in grave(home)[-1].message
+
+
+def test_a_cache_of_another_generation_is_behind(home):
+    with Library.open_for_writing(home) as library:
+        put(library, home.papers / "late.pdf")
+    assert [one.message for one in grave(home)] == [
+        "The keyword index is behind the library.",
+        "The dense index is behind the library.",
+    ]
+
+
+def test_a_graph_that_is_not_of_its_rows_is_mentioned(home):
+    sql(home, "INSERT INTO graph_passages VALUES (1, 'local', '1', '{}')")
+    home.graph.mkdir()
+    (home.graph / "graph.npz").write_bytes(b"old")
+    one = only(home)
+    assert (one.area, one.severity) == ("indexes", "info")
+    assert "knowledge graph" in one.message
+
+
+def test_what_was_left_behind_is_told_when_it_is_old(home):
+    for path in (
+        home.parts / "abc.pdf",
+        home.root / "ingested.json.17.tmp",
+        home.keywords / "x.segment.tmp",
+        home.tokens / "other.int8",
+    ):
+        path.parent.mkdir(exist_ok=True)
+        path.write_bytes(b"x" * 2**20)
+    fresh = [one.message for one in grave(home)]
+    assert fresh == ["1 files of token vectors that the library does not name take 1.0 MiB."]
+    found = grave(home, now=NOW + timedelta(hours=2))
+    assert [one.message for one in found] == [
+        "2 temporary files of killed runs take 2.0 MiB.",
+        "1 downloads that were begun and not finished take 1.0 MiB.",
+        "1 files of token vectors that the library does not name take 1.0 MiB.",
+    ]
+    assert {one.severity for one in found} == {"info"}
+    assert shlex.quote(str(home.root / "ingested.json.17.tmp")) in found[0].remedy
+
+
+def test_files_that_are_gone_changed_out_of_reach_or_new(home):
+    (home.papers / "bees.pdf").unlink()
+    (home.papers / "kilns.pdf").write_bytes(b"%PDF-1.7 other and longer")
+    (home.papers / "tides.pdf").rename(home.papers / "tides")
+    (home.papers / "tides.pdf").symlink_to("tides.pdf")
+    (home.papers / "tides").rename(home.papers / "copy.pdf")
+    (home.papers / "more").mkdir()
+    (home.papers / "more" / "new.pdf").write_bytes(b"%PDF-1.7 new")
+    said = [one.message for one in grave(home)]
+    assert said[:2] == [
+        "bees.pdf is in the library, but its file is gone.",
+        "kilns.pdf has changed since it was read.",
+    ]
+    assert said[2].startswith("tides.pdf is in the library, but its file cannot be reached")
+    assert "more/new.pdf is in papers/ and not in the library." in said
+    assert not any("copy.pdf" in text for text in said)
+
+
+def test_of_many_alike_ten_are_told_and_the_rest_is_counted(home):
+    for number in range(130):
+        (home.papers / f"{number:03}.pdf").write_bytes(b"%%PDF-1.7 %d" % number)
+    said = [one.message for one in grave(home)]
+    assert len(said) == 11
+    assert said[-1] == "120 more files are in papers/ and not in the library."
+    assert list(few([], "x")) == []
+
+
+@pytest.mark.parametrize("has_tesseract", [True, False])
+def test_scanned_papers_are_told_with_what_it_takes_to_read_them(home, tmp_path, monkeypatch, has_tesseract):
+    data = tmp_path / "tessdata"
+    data.mkdir()
+    monkeypatch.setenv("TESSDATA_PREFIX", str(data))
+    if has_tesseract:
+        (data / "eng.traineddata").touch()
+    with Library.open_for_writing(home) as library:
+        put(library, home.papers / "scan.pdf", warning="without text: blank, scanned or damaged")
+        put(library, home.papers / "torn.pdf", warning="could not be read")
+        library.refresh_indexes()
+    scan, torn = grave(home)
+    assert scan.message == "scan.pdf: 1 of 2 pages without text"
+    assert "--ocr" in scan.remedy
+    assert ("tesseract-ocr" in scan.remedy) != has_tesseract
+    assert "show torn.pdf" in torn.remedy
+
+
+def test_papers_that_were_set_aside_are_mentioned(home):
+    with Library.open_for_writing(home) as library:
+        library.set_aside({"0" * 32: library.papers()[0]})
+    one = only(home)
+    assert (one.area, one.severity) == ("duplicates", "info")
+    assert one.message == "1 older versions are set aside, of bees.pdf."
+
+
+def test_what_keeps_it_from_looking_is_a_finding():
+    def refusing(error):
+        yield Finding("x", "ok", "So far")
+        raise error
+
+    for error in (RagScienceError("No.", "Do this."), PermissionError(13, "Permission denied"), KeyError("meta")):
+        fine, broken = guarded("x", lambda error=error: refusing(error))
+        assert (fine.severity, broken.severity) == ("ok", "error")
+        assert broken.remedy
+    with pytest.raises(ZeroDivisionError):
+        list(guarded("x", lambda: refusing(ZeroDivisionError())))
+
+
+# Models and the network
+
+
+def ollama_at(url, *, offline=False):
+    return Ollama(url, connect_seconds=1, timeout_seconds=5, offline=offline)
+
+
+def parts_with(ollama, cache_folder, *, embedder="auto", answerer="auto"):
+    def no_reranker():
+        return Choice(None, "its files are not on this machine", "Fetch it.")
+
+    return {
+        "embedder": lambda: choose_embedder(
+            embedder,
+            "nomic-embed-text",
+            required=None,
+            ollama=ollama,
+            batch_size=8,
+            cache_folder=cache_folder,
+            on_notice=pytest.fail,
+        ),
+        "reranker": no_reranker,
+        "answer": lambda: choose_llm(
+            answerer, "llama3.1:8b", ollama=ollama, temperature=0, num_ctx=4096, num_predict=100
+        ),
+    }
+
+
+def test_models_with_ollama_and_their_windows(tmp_path):
+    served = {"llama3.1:8b": chat_model(), "nomic-embed-text:latest": embedding_model(768)}
+    with OllamaServer(models=served) as server:
+        ollama = ollama_at(server.url)
+        embedder, reranker, answer = models(parts_with(ollama, tmp_path), {"embedder"}, ollama)
+        up, *_ = (one for one in network(server.url + "/api/query", ollama) if "Ollama" in one.message)
+    assert (embedder.severity, answer.severity, reranker.severity) == ("ok", "ok", "info")
+    assert "nomic-embed-text" in embedder.message
+    assert embedder.message.endswith("it reads 2048 tokens at once.")
+    assert answer.message.endswith("it reads 4096 tokens at once.")
+    assert reranker.remedy == "Fetch it."
+    assert up.severity == "ok"
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_models_without_ollama_and_ones_that_were_asked_for(tmp_path):
+    ollama = ollama_at(NOBODY)
+    embedder, _, answer = models(parts_with(ollama, tmp_path), {"embedder"}, ollama)
+    assert embedder.message.startswith("embedder: all-MiniLM-L6-v2")
+    assert "256 tokens" in embedder.message
+    assert answer.severity == "info"
+    asked = parts_with(ollama, tmp_path, embedder="ollama", answerer="ollama")
+    embedder, _, answer = models(asked, {"embedder", "answer"}, ollama)
+    assert (embedder.severity, answer.severity) == ("error", "error")
+    assert "ollama serve" in answer.remedy
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_model_of_sentence_transformers_is_looked_for_by_its_files(tmp_path, monkeypatch):
+    monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path))
+    assert torch_model("some/model").severity == "error"
+    assert torch_model(str(tmp_path)).severity == "ok"
+    with pytest.raises(ModelProblem):
+        torch_model("/nowhere/model")
+
+
+class Answering(BaseHTTPRequestHandler):
+    def do_HEAD(self):
+        self.server.asked.append(self.path)
+        self.send_response(self.server.code)
+        self.end_headers()
+
+    def log_message(self, *_):
+        pass
+
+
+@pytest.fixture
+def host():
+    server = HTTPServer(("127.0.0.1", 0), Answering)
+    server.asked, server.code = [], 200
+    thread = threading.Thread(target=server.serve_forever, args=(0.01,))
+    thread.start()
+    yield server
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
+@pytest.mark.parametrize(("code", "severity"), [(200, "ok"), (400, "ok"), (429, "warning"), (503, "warning")])
+def test_arxiv_is_asked_once_and_judged_by_its_answer(host, code, severity):
+    host.code = code
+    arxiv, ollama = network(f"http://127.0.0.1:{host.server_port}/api/query", ollama_at(NOBODY))
+    assert arxiv.severity == severity
+    assert host.asked == ["/api/query"]
+    assert (ollama.severity, ollama.area) == ("info", "network")
+    assert "ollama serve" in ollama.remedy
+
+
+def test_a_host_that_cannot_be_reached_is_a_warning():
+    arxiv, _ = network(f"{NOBODY}/api/query", ollama_at(NOBODY))
+    assert arxiv.severity == "warning"
+    assert "cannot be reached: [Errno 111] Connection refused" in arxiv.message
