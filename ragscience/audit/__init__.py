@@ -1,0 +1,20 @@
+"""What was asked, found and answered, one JSON object an answer, so that it can be looked up and run again."""
+
+from ragscience.audit.comparing import Difference, compare
+from ragscience.audit.log import AuditLog
+from ragscience.audit.reading import AuditReader, delete_log
+from ragscience.audit.record import SCHEMA_VERSION, Circumstances, Request, place_of, record_of, without_credentials
+
+__all__ = [
+    "SCHEMA_VERSION",
+    "AuditLog",
+    "AuditReader",
+    "Circumstances",
+    "Difference",
+    "Request",
+    "compare",
+    "delete_log",
+    "place_of",
+    "record_of",
+    "without_credentials",
+]

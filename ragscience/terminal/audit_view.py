@@ -1,0 +1,199 @@
+"""`query.py audit`: what was kept of answers, listed, shown, given as it is kept, and deleted."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from ragscience.audit import SCHEMA_VERSION, AuditReader, delete_log
+from ragscience.errors import NothingFound
+from ragscience.store import Home, Library
+from ragscience.terminal.asking import console
+from ragscience.terminal.door import say
+from ragscience.terminal.json_output import dump
+from ragscience.terminal.plain import counted, plain
+from ragscience.terminal.views import listing, page_label, shortened
+
+__all__ = ["delete_all", "kept_record", "list_answers", "show_answer"]
+
+SHOWN = 20
+"""Answers of a list, where no other number is asked for."""
+QUESTION_CHARS = 100
+SNIPPET_CHARS = 160
+
+Record = Mapping[str, Any]
+
+
+def list_answers(home: Home, *, limit: int | None, as_json: bool) -> int:
+    """The last answers, the newest first: `limit` of them, else SHOWN."""
+    reader = AuditReader(home.audit)
+    records = reader.last(limit or SHOWN)
+    if as_json:
+        sys.stdout.write(dump({"schema": SCHEMA_VERSION, "answers": [_listed(record) for record in records]}) + "\n")
+    else:
+        table = Table(box=None, pad_edge=False)
+        for name in ("answer", "when", "passages", "supported", "question"):
+            table.add_column(name, justify="right" if name == "passages" else "left", overflow="fold")
+        for record in records:
+            table.add_row(
+                plain(record["answer_id"]),
+                _when(record),
+                str(len(record["passages"])),
+                _supported(record),
+                Text(shortened(_flat(record["question"]), QUESTION_CHARS)),
+            )
+        console().print(table)
+        if not records:
+            say("The audit log has no answer yet.")
+    _say_left_out(home.audit, reader)
+    return 0
+
+
+def kept_record(home: Home, start: str) -> dict[str, Any]:
+    """The record of the answer whose id begins with `start`. Raises NothingFound, and UsageError where several do."""
+    reader = AuditReader(home.audit)
+    found = reader.find(start.strip()) if start.strip() else None
+    _say_left_out(home.audit, reader)
+    if found is None:
+        raise NothingFound(f"The audit log has no answer {start!r}.", "`python query.py audit` shows the last ones.")
+    return found
+
+
+def show_answer(home: Home, start: str, *, as_json: bool) -> int:
+    """All that was kept of one answer; as JSON, the object as it is kept."""
+    record = kept_record(home, start)
+    if as_json:
+        sys.stdout.write(dump(record) + "\n")
+        return 0
+    out = console()
+    out.print(Text(f"> {plain(record['question'])}", style="bold"))
+    out.print(Text(plain(record["answer"])))
+    out.print()
+    listing(_about(record), out)
+    with Library.open(home) as library:
+        _passages_view(record["passages"], library, out)
+    _checks_view(record["sentences"], out)
+    for notice in record["notices"]:
+        out.print(Text(f"notice: {_flat(notice)}", style="yellow"), soft_wrap=True)
+    return 0
+
+
+def delete_all(home: Home) -> int:
+    """Delete the log with all that was put aside of it."""
+    gone = delete_log(home.audit)
+    say(f"{counted(gone, 'file')} deleted." if gone else "There is no audit log.")
+    return 0
+
+
+def _listed(record: Record) -> dict[str, Any]:
+    names = ("answer_id", "at", "question", "mode", "refused", "agent", "trace_id")
+    return {name: record.get(name) for name in names} | {"passages": len(record["passages"])}
+
+
+def _about(record: Record) -> dict[str, str]:
+    library, settings = record["library"], record["settings"]
+    rows = {
+        "answer": record["answer_id"],
+        "when": _when(record),
+        "trace": record.get("trace_id") or "",
+        "searched": record["searched"] if record["searched"] != record["question"] else "",
+        "answered": ", ".join(_manner(record)),
+        "filters": ", ".join(f"{name} {_value(value)}" for name, value in record["filters"].items() if value),
+        "turns before": str(len(record["history"]) or ""),
+        **{part: _model(model) for part, model in record["models"].items() if model},
+        "library": f"{library.get('id', '')} generation {library.get('generation')}",
+        "program": str(record.get("program", "")),
+        "times": "  ".join(f"{name} {value:.0f}" for name, value in record.get("timings_ms", {}).items()),
+        "tokens": "  ".join(f"{name} {value}" for name, value in record.get("tokens", {}).items()),
+        "settings": "  ".join(f"{name}={_value(value)}" for name, value in sorted(settings.items()) if value != ""),
+    }
+    return {name: value for name, value in rows.items() if value}
+
+
+def _manner(record: Record) -> list[str]:
+    """How it was answered, in words."""
+    found = ["by the agent" if record["agent"] else "", record["mode"], f"profile {record.get('profile')}"]
+    found += ["strict" if record["strict"] else "", "refused" if record["refused"] else ""]
+    if record.get("k"):
+        found.append(f"{record['k']} passages asked for")
+    if record.get("answerability") is not None:
+        found.append(f"answerability {record['answerability']:.3f}")
+    if record.get("second_look"):
+        found.append(f"second look: {record['second_look']}")
+    return [text for text in found if text]
+
+
+def _passages_view(passages: Sequence[Record], library: Library, out: Console) -> None:
+    """Each passage with where it is, its scores, and how it begins where the library still has it."""
+    for item in passages:
+        where = f"{item['rank']}  {plain(item['file'])}, {page_label(item['page_start'], item['page_end'])}"
+        out.print(Text(f"\n{where}", style="bold"), soft_wrap=True)
+        numbers = {"score": item.get("score"), **item["scores"]}
+        scores = "  ".join(f"{name} {value:.6f}" for name, value in numbers.items() if value is not None)
+        out.print(Text(f"{scores}  by {' + '.join(item.get('found_by', []))}", style="dim"), soft_wrap=True)
+        out.print(Text(plain(item["path"]), style="dim"), soft_wrap=True)
+        if item.get("url"):
+            out.print(Text(plain(item["url"]), style="dim"), soft_wrap=True)
+        out.print(Text(f"{item['md5']}:{item['start']}-{item['end']}", style="dim"), soft_wrap=True)
+        out.print(Text(_beginning(item, library)), soft_wrap=True)
+
+
+def _beginning(item: Record, library: Library) -> str:
+    paper = library.paper_by_md5(item["md5"]) if item["md5"] else None
+    if paper is None:
+        return "(This paper is no longer in the library.)"
+    for chunk in library.paper_chunks(paper.paper_id):
+        if (chunk.start, chunk.end) == (item["start"], item["end"]):
+            return shortened(_flat(chunk.text), SNIPPET_CHARS)
+    return "(The library has the paper, and no longer this passage.)"
+
+
+def _checks_view(sentences: Sequence[Record], out: Console) -> None:
+    for number, item in enumerate(sentences):
+        evidence = item.get("evidence")
+        line = Text(f"{'' if number else chr(10)}{item['verdict']}", "bold")
+        line.append(f" {item.get('score') or 0.0:.2f}  {shortened(_flat(item['text']), SNIPPET_CHARS)}", "not bold")
+        if evidence:
+            line.append(f"  {plain(evidence['path'] or evidence['file'])}, p.{evidence['page']}", "not bold dim")
+        out.print(line, soft_wrap=True)
+
+
+def _say_left_out(path: Path, reader: AuditReader) -> None:
+    if reader.skipped:
+        lines = "1 line" if reader.skipped == 1 else f"{reader.skipped} lines"
+        say(f"{lines} of {path} cannot be read and {'is' if reader.skipped == 1 else 'are'} left out.")
+    if reader.newer:
+        say(f"{counted(reader.newer, 'answer')} of {path} can only be read by a newer version of this program.")
+
+
+def _supported(record: Record) -> str:
+    if record["refused"]:
+        return "refused"
+    claims = [item for item in record["sentences"] if item["verdict"] != "no-claim"]
+    return f"{sum(item['verdict'] == 'supported' for item in claims)} of {len(claims)}"
+
+
+def _model(model: Record) -> str:
+    return f"{model.get('name')}  {model.get('digest') or ''}".strip()
+
+
+def _value(value: object) -> str:
+    if isinstance(value, list):
+        return ", ".join(map(str, value)) or "[]"
+    return shortened(_flat(str(value)), QUESTION_CHARS)
+
+
+def _when(record: Record) -> str:
+    """`2026-01-31 09:05 UTC`."""
+    day, _, clock = plain(record["at"]).partition("T")
+    return f"{day} {clock[:5]} UTC"
+
+
+def _flat(text: str) -> str:
+    return " ".join(plain(text).split())

@@ -1,0 +1,265 @@
+"""A question asked again: with what it was asked with, and each difference said; in one process, with real models."""
+
+import hashlib
+import json
+import shutil
+from functools import partial
+
+import pytest
+
+from config import load_settings
+from ragscience.errors import NothingFound
+from ragscience.records import Filters
+from ragscience.store import Home, Library
+from ragscience.terminal import audit_view
+from ragscience.terminal.asking import ask_all
+from ragscience.terminal.replaying import DIFFERENT, replay
+from ragscience.terminal.session import Session
+from tests.conftest import Doors
+from tests.doors.papers import fill
+from tests.models.conftest import make_bert
+from tests.ollama_server import OllamaServer, chat_model
+
+SPEED = "How fast do bees fly in fog?"
+GLAZE = "At which temperature does the glaze mature?"
+TWO_PARTS = "At which temperature does the glaze mature, and how many harmonic constituents does the machine sum?"
+SAME = 0
+
+
+@pytest.fixture(scope="module")
+def library(tmp_path_factory, model_cache):
+    home = tmp_path_factory.mktemp("home")
+    fill(home / "papers")
+    ran = Doors(home).ingest(RAG_CACHE_FOLDER=str(model_cache))
+    assert ran.code == 0, ran.err
+    return home
+
+
+class Asked:
+    """Asks as the door does, and asks again, over one home."""
+
+    def __init__(self, home, capsys):
+        self.home = Home(home)
+        self.log = self.home.audit
+        self._capsys = capsys
+
+    def ask(self, *questions, k=None, filters=None, agent=False, **settings):
+        """The last answer's JSON; more than one question are a conversation."""
+        with Session(load_settings(home=self.home.root, **settings), quiet=True, wanted=k) as session:
+            for question in questions:
+                code = ask_all(
+                    session,
+                    (question, None),
+                    filters=filters or Filters(),
+                    as_json=True,
+                    strict=False,
+                    chat="talk" if len(questions) > 1 else None,
+                    go_on=False,
+                    highlight=None,
+                    agent=agent,
+                )
+                assert code == 0
+        return json.loads(self._capsys.readouterr().out.splitlines()[-1])
+
+    def again(self, answer, **today):
+        settings_with = partial(load_settings, home=self.home.root, **today)
+        code = replay(self.home, answer["answer_id"][:8], settings_with=settings_with, quiet=True, as_json=True)
+        told = json.loads(self._capsys.readouterr().out)
+        assert code == (SAME if told["same"] else DIFFERENT)
+        return told
+
+    def again_for_people(self, answer):
+        settings_with = partial(load_settings, home=self.home.root)
+        replay(self.home, answer["answer_id"], settings_with=settings_with, quiet=True, as_json=False)
+        return self._capsys.readouterr().out
+
+    def shown(self, answer):
+        assert audit_view.show_answer(self.home, answer["answer_id"], as_json=False) == 0
+        return self._capsys.readouterr().out
+
+    def listed(self):
+        assert audit_view.list_answers(self.home, limit=None, as_json=True) == 0
+        return json.loads(self._capsys.readouterr().out)["answers"]
+
+    def record(self, answer):
+        return audit_view.kept_record(self.home, answer["answer_id"])
+
+    def remove(self, *files):
+        with Library.open_for_writing(self.home) as library:
+            library.remove_papers([paper.paper_id for paper in library.papers() if paper.file in files])
+
+
+@pytest.fixture
+def asked(library, tmp_path, capsys):
+    """The library in a home of the test's own, so that its log begins empty."""
+    return Asked(shutil.copytree(library, tmp_path / "home"), capsys)
+
+
+def kinds(told):
+    return {item["kind"] for item in told["differences"]}
+
+
+def said(told, kind):
+    return [item["said"] for item in told["differences"] if item["kind"] == kind]
+
+
+def test_the_same_is_said_in_a_line_and_kept_nowhere(asked):
+    answer = asked.ask(SPEED)
+    assert asked.again_for_people(answer) == "The same: passages, scores, answer and verdicts.\n"
+    assert [item["answer_id"] for item in asked.listed()] == [answer["answer_id"]]
+
+
+def test_settings_of_the_record_hold_over_those_of_today(asked):
+    answer = asked.ask(SPEED, extractive_sentences=2, profile="rrf", rerank="off", k=2)
+    assert asked.record(answer)["models"]["reranker"] is None
+    told = asked.again(answer)
+    assert told["same"]
+    assert said(told, "setting") == [
+        "extractive_sentences is 5 today; it is asked with 2, as it was.",
+        "profile is default today; it is asked with rrf, as it was.",
+        "rerank is auto today; it is asked with off, as it was.",
+    ]
+    assert told["replayed"]["settings"]["extractive_sentences"] == 2
+    assert told["replayed"]["k"] == 2
+    assert "What is above changed nothing." in asked.again_for_people(answer)
+
+
+def test_what_cannot_be_restored_is_said(asked):
+    answer = asked.ask(SPEED)
+    record = json.loads(asked.log.read_text())
+    record["settings"] |= {"magic": 7, "ollama_url": "http://127.0.0.1:10"}
+    del record["settings"]["graph"]
+    asked.log.write_text(json.dumps(record) + "\n")
+    told = asked.again(answer)
+    assert said(told, "not restored") == [
+        "There is no setting magic any more; it was 7.",
+        "The record does not say what graph was: it is as it is today.",
+    ]
+    assert told["replayed"]["settings"]["ollama_url"] == "http://127.0.0.1:9"
+    record["settings"]["dense_weight"] = 0.9
+    asked.log.write_text(json.dumps(record) + "\n")
+    assert any("not allowed any more" in text for text in said(asked.again(answer), "not restored"))
+
+
+def test_a_record_never_turns_offline_off(asked):
+    answer = asked.ask(SPEED)
+    told = asked.again(answer, offline=True)
+    assert told["replayed"]["settings"]["offline"] is True
+    assert said(told, "setting") == ["Offline was False and is True."]
+
+
+def test_a_paper_that_left_is_named_and_so_is_a_filter_that_fits_none(asked, library):
+    answer = asked.ask(SPEED)
+    filtered = asked.ask("How large was the error?", filters=Filters(papers=("tides",)))
+    asked.remove("kilns.pdf", "tides.pdf")
+    told = asked.again(answer)
+    assert {"paper gone", "passage left", "library"} <= kinds(told)
+    assert f"kilns.pdf is no longer in the library; it was {library}/papers/kilns.pdf." in said(told, "paper gone")
+    shown = asked.again_for_people(answer)
+    assert "paper gone: kilns.pdf" in shown
+    assert shown.endswith("Not the same.\n")
+    assert "(This paper is no longer in the library.)" in asked.shown(answer)
+    told = asked.again(filtered)
+    assert "not answered" in kinds(told)
+    assert told["replayed"] is None
+
+
+def test_other_bytes_at_the_same_path_and_another_text_at_the_same_place_are_told_apart(asked):
+    answer = asked.ask(SPEED)
+    record = json.loads(asked.log.read_text())
+    first, second = record["passages"][:2]
+    first["md5"], second["text_sha256"] = "f" * 32, "e" * 64
+    asked.log.write_text(json.dumps(record) + "\n")
+    told = asked.again(answer)
+    assert said(told, "paper changed") == [f"bees.pdf has changed: other bytes are at {first['path']}."]
+    assert said(told, "passage text") == [f"{second['file']}, p.1 has another text under the same place."]
+    second["start"] += 1
+    second["end"] += 1
+    asked.log.write_text(json.dumps(record) + "\n")
+    assert "no longer this passage" in asked.shown(answer)
+
+
+def test_a_follow_up_is_asked_again_with_the_turns_before_it(asked):
+    answer = asked.ask(SPEED, "And what do they steer by?")
+    record = asked.record(answer)
+    assert [turn["question"] for turn in record["history"]] == [SPEED]
+    assert record["history"][0]["passages"][0]["md5"] == record["passages"][0]["md5"]
+    assert record["searched"] != record["question"]
+    assert asked.again(answer)["same"]
+    assert "turns before" in asked.shown(answer)
+    asked.remove("bees.pdf")
+    assert any("that earlier turns cite" in text for text in said(asked.again(answer), "not restored"))
+
+
+def test_an_answer_of_the_agent_is_asked_of_the_agent_again(asked):
+    answer = asked.ask(TWO_PARTS, agent=True)
+    record = asked.record(answer)
+    assert record["agent"]
+    assert record["trace"][0]["node"] == "decompose_query"
+    told = asked.again(answer)
+    assert told["same"], told["differences"]
+    assert told["replayed"]["trace"]
+    assert "by the agent" in asked.shown(answer)
+
+
+def test_an_answer_of_a_model_is_asked_of_it_again_and_its_absence_is_told(asked):
+    worded = "Bees fly at 3.7 metres per second in fog (bees.pdf, p.2)."
+    with OllamaServer(models={"llama3.1:8b": chat_model(digest="a" * 64)}) as server:
+        server.script(worded, worded)
+        answer = asked.ask(SPEED, ollama_url=server.url)
+        assert answer["mode"] == "llm"
+        assert asked.again(answer, ollama_url=server.url)["differences"] == []
+    record = asked.record(answer)
+    assert record["models"]["llm"] == {"name": "llama3.1:8b", "digest": "a" * 64}
+    told = asked.again(answer)
+    assert {"mode", "answer", "model", "setting"} <= kinds(told)
+    assert f"- {worded}" in said(told, "answer")
+    assert f"Llm was llama3.1:8b ({'a' * 12}) and is nothing." in said(told, "model")
+
+
+def test_other_weights_under_the_name_of_the_reranker_are_told(asked, tmp_path):
+    folder = make_bert(tmp_path / "cross", labels=1)
+    answer = asked.ask(SPEED, reranker=str(folder))
+    before = hashlib.sha256((folder / "model.safetensors").read_bytes()).hexdigest()
+    assert asked.record(answer)["models"]["reranker"] == {"name": str(folder), "digest": before}
+    make_bert(folder, labels=1, seed=8)
+    told = asked.again(answer)
+    assert {"model", "passage score"} <= kinds(told)
+    assert before[:12] in said(told, "model")[0]
+
+
+def test_the_digest_of_an_llm_that_reranks_is_kept(asked):
+    with OllamaServer(models={"llama3.1:8b": chat_model(digest="b" * 64)}) as server:
+        server.script('{"1": 9, "2": 1, "3": 0}')
+        answer = asked.ask(SPEED, ollama_url=server.url, rerank="llm", answerer="extractive")
+    models = asked.record(answer)["models"]
+    assert models["reranker"] == {"name": "llama3.1:8b", "digest": "b" * 64}
+    assert models["llm"] is None
+
+
+@pytest.mark.parametrize("setting", ["audit", "history"])
+def test_nothing_is_kept_where_it_is_off(asked, setting):
+    assert "3.7 metres" in asked.ask(SPEED, **{setting: False})["answer"]
+    assert not list(asked.log.parent.glob("audit*"))
+
+
+def test_a_log_that_cannot_be_written_is_a_notice(asked):
+    asked.log.symlink_to("/dev/full")
+    answer = asked.ask(SPEED)
+    assert "3.7 metres" in answer["answer"]
+    assert [text for text in answer["notices"] if "The disk is full" in text] == [
+        f"This answer is not in the audit log: The disk is full: {asked.log} could not be written "
+        "(No space left on device). Make room."
+    ]
+
+
+def test_a_home_without_a_library_keeps_nothing_and_one_that_is_empty_does(asked, tmp_path):
+    nowhere = Asked(tmp_path / "nowhere", asked._capsys)
+    nowhere.ask(SPEED)
+    assert not nowhere.home.root.exists()
+    asked.remove("bees.pdf", "kilns.pdf", "tides.pdf")
+    answer = asked.ask(SPEED)
+    assert asked.record(answer)["passages"] == []
+    assert asked.again(answer)["same"]
+    with pytest.raises(NothingFound, match="no answer ' '"):
+        audit_view.kept_record(asked.home, " ")

@@ -1,0 +1,126 @@
+"""`query.py audit` through the door: what is kept of each answer, and the same question asked again."""
+
+import json
+import shutil
+
+import pytest
+
+from tests.conftest import Doors
+from tests.doors.papers import fill
+
+SPEED = "How fast do bees fly in fog?"
+GLAZE = "At which temperature does the glaze mature?"
+SAME, DIFFERENT = 0, 6
+
+
+@pytest.fixture(scope="module")
+def library(tmp_path_factory, model_cache):
+    home = tmp_path_factory.mktemp("home")
+    fill(home / "papers")
+    ran = Doors(home).ingest(RAG_CACHE_FOLDER=str(model_cache))
+    assert ran.code == 0, ran.err
+    return home
+
+
+@pytest.fixture
+def asked(library, tmp_path):
+    """The library in a home of the test's own, so that its log begins empty."""
+    return Doors(shutil.copytree(library, tmp_path / "home"))
+
+
+def listed(asked):
+    ran = asked.query("audit", "--json")
+    assert ran.code == 0, ran.err
+    return json.loads(ran.out)["answers"]
+
+
+def kept(asked, answer_id):
+    ran = asked.query("audit", answer_id, "--json")
+    assert ran.code == 0, ran.err
+    return json.loads(ran.out)
+
+
+def replayed(asked, answer_id, **more):
+    ran = asked.query("audit", answer_id, "--replay", "--json", **more)
+    told = json.loads(ran.out)
+    assert ran.code == (SAME if told["same"] else DIFFERENT), ran.err
+    return told
+
+
+def kinds(told):
+    return {item["kind"] for item in told["differences"]}
+
+
+def test_an_answer_is_kept_shown_and_the_same_when_it_is_asked_again(asked):
+    options = ("-k", "3", "--paper", "bees", "--strict")
+    answer = json.loads(asked.query("ask", SPEED, "--json", *options).out)
+    record = kept(asked, answer["answer_id"][:6])
+    assert record["question"] == SPEED
+    assert record["answer"] == answer["answer"]
+    assert record["trace_id"] == answer["trace_id"]
+    assert (record["k"], record["strict"], record["filters"]["papers"]) == (3, True, ["bees"])
+    assert [item["path"] for item in record["passages"]] == [item["path"] for item in answer["hits"]]
+    assert [item["scores"] for item in record["passages"]] == [item["scores"] for item in answer["hits"]]
+    ledger = json.loads((asked.home / "ingested.json").read_text())
+    assert record["passages"][0]["md5"] in json.dumps(ledger)
+    assert len(record["models"]["embedder"]["digest"]) == 64
+    assert record["models"]["reranker"]["digest"] == record["models"]["embedder"]["digest"]
+    line = (asked.home / "vectorstore" / "audit.jsonl").read_text()
+    assert json.loads(line) == record
+
+    told = replayed(asked, answer["answer_id"])
+    assert (told["same"], told["differences"]) == (True, [])
+    assert len(listed(asked)) == 1  # a replay is not kept
+
+
+def test_a_changed_library_is_named_and_is_another_outcome(asked, library):
+    answer = json.loads(asked.query("ask", SPEED, "--json").out)
+    removed = asked.ingest("remove", "kilns.pdf")
+    assert removed.code == 0, removed.err
+    told = replayed(asked, answer["answer_id"])
+    assert not told["same"]
+    assert {"paper gone", "passage left", "library"} <= kinds(told)
+    (gone,) = [item["said"] for item in told["differences"] if item["kind"] == "paper gone"]
+    assert gone == f"kilns.pdf is no longer in the library; it was {library}/papers/kilns.pdf."
+
+
+def test_without_history_nothing_is_kept_of_a_chat_either(asked):
+    ran = asked.query("chat", "--no-history", stdin=GLAZE.encode())
+    assert "1280 degrees" in ran.out
+    assert not list((asked.home / "vectorstore").glob("audit*"))
+
+
+def test_a_log_that_cannot_be_written_costs_one_notice_and_no_answer(asked):
+    (asked.home / "vectorstore" / "audit.jsonl").symlink_to("/dev/full")
+    ran = asked.query("ask", "--from", "-", stdin=f"{SPEED}\n{GLAZE}\n".encode())
+    assert ran.code == 0
+    assert "3.7 metres" in ran.out
+    assert "1280 degrees" in ran.out
+    assert ran.err.count("This answer is not in the audit log: The disk is full") == 1
+
+
+def test_a_line_that_was_cut_short_is_said_and_the_log_is_deleted_as_a_whole(asked):
+    log = asked.home / "vectorstore" / "audit.jsonl"
+    log.write_text('{"schema": 1, "answer_id": "cut')
+    asked.query("ask", SPEED)
+    ran = asked.query("audit")
+    assert f"1 line of {log} cannot be read and is left out." in ran.err
+    assert SPEED.split()[-1] in ran.out
+    shutil.copy(log, log.with_name("audit.jsonl.1"))
+    ran = asked.query("audit", "--delete-all")
+    assert "2 files deleted." in ran.err
+    assert not list(log.parent.glob("audit*"))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "said"),
+    [
+        (["--replay"], 2, "--replay needs the id of an answer."),
+        (["abc", "--delete-all"], 2, "--delete-all deletes the whole log"),
+        (["abc", "--replay"], 4, "The audit log has no answer 'abc'."),
+    ],
+)
+def test_what_makes_no_sense_is_one_line(doors, arguments, code, said):
+    ran = doors.query("audit", *arguments)
+    assert (ran.code, ran.err.count("\n")) == (code, 1), ran.err
+    assert said in ran.err
