@@ -6,6 +6,7 @@ A setting is taken from a flag of the command, else from the environment (`RAG_C
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
@@ -16,18 +17,12 @@ from pydantic import Field, ValidationError, ValidationInfo, field_validator, mo
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from ragscience.errors import UsageError
+from ragscience.templates import TEMPLATE_PLACEHOLDERS, checked_template
 
 __all__ = ["Settings", "load_settings"]
 
 ENV_PREFIX = "RAG_"
 
-TEMPLATE_PLACEHOLDERS: dict[str, tuple[frozenset[str], frozenset[str]]] = {
-    "answer_rules": (frozenset(), frozenset({"refusal"})),
-    "answer_request": (frozenset({"context", "question"}), frozenset({"history"})),
-    "condense_prompt": (frozenset({"chat_history", "question"}), frozenset()),
-}
-"""What a prompt template must have, and what else it may have, in braces."""
-LARGEST_TEMPLATE_BYTES = 100_000
 LONGEST_SHOWN = 80
 """Characters of a wrong value that a message repeats."""
 
@@ -67,6 +62,10 @@ class Settings(BaseSettings):
         ),
     ] = "eng"
 
+    watch_settle_seconds: Annotated[
+        float,
+        Field(gt=0, le=3600, description="`ingest.py watch` takes a file that nobody has touched for so many seconds."),
+    ] = 2.0
     layout: Annotated[
         Literal["auto", "always", "never"],
         Field(
@@ -211,6 +210,19 @@ class Settings(BaseSettings):
     history: Annotated[
         bool, Field(description="Keep each question and its answer in vectorstore/history.sqlite, on this machine.")
     ] = True
+    audit: Annotated[
+        bool,
+        Field(
+            description="Keep each answer with all that it was made from in vectorstore/audit.jsonl, on this machine; "
+            "without `history` it is off, too."
+        ),
+    ] = True
+    audit_max_mb: Annotated[
+        int, Field(ge=1, le=10_000, description="Size from which on a new audit log is begun, in MiB.")
+    ] = 16
+    audit_keep: Annotated[
+        int, Field(ge=1, le=1000, description="Audit logs that are kept beside the current one; older ones go.")
+    ] = 5
     history_turns: Annotated[
         int,
         Field(
@@ -219,6 +231,43 @@ class Settings(BaseSettings):
             description="Turns of a conversation that the next question is understood by; 0: each stands alone.",
         ),
     ] = 6
+
+    # Papers from the network
+    arxiv_url: Annotated[str, Field(pattern=r"^https?://[^/?#\s]+/[^?#\s]*$", description="Where arXiv's API is.")] = (
+        "https://export.arxiv.org/api/query"
+    )
+    arxiv_pause_s: Annotated[
+        float,
+        Field(ge=0, le=600, description="Seconds between two requests to one host; arXiv's terms of use ask for 3."),
+    ] = 3.0
+    sources_max_mb: Annotated[int, Field(ge=1, le=10_000, description="Largest PDF that is fetched, in MiB.")] = 200
+    sources_timeout_s: Annotated[
+        float, Field(gt=0, le=3600, description="Seconds to wait for a server, and for the next piece of its answer.")
+    ] = 30.0
+    sources_total_s: Annotated[
+        float, Field(gt=0, le=86400, description="Seconds that one file may take, waits that a server asks for aside.")
+    ] = 900.0
+    sources_max_redirects: Annotated[int, Field(ge=0, le=20, description="Redirects that one address may make.")] = 5
+    sources_allow_http: Annotated[bool, Field(description="Fetch over http://, too, which anyone may change.")] = False
+    sources_allow_loopback: Annotated[
+        bool, Field(description="Fetch from servers on this machine; other private addresses are always refused.")
+    ] = False
+
+    # What is told of each question: docs/telemetry.md
+    log_file: Annotated[
+        str, Field(max_length=4096, description="File that gets a line about each question of ask, chat and search.")
+    ] = ""
+    metrics_file: Annotated[
+        str,
+        Field(
+            max_length=4096,
+            description="File for the node exporter's textfile collector (`*.prom`) that what is counted and timed is "
+            "added to.",
+        ),
+    ] = ""
+    trace_questions: Annotated[
+        bool, Field(description="Let OpenTelemetry's spans have the words of the question; by itself none are sent.")
+    ] = False
 
     # Looking at pages
     pdf_viewer: Annotated[
@@ -302,11 +351,18 @@ class Settings(BaseSettings):
         Field(description="How a follow-up is rewritten; must have {chat_history} and {question}."),
     ] = ""
 
+    @field_validator("ollama_url", "arxiv_url")
+    @classmethod
+    def _without_credentials(cls, value: str) -> str:
+        if "@" in value.split("://", 1)[-1].split("/", 1)[0]:
+            raise ValueError("it carries a user name or a password, which would be shown and sent; leave them out")
+        return value
+
     @field_validator("answer_rules", "answer_request", "condense_prompt")
     @classmethod
     def _checked_template(cls, value: str, info: ValidationInfo) -> str:
         required, allowed = TEMPLATE_PLACEHOLDERS[str(info.field_name)]
-        return _template(value, required, required | allowed)
+        return checked_template(value, required, required | allowed)
 
     @model_validator(mode="after")
     def _values_that_go_together(self) -> Self:
@@ -339,40 +395,6 @@ def load_settings(**flags: Any) -> Settings:
     return settings.model_copy(update={"home": settings.home.expanduser().resolve()})
 
 
-def _template(value: str, required: frozenset[str], allowed: frozenset[str]) -> str:
-    """The text of a prompt template, of `@FILE` the file's; ValueError where its placeholders are not those."""
-    from string import Formatter
-
-    text = value
-    if value.startswith("@"):
-        path = Path(value[1:]).expanduser()
-        try:
-            with path.open("rb") as file:
-                text = file.read(LARGEST_TEMPLATE_BYTES + 1).decode("utf-8")
-        except (OSError, UnicodeDecodeError) as error:
-            reason = "is not UTF-8" if isinstance(error, UnicodeDecodeError) else error.strerror
-            raise ValueError(f"the file {path} cannot be read ({reason})") from None
-        if not text.strip():
-            raise ValueError(f"the file {path} is empty")
-    if len(text.encode()) > LARGEST_TEMPLATE_BYTES:
-        raise ValueError(f"it is longer than {LARGEST_TEMPLATE_BYTES} bytes")
-    if not text.strip():
-        return ""
-    try:
-        parts = [(name, spec, how) for _, name, spec, how in Formatter().parse(text) if name is not None]
-    except ValueError as error:
-        raise ValueError(f"{str(error).lower()}: a brace that is meant is written twice") from None
-    names = {name for name, _, _ in parts}
-    unknown = sorted(names - allowed) or [name for name, spec, how in parts if spec or how]
-    if unknown:
-        known = ", ".join(f"{{{name}}}" for name in sorted(allowed)) or "none"
-        raise ValueError(f"it has {{{unknown[0]}}} in it, and may only have {known}; a brace that is meant is doubled")
-    missing = sorted(required - names)
-    if missing:
-        raise ValueError(f"it lacks {{{missing[0]}}}")
-    return text
-
-
 def _one_line(error: ValidationError) -> str:
     first = error.errors(include_url=False)[0]
     name = ".".join(str(part) for part in first["loc"])
@@ -381,6 +403,6 @@ def _one_line(error: ValidationError) -> str:
     message = first["msg"].removeprefix("Value error, ")
     if not name:
         return f"{message}."
-    shown = repr(first["input"])
+    shown = re.sub(r"//[^/@]*@", "//…@", repr(first["input"]))
     shown = shown if len(shown) <= LONGEST_SHOWN else f"{shown[:LONGEST_SHOWN]}…"
     return f"Setting {name} is {shown}: {message[:1].lower()}{message[1:]}."

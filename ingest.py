@@ -58,6 +58,40 @@ def add(
         return session.add(paths or [session.home.papers], keep_newest=keep_newest)
 
 
+@app.command()
+def fetch(
+    what: Annotated[
+        list[str] | None,
+        typer.Argument(help="Topics to search arXiv for, arXiv ids, arXiv's DOIs, addresses of PDFs, in any mix."),
+    ] = None,
+    count: Annotated[int, typer.Option("-n", "--count", help="Papers for each topic.", min=1, max=1000)] = 5,
+    author: Annotated[str, typer.Option("--author", metavar="NAME", help="Only by this author.")] = "",
+    title: Annotated[str, typer.Option("--title", metavar="TEXT", help="Only with this in the title.")] = "",
+    category: Annotated[str, typer.Option("--category", metavar="cs.CL", help="Only of this arXiv category.")] = "",
+    since: Annotated[str, typer.Option("--from", metavar="DATE", help="Only from then on: 2023 or 2023-05-17.")] = "",
+    until: Annotated[str, typer.Option("--to", metavar="DATE", help="Only until then.")] = "",
+    sort: Annotated[str, typer.Option("--sort", metavar="relevance|newest", help="Which come first.")] = "relevance",
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Take all that is found, without a question.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show what is found.")] = False,
+    no_ingest: Annotated[bool, typer.Option("--no-ingest", help="Leave the files in papers/ unread.")] = False,
+    json: Json = False,
+    home: HomeFolder = None,
+    offline: Offline = None,
+    quiet: Quiet = False,
+    debug: Debug = False,
+) -> int:
+    """Fetch papers from arXiv or an address into papers/, and read them; what is there already is not fetched again.
+
+    What a search finds is shown to pick from; what is named by id, DOI or address is taken.
+    """
+    from ragscience.terminal.fetching_session import order_of, run_fetch
+
+    narrow = {"author": author, "title": title, "category": category, "since": since, "until": until}
+    order = order_of(what or [], count, narrow, sort, take_all=yes, only_list=dry_run, ingest=not no_ingest, json=json)
+    with _session(home, offline, quiet) as session:
+        return run_fetch(session, order)
+
+
 @app.command("list")
 def list_papers(home: HomeFolder = None, json: Json = False, debug: Debug = False) -> int:
     """Show what is in the library."""
@@ -155,6 +189,29 @@ def sync(
 
 
 @app.command()
+def watch(
+    folder: Annotated[
+        Path | None, typer.Argument(help="A folder, with all that is in it; papers/ when none is given.")
+    ] = None,
+    ocr: Ocr = False,
+    layout: Layout = False,
+    json: Annotated[bool, typer.Option("--json", help="One JSON object a line for each event.")] = False,
+    home: HomeFolder = None,
+    offline: Offline = None,
+    quiet: Quiet = False,
+    debug: Debug = False,
+) -> int:
+    """Keep the library in step with a folder, a line for each paper, until Ctrl-C or SIGTERM.
+
+    Folders of other machines that report no changes are polled with WATCHFILES_FORCE_POLLING=1 in the environment.
+    """
+    from ragscience.terminal.watching_session import run_watch
+
+    settings = _settings(home=home, offline=offline, ocr=ocr or None, layout="always" if layout else None)
+    return run_watch(settings, folder, quiet=quiet, as_json=json)
+
+
+@app.command()
 def rebuild(
     embeddings: Annotated[bool, typer.Option("--embeddings", help="Only make the vectors anew.")] = False,
     indexes: Annotated[bool, typer.Option("--indexes", help="Only make the search indexes anew.")] = False,
@@ -233,18 +290,18 @@ def graph(
 
 
 @app.command()
-def doctor(home: HomeFolder = None, debug: Debug = False) -> int:
-    """Look for what is wrong, and say what to do about it."""
-    from ragscience.doctor import examine
-    from ragscience.store import Home, Library
+def doctor(
+    network: Annotated[
+        bool, typer.Option("--network", help="Also ask whether arXiv and Ollama can be reached; else nothing leaves.")
+    ] = False,
+    home: HomeFolder = None,
+    json: Json = False,
+    debug: Debug = False,
+) -> int:
+    """Look for what is wrong, and say what to do about it; nothing is written. Exits with 1 where there is an error."""
+    from ragscience.terminal.doctor_view import run_doctor
 
-    place = Home(_settings(home=home).home)
-    failed = False
-    with Library.open(place) as library:
-        for finding in examine(place, library):
-            failed = failed or finding.severity == "error"
-            typer.echo(f"{finding.severity:8}{finding.message} {finding.remedy}".rstrip())
-    return 1 if failed else 0
+    return run_doctor(home, None if json else _console(), network=network)
 
 
 def _session(

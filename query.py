@@ -23,7 +23,10 @@ from ragscience.terminal.options import (
     Json,
     Kinds,
     Limit,
+    LogTo,
+    MetricsTo,
     NoHistory,
+    Output,
     Pages,
     Papers,
     ProfileName,
@@ -78,6 +81,8 @@ def ask(
     graph: Graph = None,
     graph_filter: GraphFilter = False,
     highlight: Highlight = None,
+    log: LogTo = None,
+    metrics: MetricsTo = None,
     home: HomeFolder = None,
     offline: Offline = None,
     quiet: Quiet = False,
@@ -101,6 +106,8 @@ def ask(
         corrective=corrective,
         graph=graph,
         graph_filter=graph_filter,
+        log=log,
+        metrics=metrics,
     ) as session:
         talk = (go_on or name is not None) and question is None and source is None
         if talk and not (json or strict or pages or highlight):
@@ -140,6 +147,8 @@ def search(
     graph: Graph = None,
     graph_filter: GraphFilter = False,
     json: Json = False,
+    log: LogTo = None,
+    metrics: MetricsTo = None,
     home: HomeFolder = None,
     offline: Offline = None,
     quiet: Quiet = False,
@@ -151,7 +160,17 @@ def search(
     filters = _filters(paper, pages, section, kind, year, author)
     rerank = _rerank(no_rerank, reranker)
     with _session(
-        home, offline, quiet, k, profile, rerank, rerank_budget_ms, graph=graph, graph_filter=graph_filter
+        home,
+        offline,
+        quiet,
+        k,
+        profile,
+        rerank,
+        rerank_budget_ms,
+        graph=graph,
+        graph_filter=graph_filter,
+        log=log,
+        metrics=metrics,
     ) as session:
         return search_all(session, _one_of(question, source), filters=filters, as_json=json)
 
@@ -174,6 +193,8 @@ def chat(
     agent: ByAgent = False,
     graph: Graph = None,
     graph_filter: GraphFilter = False,
+    log: LogTo = None,
+    metrics: MetricsTo = None,
     home: HomeFolder = None,
     offline: Offline = None,
     quiet: Quiet = False,
@@ -185,7 +206,18 @@ def chat(
     filters = _filters(paper, None, section, kind, year, author)
     rerank = _rerank(no_rerank, reranker)
     with _session(
-        home, offline, quiet, k, profile, rerank, rerank_budget_ms, no_history, graph=graph, graph_filter=graph_filter
+        home,
+        offline,
+        quiet,
+        k,
+        profile,
+        rerank,
+        rerank_budget_ms,
+        no_history,
+        graph=graph,
+        graph_filter=graph_filter,
+        log=log,
+        metrics=metrics,
     ) as session:
         return Chat(session, filters=filters, name=name, go_on=go_on, agent=agent).run()
 
@@ -206,6 +238,31 @@ def open_page(
 
     settings = _settings(home=home)
     return open_from_history(Home(settings.home), number, answer_id=answer, viewer=settings.pdf_viewer)
+
+
+@app.command("bib")
+def write_bib(
+    papers: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[PAPER]...",
+            help="By the name that `ingest.py list` shows, the path or the MD5; all papers without one.",
+            show_default=False,
+        ),
+    ] = None,
+    cited: Annotated[
+        str | None,
+        typer.Option("--cited", metavar="ID", help="Those that this answer cites (the beginning of its id), or last."),
+    ] = None,
+    csl: Annotated[bool, typer.Option("--csl", help="As CSL-JSON, for Zotero, pandoc and the like.")] = False,
+    output: Output = None,
+    home: HomeFolder = None,
+    debug: Debug = False,
+) -> int:
+    """Write papers as BibTeX; what is uncertain about one is said in its note."""
+    from ragscience.terminal.bib_view import show_bib
+
+    return show_bib(_home(home), papers or [], cited=cited, csl=csl, target=output)
 
 
 @history_app.command("list")
@@ -243,9 +300,7 @@ def export_history(
     md: Annotated[bool, typer.Option("--md", help="As Markdown (the default).")] = False,
     json: Annotated[bool, typer.Option("--json", help="As JSON, like `history show --json`.")] = False,
     bib: Annotated[bool, typer.Option("--bib", help="The cited papers as BibTeX.")] = False,
-    output: Annotated[
-        Path | None, typer.Option("-o", "--output", metavar="FILE", help="Write to this file, not to stdout.")
-    ] = None,
+    output: Output = None,
     home: HomeFolder = None,
     debug: Debug = False,
 ) -> int:
@@ -269,6 +324,49 @@ def delete_history(
     from ragscience.terminal.history_views import delete
 
     return delete(_home(home), which, everything=everything)
+
+
+@app.command("audit")
+def audit_log(
+    which: Annotated[
+        str | None, typer.Argument(metavar="[ID]", help="The beginning of an answer's id.", show_default=False)
+    ] = None,
+    replay: Annotated[
+        bool, typer.Option("--replay", help="Ask it again in the same way, and say what differs; exit 6 if it does.")
+    ] = False,
+    delete_all: Annotated[
+        bool, typer.Option("--delete-all", help="Delete the whole log; it cannot be brought back.")
+    ] = False,
+    limit: Limit = None,
+    json: Annotated[bool, typer.Option("--json", help="One JSON object on stdout; see docs/audit.md.")] = False,
+    home: HomeFolder = None,
+    offline: Offline = None,
+    quiet: Quiet = False,
+    debug: Debug = False,
+) -> int:
+    """Show the last answers of vectorstore/audit.jsonl, or all that one of them was made from.
+
+    `history delete` takes nothing out of this log: --delete-all does. RAG_AUDIT=false keeps none.
+    """
+    from functools import partial
+
+    from ragscience.terminal import audit_view
+
+    if replay and which is None:
+        raise UsageError("--replay needs the id of an answer.", "`python query.py audit` shows the last ones.")
+    if delete_all and (replay or json or which is not None):
+        raise UsageError("--delete-all deletes the whole log and shows nothing.", "Give it alone.")
+    where = _home(home)
+    if replay:
+        from ragscience.terminal.replaying import replay as ask_again
+
+        settings_with = partial(_settings, home=home, offline=offline)
+        return ask_again(where, which or "", settings_with=settings_with, quiet=quiet, as_json=json)
+    if delete_all:
+        return audit_view.delete_all(where)
+    if which is not None:
+        return audit_view.show_answer(where, which, as_json=json)
+    return audit_view.list_answers(where, limit=limit, as_json=json)
 
 
 @app.command("eval")
@@ -466,6 +564,8 @@ def _session(
     corrective: bool | None = None,
     graph: bool | None = None,
     graph_filter: bool = False,
+    log: Path | None = None,
+    metrics: Path | None = None,
 ) -> Session:
     from ragscience.terminal.session import Session
 
@@ -479,6 +579,8 @@ def _session(
         corrective=None if corrective is None else "on" if corrective else "off",
         graph=None if graph is None else "on" if graph else "off",
         graph_filter=graph_filter or None,
+        log_file=None if log is None else str(log),
+        metrics_file=None if metrics is None else str(metrics),
     )
     return Session(settings, quiet=quiet, wanted=k)
 

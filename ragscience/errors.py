@@ -5,7 +5,9 @@ RagScienceError                 exit 1
 ├── FileProblem                 exit 3   one file could not be read; the others go on
 ├── NothingFound                exit 4   the library holds nothing that answers
 ├── LibraryUnavailable          exit 5   busy, of another embedder, of a newer schema
-└── ModelProblem                exit 1   a model is not there, not running, or not what it was
+│   └── LibraryBusy             exit 5   another process writes it: waiting helps
+├── ModelProblem                exit 1   a model is not there, not running, or not what it was
+└── SourceError                 exit 1   a paper, or the list of them, could not be fetched
 """
 
 from __future__ import annotations
@@ -15,10 +17,12 @@ from typing import ClassVar
 __all__ = [
     "EXIT_CODES",
     "FileProblem",
+    "LibraryBusy",
     "LibraryUnavailable",
     "ModelProblem",
     "NothingFound",
     "RagScienceError",
+    "SourceError",
     "UsageError",
 ]
 
@@ -29,6 +33,7 @@ EXIT_CODES: dict[int, str] = {
     3: "some inputs failed; the others are done",
     4: "nothing found, or refused (`ask --strict`)",
     5: "library busy, or made by another embedder or a newer version",
+    6: "the answer is another one now (`audit --replay`)",
 }
 
 
@@ -74,5 +79,17 @@ class LibraryUnavailable(RagScienceError):
     exit_code = 5
 
 
+class LibraryBusy(LibraryUnavailable):
+    """Another process is writing the library: it can be had when that is done."""
+
+
 class ModelProblem(RagScienceError):
     """A model is not there, does not answer, or is not what the library was made with."""
+
+
+class SourceError(RagScienceError):
+    """Something could not be fetched; `reason` is a stable word for it ("refused-address", "not-a-pdf", …)."""
+
+    def __init__(self, message: str, fix: str = "", *, reason: str = "network") -> None:
+        super().__init__(message, fix)
+        self.reason = reason

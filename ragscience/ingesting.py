@@ -10,11 +10,11 @@ import hashlib
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Protocol
 
 from ragscience.duplicates import Duplicate, duplicates_of
-from ragscience.errors import FileProblem, RagScienceError
+from ragscience.errors import FileProblem, RagScienceError, UsageError
 from ragscience.records import Chunk, Document, Paper
 
 if TYPE_CHECKING:
@@ -232,7 +232,10 @@ def _ingest_one(
     stat = state.path.stat() if state.path.exists() else None
     if stat is None or (stat.st_size, stat.st_mtime_ns) != (state.size_bytes, state.modified_ns):
         raise FileProblem("It was changed while it was read.", "Run `python ingest.py` again.", reason="changed")
+    from ragscience.store import merged
+
     watcher.reading(state)
+    document = merged(document, library.sources.of(state.md5))
     chunks = ingestion.chunk(document)
     if not chunks:
         raise FileProblem("It has no text.", "Is it a scan? It needs OCR first.", reason="no-text")
@@ -316,16 +319,30 @@ def vanished(library: Library) -> list[Paper]:
 
 
 def papers_named(library: Library, names: Sequence[str]) -> list[Paper]:
-    """The papers that `names` mean: a file name as `list` shows it, its full path, or its MD5.
+    """The papers that `names` mean: a file name as `list` shows it, its full path or the end of it, or its MD5.
 
-    Raises RagScienceError for a name that means none.
+    Raises RagScienceError for a name that means none, UsageError for one that several files have.
     """
     papers = library.papers()
     found: dict[int, Paper] = {}
     for name in names:
         full = os.path.abspath(name)  # noqa: PTH100  # as find_pdfs does
         matching = [paper for paper in papers if name in (paper.file, paper.md5, paper.path) or paper.path == full]
+        matching = matching or _ending_in(papers, name)
         if not matching:
             raise RagScienceError(f"The library has no paper {name!r}.", "`python ingest.py list` shows what it has.")
         found.update((paper.paper_id, paper) for paper in matching)
     return list(found.values())
+
+
+def _ending_in(papers: Sequence[Paper], name: str) -> list[Paper]:
+    """The paper whose path ends so, cut at a folder: by a shorter or longer name than it is listed by.
+
+    Empty without one; raises UsageError for several.
+    """
+    wanted = PurePath(name).parts
+    matching = [paper for paper in papers if wanted and PurePath(paper.path).parts[-len(wanted) :] == wanted]
+    if len(matching) > 1:
+        listed = ", ".join(paper.file for paper in matching)
+        raise UsageError(f"{len(matching)} papers are called {name}: {listed}.", "Name one of them so.")
+    return matching

@@ -71,6 +71,14 @@ class Metadata:
     """With its version where that is printed: "1706.03762v7"."""
     confidence: Mapping[str, float] = field(default_factory=dict)
     """0 to 1 for each of the fields above that is filled, by its name."""
+    abstract: str = ""
+    """This and the fields below are known only of a paper that was fetched, from where it came from."""
+    categories: tuple[str, ...] = ()
+    """arXiv's subject classes, the primary one first: ("cs.CL", "cs.LG")."""
+    url: str = ""
+    """Where the file was fetched from."""
+    published: str = ""
+    """The day of its first version, as "2017-06-12"."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -265,6 +273,18 @@ class FoundPath:
 
 
 @dataclass(frozen=True, slots=True)
+class Stage:
+    """One stage of one search or answer, as it was timed; a stage that ran twice is there twice."""
+
+    name: str
+    """As in `timings_ms`, without the unit: "dense", "llm"."""
+    started: float
+    """Seconds since 1970."""
+    ms: float
+    """How long it took, in milliseconds."""
+
+
+@dataclass(frozen=True, slots=True)
 class Part:
     """A part of a question, searched for by itself."""
 
@@ -292,6 +312,8 @@ class Found:
     """The graph's best paths for the question, best first; empty where it was not asked for them."""
     parts: tuple[Part, ...] = ()
     """Of a question that was searched for in parts: those, two or more; empty otherwise."""
+    stages: tuple[Stage, ...] = ()
+    """What `timings_ms` sums up, with the time at which each began."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -366,6 +388,8 @@ class Step:
     tokens: int = 0
     """Of prompts and replies together."""
     seconds: float = 0.0
+    started: float = 0.0
+    """Seconds since 1970; 0 where that was not noted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -396,3 +420,8 @@ class Answer:
     trace: tuple[Step, ...] = ()
     """The steps of the agentic loop in order, whose searches, calls and tokens add up to the whole cost; empty for an
     answer from one search."""
+    trace_id: str = ""
+    """32 hexadecimal digits, the same in the answer's JSON, the log, the spans and the audit log; empty for an answer
+    that was kept before there were any."""
+    stages: tuple[Stage, ...] = ()
+    """What `timings_ms` sums up beside the search's own (`Found.stages`), with the time at which each began."""

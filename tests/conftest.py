@@ -7,6 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
+
+settings.register_profile("any machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("any machine")
 
 ROOT = Path(__file__).resolve().parent.parent
 NOBODY = "http://127.0.0.1:9"
@@ -27,7 +31,7 @@ def model_cache(tmp_path_factory):
 @pytest.fixture(autouse=True)
 def nothing_from_outside(monkeypatch, model_cache):
     for name in list(os.environ):
-        if name.upper().startswith("RAG_") or name.lower().endswith("_proxy"):
+        if name.upper().startswith(("RAG_", "OTEL_")) or name.lower().endswith("_proxy"):
             monkeypatch.delenv(name)
     monkeypatch.setenv("RAG_OLLAMA_URL", NOBODY)
     monkeypatch.setenv("RAG_CACHE_FOLDER", str(model_cache))

@@ -31,6 +31,13 @@ def test_the_environment_overrides_and_a_flag_overrides_it(monkeypatch):
     assert load_settings(top_k=None).top_k == 7
 
 
+@pytest.mark.parametrize("name", ["ollama_url", "arxiv_url"])
+def test_an_address_with_a_password_is_refused_and_the_password_is_not_repeated(name):
+    with pytest.raises(UsageError, match=f"{name} is .*//…@127.0.0.1.* a user name or a password") as caught:
+        load_settings(**{name: "http://me:hunter2@127.0.0.1:9/api"})
+    assert "hunter2" not in str(caught.value)
+
+
 def test_a_home_is_a_full_path(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("RAG_HOME", "here")

@@ -22,8 +22,10 @@ MAY_KNOW = {
     "errors": set(),
     "tokenizing": set(),
     "reading": COMMON | {"metadata"},
+    "templates": COMMON,
     "chunking": COMMON,
     "metadata": COMMON,
+    "bibliography": COMMON | {"metadata"},
     "similarity": COMMON,
     "models": COMMON,
     "store": COMMON | {"similarity"},
@@ -34,14 +36,20 @@ MAY_KNOW = {
     "checking": COMMON | {"language", "models"},
     "answering": COMMON | {"retrieval", "models", "language", "checking"},
     "history": COMMON,
-    "agent": COMMON | {"store", "retrieval", "models", "language", "checking", "answering", "history", "metadata"},
+    "telemetry": COMMON,
+    "audit": COMMON | {"store"},
+    "agent": COMMON
+    | {"store", "retrieval", "models", "language", "checking", "answering", "history", "metadata", "bibliography"},
+    "sources": COMMON | {"metadata", "reading"},
     "evaluation": COMMON | {"retrieval", "answering", "language"},
     "ingesting": COMMON | {"reading", "chunking", "models", "store", "duplicates"},
-    "doctor": COMMON | {"reading", "chunking", "models", "store", "ingesting", "duplicates"},
+    "watching": COMMON | {"ingesting"},
+    "doctor": COMMON | {"reading", "chunking", "models", "store", "ingesting", "duplicates", "graph"},
     "terminal": COMMON
     | {
         "reading",
         "metadata",
+        "bibliography",
         "chunking",
         "models",
         "store",
@@ -50,10 +58,14 @@ MAY_KNOW = {
         "ingesting",
         "duplicates",
         "doctor",
+        "watching",
         "history",
+        "audit",
         "agent",
         "evaluation",
         "graph",
+        "sources",
+        "telemetry",
     },
 }
 """The other rooms that each room may import from; a new room needs a row here."""
@@ -63,7 +75,7 @@ ONLY_THROUGH_THE_FRONT = {("answering", "retrieval")}
 FOR_TERMINALS = {"typer", "rich", "prompt_toolkit", "click"}
 HEAVY = {
     "torch", "sentence_transformers", "transformers", "langgraph", "faiss", "pymupdf", "fitz", "onnx", "onnxruntime",
-    "tokenizers", "scipy", "rank_bm25", "ragas",
+    "tokenizers", "scipy", "rank_bm25", "ragas", "opentelemetry",
 }  # fmt: skip
 UNSAFE = {"pickle", "_pickle", "cPickle", "cloudpickle", "dill", "joblib", "marshal", "shelve"}
 UNSAFE_FLAGS = {"allow_pickle", "allow_dangerous_deserialization", "trust_remote_code"}

@@ -1,4 +1,4 @@
-"""Writes the pages of docs/ that are made from the code: cli.md, config.md and json.md.
+"""Writes the pages of docs/ that are made from the code: cli.md, config.md, json.md and telemetry.md.
 
 python tools/make_docs.py           writes them
 python tools/make_docs.py --check   writes nothing; exits with 1 and names the pages that are out of step
@@ -23,7 +23,12 @@ PLACEHOLDERS = {"int": "INTEGER", "float": "NUMBER", "str": "TEXT", "Path": "PAT
 
 def pages() -> dict[str, str]:
     """Each generated page by its file name in docs/."""
-    return {"cli.md": cli_page(), "config.md": config_page(), "json.md": json_page()}
+    return {
+        "cli.md": cli_page(),
+        "config.md": config_page(),
+        "json.md": json_page(),
+        "telemetry.md": telemetry_page(),
+    }
 
 
 def cell(text: str) -> str:
@@ -211,6 +216,18 @@ def json_page() -> str:
     for name, schema in SCHEMAS.items():
         parts += [f"## {name}\n", f"```json\n{json.dumps(schema, indent=2, ensure_ascii=False)}\n```\n"]
     return "\n".join(parts)
+
+
+# What is told of a question
+
+
+def telemetry_page() -> str:
+    """docs/telemetry.md: the log line, the spans and the metrics of one question."""
+    from ragscience.telemetry import STAGES
+    from tools.telemetry_page import example_page
+
+    rows = [(f"`{stage.name}_ms`", f"`{stage.inside}_ms`" if stage.inside else "", stage.about) for stage in STAGES]
+    return example_page(MADE, table(("stage", "inside", "what"), rows))
 
 
 def out_of_step(made: Mapping[str, str], folder: Path) -> list[str]:

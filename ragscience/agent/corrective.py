@@ -225,7 +225,8 @@ def joined(first: Found, second: Found, most_passages: int) -> Found:
     both = first.timings_ms.keys() | second.timings_ms.keys()
     timings = {name: first.timings_ms.get(name, 0.0) + second.timings_ms.get(name, 0.0) for name in sorted(both)}
     notices = tuple(dict.fromkeys((*first.notices, *second.notices)))
-    return replace(first, hits=hits, timings_ms=timings, notices=notices)
+    stages = (*first.stages, *second.stages)
+    return replace(first, hits=hits, timings_ms=timings, notices=notices, stages=stages)
 
 
 def reworded(question: str, hits: Sequence[Hit], title_of: Callable[[str], str]) -> str:

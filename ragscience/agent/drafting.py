@@ -5,7 +5,6 @@ Prompt and window, citation check, refusal and quotes are those of answering/ans
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -15,13 +14,14 @@ from ragscience.answering.answerable import answerability
 from ragscience.answering.answers import REFUSAL, UNCITED, answer
 from ragscience.answering.defusing import defused
 from ragscience.answering.prompts import Prompts
-from ragscience.records import Answer, Found, Part
+from ragscience.records import Answer, Found, Part, Stage
+from ragscience.retrieval import Timings, timed
 
 if TYPE_CHECKING:
     from ragscience.agent.setting import Setting
     from ragscience.answering.speaking import ChatLLM
 
-__all__ = ["added_timings", "draft", "guarded", "merged_found", "searched"]
+__all__ = ["added_timings", "draft", "guarded", "merged_found", "own_stages", "searched"]
 
 _NOTES_CHARS = 2000
 """Of what tools said, in the request for a draft."""
@@ -30,10 +30,11 @@ _SUMMED = ("llm_ms", "check_ms", "quotes_ms")
 
 def searched(setting: Setting, query: str, papers: tuple[str, ...]) -> Found:
     """What the search finds for one sub-query, with the time that it took as `search_ms`."""
-    started = time.perf_counter()
-    found = setting.search(query, papers)
-    took = round((time.perf_counter() - started) * 1000, 3)
-    return replace(found, question=query, timings_ms={**found.timings_ms, "search_ms": took})
+    timings = Timings()
+    with timed(timings, "search_ms"):
+        found = setting.search(query, papers)
+    both = {**found.timings_ms, **timings}
+    return replace(found, question=query, timings_ms=both, stages=(*found.stages, *timings.stages))
 
 
 def merged_found(question: str, parts: Sequence[str], found: Sequence[Found], limit: int) -> Found:
@@ -62,7 +63,8 @@ def merged_found(question: str, parts: Sequence[str], found: Sequence[Found], li
         if each.question in parts and each.question != question
     )
     in_parts = asked if len(asked) > 1 else ()
-    return Found(question, whole.profile, hits, notices, timings, signals, parts=in_parts)
+    stages = tuple(dict.fromkeys(stage for each in found for stage in each.stages))
+    return Found(question, whole.profile, hits, notices, timings, signals, parts=in_parts, stages=stages)
 
 
 def draft(setting: Setting, found: Found, notes: Sequence[str], *, llm: ChatLLM | None, seconds: float) -> Answer:
@@ -79,6 +81,7 @@ def draft(setting: Setting, found: Found, notes: Sequence[str], *, llm: ChatLLM 
         quotes,
         notices=(*(each for each in made.notices if each != UNCITED), why, *quotes.notices),
         timings_ms={**made.timings_ms, **quotes.timings_ms},
+        stages=(*made.stages, *quotes.stages),
         tokens=made.tokens,
     )
 
@@ -127,6 +130,11 @@ def added_timings(so_far: dict[str, float], made: Answer) -> dict[str, float]:
         for name in _SUMMED
         if name in so_far or name in made.timings_ms
     }
+
+
+def own_stages(made: Answer) -> list[Stage]:
+    """The stages of a draft; it searches nothing itself."""
+    return [stage for stage in made.stages if f"{stage.name}_ms" in _SUMMED]
 
 
 def _with_notes(prompts: Prompts, notes: Sequence[str]) -> Prompts:

@@ -70,6 +70,7 @@ def _begun(setting: Setting) -> AgentState:
         "feedback": {"score": 0.0, "missing": [], "unsupported": []},
         "best": {},
         "timings": {},
+        "stages": [],
         "steps": [],
         "notices": [],
         "spent": {},

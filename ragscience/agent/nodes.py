@@ -12,17 +12,25 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from ragscience.agent.asking import Split, ask_for_grade, ask_for_queries
-from ragscience.agent.drafting import added_timings, draft, guarded, merged_found
+from ragscience.agent.drafting import added_timings, draft, guarded, merged_found, own_stages
 from ragscience.agent.looking_up import LookUp
 from ragscience.agent.planning import SubQuery, more_queries, placed, sub_queries
 from ragscience.agent.reflecting import Reflection, lower_of, reflect
 from ragscience.agent.setting import Setting, ToolsUsed
 from ragscience.agent.spending import BoundedLLM, Spending
-from ragscience.agent.state import MOST_QUERIES, AgentState, answer_of, found_of, plain_answer, plain_found
+from ragscience.agent.state import (
+    MOST_QUERIES,
+    AgentState,
+    answer_of,
+    found_of,
+    plain_answer,
+    plain_found,
+    plain_stages,
+)
 from ragscience.answering.followups import standalone
 from ragscience.errors import RagScienceError
 from ragscience.models.structured import Structured
-from ragscience.records import Answer, Found, Step, StoredChunk
+from ragscience.records import Answer, Found, Stage, Step, StoredChunk
 
 __all__ = ["Nodes"]
 
@@ -103,6 +111,7 @@ class Nodes:
         best = self._answer_of(state["draft"])
         used = {"prompt": int(spent["prompt_tokens"]), "answer": int(spent["answer_tokens"])}
         search_ms = sum(found["timings_ms"].get("search_ms", 0.0) for found in state["found"])
+        searched = tuple(Stage(*stage) for found in state["found"] for stage in found["stages"])
         times = {"search_ms": round(search_ms, 3), "total_ms": round(1000 * spent["seconds"], 3)}
         return replace(
             best,
@@ -111,6 +120,8 @@ class Nodes:
             timings_ms={**best.timings_ms, **state["timings"], **times},
             tokens={**best.tokens, **used} if any(used.values()) else best.tokens,
             trace=tuple(_step_of(plain) for plain in state["steps"]),
+            found=replace(best.found, stages=searched),
+            stages=tuple(Stage(*stage) for stage in state["stages"]),
         )
 
     # -- decompose_query
@@ -249,7 +260,11 @@ class Nodes:
         claims = sum(each.verdict != "no-claim" for each in made.sentences)
         said = "a refusal" if made.refused else f"a draft of {_count(claims, 'sentence', 'sentences')}"
         return _Done(
-            {"draft": plain_answer(made), "timings": added_timings(state["timings"], made)},
+            {
+                "draft": plain_answer(made),
+                "timings": added_timings(state["timings"], made),
+                "stages": [*state["stages"], *plain_stages(own_stages(made))],
+            },
             f"{said} from {_count(len(whole.hits), 'passage', 'passages')}",
             "llm" if made.mode == "llm" else "rules",
             {"passages": len(whole.hits)},
@@ -294,7 +309,7 @@ class Nodes:
 
     def _step(self, node: str, state: AgentState, act: Callable[[AgentState], _Done]) -> AgentState:
         """Act, note what it cost, and tell of it."""
-        before, started = self._spending.plain(), time.perf_counter()
+        before, began, started = self._spending.plain(), time.time(), time.perf_counter()
         done = act(state)
         spent = self._spending.plain()
         cost = {name: int(spent[name] - before.get(name, 0)) for name in spent}
@@ -309,6 +324,7 @@ class Nodes:
             tool_calls=cost["tool_calls"],
             tokens=cost["prompt_tokens"] + cost["answer_tokens"],
             seconds=round(time.perf_counter() - started, 3),
+            started=began,
             **told,
         )
         if self._setting.on_step is not None:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any, TypedDict
 
 from ragscience.history.encoding import decode, encode
-from ragscience.records import Answer, Found, Hit, StoredChunk
+from ragscience.records import Answer, Found, Hit, Stage, StoredChunk
 
 __all__ = [
     "MOST_QUERIES",
@@ -24,6 +24,7 @@ __all__ = [
     "plain_answer",
     "plain_found",
     "plain_hits",
+    "plain_stages",
 ]
 
 STATE_VERSION = 1
@@ -99,6 +100,8 @@ class AgentState(TypedDict, total=False):
     """The best `draft`, its `rank` (no refusal, score) and the `iteration` that it is of; empty before the first."""
     timings: dict[str, float]
     """Milliseconds of all drafts together."""
+    stages: list[list[Any]]
+    """Of all drafts, as `plain_stages`."""
     steps: list[dict[str, Any]]
     """The trace so far, as fields of `records.Step`."""
     notices: list[str]
@@ -128,7 +131,13 @@ def plain_found(found: Found) -> dict[str, Any]:
         "notices": list(found.notices),
         "timings_ms": dict(found.timings_ms),
         "signals": dict(found.signals),
+        "stages": plain_stages(found.stages),
     }
+
+
+def plain_stages(stages: Sequence[Stage]) -> list[list[Any]]:
+    """Name, start and milliseconds of each."""
+    return [[stage.name, stage.started, stage.ms] for stage in stages]
 
 
 def found_of(plain: Mapping[str, Any], passages: Mapping[int, StoredChunk]) -> Found:
@@ -140,6 +149,7 @@ def found_of(plain: Mapping[str, Any], passages: Mapping[int, StoredChunk]) -> F
         tuple(plain["notices"]),
         plain["timings_ms"],
         plain["signals"],
+        stages=tuple(Stage(*stage) for stage in plain["stages"]),
     )
 
 

@@ -12,12 +12,12 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ragscience.agent.bibliography import bibtex_entry
 from ragscience.agent.calculator import calculate
 from ragscience.agent.passages import looked_up, page_hits, paper_list, section_of, shown, within
 from ragscience.agent.tool_calls import KINDS, TOOLS, ToolCall, ToolResult, checked_arguments, schemas
 from ragscience.agent.tool_planning import named_papers, planned_calls
 from ragscience.answering.defusing import defused
+from ragscience.bibliography import as_bibtex, entries_of
 from ragscience.errors import NothingFound, RagScienceError, UsageError
 from ragscience.records import Filters, Found, Paper
 from ragscience.store.selecting import match_papers
@@ -94,7 +94,8 @@ class Toolbox:
 
     def cite(self, paper: str) -> ToolResult:
         """A BibTeX entry."""
-        return ToolResult(self._capped(defused(bibtex_entry(self._paper(paper)))))
+        entries = entries_of([self._paper(paper)], self._library.papers())
+        return ToolResult(self._capped(defused(as_bibtex(entries).rstrip())))
 
     def _paper(self, name: str) -> Paper:
         """The one paper that is meant. Raises NothingFound for none, UsageError for several."""

@@ -16,7 +16,8 @@ from ragscience.answering.prompts import NOT_FOUND, REFUSAL, Prompts, prompt_nam
 from ragscience.answering.replies import worded
 from ragscience.answering.speaking import ChatLLM
 from ragscience.checking.check import Checked, check
-from ragscience.records import Answer, Citation, Found, Hit, Sentence, Turn
+from ragscience.records import Answer, Citation, Found, Hit, Sentence, Stage, Turn
+from ragscience.retrieval import Timings, timed
 
 if TYPE_CHECKING:
     from ragscience.answering.chain import Generated
@@ -91,8 +92,8 @@ class _Run:
         self._question = question
         self._history = history
         self._how = how
-        self._started = time.perf_counter()
-        self._timings: dict[str, float] = {}
+        self._began, self._started = time.time(), time.perf_counter()
+        self._timings = Timings()
         self._answerability: float | None = None
         self._tokens: Mapping[str, int] = {}
         self._prompt_cut = False
@@ -118,7 +119,9 @@ class _Run:
             on_token=self._how.on_token,
             answer_seconds=answer_seconds,
         )
-        self._timings["llm_ms"] = _since(asked) - self._timings.get("search_ms", 0.0)
+        # It searches in between; what is left stands at its end, where most of it was.
+        llm_ms = round(max(0.0, _since(asked) - self._timings.get("search_ms", 0.0)), 3)
+        self._timings.add("llm_ms", llm_ms, time.time() - llm_ms / 1000)
         if generated.first_token_ms is not None:
             self._timings["first_token_ms"] = generated.first_token_ms
         self._tokens, self._prompt_cut = generated.tokens, generated.prompt_cut
@@ -159,12 +162,11 @@ class _Run:
         return self._quotes(found, said=said, notices=(f"{why} {what}", *generated.notices), given=generated.given)
 
     def _quotes(self, found: Found, *, said: str, notices: tuple[str, ...], given: Sequence[Hit] = ()) -> Answer:
-        started = time.perf_counter()
-        units, more = extract_parts(found, embedder=self._how.embedder, limit=self._how.extractive_sentences)
-        text, citations = quoted(units)
-        quotes = check(text, found.hits, scorer=None)
-        text = f"{lead_line(units)}\n\n{text}" if units else text
-        self._timings["quotes_ms"] = _since(started)
+        with timed(self._timings, "quotes_ms"):
+            units, more = extract_parts(found, embedder=self._how.embedder, limit=self._how.extractive_sentences)
+            text, citations = quoted(units)
+            quotes = check(text, found.hits, scorer=None)
+            text = f"{lead_line(units)}\n\n{text}" if units else text
         if not said:
             self._tell(text)
             return self._answer(
@@ -182,10 +184,8 @@ class _Run:
         )
 
     def _check(self, said: str, given: Sequence[Hit]) -> Checked:
-        started = time.perf_counter()
-        checked = check(_real_names(said, given), given, scorer=self._how.scorer)
-        self._timings["check_ms"] = _since(started)
-        return checked
+        with timed(self._timings, "check_ms"):
+            return check(_real_names(said, given), given, scorer=self._how.scorer)
 
     def _refusal(
         self, found: Found, *, used_llm: bool, streamed: bool = False, notices: tuple[str, ...] = ()
@@ -205,9 +205,10 @@ class _Run:
         notices: tuple[str, ...] = (),
         refused: bool = False,
     ) -> Answer:
-        models = self._how.models
+        models, trace_id = self._how.models, uuid.uuid4().hex
+        total_ms = _since(self._started)
         return Answer(
-            answer_id=uuid.uuid4().hex[:12],
+            answer_id=trace_id[:12],
             question=self._question,
             text=text,
             mode=mode,
@@ -216,18 +217,18 @@ class _Run:
             found=found,
             models=dict(models) if mode == "llm" else {**models, "llm": None},
             notices=notices,
-            timings_ms={**self._timings, "total_ms": _since(self._started)},
+            timings_ms={**self._timings, "total_ms": total_ms},
             sentences=sentences,
             answerability=self._answerability,
             prompt_cut=self._prompt_cut,
             tokens=self._tokens,
+            trace_id=trace_id,
+            stages=(*self._timings.stages, Stage("total", self._began, total_ms)),
         )
 
     def _searched(self, question: str) -> Found:
-        started = time.perf_counter()
-        found = self._how.search(question)
-        self._timings["search_ms"] = self._timings.get("search_ms", 0.0) + _since(started)
-        return found
+        with timed(self._timings, "search_ms"):
+            return self._how.search(question)
 
     def _is_answerable(self, found: Found, question: str) -> bool:
         """Whether to answer from what was found; how likely it answers is kept."""

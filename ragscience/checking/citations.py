@@ -31,7 +31,7 @@ _SHORTEST_BEGINNING = 5
 
 @dataclass(frozen=True, slots=True)
 class Mention:
-    """`text[start:end]` cites `places`; or, where the page is not named, the best of `either`."""
+    """`text[start:end]` cites `places`; or the best of `either`, where page or file are left open."""
 
     start: int
     end: int
@@ -119,7 +119,10 @@ class _Forms:
             known, lost = self._places(name, pages)
             places += known
             unknown += lost
-        return Mention(start, end, tuple(dict.fromkeys(places)), (), unknown)
+        found = tuple(dict.fromkeys(places))
+        if len(asked_of) == 1 and len({file for file, _ in found}) > 1:
+            return Mention(start, end, (), found, unknown)
+        return Mention(start, end, found, (), unknown)
 
     def _named_pages(self, match: re.Match[str]) -> list[tuple[str, str]] | None:
         """(file, pages) of each that a mention names; None where it turns out to be none."""
@@ -161,6 +164,7 @@ class _Forms:
 
     def _places(self, name: str, pages: str) -> tuple[list[Place], int]:
         files = self._files.get(name.casefold(), ())
+        files = (name,) if name in files else files
         asked = _page_numbers(pages)
         found = [(file, page) for page in asked for file in files if (file, page) in self._given]
         return found, len(asked) - len({page for _, page in found})

@@ -12,15 +12,15 @@ another page with the same fact; `for` is the number of the evidence that it can
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
-from dataclasses import dataclass
-from pathlib import Path
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path, PurePath
 from typing import Any
 
 from ragscience.errors import UsageError
 from ragscience.records import Turn
 
-__all__ = ["BadLine", "KnownQuestion", "Place", "read_known_questions"]
+__all__ = ["BadLine", "KnownQuestion", "Place", "as_listed", "read_known_questions"]
 
 Place = tuple[str, int]
 """File and page."""
@@ -55,6 +55,38 @@ class BadLine:
 
 class _NoQuestion(Exception):
     """Why a line is left out."""
+
+
+def as_listed(questions: Iterable[KnownQuestion], listed: Mapping[str, str]) -> list[KnownQuestion]:
+    """The questions with their files called as the library calls them: `listed` has that name for each full path.
+
+    A file may be given by any end of its path, cut at a folder; one that the library does not have stays as it is.
+    Raises UsageError for a name that several papers have: nothing that was measured by it would mean anything.
+    """
+    known = set(listed.values())
+
+    def name(file: str, question: str) -> str:
+        if file in known:
+            return file
+        ends = PurePath(file).parts
+        meant = [short for path, short in listed.items() if PurePath(path).parts[-len(ends) :] == ends]
+        if len(meant) > 1:
+            raise UsageError(
+                f"{file}, in question {question}, is the name of {len(meant)} papers: {', '.join(sorted(meant))}.",
+                "Write one of these.",
+            )
+        return meant[0] if meant else file
+
+    return [
+        replace(
+            question,
+            evidence=tuple(
+                frozenset((name(file, question.question_id), page) for file, page in places)
+                for places in question.evidence
+            ),
+        )
+        for question in questions
+    ]
 
 
 def read_known_questions(path: Path, max_chars: int) -> Iterator[KnownQuestion | BadLine]:

@@ -101,6 +101,11 @@ class OnnxCrossEncoder:
         return self._name
 
     @property
+    def digest(self) -> str:
+        """The sha256 of the weights, in hexadecimal; empty as long as they were not needed."""
+        return self._session.prepared.sha256 if self._session.opened else ""
+
+    @property
     def sessions_opened(self) -> int:
         """How many times the model has been loaded for this object."""
         return self._session.opened

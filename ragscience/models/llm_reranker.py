@@ -101,6 +101,11 @@ class LLMReranker:
         """The model's, with its tag."""
         return self._llm.name
 
+    @property
+    def digest(self) -> str:
+        """Of the model's weights, as its server tells it."""
+        return self._llm.digest
+
     def score(self, question: str, passages: Sequence[str]) -> NDArray[np.float32]:
         """0 to 10 for each passage, shape (len(passages),), float32; NaN where there is no usable score.
 

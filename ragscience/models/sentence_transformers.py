@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -117,6 +118,11 @@ class TorchCrossEncoder:
         self._folder = folder
         self._name = name
         self._model: Any = None
+
+    @cached_property
+    def digest(self) -> str:
+        """The sha256 of the weights, as `folder_digest` gives it."""
+        return folder_digest(self._folder)
 
     @property
     def name(self) -> str:

@@ -149,7 +149,13 @@ def decode_reply(line: bytes) -> Document | int | FileProblem:
         document["title"],
         tuple(document["warnings"]),
         elements,
-        Metadata(**{**metadata, "authors": tuple(metadata["authors"])}),
+        Metadata(
+            **{
+                **metadata,
+                "authors": tuple(metadata["authors"]),
+                "categories": tuple(metadata["categories"]),
+            }
+        ),
     )
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from ragscience.errors import RagScienceError
 from ragscience.records import Profile
 from ragscience.retrieval.fusion import by_max, min_max, plain_sum, reciprocal_rank, shared_weights
-from ragscience.retrieval.timing import timed
+from ragscience.retrieval.timing import Timings, timed
 
 if TYPE_CHECKING:
     import numpy as np
@@ -53,7 +53,7 @@ def first_pass(
     profile: Profile,
     also: Sequence[int],
     more: Mapping[str, ScoreSource],
-    timings: dict[str, float],
+    timings: Timings,
     notices: list[str],
 ) -> FirstPass:
     """The candidates of dense and keyword search, of `more` as far as the profile weighs them, and those of `also`.

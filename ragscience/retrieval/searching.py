@@ -15,7 +15,7 @@ from ragscience.retrieval.folding import first_of_each
 from ragscience.retrieval.late import late_scores, maxsim_scores
 from ragscience.retrieval.reranking import InBatches, rerank_within_budget
 from ragscience.retrieval.signals import signals
-from ragscience.retrieval.timing import timed
+from ragscience.retrieval.timing import Timings, timed
 
 if TYPE_CHECKING:
     import numpy as np
@@ -55,7 +55,7 @@ def search(
     `Found.signals` are those of retrieval/signals.py. Raises NothingFound where a filter fits no paper,
     ModelProblem where the embedder fails; a reranker that fails costs its ordering and a notice.
     """
-    timings: dict[str, float] = {}
+    timings = Timings()
     notices: list[str] = []
     with timed(timings, "retrieval_ms"):
         allowed = library.select(filters)
@@ -90,7 +90,15 @@ def search(
             maxsims=maxsims,
             rerank=None if isinstance(reranker, LLMReranker) else ranking.best,  # a grade of 0 to 10 is no log-odds
         )
-    return Found(question, profile.name, _as_hits(ranking, profile.top_k, chunks, first), tuple(notices), timings, seen)
+    return Found(
+        question,
+        profile.name,
+        _as_hits(ranking, profile.top_k, chunks, first),
+        tuple(notices),
+        dict(timings),
+        seen,
+        stages=tuple(timings.stages),
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +136,7 @@ def _late(
     first: FirstPass,
     library: Library,
     tokens_from: TokenEmbedder | None,
-    timings: dict[str, float],
+    timings: Timings,
 ) -> tuple[dict[int, float], dict[int, float]]:
     """(MaxSim of each candidate; what it gives together with the fused score); both empty without token vectors."""
     if tokens_from is None or tokens is None or not first.fused:

@@ -21,7 +21,17 @@ __all__ = ["agent_answer", "agent_profile"]
 
 TOOL_TEXT_CHARS = 4000
 """Of what one tool says."""
-NOT_OF_A_RUN = {"home", "cache_folder", "pdf_viewer", "history", "history_turns", "reading_workers"}
+NOT_OF_A_RUN = {
+    "home",
+    "cache_folder",
+    "pdf_viewer",
+    "history",
+    "history_turns",
+    "reading_workers",
+    "log_file",
+    "metrics_file",
+    "trace_questions",
+}
 """Settings that change nothing about an answer."""
 
 

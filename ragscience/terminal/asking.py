@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ragscience.answering.followups import standalone
+from ragscience.audit import Request
 from ragscience.errors import RagScienceError
 from ragscience.records import Answer, Filters, Turn
 from ragscience.terminal.door import say
@@ -17,6 +19,7 @@ from ragscience.terminal.keeping import Talk
 from ragscience.terminal.plain import plain
 from ragscience.terminal.questions import BadLine, Question, check_question, read_questions
 from ragscience.terminal.session import Session
+from ragscience.terminal.telling import get_ready, told_answer, told_search
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -32,9 +35,10 @@ Asked = tuple[str | None, str | None]
 
 def search_all(session: Session, asked: Asked, *, filters: Filters, as_json: bool) -> int:
     """Show the passages for each question; an exit code."""
+    get_ready(session)
 
     def one(question: Question, filters: Filters) -> int:
-        found = session.search(standalone(question.text, question.history), filters)
+        found = told_search(session, standalone(question.text, question.history), filters)
         if as_json:
             _line(found_json(found, question.question_id, tuple(session.notices)))
         else:
@@ -63,6 +67,7 @@ def ask_all(
     Each question is a conversation of its own, but where all go to the one called `chat` or to the last (`go_on`).
     The pages that the answers cite are written to `highlight`, where that is a file's name.
     """
+    get_ready(session)
     if highlight is not None:
         from ragscience.terminal.highlighting import check_target
 
@@ -76,8 +81,9 @@ def ask_all(
         history = question.history or talk.turns()
         if as_json:
             ask = session.answer_by_agent if agent else session.answer
-            answer = ask(question.text, history=history, filters=filters, strict=strict)
-            kept = talk.keep(answer)
+            asked = partial(ask, question.text, history=history, filters=filters, strict=strict)
+            answer = told_answer(session, question.text, asked, agent=agent)
+            kept = talk.keep(answer, Request(filters, history, strict, agent))
             notices = tuple(session.notices)
             where, when = kept.conversation_id, kept.created_at
             _line(answer_json(answer, question.question_id, notices, conversation=where, created_at=when))
@@ -130,11 +136,13 @@ def ask_once(
         sys.stdout.flush()
 
     on_token = show if sys.stdout.isatty() else None
-    if agent:
-        answer = _by_agent(session, question, history, filters, strict)
-    else:
-        answer = session.answer(question, history=history, filters=filters, on_token=on_token, strict=strict)
-    talk.keep(answer)
+    asked = (
+        partial(_by_agent, session, question, history, filters, strict)
+        if agent
+        else partial(session.answer, question, history=history, filters=filters, on_token=on_token, strict=strict)
+    )
+    answer = told_answer(session, question, asked, agent=agent)
+    talk.keep(answer, Request(filters, history, strict, agent))
     out = console()
     streamed = "".join(shown)
     if streamed:

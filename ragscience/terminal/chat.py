@@ -11,16 +11,18 @@ from ragscience.errors import RagScienceError, UsageError
 from ragscience.history import History
 from ragscience.records import Answer, Filters
 from ragscience.terminal.asking import ask_once, console
+from ragscience.terminal.bib_view import cited_text
 from ragscience.terminal.door import say
 from ragscience.terminal.explaining import source_number, surroundings_view, why_view
-from ragscience.terminal.exporting import as_markdown
+from ragscience.terminal.exporting import as_markdown, hand_over, write_out
 from ragscience.terminal.filtering import described, refiltered
-from ragscience.terminal.history_views import SHOWN, found_view, write_out
+from ragscience.terminal.history_views import SHOWN, found_view
 from ragscience.terminal.keeping import Talk
 from ragscience.terminal.opening import open_source
 from ragscience.terminal.plain import counted, plain
 from ragscience.terminal.questions import check_question
 from ragscience.terminal.session import Session
+from ragscience.terminal.telling import get_ready, told_search
 from ragscience.terminal.views import hits_view
 
 __all__ = ["Chat"]
@@ -51,11 +53,13 @@ class Chat:
             "/history": ("the questions so far; TEXT: search all conversations", self._history),
             "/clear": ("begin a new conversation", self._clear),
             "/save": ("FILE: write the conversation as Markdown", self._save),
+            "/bib": ("the papers cited so far, as BibTeX; FILE: write it there (.json: as CSL-JSON)", self._bib),
             "/quit": ("leave (or Ctrl-D)", lambda _: None),
         }
 
     def run(self) -> int:
         """Read and answer until the end of input; an exit code."""
+        get_ready(self._session)
         read = self._reader()
         session = self._session
         session.notice(f"{counted(session.library.paper_count, 'paper')}. Type a question, or /help.")
@@ -133,7 +137,7 @@ class Chat:
 
     def _search(self, question: str) -> None:
         checked = check_question(question, self._session.settings.max_question_chars)
-        hits_view(self._session.search(checked, self._filters), console())
+        hits_view(told_search(self._session, checked, self._filters), console())
 
     def _paper(self, patterns: str) -> None:
         papers = tuple(patterns.split())
@@ -180,6 +184,14 @@ class Chat:
             return
         write_out(Path(name), as_markdown(self._answers[0].question, self._talk.kept))
         say(f"{len(self._answers)} answers written to {name}.")
+
+    def _bib(self, name: str) -> None:
+        if not self._answers:
+            say("There is no answer yet.")
+            return
+        text = cited_text(self._answers, self._session.home, csl=name.endswith(".json"))
+        if text or name:
+            hand_over(text, Path(name) if name else None)
 
     def _reader(self) -> Callable[[], str]:
         if not sys.stdin.isatty():

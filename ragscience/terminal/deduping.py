@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from ragscience.duplicates import Duplicate, keep_newest
 from ragscience.errors import UsageError
 from ragscience.ingesting import FileState
+from ragscience.store.rows import short_names
 from ragscience.terminal.json_output import SCHEMA_VERSION, dump
 from ragscience.terminal.plain import plain
 
@@ -119,5 +120,6 @@ def leave_out(
     left = {state.md5 for state in states if state.md5 in aside and state.path not in named}
     for state in states:
         if state.md5 in left:
-            tell(f"{state.path.name} is left out: {aside[state.md5].file} is the same paper, and newer")
+            newer, path = aside[state.md5], str(state.path)
+            tell(f"{short_names([path, newer.path])[path]} is left out: {newer.file} is the same paper, and newer")
     return tuple(state for state in states if state.md5 not in left)

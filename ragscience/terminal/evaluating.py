@@ -10,7 +10,7 @@ from pathlib import Path
 
 from ragscience.errors import UsageError
 from ragscience.evaluation.costs import Meter
-from ragscience.evaluation.questions import BadLine, KnownQuestion, read_known_questions
+from ragscience.evaluation.questions import BadLine, KnownQuestion, as_listed, read_known_questions
 from ragscience.evaluation.report import Evaluation, Paired, as_json, as_markdown
 from ragscience.evaluation.running import Outcome, judged, run
 from ragscience.records import Answer, Filters
@@ -53,6 +53,7 @@ def evaluate_all(
         with opened(mode) as session:
             if not evaluations:
                 questions, bad = _read(source, session.settings.max_question_chars)
+                questions = as_listed(questions, {paper.path: paper.file for paper in session.library.papers()})
             judge_of = _judge(session) if judge else None
             evaluations.append(
                 evaluate(

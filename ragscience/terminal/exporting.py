@@ -1,28 +1,22 @@
-"""A conversation for other programs: Markdown to read on, BibTeX for the papers that it cites."""
+"""What is written out for other programs: a conversation as Markdown, and any text to a file or to stdout."""
 
 from __future__ import annotations
 
 import re
-import unicodedata
-from collections.abc import Iterable, Mapping, Sequence
-from pathlib import PurePath
+import sys
+from collections.abc import Sequence
+from pathlib import Path
 
 from ragscience.history import KeptAnswer
-from ragscience.records import Answer, Citation, Paper, Sentence
+from ragscience.records import Answer, Citation, Sentence
+from ragscience.store.files import disk_errors, write_atomically
+from ragscience.terminal.door import say
 from ragscience.terminal.plain import plain
 
-__all__ = ["as_bibtex", "as_markdown"]
+__all__ = ["as_markdown", "hand_over", "write_out"]
 
 MARKS = {"supported": "✓", "weak": "~", "unsupported": "✗"}
 _TAG = re.compile(r"<(?=[A-Za-z/!?])")
-_LATEX = {
-    "\\": r"{\textbackslash}",
-    "{": r"{\textbraceleft}",
-    "}": r"{\textbraceright}",
-    "~": r"{\textasciitilde}",
-    "^": r"{\textasciicircum}",
-    **{char: f"\\{char}" for char in "&%$#_"},
-}
 
 
 def as_markdown(title: str, turns: Sequence[KeptAnswer]) -> str:
@@ -46,26 +40,23 @@ def as_markdown(title: str, turns: Sequence[KeptAnswer]) -> str:
     return "\n".join(parts)
 
 
-def as_bibtex(turns: Iterable[KeptAnswer], papers: Mapping[str, Paper]) -> str:
-    """A @misc entry for each cited paper: its title where the library knows one, and its file. Nothing is made up.
+def write_out(target: Path, text: str) -> None:
+    """Write the file, wholly or not at all. Raises RagScienceError where it cannot be."""
+    path, content = target.expanduser().resolve(), text.encode("utf-8", "replace")
+    with disk_errors(path):
+        if path.exists() and not path.is_file():  # a pipe or a device is written to, never replaced
+            path.write_bytes(content)
+        else:
+            write_atomically(path, content)
 
-    `papers` has the library's papers by their path; one that has left it is given by its file alone.
-    """
-    cited = {citation.path or citation.file: citation for kept in turns for citation in kept.answer.citations}
-    by_name = {paper.file: paper for paper in papers.values()}
-    entries, keys = [], set[str]()
-    for citation in cited.values():
-        paper = papers.get(citation.path) or (None if citation.path else by_name.get(citation.file))
-        stem = _key(PurePath(citation.file).stem)
-        key = next(name for name in _numbered(stem) if name not in keys)
-        keys.add(key)
-        fields = {"file": _file(citation.path or citation.file)}
-        title = _latex(paper.title) if paper else ""
-        if title:
-            fields = {"title": f"{{{title}}}"} | fields
-        body = "".join(f"  {name} = {{{value}}},\n" for name, value in fields.items())
-        entries.append(f"@misc{{{key},\n{body}}}\n")
-    return "\n".join(entries)
+
+def hand_over(text: str, target: Path | None) -> None:
+    """Write it to the file, which is said, or to stdout without one."""
+    if target is None:
+        sys.stdout.write(text.encode("utf-8", "replace").decode())
+        return
+    write_out(target, text)
+    say(f"Written to {target}.")
 
 
 def _marked(text: str, sentences: Sequence[Sentence]) -> str:
@@ -101,25 +92,3 @@ def _inert(text: str) -> str:
 
 def _line(text: str) -> str:
     return " ".join(_inert(text).split())
-
-
-def _latex(text: str) -> str:
-    return "".join(_LATEX.get(char, char) for char in " ".join(plain(text).split()))
-
-
-def _file(path: str) -> str:
-    """A path is read as it stands, but for braces: a lone one would break the whole file."""
-    return plain(path).replace("{", "%7B").replace("}", "%7D").replace("\n", " ")
-
-
-def _key(stem: str) -> str:
-    ascii_only = unicodedata.normalize("NFKD", stem).encode("ascii", "ignore").decode()
-    return re.sub(r"[^A-Za-z0-9]+", "-", ascii_only).strip("-").lower() or "paper"
-
-
-def _numbered(stem: str) -> Iterable[str]:
-    yield stem
-    number = 2
-    while True:
-        yield f"{stem}-{number}"
-        number += 1

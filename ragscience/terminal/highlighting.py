@@ -12,6 +12,7 @@ from ragscience.reading.marking import Mark, MarkedPage
 from ragscience.reading.process import ReaderProcess
 from ragscience.records import Answer, Citation
 from ragscience.store.files import disk_errors, write_atomically
+from ragscience.store.rows import short_names
 from ragscience.terminal.plain import plain
 
 __all__ = ["MADE_HERE", "check_target", "write_marked_pages"]
@@ -63,6 +64,7 @@ def write_marked_pages(
     ):
         parts: list[Path] = []
         count = 0
+        names = short_names(wanted)
         for number, (path, pages) in enumerate(wanted.items()):
             part = Path(folder, f"{number}.pdf")
             unplaced = marker.reader().mark(Path(path), part, pages)
@@ -71,7 +73,7 @@ def write_marked_pages(
                 continue
             if unplaced:
                 quotes = "1 quote" if unplaced == 1 else f"{unplaced} quotes"
-                notice(f"{quotes} from {Path(path).name} could not be placed on the page; its note has the words.")
+                notice(f"{quotes} from {plain(names[path])} could not be placed on the page; its note has the words.")
             parts.append(part)
             count += len(pages)
         if not parts:

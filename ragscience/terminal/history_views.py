@@ -14,16 +14,16 @@ from rich.text import Text
 
 from ragscience.errors import NothingFound, UsageError
 from ragscience.history import Conversation, History, KeptAnswer
-from ragscience.store import Home, Library
-from ragscience.store.files import disk_errors, write_atomically
+from ragscience.store import Home
 from ragscience.terminal.asking import console
+from ragscience.terminal.bib_view import cited_text
 from ragscience.terminal.door import say
-from ragscience.terminal.exporting import as_bibtex, as_markdown
+from ragscience.terminal.exporting import as_markdown, hand_over
 from ragscience.terminal.json_output import SCHEMA_VERSION, answer_json, conversation_json, dump
 from ragscience.terminal.plain import plain
 from ragscience.terminal.views import answer_footer, answer_view
 
-__all__ = ["delete", "export", "found_view", "list_conversations", "search_history", "show", "write_out"]
+__all__ = ["delete", "export", "found_view", "list_conversations", "search_history", "show"]
 
 SHOWN = 20
 """Lines of a list, where no other number is asked for."""
@@ -104,28 +104,11 @@ def export(home: Home, key: str | None, *, form: str, target: Path | None) -> in
         text = json.dumps(_as_json(conversation, turns), ensure_ascii=False, indent=2, allow_nan=False) + "\n"
         text = text.encode("utf-8", "backslashreplace").decode()
     elif form == "bib":
-        with Library.open(home) as library:
-            text = as_bibtex(turns, {paper.path: paper for paper in library.papers()})
-        if not text:
-            say("It cites no paper.")
+        text = cited_text([kept.answer for kept in turns], home, csl=False)
     else:
         text = as_markdown(conversation.name or conversation.title, turns)
-    if target is None:
-        sys.stdout.write(text.encode("utf-8", "replace").decode())
-    else:
-        write_out(target, text)
-        say(f"Written to {target}.")
+    hand_over(text, target)
     return 0
-
-
-def write_out(target: Path, text: str) -> None:
-    """Write the file, wholly or not at all. Raises RagScienceError where it cannot be."""
-    path, content = target.expanduser().resolve(), text.encode("utf-8", "replace")
-    with disk_errors(path):
-        if path.exists() and not path.is_file():  # a pipe or a device is written to, never replaced
-            path.write_bytes(content)
-        else:
-            write_atomically(path, content)
 
 
 def delete(home: Home, key: str | None, *, everything: bool) -> int:

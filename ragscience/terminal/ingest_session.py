@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
@@ -16,6 +17,7 @@ from ragscience.ingesting import (
     Ingestion,
     IngestReport,
     Plan,
+    Watcher,
     embed_batch,
     find_pdfs,
     make_plan,
@@ -26,6 +28,7 @@ from ragscience.ingesting import (
 )
 from ragscience.records import Chunk, Document, Paper
 from ragscience.store import Home, Library, text_hash
+from ragscience.store.rows import short_names
 from ragscience.terminal.deduping import drop_older, leave_out
 from ragscience.terminal.deduping import said as pair_said
 from ragscience.terminal.door import say
@@ -38,8 +41,11 @@ if TYPE_CHECKING:
 
     from config import Settings
     from ragscience.models.protocols import Embedder, TokenEmbedder
+    from ragscience.reading.pool import ReadingPool
 
 __all__ = ["IngestSession"]
+
+ReadAll = Callable[[Iterable[Path]], Iterator[tuple[Path, Document | FileProblem]]]
 
 SOME_FAILED = 3
 REMEDY = "`python ingest.py duplicates --dedupe keep-newest` keeps the newer one alone."
@@ -173,6 +179,9 @@ class IngestSession:
         self._tell(f"search indexes made anew: {self.library.chunk_count} passages")
         return 0
 
+    def _embedder(self) -> Embedder:
+        return embedder_of(self.settings, self.library.embedder, self._tell)
+
     def _tokens_from(self, embedder: Embedder) -> TokenEmbedder | None:
         return tokens_at_ingest(self.settings, embedder, self._tell)
 
@@ -196,7 +205,7 @@ class IngestSession:
         if not plan.to_read:
             return self._finish(settle(self.library, plan), plan)
         self._require_reader()
-        embedder = embedder_of(self.settings, self.library.embedder, self._tell)
+        embedder = self._embedder()
         if self.library.chunk_count:
             self.library.require_identity(embedder.identity, self._chunker())
         else:
@@ -205,8 +214,6 @@ class IngestSession:
 
     def _run(self, plan: Plan, embedder: Embedder) -> IngestReport:
         from ragscience.chunking import chunk_document
-        from ragscience.reading.pool import ReadingPool
-        from ragscience.terminal.progress import IngestProgress
 
         settings = self.settings
 
@@ -218,17 +225,9 @@ class IngestSession:
                 separators=settings.separators,
             )
 
-        workers = settings.reading_workers or max(1, (os.cpu_count() or 2) - 1)
-        pool = ReadingPool(
-            workers=workers,
-            timeout_seconds=settings.reading_timeout_seconds,
-            memory_bytes=settings.reading_memory_mb * 2**20,
-            ocr=self._ocr(),
-            layout=settings.layout,
-        )
-        with pool, IngestProgress(len(plan.to_read), quiet=self.quiet) as progress:
+        with self._readers() as read_all, self._progress(plan) as progress:
             ingestion = Ingestion(
-                pool.read_all,
+                read_all,
                 chunk,
                 embedder,
                 settings.embedding_batch,
@@ -236,6 +235,29 @@ class IngestSession:
                 settings.token_cache_mb * 2**20,
             )
             return run_plan(self.library, plan, ingestion, progress)
+
+    @contextmanager
+    def _readers(self) -> Iterator[ReadAll]:
+        with self._pool() as pool:
+            yield pool.read_all
+
+    def _pool(self) -> ReadingPool:
+        from ragscience.reading.pool import ReadingPool
+
+        settings = self.settings
+        workers = settings.reading_workers or max(1, (os.cpu_count() or 2) - 1)
+        return ReadingPool(
+            workers=workers,
+            timeout_seconds=settings.reading_timeout_seconds,
+            memory_bytes=settings.reading_memory_mb * 2**20,
+            ocr=self._ocr(),
+            layout=settings.layout,
+        )
+
+    def _progress(self, plan: Plan) -> AbstractContextManager[Watcher]:
+        from ragscience.terminal.progress import IngestProgress
+
+        return IngestProgress(len(plan.to_read), quiet=self.quiet)
 
     def _ocr(self) -> str:
         """The language of OCR, or "" where it is not asked for or, which is said, not installed."""
@@ -254,7 +276,8 @@ class IngestSession:
         for paper, state in plan.moved:
             self._tell(f"{paper.file} is now {state.path}")
         for state, other in plan.copies:
-            self._tell(f"{state.path.name} has the same bytes as {other}: not read again")
+            path = str(state.path)
+            self._tell(f"{short_names([path, other])[path]} has the same bytes as {other}: not read again")
         for pair in report.duplicates:
             self._tell(f"{pair_said(pair)}. {REMEDY}")
         for failure in report.failures:

@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, Any
 from ragscience.errors import RagScienceError
 from ragscience.evaluation.schema import PROPERTIES as EVALUATION
 from ragscience.records import Answer, Citation, Found, Hit, Paper, Sentence, Step
+from ragscience.terminal.fetching_json import FETCH
 from ragscience.terminal.graph_json import FOUND, GRAPH, PATH, found_in_graph
+from ragscience.terminal.upkeep_json import EVENT, FINDINGS
 
 if TYPE_CHECKING:
     from ragscience.history import Conversation
@@ -67,6 +69,7 @@ def answer_json(
     shared["timings_ms"] = {**answer.found.timings_ms, **answer.timings_ms}
     return shared | {
         "answer_id": answer.answer_id,
+        "trace_id": answer.trace_id,
         "answer": answer.text,
         "mode": answer.mode,
         "refused": answer.refused,
@@ -113,6 +116,10 @@ def paper_json(paper: Paper) -> dict[str, Any]:
             "venue": metadata.venue,
             "doi": metadata.doi,
             "arxiv_id": metadata.arxiv_id,
+            "abstract": metadata.abstract,
+            "categories": list(metadata.categories),
+            "url": metadata.url,
+            "published": metadata.published,
             "confidence": dict(metadata.confidence),
         },
     }
@@ -259,10 +266,12 @@ _STEP = _closed(
         "tool_calls": _COUNT,
         "tokens": _COUNT,
         "seconds": {"type": "number", "minimum": 0},
+        "started": {"type": "number", "minimum": 0, "description": "Seconds since 1970."},
     }
 )
 _ANSWER = _FOUND | {
     "answer_id": _TEXT,
+    "trace_id": {"type": "string", "pattern": "^([0-9a-f]{32})?$", "description": "The same in log, spans and audit."},
     "answer": _TEXT,
     "mode": {"enum": ["llm", "extractive"]},
     "refused": {"type": "boolean"},
@@ -298,6 +307,10 @@ _METADATA = _closed(
         "venue": _TEXT,
         "doi": _TEXT,
         "arxiv_id": _TEXT,
+        "abstract": {"type": "string", "description": "This and the next three: only of a paper that was fetched."},
+        "categories": {"type": "array", "items": _TEXT},
+        "url": _TEXT,
+        "published": {"type": "string", "description": "The day of the first version, as 2017-06-12."},
         "confidence": {
             "type": "object",
             "description": "0 to 1 for each of the fields that is filled, by its name.",
@@ -339,6 +352,7 @@ _ELEMENT = _closed(
 _PAGE_READ = {
     "schema": {"const": SCHEMA_VERSION},
     "file": _TEXT,
+    "path": _TEXT,
     "page": _PAGE,
     "text": _TEXT,
     "elements": {"type": "array", "items": _ELEMENT},
@@ -381,12 +395,16 @@ SCHEMAS: dict[str, dict[str, Any]] = {
             "removed": {"type": "array", "items": _TEXT},
         }
     ),
+    "fetch": _closed({"schema": {"const": SCHEMA_VERSION}, **FETCH}),
+    "watch": _closed({"schema": {"const": SCHEMA_VERSION}, **EVENT}),
+    "doctor": _closed({"schema": {"const": SCHEMA_VERSION}, **FINDINGS}),
     "graph": _closed({"schema": {"const": SCHEMA_VERSION}, **GRAPH}),
     "path": _closed({"schema": {"const": SCHEMA_VERSION}, **PATH}),
     "related": _closed(
         {
             "schema": {"const": SCHEMA_VERSION},
             "file": _TEXT,
+            "path": _TEXT,
             "related": {
                 "type": "array",
                 "items": _closed({"file": _TEXT, "path": _TEXT, "title": _TEXT, "cosine": {"type": "number"}}),

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
+from ragscience.audit import Request
 from ragscience.errors import NothingFound, RagScienceError, UsageError
 from ragscience.history import History, KeptAnswer
 from ragscience.history.conversations import check_name
 from ragscience.records import Answer, Citation, StoredChunk, Turn
 from ragscience.store import Home
+from ragscience.terminal.auditing import audit
 from ragscience.terminal.session import Session
 
 __all__ = ["Talk", "kept_answer"]
@@ -54,9 +56,13 @@ class Talk:
         last = self.answers[-wanted:] if wanted else []
         return tuple(Turn(answer.question, answer.text, _cited_passages(answer)) for answer in last)
 
-    def keep(self, answer: Answer) -> KeptAnswer:
-        """Take a turn in and bring it to the disk; what was kept, without a conversation where it could not be."""
+    def keep(self, answer: Answer, asked: Request) -> KeptAnswer:
+        """Take a turn in and bring it to the disk; what was kept, without a conversation where it could not be.
+
+        How it was `asked` goes to the audit log with it.
+        """
         now = datetime.now(UTC).isoformat(timespec="seconds")
+        audit(self._session, answer, asked, at=now)
         kept = KeptAnswer(None, now, answer)
         self.kept.append(kept)
         path = self._session.home.history

@@ -52,6 +52,7 @@ def _related_json(paper: Paper, related: list[tuple[Paper, float]]) -> dict[str,
     return {
         "schema": SCHEMA_VERSION,
         "file": paper.file,
+        "path": paper.path,
         "related": [
             {"file": other.file, "path": other.path, "title": title_of(other), "cosine": round(cosine, 6)}
             for other, cosine in related

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable
 from dataclasses import asdict
 from functools import lru_cache, partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ragscience.errors import ModelProblem, RagScienceError, UsageError
 from ragscience.models.choosing import Choice, choose_embedder, choose_llm, choose_reranker, describe_models
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from ragscience.records import EmbedderIdentity, Profile
 
 __all__ = [
+    "choices_of",
     "embedder_of",
     "llm_of",
     "llm_reranker_of",
@@ -121,6 +122,18 @@ def show_models(settings: Settings, *, as_json: bool) -> int:
         shown = {row.part: row.model or "none", "": row.where, " ": row.why, "  ": row.notice}
         listing({name: value for name, value in shown.items() if value}, console())
     return 0
+
+
+def choices_of(
+    settings: Settings, required: EmbedderIdentity | None
+) -> tuple[dict[str, Callable[[], Choice[Any]]], Ollama]:
+    """What makes the choice of each part ("embedder", "reranker", "answer"), and the Ollama that they ask."""
+    choices: dict[str, Callable[[], Choice[Any]]] = {
+        "embedder": lambda: _embedder_choice(settings, required, say),
+        "reranker": lambda: _reranker_choice(settings, say, late=required is None or required.provider == "embedded"),
+        "answer": lambda: _llm_choice(settings),
+    }
+    return choices, _ollama(settings)
 
 
 def pull_models(settings: Settings, *, quiet: bool) -> int:

@@ -21,7 +21,10 @@ __all__ = [
     "Json",
     "Kinds",
     "Limit",
+    "LogTo",
+    "MetricsTo",
     "NoHistory",
+    "Output",
     "Pages",
     "Papers",
     "ProfileName",
@@ -111,6 +114,16 @@ GraphFilter = Annotated[
 Highlight = Annotated[
     Path | None,
     typer.Option("--highlight", metavar="OUT.pdf", help="Write the cited pages to this file, the quotes marked."),
+]
+Output = Annotated[
+    Path | None, typer.Option("-o", "--output", metavar="FILE", help="Write to this file, not to stdout.")
+]
+LogTo = Annotated[
+    Path | None, typer.Option("--log", metavar="FILE", help="Append a line about each question to this file.")
+]
+MetricsTo = Annotated[
+    Path | None,
+    typer.Option("--metrics", metavar="FILE", help="Add what is counted and timed to this file, for Prometheus."),
 ]
 Limit = Annotated[int | None, typer.Option("-n", help="How many lines.", min=1, show_default=False)]
 Which = Annotated[

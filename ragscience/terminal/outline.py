@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from rich.console import Console
 from rich.text import Text
 
-from ragscience.metadata import bibtex_key
+from ragscience.bibliography import citation_keys
 from ragscience.records import Element, Page, Paper
 from ragscience.terminal.json_output import SCHEMA_VERSION, dump, paper_json
 from ragscience.terminal.plain import plain
@@ -64,11 +64,12 @@ class Outline:
 def show_paper(library: Library, paper: Paper, console: Console | None) -> None:
     """All that is known of a paper, as JSON on stdout where there is no console."""
     outline, pages = outline_of(library, paper.paper_id), library.pages(paper.paper_id)
+    key = citation_keys(library.papers())[paper.paper_id]
     if console is None:
-        sys.stdout.write(dump(outline_json(paper, outline, pages)) + "\n")
+        sys.stdout.write(dump(outline_json(paper, outline, pages, key)) + "\n")
         return
     paper_view(paper, pages, console)
-    console.print(Text("BibTeX key  ", style="dim").append(bibtex_key(paper.metadata), "not dim"), soft_wrap=True)
+    console.print(Text("BibTeX key  ", style="dim").append(key, "not dim"), soft_wrap=True)
     outline_view(outline, console)
 
 
@@ -176,12 +177,12 @@ def _on_page(library: Library, paper_id: int, number: int) -> list[Element]:
     return [element for element in library.elements(paper_id) if element.page == number]
 
 
-def outline_json(paper: Paper, outline: Outline, pages: Sequence[Page]) -> dict[str, Any]:
-    """What `show --json` prints for a paper."""
+def outline_json(paper: Paper, outline: Outline, pages: Sequence[Page], key: str) -> dict[str, Any]:
+    """What `show --json` prints for a paper; `key` is its own in the bibliography."""
     return {
         "schema": SCHEMA_VERSION,
         **paper_json(paper),
-        "bibtex_key": bibtex_key(paper.metadata),
+        "bibtex_key": key,
         "outline": [{"level": entry.level, "heading": entry.text, "page": entry.page} for entry in outline.headings],
         "tables": [{"caption": entry.text, "page": entry.page} for entry in outline.tables],
         "figures": [{"caption": entry.text, "page": entry.page} for entry in outline.figures],
@@ -196,6 +197,7 @@ def page_json(library: Library, paper: Paper, number: int) -> dict[str, Any]:
     return {
         "schema": SCHEMA_VERSION,
         "file": paper.file,
+        "path": paper.path,
         "page": number,
         "text": text,
         "elements": [

@@ -11,7 +11,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 from ragscience.records import Answer, Filters, Found, Profile, Step, Turn
-from ragscience.retrieval import profile_named, read_by_llm, search, with_graph
+from ragscience.retrieval import Timings, profile_named, read_by_llm, search, timed, with_graph
 from ragscience.store import Home, Library
 from ragscience.terminal.door import say
 from ragscience.terminal.filtering import described
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from ragscience.models.llm_reranker import LLMReranker
     from ragscience.models.ollama import OllamaLLM
     from ragscience.models.protocols import Embedder, Reranker, TokenEmbedder
+    from ragscience.telemetry import Telemetry
 
 __all__ = ["Session"]
 
@@ -51,6 +52,8 @@ class Session:
     ) -> None:
         if "library" in self.__dict__:
             self.library.close()
+        if "telemetry" in self.__dict__:
+            self.telemetry.close()
 
     def notice(self, text: str) -> None:
         """Say it once on stderr, unless quiet, and keep it for the JSON."""
@@ -58,6 +61,13 @@ class Session:
             self.notices.append(text)
             if not self._quiet:
                 say(text)
+
+    @cached_property
+    def telemetry(self) -> Telemetry:
+        """Who is told of each question; nobody, where nothing asks for it."""
+        from ragscience.terminal.telling import telemetry_of
+
+        return telemetry_of(self)
 
     @cached_property
     def library(self) -> Library:
@@ -245,18 +255,21 @@ class Session:
         from ragscience.answering.answers import answer
         from ragscience.answering.followups import evidence_again
         from ragscience.terminal.placing import placed
+        from ragscience.terminal.telling import after_first_search
 
         library, llm = self.library, self.llm
         if self.graph is not None:
             self.graph.llm = llm if self.circuit.allows() else None
         first: dict[str, Found] = {}
+        first_times = Timings()
         if llm is not None and not history:
             from ragscience.answering.chain import import_langchain
 
             imports = Thread(target=import_langchain)
             imports.start()
             try:
-                first[question] = self.search(question, filters, profile=self.answer_profile)
+                with timed(first_times, "search_ms"):
+                    first[question] = self.search(question, filters, profile=self.answer_profile)
             finally:
                 imports.join()
 
@@ -285,7 +298,7 @@ class Session:
             extractive_sentences=self.settings.extractive_sentences,
             answerable_threshold=self.settings.answerable_threshold,
         )
-        return placed(given, library)
+        return after_first_search(placed(given, library), first_times)
 
     def _is_corrective(self, wanted: bool | None) -> bool:
         if wanted is not None:

@@ -212,6 +212,9 @@ def _metadata_rows(paper: Paper) -> dict[str, str]:
         "venue": ("venue", metadata.venue),
         "DOI": ("doi", metadata.doi),
         "arXiv": ("arxiv_id", metadata.arxiv_id),
+        "subjects": ("categories", ", ".join(metadata.categories)),
+        "published": ("published", metadata.published),
+        "from": ("url", metadata.url),
     }
     rows = {
         label: value + ("" if metadata.confidence.get(name, 1.0) >= SURE else " ?")

@@ -222,3 +222,26 @@ def test_whatever_a_model_writes_all_citations_are_of_given_pages(text):
 def test_an_endless_word_is_read_in_time():
     check_citations("a" * 100_000 + ".pdf", HITS)
     check_citations("[1" * 20_000, HITS)
+
+
+NORTH = hit("The glaze matures at 1280 degrees.", file="a/x.pdf", rank=1)
+SOUTH = hit("The mean flight speed in fog was 3.7 metres per second.", file="b/x.pdf", rank=2)
+
+
+@pytest.mark.parametrize("name", ["x.pdf", "X.pdf", "x"])
+@pytest.mark.parametrize(
+    ("claim", "file"),
+    [("The glaze matures at 1280 degrees", "a/x.pdf"), ("The mean flight speed in fog was 3.7 metres", "b/x.pdf")],
+)
+def test_a_name_of_two_files_means_the_one_that_says_it(name, claim, file):
+    page = NORTH.chunk.page_start
+    checked = check_citations(f"{claim} ({name}, p.{page}).", [NORTH, SOUTH])
+    assert [citation.file for citation in checked.citations] == [file]
+    assert f"({file}, p.{page})" in checked.text
+
+
+def test_names_that_differ_in_case_alone_are_told_apart():
+    hits = [hit("The glaze matures.", file="X.pdf", rank=1), hit("Bees fly in fog.", file="x.pdf", rank=2)]
+    page = hits[0].chunk.page_start
+    checked = check_citations(f"Bees fly in fog (x.pdf, p.{page}). The glaze matures (X.pdf, p.{page}).", hits)
+    assert [citation.file for citation in checked.citations] == ["x.pdf", "X.pdf"]

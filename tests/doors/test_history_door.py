@@ -13,6 +13,7 @@ import jsonschema
 import pytest
 
 from ragscience.terminal.json_output import SCHEMAS
+from tests.bibliography.parsing import parsed
 from tests.conftest import ROOT, Doors
 from tests.doors.papers import fill
 
@@ -175,14 +176,52 @@ def test_export_writes_markdown_json_and_bibtex(asked, tmp_path):
     assert ran.out == ""
     assert json.loads((tmp_path / "a.json").read_text()) == kept(asked, "notes")
     bib = asked.query("history", "export", "--bib").out
-    assert "@misc{bees,\n  title = {{Navigation of honeybees in fog}},\n  file = {" in bib
-    assert "@misc{kilns,\n" in bib
-    assert bib.count("@misc{") == len({item["file"] for turn in kept(asked)["turns"] for item in turn["citations"]})
+    entries = parsed(bib)
+    assert len(entries) == len({item["file"] for turn in kept(asked)["turns"] for item in turn["citations"]})
+    assert "Navigation of honeybees in fog" in [fields.get("title") for _, fields in entries.values()]
+    assert str(asked.home) not in bib
     for forms in (["--md", "--json"], ["--bib", "--md"]):
         assert asked.query("history", "export", *forms).code == 2
     refusal = kept(asked)["turns"][2]["answer_id"]
     assert "cites no paper" in asked.query("history", "export", refusal, "--bib").err
     assert asked.query("history", "export", "-o", tmp_path / "no" / "a.md").code == 1
+
+
+def test_the_bibliography_of_an_answer_a_paper_and_the_library(asked, tmp_path):
+    asked.query(SPEED)
+    last = asked.query("bib", "--cited", "last")
+    answer_id = kept(asked)["turns"][0]["answer_id"]
+    assert last.out == asked.query("bib", "--cited", answer_id[:8]).out
+    assert len(parsed(last.out)) == len({item["file"] for item in kept(asked)["turns"][0]["citations"]})
+    whole, one = parsed(asked.query("bib").out), parsed(asked.query("bib", "bees.pdf").out)
+    assert len(whole) == 3
+    assert one.items() <= whole.items()
+    assert json.loads(asked.ingest("show", "bees.pdf", "--json").out)["bibtex_key"] in one
+    written = asked.query("bib", "--csl", "-o", tmp_path / "all.json")
+    assert (written.out, written.code) == ("", 0)
+    assert {item["id"] for item in json.loads((tmp_path / "all.json").read_text())} == whole.keys()
+    for wrong, code in (
+        (["bees.pdf", "--cited", "last"], 2),
+        (["--cited", "zzz"], 4),
+        (["wasps.pdf"], 1),
+        (["-o", tmp_path / "no" / "a.bib"], 1),
+    ):
+        ran = asked.query("bib", *wrong)
+        assert (ran.code, ran.out) == (code, "")
+        assert ran.err.startswith("error: ")
+
+
+def test_the_chat_gives_what_it_cited(asked, tmp_path):
+    target = tmp_path / "cited.json"
+    ran = asked.query(stdin=f"/bib\n{SPEED}\n/bib\n/bib {target}\n".encode())
+    assert ran.code == 0, ran.err
+    assert "There is no answer yet." in ran.err
+    entries = parsed(ran.out[ran.out.index("@") :])
+    assert "Navigation of honeybees in fog" in [fields.get("title") for _, fields in entries.values()]
+    assert {item["id"] for item in json.loads(target.read_text())} == entries.keys()
+    empty = asked.query("bib", "--home", tmp_path / "nowhere")
+    assert (empty.code, empty.out) == (0, "")
+    assert "no papers" in empty.err
 
 
 def test_delete_needs_to_be_told_what(asked):

@@ -124,13 +124,15 @@ def test_pull_asks_ollama_for_what_is_missing(filled, server):
 
 
 class Terminal:
-    """query.py on a terminal of its own."""
+    """query.py, or another door, on a terminal of its own."""
+
+    door = "query.py"
 
     def __init__(self, home, *args):
         self._lead, follow = pty.openpty()
         self._seen = ""
         self.process = subprocess.Popen(
-            [sys.executable, str(ROOT / "query.py"), *args],
+            [sys.executable, str(ROOT / self.door), *args],
             stdin=follow,
             stdout=follow,
             stderr=follow,

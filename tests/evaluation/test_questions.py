@@ -5,7 +5,7 @@ import json
 import pytest
 
 from ragscience.errors import UsageError
-from ragscience.evaluation.questions import BadLine, KnownQuestion, read_known_questions
+from ragscience.evaluation.questions import BadLine, KnownQuestion, as_listed, read_known_questions
 from ragscience.records import Turn
 
 WHOLE = {
@@ -25,6 +25,20 @@ def read(tmp_path, *lines, max_chars=100):
     path = tmp_path / "questions.jsonl"
     path.write_bytes(b"\n".join(line if isinstance(line, bytes) else json.dumps(line).encode() for line in lines))
     return list(read_known_questions(path, max_chars))
+
+
+def test_files_are_called_as_the_library_calls_them_by_now(tmp_path):
+    (question,) = read(tmp_path, WHOLE)
+    listed = {"/p/x/kilns.pdf": "x/kilns.pdf", "/p/tides.pdf": "tides.pdf", "/p/b.pdf": "b.pdf", "/p/ab.pdf": "ab.pdf"}
+    (called,) = as_listed([question], listed)
+    assert called.evidence == (
+        frozenset({("x/kilns.pdf", 1), ("a.pdf", 3)}),
+        frozenset({("tides.pdf", 2), ("b.pdf", 4)}),
+    )
+    with pytest.raises(
+        UsageError, match=r"kilns\.pdf, in question q1, is the name of 2 papers: x/kilns\.pdf, y/kilns\.pdf"
+    ):
+        as_listed([question], listed | {"/p/y/kilns.pdf": "y/kilns.pdf"})
 
 
 def test_a_question_with_all_that_is_known_of_it(tmp_path):

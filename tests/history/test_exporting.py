@@ -1,14 +1,9 @@
-import itertools
-
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from ragscience.history import KeptAnswer
-from ragscience.records import Citation, Paper, Sentence
-from ragscience.terminal.exporting import as_bibtex, as_markdown
-from ragscience.terminal.plain import plain
+from ragscience.records import Citation, Sentence
+from ragscience.terminal.exporting import as_markdown
 
 from .making import answer
 
@@ -19,10 +14,6 @@ def kept(**fields):
 
 def cite(file="bees.pdf", page=2, quote="3.7 m/s", supported=True, path=None):
     return Citation(file, page, quote, supported, f"/papers/{file}" if path is None else path)
-
-
-def paper(path, title, file="bees.pdf"):
-    return Paper(1, file, path, "0" * 32, 1, 0, 1, 1, title, "2026-01-01T00:00:00+00:00")
 
 
 def test_markdown_has_question_answer_marks_and_pages_with_their_quotes():
@@ -80,55 +71,3 @@ def test_nothing_of_a_paper_is_html_or_a_picture(text):
     assert not kinds & {"html_block", "html_inline", "image"}
     assert "\x1b" not in written
     assert "\u202e" not in written
-
-
-def fields_of(bib):
-    """A reader of BibTeX, by its rule of balanced braces alone: {key: {field: value}}."""
-    entries, at = {}, 0
-    while (at := bib.find("@misc{", at)) >= 0:
-        at += len("@misc{")
-        end = bib.index(",", at)
-        entry = entries.setdefault(bib[at:end], {})
-        at = end + 1
-        while not bib[at:].lstrip().startswith("}"):
-            name, at = bib[at : bib.index("=", at)].strip(), bib.index("{", at)
-            depth = 0
-            for stop in itertools.count(at):
-                depth += {"{": 1, "}": -1}.get(bib[stop], 0)
-                if depth == 0:
-                    break
-            entry[name] = bib[at + 1 : stop]
-            at = bib.index(",", stop) + 1
-    return entries
-
-
-def test_bibtex_has_an_entry_for_each_cited_paper_with_what_is_known_of_it():
-    turns = [
-        kept(citations=(cite(), cite(page=1), cite("gone.pdf"))),
-        kept(citations=(cite(path="/other/bees.pdf"), cite("old.pdf", path=""), cite("Café 1.pdf"), cite())),
-    ]
-    papers = [paper("/papers/bees.pdf", "Fog & flight: 100 %"), paper("/x/old.pdf", "Old", "old.pdf")]
-    entries = fields_of(as_bibtex(turns, {item.path: item for item in papers}))
-    assert entries == {
-        "bees": {"title": r"{Fog \& flight: 100 \%}", "file": "/papers/bees.pdf"},
-        "gone": {"file": "/papers/gone.pdf"},
-        "bees-2": {"file": "/other/bees.pdf"},
-        "old": {"title": "{Old}", "file": "old.pdf"},
-        "cafe-1": {"file": "/papers/Café 1.pdf"},
-    }
-
-
-def test_nothing_cited_is_nothing_written():
-    assert as_bibtex([kept(citations=())], {}) == ""
-
-
-@given(title=st.text(), names=st.lists(st.text(min_size=1), max_size=4, unique=True))
-def test_no_title_or_name_breaks_the_file(title, names):
-    turns = [kept(citations=tuple(cite(name) for name in names))]
-    papers = {f"/papers/{name}": paper(f"/papers/{name}", title, name) for name in names}
-    bib = as_bibtex(turns, papers)
-    entries = fields_of(bib)
-    assert len(entries) == len(names)
-    assert bib.count("{") == bib.count("}")
-    assert all(key.isascii() and "," not in key for key in entries)
-    assert all(("title" in entry) == bool(plain(title).strip()) for entry in entries.values())

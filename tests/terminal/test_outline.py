@@ -81,8 +81,9 @@ def test_an_outline_has_headings_tables_figures_and_the_number_of_references(lib
     assert outline.references == 3
     shown = words(outline_view, outline)
     assert "  1 Kilns and fires  p.1\n    1.1 Wood  p.2\n" in shown
-    made = outline_json(paper, outline, library.pages(paper.paper_id))
+    made = outline_json(paper, outline, library.pages(paper.paper_id), "key")
     jsonschema.validate(made, SCHEMAS["show"])
+    assert made["bibtex_key"] == "key"
     assert made["page_warnings"] == [{"page": 3, "warning": "could not be read in part"}]
 
 

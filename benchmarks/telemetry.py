@@ -1,0 +1,160 @@
+"""What telemetry costs a search: with it and without by turns in one process, and its own calls alone."""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Callable
+from itertools import cycle
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from benchmarks.libraries import fresh_folder, papers_home, session
+from benchmarks.report import Report, Table, spread
+from benchmarks.running import Options, by_turns, clock
+
+if TYPE_CHECKING:
+    from ragscience.terminal.session import Session
+
+TITLE = "Telemetry"
+QUESTIONS = (
+    "How long did training take?",
+    "What does the reranker read?",
+    "Which data sets were used for evaluation?",
+    "How are negative examples chosen?",
+)
+OFF, FILES, ALL = "off", "log and metrics", "log, metrics and spans"
+TURNS, CALLS = 80, 500
+"""For each round that was asked for; and of one call alone."""
+RESAMPLED = 2000
+
+
+def run(options: Options) -> Report:
+    """Searches over the 24 papers, warm, with late interaction; spans are made and kept in memory, not sent."""
+    settings = {"rerank": "late-interaction"}
+    folder = fresh_folder("telemetry")
+    files = {"log_file": str(folder / "q.log"), "metrics_file": str(folder / "q.prom")}
+    with (
+        session(papers_home(), wanted=None, **settings) as off,
+        session(papers_home(), wanted=None, **settings, **files) as on,
+        session(papers_home(), wanted=None, **settings, **files) as all_on,
+    ):
+        _with_spans(all_on)
+        sides = {OFF: _searches(off, told=False), FILES: _searches(on, told=True), ALL: _searches(all_on, told=True)}
+        runs = by_turns(sides, TURNS * options.rounds)
+        alone = _alone(all_on)
+    searches = {name: np.asarray(values) * 1000 for name, values in runs.items()}
+    middle = {name: float(np.median(values)) for name, values in searches.items()}
+    ratios = {name: _ratio(searches[name], searches[OFF]) for name in (FILES, ALL)}
+    rows = [
+        [name, spread(values.tolist(), "ms", 2), _shown(ratios[name]) if name in ratios else ""]
+        for name, values in searches.items()
+    ]
+    own = {FILES: alone["timing"] + alone["log and metrics"]}
+    own[ALL] = own[FILES] + alone["spans"]
+    shares = [
+        [name, f"{ms:.3f} ms", f"{ms / middle[OFF]:.2%}"]
+        for name, ms in (*alone.items(), *((f"together: {name}", ms) for name, ms in own.items()))
+    ]
+    note = f"{TURNS * options.rounds} turns, one question each, {len(QUESTIONS)} of them in rotation."
+    figures = {
+        "ms": middle,
+        "more than off": ratios,
+        "alone, ms": alone,
+        "alone, share": {name: ms / middle[OFF] for name, ms in own.items()},
+    }
+    return Report(
+        "telemetry",
+        TITLE,
+        [
+            Table("A search, by turns", ["telemetry", "a search", "more than off (95 %)"], rows, note=note),
+            Table("The calls alone", ["calls of one search", "median", "of a search"], shares),
+        ],
+        figures,
+    )
+
+
+def _searches(one: Session, *, told: bool) -> Callable[[], float]:
+    """The next question, as `search` asks it with telemetry, or without any of it but the timing of the stages."""
+    from ragscience.records import Filters
+    from ragscience.terminal.telling import told_search
+
+    questions = cycle(QUESTIONS)
+
+    def ask() -> None:
+        if told:
+            told_search(one, next(questions), Filters())
+        else:
+            one.search(next(questions), Filters())
+
+    return clock(ask)
+
+
+def _shown(ratio: tuple[float, float, float]) -> str:
+    return "{:+.2%} ({:+.2%} to {:+.2%})".format(*ratio)
+
+
+def _with_spans(one: Session) -> None:
+    """Let the session tell spans, too: to the SDK, with its batches, and into memory."""
+    from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+
+    from ragscience.telemetry.log_line import LogFile
+    from ragscience.telemetry.metrics import MetricsFile
+    from ragscience.telemetry.sinks import Telemetry
+    from ragscience.telemetry.spans import Spans
+    from ragscience.terminal.telling import _file
+
+    log, metrics = _file(one.settings.log_file), _file(one.settings.metrics_file)
+    if log is None or metrics is None:
+        raise ValueError("both files belong to this side")
+    spans = Spans([InMemorySpanExporter()], {}, with_questions=False)
+    one.__dict__["telemetry"] = Telemetry([LogFile(log), MetricsFile(metrics), spans], one.notice)
+
+
+def _alone(one: Session) -> dict[str, float]:
+    """Median milliseconds of what telemetry does for one search: the stages' timing, the files, the spans."""
+    from ragscience.records import Filters
+    from ragscience.retrieval import Timings, timed
+    from ragscience.telemetry import of_search
+    from ragscience.terminal.telling import told_search
+
+    found = told_search(one, QUESTIONS[0], Filters())
+    log, metrics, spans = one.telemetry._sinks
+    told = of_search(found, {})
+
+    def timing() -> None:
+        timings = Timings()
+        for stage in found.stages:
+            with timed(timings, f"{stage.name}_ms"):
+                pass
+
+    def files() -> None:
+        account = of_search(found, {})
+        log.tell(account)
+        metrics.tell(account)
+
+    alone = {
+        "timing": _median_ms(timing),
+        "log and metrics": _median_ms(files),
+        "spans": _median_ms(lambda: spans.tell(told)),
+    }
+    started = time.perf_counter()
+    metrics.close()  # type: ignore[attr-defined]
+    # What the metrics put off until they are written, for each of the questions that waited.
+    alone["log and metrics"] += (time.perf_counter() - started) * 1000 / CALLS
+    return alone
+
+
+def _median_ms(call: Callable[[], object]) -> float:
+    timed = clock(call)
+    return statistics.median(timed() for _ in range(CALLS)) * 1000
+
+
+def _ratio(on: np.ndarray, off: np.ndarray) -> tuple[float, float, float]:
+    """How much longer, as the median of the turns' ratios less one, with a 95 % bootstrap interval."""
+    ratios = on / off - 1
+    generator = np.random.default_rng(0)
+    drawn = np.median(generator.choice(ratios, (RESAMPLED, len(ratios))), axis=1)
+    low, high = np.percentile(drawn, [2.5, 97.5])
+    return float(np.median(ratios)), float(low), float(high)

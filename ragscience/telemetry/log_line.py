@@ -1,0 +1,89 @@
+"""One line a question, appended to a file: a time, a level, and `key=value` pairs that nothing in a value can forge."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+from datetime import UTC, datetime
+from pathlib import Path
+
+from ragscience.errors import UsageError
+from ragscience.telemetry.told import STAGES, Told
+
+__all__ = ["LogFile", "log_line"]
+
+LONGEST_QUESTION = 200
+"""Characters of a question that are logged; the answer's JSON and the history have all of it."""
+
+
+def log_line(told: Told) -> str:
+    """The line of one question, without an end: `<time> [INFO] trace_id=… ask query="…" retrieval_ms=12.3 …`.
+
+    The time is that of the question's beginning, ISO 8601 in UTC. Stages that did not run are left out. A value in
+    quotes is a JSON string, and all in it that is not printable is escaped.
+    """
+    when = datetime.fromtimestamp(told.started, UTC).isoformat(timespec="milliseconds")
+    pairs: list[str] = [f"trace_id={told.trace_id}", told.how, f"query={_quoted(told.question)}"]
+    if told.answer_id:
+        pairs.append(f"answer_id={_safe(told.answer_id)}")
+    pairs += [
+        f"{stage.name}_ms={told.timings_ms[f'{stage.name}_ms']:.1f}"
+        for stage in STAGES
+        if f"{stage.name}_ms" in told.timings_ms
+    ]
+    pairs.append(f"total_ms={told.total_ms:.1f}")
+    if told.error:
+        return " ".join([when, "[ERROR]", *pairs, f"error={_safe(told.error)}"])
+    pairs += [f"passages={told.passages}", f"profile={_safe(told.profile)}"]
+    if told.answer_id:
+        tokens = told.tokens.get("prompt", 0) + told.tokens.get("answer", 0)
+        pairs += [f"tokens={tokens}", f"mode={_safe(told.mode)}", f"refused={'yes' if told.refused else 'no'}"]
+        pairs += [f"{verdict}={count}" for verdict, count in told.citations.items()]
+        pairs.append(f"llm={_safe(told.models.get('llm') or '-')}")
+    return " ".join([when, "[INFO]", *pairs])
+
+
+class LogFile:
+    """A file that lines are appended to, by several processes at once if need be."""
+
+    def __init__(self, path: Path) -> None:
+        """Make the file where there is none. Raises UsageError where it cannot be written."""
+        self._path = path
+        try:
+            self._append(b"")
+        except OSError as error:
+            raise UsageError(
+                f"The log {path} cannot be written: {error.strerror}.", "Give --log (RAG_LOG_FILE) another file."
+            ) from error
+
+    def tell(self, told: Told) -> None:
+        """Append the line of one question. Raises OSError."""
+        self._append(f"{log_line(told)}\n".encode())
+
+    def close(self) -> None:
+        """Nothing: every line is written when it is told."""
+
+    def _append(self, line: bytes) -> None:
+        # Opened each time, so that a log that was rotated away is begun anew; one write of a file opened for appending
+        # is not torn by another process. A pipe that nobody reads is an error, not a wait.
+        how = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NONBLOCK
+        handle = os.open(self._path, how, 0o666)
+        try:
+            if os.write(handle, line) != len(line):
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        finally:
+            os.close(handle)
+
+
+def _quoted(text: str) -> str:
+    short = text if len(text) <= LONGEST_QUESTION else f"{text[:LONGEST_QUESTION]}…"
+    return "".join(
+        char if char.isprintable() else json.dumps(char)[1:-1] for char in json.dumps(short, ensure_ascii=False)
+    )
+
+
+def _safe(value: str) -> str:
+    """As it is where it is one plain word, else quoted."""
+    plain = value.isascii() and value.isprintable() and not set(value) & set(' "=\\')
+    return value if value and plain else _quoted(value)

@@ -1,0 +1,83 @@
+"""Where accounts go in this run: any of a log, a metrics file and spans, or nowhere."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Protocol
+
+from ragscience.errors import RagScienceError
+from ragscience.telemetry.told import Told
+
+__all__ = ["Sink", "Telemetry", "open_telemetry"]
+
+
+class Sink(Protocol):
+    """One place that accounts go to."""
+
+    def tell(self, told: Told) -> None:
+        """Write down one account. Raises OSError or RagScienceError."""
+
+    def close(self) -> None:
+        """Write what waits. Raises OSError or RagScienceError."""
+
+
+class Telemetry:
+    """All sinks of a run. What one of them fails at is said once, and costs no answer."""
+
+    def __init__(self, sinks: Sequence[Sink], on_problem: Callable[[str], None]) -> None:
+        self._sinks = tuple(sinks)
+        self._on_problem = on_problem
+
+    @property
+    def is_on(self) -> bool:
+        """Whether anything is told anywhere."""
+        return bool(self._sinks)
+
+    def tell(self, told: Told) -> None:
+        """Tell all sinks."""
+        for sink in self._sinks:
+            self._guarded(partial(sink.tell, told))
+
+    def close(self) -> None:
+        """Let all sinks write what waits."""
+        for sink in self._sinks:
+            self._guarded(sink.close)
+
+    def _guarded(self, act: Callable[[], None]) -> None:
+        try:
+            act()
+        except (OSError, RagScienceError) as error:
+            self._on_problem(f"Not all is logged or counted: {error}")
+
+
+def open_telemetry(
+    *,
+    log_file: Path | None,
+    metrics_file: Path | None,
+    environment: Mapping[str, str],
+    with_questions: bool,
+    offline: bool,
+    on_problem: Callable[[str], None],
+) -> Telemetry:
+    """The sinks that are asked for, tried before any work begins; what nobody asked for is not imported.
+
+    `environment` has the OTEL_ variables, `with_questions` lets spans have the question's words. Raises UsageError
+    where a file cannot be written, or an exporter is not there.
+    """
+    sinks: list[Sink] = []
+    if log_file is not None:
+        from ragscience.telemetry.log_line import LogFile
+
+        sinks.append(LogFile(log_file))
+    if metrics_file is not None:
+        from ragscience.telemetry.metrics import MetricsFile
+
+        sinks.append(MetricsFile(metrics_file))
+    if environment.get("OTEL_TRACES_EXPORTER"):
+        from ragscience.telemetry.spans import spans_wanted
+
+        spans = spans_wanted(environment, with_questions=with_questions, offline=offline)
+        sinks += [spans] if spans is not None else []
+    return Telemetry(sinks, on_problem)

@@ -1,0 +1,42 @@
+"""Accounts and answers with fixed times."""
+
+from dataclasses import replace
+
+from ragscience.records import Stage, Step
+from ragscience.telemetry import Told, of_answer
+from tests.history.making import answer
+
+BEGAN = 1767225600.0
+TRACE = "4f1c2a9e7b304c5d8e6fa0b1c2d3e4f5"
+
+
+def stage(name, began_ms, ms):
+    return Stage(name, BEGAN + began_ms / 1000, ms)
+
+
+SEARCH = (stage("retrieval", 1, 10), stage("embed", 2, 3), stage("dense", 5, 1), stage("bm25", 6, 2))
+OWN = (stage("search", 0, 20), stage("llm", 20, 70), stage("check", 90, 9), stage("total", 0, 100))
+
+
+def step(node, began_ms, seconds, **more):
+    return Step(node, 1, "done", "llm", seconds=seconds, started=BEGAN + began_ms / 1000, **more)
+
+
+def told_answer(question="How fast?", *, search=SEARCH, own=OWN, **more):
+    """What is told of an answer by a chat model."""
+    given = {
+        "mode": "llm",
+        "models": {"embedder": "all-MiniLM-L6-v2", "reranker": "ms-marco", "llm": "llama3.1:8b"},
+        "timings_ms": {f"{each.name}_ms": each.ms for each in own},
+        "tokens": {"prompt": 900, "answer": 40, "window": 8192},
+        "trace_id": TRACE,
+        "stages": own,
+    }
+    made = answer(question, answer_id=TRACE[:12], **{**given, **more})
+    times = {f"{each.name}_ms": each.ms for each in search}
+    return of_answer(replace(made, found=replace(made.found, stages=search, timings_ms=times)))
+
+
+def told(how="search", **more):
+    """An account of hardly anything."""
+    return Told(**{"how": how, "trace_id": TRACE, "question": "How fast?", "started": BEGAN, "total_ms": 1.0, **more})

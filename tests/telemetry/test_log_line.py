@@ -1,0 +1,147 @@
+"""The log line: its fields, and that nothing in it can be forged."""
+
+import json
+import re
+import subprocess
+import sys
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ragscience.errors import UsageError
+from ragscience.telemetry.log_line import LogFile, log_line
+from tests.conftest import ROOT
+from tests.telemetry.making import TRACE, told, told_answer
+
+VALUE = re.compile(r'(\w+)=("(?:[^"\\]|\\.)*"|\S+)')
+
+
+def fields(line):
+    return {name: json.loads(value) if value[0] == '"' else value for name, value in VALUE.findall(line)}
+
+
+def test_the_line_has_what_the_production_notes_ask_for():
+    line = log_line(told_answer())
+    assert line.startswith(f'2026-01-01T00:00:00.000+00:00 [INFO] trace_id={TRACE} ask query="How fast?" answer_id=')
+    assert fields(line) == {
+        "trace_id": TRACE,
+        "query": "How fast?",
+        "answer_id": TRACE[:12],
+        "search_ms": "20.0",
+        "retrieval_ms": "10.0",
+        "embed_ms": "3.0",
+        "dense_ms": "1.0",
+        "bm25_ms": "2.0",
+        "llm_ms": "70.0",
+        "check_ms": "9.0",
+        "total_ms": "100.0",
+        "passages": "1",
+        "profile": "default",
+        "tokens": "940",
+        "mode": "llm",
+        "refused": "no",
+        "supported": "1",
+        "unsupported": "0",
+        "llm": "llama3.1:8b",
+    }
+
+
+def test_graph_gear_and_rerank_have_their_names():
+    times = {"graph_ms": 1.0, "gear_ms": 2.0, "rerank_ms": 3.0}
+    line = log_line(told(timings_ms=times))
+    assert {name: float(fields(line)[name]) for name in times} == times
+
+
+def test_a_question_that_failed_is_an_error():
+    line = log_line(told("ask", error="ModelProblem"))
+    assert " [ERROR] " in line
+    assert line.endswith("total_ms=1.0 error=ModelProblem")
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        'a\n2026-01-01 [INFO] trace_id=1 ask query="forged"',
+        "a\r\x85\u2028\u2029b",
+        '" refused=yes',
+        "\x1b[31mred",
+        "\\",
+    ],
+)
+def test_a_question_forges_neither_a_line_nor_a_field(question):
+    line = log_line(told(question=question))
+    assert line.isprintable()
+    assert len(line.splitlines()) == 1
+    assert fields(line)["query"] == question
+    assert "refused" not in fields(line)
+
+
+@given(st.text(st.characters(codec=None), max_size=200))
+def test_every_question_comes_back_from_its_line(question):
+    line = log_line(told(question=question))
+    assert line.isprintable()
+    assert fields(line)["query"] == question
+    line.encode()
+
+
+@given(st.text(max_size=30))
+def test_a_models_name_is_one_value(name):
+    given_name = told_answer(models={"embedder": None, "reranker": None, "llm": name})
+    assert fields(log_line(given_name))["llm"] == (name or "-")
+
+
+def test_a_long_question_is_cut():
+    assert fields(log_line(told(question="x" * 999)))["query"] == "x" * 200 + "…"
+
+
+def test_lines_are_appended_and_a_rotated_log_is_begun_anew(tmp_path):
+    path = tmp_path / "q.log"
+    path.write_text("before\n")
+    log = LogFile(path)
+    log.tell(told())
+    path.rename(tmp_path / "q.log.1")
+    log.tell(told("ask"))
+    log.close()
+    assert len((tmp_path / "q.log.1").read_text().splitlines()) == 2
+    assert path.read_text() == log_line(told("ask")) + "\n"
+
+
+def test_processes_that_share_a_log_tear_no_line(tmp_path):
+    code = (
+        "import sys\nfrom pathlib import Path\nfrom ragscience.telemetry import Told\n"
+        "from ragscience.telemetry.log_line import LogFile\nlog = LogFile(Path(sys.argv[1]))\n"
+        "for n in range(200): log.tell(Told('ask', sys.argv[2] * 32, sys.argv[2] * 150, 0.0, 1.0))\n"
+    )
+    command = [sys.executable, "-c", code, str(tmp_path / "q.log")]
+    running = [subprocess.Popen([*command, each], cwd=ROOT) for each in "abc"]
+    assert [each.wait(60) for each in running] == [0, 0, 0]
+    lines = (tmp_path / "q.log").read_text().splitlines()
+    assert len(lines) == 600
+    assert {fields(line)["query"] for line in lines} == {each * 150 for each in "abc"}
+    assert all(set(fields(line)["query"]) == set(fields(line)["trace_id"]) for line in lines)
+
+
+@pytest.mark.parametrize("name", ["", "no/such/folder.log"])
+def test_a_log_that_cannot_be_written_is_said_before_the_work(tmp_path, name):
+    with pytest.raises(UsageError, match="cannot be written"):
+        LogFile(tmp_path / name)
+
+
+def test_a_pipe_that_nobody_reads_is_an_error_and_no_wait(tmp_path):
+    import os
+
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(UsageError, match="cannot be written"):
+        LogFile(tmp_path / "pipe")
+
+
+def test_a_full_disk_is_an_error(tmp_path):
+    log = LogFile(tmp_path / "q.log")
+    full = tmp_path / "full"
+    full.symlink_to("/dev/full")
+    (tmp_path / "q.log").unlink()
+    full.rename(tmp_path / "q.log")
+    with pytest.raises(OSError, match="No space"):
+        log.tell(replace(told(), question="x"))

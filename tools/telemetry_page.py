@@ -1,0 +1,169 @@
+"""docs/telemetry.md: how one question is told, made by the code that tells it from an answer with fixed times."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from ragscience.records import Answer, Citation, Found, Sentence, Stage
+from ragscience.telemetry import Told, of_answer
+from ragscience.telemetry.log_line import log_line
+from ragscience.telemetry.metrics import FAMILIES, PAUSE_SECONDS, counted, render
+from ragscience.telemetry.tree import Span, span_tree
+
+__all__ = ["example", "example_page", "tree_text"]
+
+BEGAN = 1767225600.0
+"""The first second of 2026, UTC."""
+TIMES = (
+    ("search", 0, 42.1),
+    ("retrieval", 0.4, 14.5),
+    ("embed", 0.5, 6.2),
+    ("dense", 6.8, 0.9),
+    ("bm25", 7.8, 1.4),
+    ("late", 15.0, 24.8),
+    ("signals", 41.2, 0.8),
+    ("llm", 42.3, 8120.4),
+    ("check", 8163.0, 95.2),
+    ("total", 0, 8258.6),
+)
+"""Stage, when it began and how long it took, in milliseconds."""
+
+
+def example() -> Told:
+    """The account of a question that a chat model answers."""
+    stages = [Stage(name, BEGAN + began / 1000, ms) for name, began, ms in TIMES]
+    of_search = [stage for stage in stages if stage.name not in ("search", "llm", "check", "total")]
+    own = [stage for stage in stages if stage not in of_search]
+    cited = Citation("attention.pdf", 7, "We trained the base models for 100,000 steps or 12 hours.", True)
+    found = Found("How long did training take?", "default", (), stages=tuple(of_search), timings_ms=_named(of_search))
+    answer = Answer(
+        answer_id="4f1c2a9e7b30",
+        question=found.question,
+        text="…",
+        mode="llm",
+        refused=False,
+        citations=(cited, cited),
+        found=found,
+        models={"embedder": "all-MiniLM-L6-v2", "reranker": "late interaction", "llm": "llama3.1:8b"},
+        timings_ms=_named(own),
+        sentences=(Sentence("…", "supported", 0.9, cited),),
+        tokens={"prompt": 2210, "answer": 96, "window": 8192},
+        trace_id="4f1c2a9e7b304c5d8e6fa0b1c2d3e4f5",
+        stages=tuple(own),
+    )
+    return replace(of_answer(answer), passages=8)
+
+
+def _named(stages: Sequence[Stage]) -> dict[str, float]:
+    return {f"{stage.name}_ms": stage.ms for stage in stages}
+
+
+def tree_text(spans: Sequence[Span]) -> str:
+    """Spans as lines, what is inside a span indented under it: name, milliseconds from the beginning to the end."""
+    lines: list[str] = []
+
+    def add(number: int, depth: int) -> None:
+        span = spans[number]
+        began = (span.started - spans[0].started) * 1000
+        lines.append(f"{'  ' * depth + span.name:<16}{began:8.1f} …{began + span.ms:8.1f} ms")
+        for other, each in enumerate(spans):
+            if each.parent == number:
+                add(other, depth + 1)
+
+    add(0, 0)
+    return "\n".join(lines) + "\n"
+
+
+def example_page(made: str, table: str) -> str:
+    """The page. `made` is the line that says where it comes from, `table` the table of the stages."""
+    told = example()
+    spans = span_tree(told, with_questions=False)
+    attributes = [
+        f"{span.name}: {', '.join(f'{key} = {value}' for key, value in span.attributes.items())}"
+        for span in spans
+        if span.attributes
+    ]
+    samples = [line for line in render(counted(told)).splitlines() if "bucket" not in line]
+    return PAGE.format(
+        made=made,
+        line=log_line(told),
+        stages=table,
+        tree=tree_text(spans),
+        attributes="\n".join(attributes),
+        metrics="\n".join(samples),
+        families=len(FAMILIES),
+        pause=f"{PAUSE_SECONDS:g}",
+    )
+
+
+PAGE = """\
+{made}
+# What is told of a question
+
+Every stage is timed once. From these times come the answer's JSON, a line in a log, metrics for Prometheus and spans
+for OpenTelemetry. All but the JSON are off until they are asked for, and nothing leaves the machine by itself. What is
+shown here is made by the code from one answer with fixed times.
+
+```console
+$ python query.py search "How long did training take?" --log questions.log --metrics ragscience.prom
+$ grep -c retrieval_ms questions.log
+```
+
+`--log` and `--metrics` are there for `ask`, `search` and `chat`; `RAG_LOG_FILE` and `RAG_METRICS_FILE` are the same for
+every run. A file that cannot be written is one line before the work begins. What fails later is said once on stderr and
+costs no answer.
+
+## The stages
+
+In the JSON they are in `timings_ms`, in the log line they have the same names. A stage that did not run is left out;
+one that ran twice, as in an answer by the agent, is summed up. `total_ms` is the whole question, `first_token_ms` (JSON
+alone) the time until the chat model's first word. Tokens are in `tokens`.
+
+{stages}
+## The log line
+
+```text
+{line}
+```
+
+One line a question, appended in one write, so that several processes can share a file. The time is that of the
+question's beginning. A value in quotes is a JSON string in which all that is not printable is escaped: no question can
+forge a line. A question is cut after 200 characters. A question that ends with an error has `[ERROR]` and its kind.
+`trace_id` is that of the answer's JSON, of the audit log and of the spans, and its first 12 digits are the `answer_id`.
+A rotated log is begun anew.
+
+## The spans
+
+```text
+{tree}```
+
+With `--agent` the steps of its trace stand between the question and the stages. Attributes follow OpenTelemetry's
+conventions for generative AI where they fit:
+
+```text
+{attributes}
+```
+
+The words of the question are in no span unless `RAG_TRACE_QUESTIONS=true`. Spans are sent where the standard variables
+say: `OTEL_TRACES_EXPORTER=otlp` with `OTEL_EXPORTER_OTLP_ENDPOINT`, or `OTEL_TRACES_EXPORTER=console`, which writes to
+stderr here, for stdout is the answer's. Without `OTEL_TRACES_EXPORTER` OpenTelemetry is not even imported. It is an
+extra: `pip install -r requirements-telemetry.txt`. With `--offline` only a collector on this machine is allowed.
+
+<!-- not run: needs a collector -->
+```console
+$ export OTEL_TRACES_EXPORTER=otlp OTEL_EXPORTER_OTLP_ENDPOINT=http://localhost:4318
+$ python query.py "How long did training take?"
+```
+
+## The metrics
+
+A file for the textfile collector of Prometheus's node exporter, which reads `*.prom` in its folder. Each process adds
+to what the file has, under a lock (`FILE.lock`), and replaces it in one step: at the first question, then every
+{pause} s at most, and at the end. Times are in seconds, each histogram has its `_bucket` series too. The example
+alone gives these of the {families} metrics:
+
+```text
+{metrics}
+```
+"""
