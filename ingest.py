@@ -10,11 +10,11 @@ import typer
 
 from ragscience.errors import UsageError
 from ragscience.terminal.door import Debug, HomeFolder, Offline, Quiet, make_app, run_door
+from ragscience.terminal.setting_up import home_of, settings_of
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from config import Settings
     from ragscience.terminal.ingest_session import IngestSession
 
 app = make_app(
@@ -95,9 +95,9 @@ def fetch(
 @app.command("list")
 def list_papers(home: HomeFolder = None, json: Json = False, debug: Debug = False) -> int:
     """Show what is in the library."""
-    from ragscience.store import Home, Library
+    from ragscience.store import Library
 
-    with Library.open(Home(_settings(home=home).home)) as library:
+    with Library.open(home_of(home)) as library:
         papers = library.papers()
     if json:
         from ragscience.terminal.json_output import SCHEMA_VERSION, dump, paper_json
@@ -123,10 +123,10 @@ def show(
 ) -> int:
     """Show what is known of one paper and what it consists of, or one of its pages as it was read."""
     from ragscience.ingesting import papers_named
-    from ragscience.store import Home, Library
+    from ragscience.store import Library
     from ragscience.terminal.outline import show_page, show_paper
 
-    with Library.open(Home(_settings(home=home).home)) as library:
+    with Library.open(home_of(home)) as library:
         for paper in papers_named(library, [file]):
             if page is None:
                 show_paper(library, paper, None if json else _console())
@@ -147,7 +147,7 @@ def show_duplicates(
 ) -> int:
     """Show which papers are there twice, in other bytes or an older version."""
     from ragscience.duplicates import duplicates
-    from ragscience.store import Home, Library
+    from ragscience.store import Library
     from ragscience.terminal.deduping import check_way, show_pairs
 
     if check_way(dedupe):
@@ -155,7 +155,7 @@ def show_duplicates(
             pairs = session.duplicates()
             removed = session.drop_older()
     else:
-        with Library.open(Home(_settings(home=home).home)) as library:
+        with Library.open(home_of(home)) as library:
             pairs, removed = duplicates(library), []
     show_pairs(pairs, removed, None if json else _console())
     return 0
@@ -207,7 +207,7 @@ def watch(
     """
     from ragscience.terminal.watching_session import run_watch
 
-    settings = _settings(home=home, offline=offline, ocr=ocr or None, layout="always" if layout else None)
+    settings = settings_of(home=home, offline=offline, ocr=ocr or None, layout="always" if layout else None)
     return run_watch(settings, folder, quiet=quiet, as_json=json)
 
 
@@ -286,7 +286,7 @@ def graph(
         unmerge=unmerge,
         merge_again=merge_again,
     )
-    return run_graph(_settings(home=home, offline=offline), order, quiet=quiet)
+    return run_graph(settings_of(home=home, offline=offline), order, quiet=quiet)
 
 
 @app.command()
@@ -310,7 +310,7 @@ def _session(
     from ragscience.terminal.ingest_session import IngestSession
 
     return IngestSession(
-        _settings(home=home, offline=offline, ocr=ocr or None, layout="always" if layout else None), quiet=quiet
+        settings_of(home=home, offline=offline, ocr=ocr or None, layout="always" if layout else None), quiet=quiet
     )
 
 
@@ -318,12 +318,6 @@ def _console() -> Console:
     from rich.console import Console
 
     return Console(highlight=False, markup=False, emoji=False, soft_wrap=not sys.stdout.isatty())
-
-
-def _settings(**flags: object) -> Settings:
-    from config import load_settings
-
-    return load_settings(**flags)
 
 
 if __name__ == "__main__":

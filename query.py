@@ -9,6 +9,8 @@ import typer
 
 from ragscience.errors import UsageError
 from ragscience.terminal.door import Debug, HomeFolder, Offline, Quiet, make_app, page_range, run_door
+from ragscience.terminal.graph_commands import graph_app
+from ragscience.terminal.history_commands import history_app, models_app
 from ragscience.terminal.options import (
     Authors,
     Budget,
@@ -35,14 +37,12 @@ from ragscience.terminal.options import (
     Sections,
     Text,
     Wanted,
-    Which,
     Years,
 )
+from ragscience.terminal.setting_up import home_of, settings_of
 
 if TYPE_CHECKING:
-    from config import Settings
     from ragscience.records import Filters
-    from ragscience.store import Home
     from ragscience.terminal.session import Session
 
 app = make_app(
@@ -50,9 +50,8 @@ app = make_app(
     default="ask",
     bare="chat",
 )
-models_app = make_app("What each part would use, and where it is.", default="list", bare="list")
+app.add_typer(graph_app)
 app.add_typer(models_app, name="models")
-history_app = make_app("Earlier conversations: kept in vectorstore/history.sqlite.", default="show", bare="list")
 app.add_typer(history_app, name="history")
 
 
@@ -236,7 +235,7 @@ def open_page(
     from ragscience.store import Home
     from ragscience.terminal.opening import open_from_history
 
-    settings = _settings(home=home)
+    settings = settings_of(home=home)
     return open_from_history(Home(settings.home), number, answer_id=answer, viewer=settings.pdf_viewer)
 
 
@@ -262,68 +261,7 @@ def write_bib(
     """Write papers as BibTeX; what is uncertain about one is said in its note."""
     from ragscience.terminal.bib_view import show_bib
 
-    return show_bib(_home(home), papers or [], cited=cited, csl=csl, target=output)
-
-
-@history_app.command("list")
-def list_history(home: HomeFolder = None, limit: Limit = None, json: Json = False, debug: Debug = False) -> int:
-    """Show the conversations that were kept, the last one first."""
-    from ragscience.terminal.history_views import list_conversations
-
-    return list_conversations(_home(home), limit=limit, as_json=json)
-
-
-@history_app.command("show")
-def show_history(which: Which = None, home: HomeFolder = None, json: Json = False, debug: Debug = False) -> int:
-    """Show a conversation, or one answer; without an id the last conversation."""
-    from ragscience.terminal.history_views import show
-
-    return show(_home(home), which, as_json=json)
-
-
-@history_app.command("search")
-def search_kept(
-    text: Annotated[str, typer.Argument(help="Words; an answer that has them all is found.", show_default=False)],
-    home: HomeFolder = None,
-    limit: Limit = None,
-    debug: Debug = False,
-) -> int:
-    """Find earlier questions and answers by their words, the newest first."""
-    from ragscience.terminal.history_views import search_history
-
-    return search_history(_home(home), text, limit=limit)
-
-
-@history_app.command("export")
-def export_history(
-    which: Which = None,
-    md: Annotated[bool, typer.Option("--md", help="As Markdown (the default).")] = False,
-    json: Annotated[bool, typer.Option("--json", help="As JSON, like `history show --json`.")] = False,
-    bib: Annotated[bool, typer.Option("--bib", help="The cited papers as BibTeX.")] = False,
-    output: Output = None,
-    home: HomeFolder = None,
-    debug: Debug = False,
-) -> int:
-    """Write a conversation out; without an id the last one."""
-    from ragscience.terminal.history_views import export
-
-    wanted = [form for form, asked in (("md", md), ("json", json), ("bib", bib)) if asked]
-    if len(wanted) > 1:
-        raise UsageError(f"--{wanted[0]} and --{wanted[1]} are two forms.", "Give one of them.")
-    return export(_home(home), which, form=wanted[0] if wanted else "md", target=output)
-
-
-@history_app.command("delete")
-def delete_history(
-    which: Which = None,
-    everything: Annotated[bool, typer.Option("--all", help="All conversations.")] = False,
-    home: HomeFolder = None,
-    debug: Debug = False,
-) -> int:
-    """Delete a conversation, one answer, or everything; it cannot be brought back."""
-    from ragscience.terminal.history_views import delete
-
-    return delete(_home(home), which, everything=everything)
+    return show_bib(home_of(home), papers or [], cited=cited, csl=csl, target=output)
 
 
 @app.command("audit")
@@ -356,11 +294,11 @@ def audit_log(
         raise UsageError("--replay needs the id of an answer.", "`python query.py audit` shows the last ones.")
     if delete_all and (replay or json or which is not None):
         raise UsageError("--delete-all deletes the whole log and shows nothing.", "Give it alone.")
-    where = _home(home)
+    where = home_of(home)
     if replay:
         from ragscience.terminal.replaying import replay as ask_again
 
-        settings_with = partial(_settings, home=home, offline=offline)
+        settings_with = partial(settings_of, home=home, offline=offline)
         return ask_again(where, which or "", settings_with=settings_with, quiet=quiet, as_json=json)
     if delete_all:
         return audit_view.delete_all(where)
@@ -457,99 +395,7 @@ def list_profiles(
     """Show the ways to search (--profile), and what each does."""
     from ragscience.terminal.profile_list import show_profiles
 
-    return show_profiles(_settings(home=home), as_json=json)
-
-
-@app.command("graph")
-def show_graph(
-    entity: Annotated[str, typer.Argument(help="Name of a method, a dataset, a concept …", show_default=False)],
-    hops: Annotated[
-        int | None,
-        typer.Option("--hops", help="How many steps around it; without it RAG_GRAPH_MAX_HOPS.", min=1, max=4),
-    ] = None,
-    limit: Annotated[int | None, typer.Option("-n", help="How many relations.", min=1, show_default=False)] = None,
-    home: HomeFolder = None,
-    json: Json = False,
-    debug: Debug = False,
-) -> int:
-    """Show what the knowledge graph has of something, what is around it, and the pages that say so."""
-    from ragscience.terminal.graph_views import show_entity
-
-    return show_entity(_settings(home=home), entity, hops=hops, most=limit, as_json=json)
-
-
-@app.command("path")
-def show_path(
-    first: Annotated[str, typer.Argument(metavar="A", help="Name of something.", show_default=False)],
-    second: Annotated[str, typer.Argument(metavar="B", help="Name of something else.", show_default=False)],
-    home: HomeFolder = None,
-    json: Json = False,
-    debug: Debug = False,
-) -> int:
-    """Show how two things are connected in the knowledge graph, with a page for each step."""
-    from ragscience.terminal.graph_views import show_path
-
-    return show_path(_settings(home=home), first, second, as_json=json)
-
-
-@app.command()
-def related(
-    file: Annotated[str, typer.Argument(help="A paper, by the name that `ingest.py list` shows, its path or its MD5.")],
-    k: Annotated[int, typer.Option("-k", help="How many papers.", min=1, max=1000)] = 5,
-    home: HomeFolder = None,
-    json: Json = False,
-    debug: Debug = False,
-) -> int:
-    """Show the papers that are most like one, by the mean of their passages' vectors."""
-    from ragscience.terminal.asking import console
-    from ragscience.terminal.map_views import show_related
-
-    return show_related(_home(home), file, k, None if json else console())
-
-
-@app.command("map")
-def draw_map(
-    output: Annotated[Path, typer.Argument(metavar="OUT.html", help="The page to write.", show_default=False)],
-    png: Annotated[
-        bool, typer.Option("--png", help="Also a picture of each drawing: OUT-papers.png, OUT-entities.png.")
-    ] = False,
-    force: Annotated[bool, typer.Option("--force", help="Replace a file that is no map.")] = False,
-    home: HomeFolder = None,
-    quiet: Quiet = False,
-    debug: Debug = False,
-) -> int:
-    """Draw the papers and the entities of the graph on one page for a browser; it needs no network."""
-    from ragscience.store import Home
-    from ragscience.terminal.door import say
-    from ragscience.terminal.map_views import write_map
-
-    settings = _settings(home=home)
-    return write_map(
-        Home(settings.home),
-        output,
-        png=png,
-        force=force,
-        neighbours=settings.map_neighbours,
-        threshold=settings.map_min_cosine,
-        max_nodes=settings.map_max_nodes,
-        notice=None if quiet else say,
-    )
-
-
-@models_app.command("list")
-def list_models(home: HomeFolder = None, offline: Offline = None, json: Json = False, debug: Debug = False) -> int:
-    """Show what each part would use, where its files are and why."""
-    from ragscience.terminal.models_of import show_models
-
-    return show_models(_settings(home=home, offline=offline), as_json=json)
-
-
-@models_app.command()
-def pull(home: HomeFolder = None, offline: Offline = None, quiet: Quiet = False, debug: Debug = False) -> int:
-    """Fetch what is missing: the cross-encoder from the hub, Ollama's models through Ollama."""
-    from ragscience.terminal.models_of import pull_models
-
-    return pull_models(_settings(home=home, offline=offline), quiet=quiet)
+    return show_profiles(settings_of(home=home), as_json=json)
 
 
 def _session(
@@ -569,7 +415,7 @@ def _session(
 ) -> Session:
     from ragscience.terminal.session import Session
 
-    settings = _settings(
+    settings = settings_of(
         home=home,
         offline=offline,
         profile=profile,
@@ -612,18 +458,6 @@ def _one_of(question: str | None, source: str | None) -> tuple[str | None, str |
             "Give either a question or --from.", 'For one: python query.py "…"; for a chat: python query.py'
         )
     return question, source
-
-
-def _home(home: Path | None) -> Home:
-    from ragscience.store import Home
-
-    return Home(_settings(home=home).home)
-
-
-def _settings(**flags: object) -> Settings:
-    from config import load_settings
-
-    return load_settings(**flags)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 """What every test gets: no settings and no services from outside, and the doors as real processes."""
 
 import os
+import shutil
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -69,9 +70,62 @@ class Doors:
     def query(self, *args, **more):
         return self.run("query.py", *args, **more)
 
+    def imported_by_query(self, *args):
+        """The top-level names of all modules that are there when `query.py` with these arguments is done."""
+        script = (
+            "import sys, runpy\n"
+            f"sys.argv = ['query.py', *{list(args)!r}]\n"
+            "try:\n    runpy.run_path('query.py', run_name='__main__')\n"
+            "except SystemExit:\n    pass\n"
+            "print('\\nMODULES', *sorted({name.partition('.')[0] for name in sys.modules}))"
+        )
+        env = {**os.environ, "RAG_HOME": str(self.home)}
+        done = subprocess.run(
+            [sys.executable, "-c", script], capture_output=True, text=True, check=True, cwd=ROOT, env=env, timeout=300
+        )
+        return set(done.stdout.rpartition("MODULES")[2].split())
+
 
 @pytest.fixture
 def doors(tmp_path):
     home = tmp_path / "home"
     (home / "papers").mkdir(parents=True)
     return Doors(home)
+
+
+@pytest.fixture(scope="session")
+def three_papers(tmp_path_factory, model_cache):
+    """A home with three papers that we made up in its library; no test may change it."""
+    from tests.doors.papers import fill
+
+    home = tmp_path_factory.mktemp("three")
+    fill(home / "papers")
+    ran = Doors(home).ingest(RAG_EMBEDDER="embedded", RAG_OLLAMA_URL=NOBODY, RAG_CACHE_FOLDER=str(model_cache))
+    assert ran.code == 0, ran.err
+    return home
+
+
+@pytest.fixture(scope="module")
+def library(three_papers, tmp_path_factory):
+    """The same in a home that the tests of one file share."""
+    return copied(three_papers, tmp_path_factory.mktemp("home"))
+
+
+@pytest.fixture
+def asked(library):
+    return Doors(library)
+
+
+def copied(home, target):
+    """A home in another place, whose library knows its papers there."""
+    from ragscience.store import Home, Library
+
+    shutil.copytree(home, target, dirs_exist_ok=True)
+    with Library.open_for_writing(Home(target)) as library:
+        library.rename_papers(
+            [
+                (paper.paper_id, paper.path.replace(str(home), str(target), 1), paper.modified_ns)
+                for paper in library.papers()
+            ]
+        )
+    return target

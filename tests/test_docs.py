@@ -158,7 +158,7 @@ def test_every_command_setting_and_exit_code_has_its_place(make_docs):
 def test_the_schemas_are_schemas():
     from jsonschema import Draft202012Validator
 
-    from ragscience.terminal.json_output import SCHEMAS
+    from ragscience.terminal.json_schemas import SCHEMAS
 
     assert {"ask", "search"} <= set(SCHEMAS)
     for schema in SCHEMAS.values():

@@ -205,7 +205,8 @@ def written(default: object) -> str:
 
 def json_page() -> str:
     """docs/json.md: the JSON Schema of what `--json` prints."""
-    from ragscience.terminal.json_output import SCHEMA_VERSION, SCHEMAS
+    from ragscience.terminal.json_output import SCHEMA_VERSION
+    from ragscience.terminal.json_schemas import SCHEMAS
 
     parts = [
         MADE,

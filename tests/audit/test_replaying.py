@@ -2,7 +2,6 @@
 
 import hashlib
 import json
-import shutil
 from functools import partial
 
 import pytest
@@ -15,8 +14,7 @@ from ragscience.terminal import audit_view
 from ragscience.terminal.asking import ask_all
 from ragscience.terminal.replaying import DIFFERENT, replay
 from ragscience.terminal.session import Session
-from tests.conftest import Doors
-from tests.doors.papers import fill
+from tests.conftest import copied
 from tests.models.conftest import make_bert
 from tests.ollama_server import OllamaServer, chat_model
 
@@ -24,15 +22,6 @@ SPEED = "How fast do bees fly in fog?"
 GLAZE = "At which temperature does the glaze mature?"
 TWO_PARTS = "At which temperature does the glaze mature, and how many harmonic constituents does the machine sum?"
 SAME = 0
-
-
-@pytest.fixture(scope="module")
-def library(tmp_path_factory, model_cache):
-    home = tmp_path_factory.mktemp("home")
-    fill(home / "papers")
-    ran = Doors(home).ingest(RAG_CACHE_FOLDER=str(model_cache))
-    assert ran.code == 0, ran.err
-    return home
 
 
 class Asked:
@@ -92,7 +81,7 @@ class Asked:
 @pytest.fixture
 def asked(library, tmp_path, capsys):
     """The library in a home of the test's own, so that its log begins empty."""
-    return Asked(shutil.copytree(library, tmp_path / "home"), capsys)
+    return Asked(copied(library, tmp_path / "home"), capsys)
 
 
 def kinds(told):

@@ -13,7 +13,7 @@ import pytest
 from config import load_settings
 from ragscience.records import Filters
 from ragscience.terminal.agent_run import agent_profile
-from ragscience.terminal.json_output import SCHEMAS
+from ragscience.terminal.json_schemas import SCHEMAS
 from ragscience.terminal.session import Session
 from tests.conftest import ROOT
 from tests.ollama_server import OllamaServer

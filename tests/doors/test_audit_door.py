@@ -5,27 +5,17 @@ import shutil
 
 import pytest
 
-from tests.conftest import Doors
-from tests.doors.papers import fill
+from tests.conftest import Doors, copied
 
 SPEED = "How fast do bees fly in fog?"
 GLAZE = "At which temperature does the glaze mature?"
 SAME, DIFFERENT = 0, 6
 
 
-@pytest.fixture(scope="module")
-def library(tmp_path_factory, model_cache):
-    home = tmp_path_factory.mktemp("home")
-    fill(home / "papers")
-    ran = Doors(home).ingest(RAG_CACHE_FOLDER=str(model_cache))
-    assert ran.code == 0, ran.err
-    return home
-
-
 @pytest.fixture
 def asked(library, tmp_path):
     """The library in a home of the test's own, so that its log begins empty."""
-    return Doors(shutil.copytree(library, tmp_path / "home"))
+    return Doors(copied(library, tmp_path / "home"))
 
 
 def listed(asked):

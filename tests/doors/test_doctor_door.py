@@ -11,7 +11,7 @@ import pytest
 
 from ragscience.store import Home, Library
 from ragscience.store.schema import connect_for_writing
-from ragscience.terminal.json_output import SCHEMAS
+from ragscience.terminal.json_schemas import SCHEMAS
 from tests.conftest import NOBODY, ROOT
 from tests.ollama_server import OllamaServer, chat_model
 from tests.store.making import add, numbered_paper

@@ -11,7 +11,7 @@ from textwrap import fill as wrapped
 import pytest
 from jsonschema import validate
 
-from ragscience.terminal.json_output import SCHEMAS
+from ragscience.terminal.json_schemas import SCHEMAS
 from tests.conftest import NOBODY, ROOT, Doors, Ran
 from tests.doors.papers import fill
 from tests.ollama_server import OllamaServer, chat_model

@@ -11,7 +11,7 @@ from jsonschema import Draft202012Validator
 from ragscience.graph.encoding import encoded
 from ragscience.graph.records import Extracted, Mention, Triple
 from ragscience.store import Home, Library
-from ragscience.terminal.json_output import SCHEMAS
+from ragscience.terminal.json_schemas import SCHEMAS
 from tests.conftest import NOBODY, Doors
 from tests.graph.drawn import TESLA_QUESTION
 from tests.ollama_server import OllamaServer, chat_model

@@ -2,7 +2,6 @@
 
 import json
 import os
-import shutil
 import sqlite3
 import stat
 import subprocess
@@ -12,28 +11,18 @@ from contextlib import closing
 import jsonschema
 import pytest
 
-from ragscience.terminal.json_output import SCHEMAS
+from ragscience.terminal.json_schemas import SCHEMAS
 from tests.bibliography.parsing import parsed
-from tests.conftest import ROOT, Doors
-from tests.doors.papers import fill
+from tests.conftest import ROOT, Doors, copied
 
 SPEED = "How fast do bees fly in fog?"
 GLAZE = "At which temperature does the glaze mature?"
 
 
-@pytest.fixture(scope="module")
-def library(tmp_path_factory, model_cache):
-    home = tmp_path_factory.mktemp("home")
-    fill(home / "papers")
-    ran = Doors(home).ingest(RAG_CACHE_FOLDER=str(model_cache))
-    assert ran.code == 0, ran.err
-    return home
-
-
 @pytest.fixture
 def asked(library, tmp_path):
     """The library in a home of the test's own, so that its history begins empty."""
-    return Doors(shutil.copytree(library, tmp_path / "home"))
+    return Doors(copied(library, tmp_path / "home"))
 
 
 def kept(asked, key=None):
@@ -345,22 +334,7 @@ def test_a_full_disk_costs_a_notice_and_what_was_not_kept_is_kept_later(asked):
 
 
 def test_keeping_a_turn_loads_nothing_heavy(asked):
-    script = (
-        "import sys, runpy\n"
-        f"sys.argv = ['query.py', 'ask', {SPEED!r}]\n"
-        "try:\n    runpy.run_path('query.py', run_name='__main__')\n"
-        "except SystemExit:\n    pass\n"
-        "print('\\nMODULES', *sorted({name.partition('.')[0] for name in sys.modules}))"
-    )
-    ran = subprocess.run(
-        [sys.executable, "-c", script],
-        capture_output=True,
-        text=True,
-        check=True,
-        cwd=ROOT,
-        env={**os.environ, "RAG_HOME": str(asked.home)},
-    )
-    modules = set(ran.stdout.rpartition("MODULES")[2].split())
+    modules = asked.imported_by_query("ask", SPEED)
     assert "sqlite3" in modules
     assert not modules & {"langchain", "langchain_core", "langchain_community", "sqlalchemy", "torch"}
     assert len(listed(asked)) == 1

@@ -13,7 +13,7 @@ from ragscience.graph.loading import load_graph
 from ragscience.graph.paper_map import paper_map
 from ragscience.graph.records import CO_OCCURS, Extracted, Mention, Triple
 from ragscience.store import Home, Library
-from ragscience.terminal.json_output import SCHEMAS
+from ragscience.terminal.json_schemas import SCHEMAS
 from tests.conftest import Doors
 
 

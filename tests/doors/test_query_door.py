@@ -1,12 +1,10 @@
 import json
-import subprocess
-import sys
 
 import jsonschema
 import pytest
 
-from ragscience.terminal.json_output import SCHEMAS
-from tests.conftest import ROOT
+from ragscience.terminal.json_schemas import SCHEMAS
+from tests.conftest import Doors
 
 
 def test_a_question_is_answered_with_its_page(asked):
@@ -152,36 +150,15 @@ def test_models_are_listed_with_the_reason(asked):
     assert "MiniLM" in rows["embedder"]["model"]
 
 
-def imported_by(home, *args):
-    script = (
-        "import sys, runpy\n"
-        f"sys.argv = ['query.py', *{list(args)!r}]\n"
-        "try:\n    runpy.run_path('query.py', run_name='__main__')\n"
-        "except SystemExit:\n    pass\n"
-        "print('\\nMODULES', *sorted({name.partition('.')[0] for name in sys.modules}))"
-    )
-    import os
-
-    ran = subprocess.run(
-        [sys.executable, "-c", script],
-        capture_output=True,
-        text=True,
-        check=True,
-        cwd=ROOT,
-        env={**os.environ, "RAG_HOME": str(home)},
-    )
-    return set(ran.stdout.rpartition("MODULES")[2].split())
-
-
 HEAVY = {"torch", "transformers", "sentence_transformers", "langchain", "langchain_core", "langchain_classic"}
 
 
 def test_help_imports_nothing_heavy(library):
-    modules = imported_by(library, "--help")
+    modules = Doors(library).imported_by_query("--help")
     assert not modules & (HEAVY | {"faiss", "pymupdf", "onnxruntime", "numpy", "pydantic", "rich"})
 
 
 def test_a_search_imports_no_torch_and_no_langchain(library):
-    modules = imported_by(library, "search", "fog", "--json")
+    modules = Doors(library).imported_by_query("search", "fog", "--json")
     assert not modules & (HEAVY | {"pymupdf", "onnx", "scipy"})
     assert "onnxruntime" in modules

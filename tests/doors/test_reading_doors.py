@@ -8,7 +8,7 @@ import jsonschema
 import pytest
 
 from ragscience.store import Home, Library
-from ragscience.terminal.json_output import SCHEMAS
+from ragscience.terminal.json_schemas import SCHEMAS
 from tests.conftest import ROOT, Doors
 from tests.pdf_factory import make_pdf, make_scan
 

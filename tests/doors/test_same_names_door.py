@@ -6,7 +6,7 @@ import shutil
 import jsonschema
 import pytest
 
-from ragscience.terminal.json_output import SCHEMAS
+from ragscience.terminal.json_schemas import SCHEMAS
 from tests.bibliography.parsing import parsed
 from tests.conftest import Doors
 from tests.doors.papers import BEES, KILNS

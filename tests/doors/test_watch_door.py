@@ -18,7 +18,7 @@ from ragscience.errors import ModelProblem
 from ragscience.ingesting import find_pdfs
 from ragscience.store import Home, Library
 from ragscience.store.lock import WriterLock
-from ragscience.terminal.json_output import SCHEMAS
+from ragscience.terminal.json_schemas import SCHEMAS
 from ragscience.terminal.watching_session import Events, Signals, WatchSession
 from ragscience.watching import Work
 from tests.conftest import NOBODY, ROOT

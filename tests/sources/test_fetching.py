@@ -24,7 +24,7 @@ from ragscience.store import Home, Library
 from ragscience.terminal.fetching_session import order_of, run_fetch
 from ragscience.terminal.fetching_view import Bars, pick, picked
 from ragscience.terminal.ingest_session import IngestSession
-from ragscience.terminal.json_output import SCHEMAS
+from ragscience.terminal.json_schemas import SCHEMAS
 from tests.conftest import ROOT
 from tests.pdf_factory import make_pdf
 

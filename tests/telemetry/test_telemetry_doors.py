@@ -12,31 +12,14 @@ import pytest
 
 from ragscience.telemetry.log_line import log_line
 from ragscience.telemetry.tree import span_tree
-from ragscience.terminal.json_output import SCHEMAS
-from tests.conftest import ROOT, Doors
-from tests.doors.papers import fill
+from ragscience.terminal.json_schemas import SCHEMAS
+from tests.conftest import ROOT
 from tests.ollama_server import OllamaServer, chat_model
 from tests.telemetry.test_log_line import fields
 from tests.telemetry.test_metrics import value
 
 ANSWER = "Bees fly at 3.7 metres per second in fog (bees.pdf, p.2)."
 QUESTION = "How fast do bees fly in fog?"
-
-
-@pytest.fixture(scope="module")
-def library(tmp_path_factory, model_cache):
-    home = tmp_path_factory.mktemp("home")
-    fill(home / "papers")
-    os.environ["RAG_CACHE_FOLDER"] = str(model_cache)
-    ran = Doors(home).ingest()
-    del os.environ["RAG_CACHE_FOLDER"]
-    assert ran.code == 0, ran.err
-    return home
-
-
-@pytest.fixture
-def asked(library):
-    return Doors(library)
 
 
 def spans_of(text):

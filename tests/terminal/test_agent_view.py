@@ -6,7 +6,8 @@ from rich.console import Console
 from ragscience.records import Step
 from ragscience.terminal.agent_view import cost_line, say_step, step_lines, trace_view
 from ragscience.terminal.explaining import why_view
-from ragscience.terminal.json_output import SCHEMAS, answer_json
+from ragscience.terminal.json_output import answer_json
+from ragscience.terminal.json_schemas import SCHEMAS
 from tests.terminal.answers import answer
 
 SPLIT = Step("decompose_query", 1, "2 queries", "llm", ("bees in fog", "radar"), llm_calls=1, tokens=120, seconds=0.5)

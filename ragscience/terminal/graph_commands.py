@@ -1,0 +1,90 @@
+"""The commands of `query.py` that show the knowledge graph and the papers beside each other."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ragscience.terminal.door import Debug, HomeFolder, Quiet
+from ragscience.terminal.options import Json
+from ragscience.terminal.setting_up import home_of, settings_of
+
+graph_app = typer.Typer()
+
+
+@graph_app.command("graph")
+def show_graph(
+    entity: Annotated[str, typer.Argument(help="Name of a method, a dataset, a concept …", show_default=False)],
+    hops: Annotated[
+        int | None,
+        typer.Option("--hops", help="How many steps around it; without it RAG_GRAPH_MAX_HOPS.", min=1, max=4),
+    ] = None,
+    limit: Annotated[int | None, typer.Option("-n", help="How many relations.", min=1, show_default=False)] = None,
+    home: HomeFolder = None,
+    json: Json = False,
+    debug: Debug = False,
+) -> int:
+    """Show what the knowledge graph has of something, what is around it, and the pages that say so."""
+    from ragscience.terminal.graph_views import show_entity
+
+    return show_entity(settings_of(home=home), entity, hops=hops, most=limit, as_json=json)
+
+
+@graph_app.command("path")
+def show_path(
+    first: Annotated[str, typer.Argument(metavar="A", help="Name of something.", show_default=False)],
+    second: Annotated[str, typer.Argument(metavar="B", help="Name of something else.", show_default=False)],
+    home: HomeFolder = None,
+    json: Json = False,
+    debug: Debug = False,
+) -> int:
+    """Show how two things are connected in the knowledge graph, with a page for each step."""
+    from ragscience.terminal.graph_views import show_path
+
+    return show_path(settings_of(home=home), first, second, as_json=json)
+
+
+@graph_app.command()
+def related(
+    file: Annotated[str, typer.Argument(help="A paper, by the name that `ingest.py list` shows, its path or its MD5.")],
+    k: Annotated[int, typer.Option("-k", help="How many papers.", min=1, max=1000)] = 5,
+    home: HomeFolder = None,
+    json: Json = False,
+    debug: Debug = False,
+) -> int:
+    """Show the papers that are most like one, by the mean of their passages' vectors."""
+    from ragscience.terminal.asking import console
+    from ragscience.terminal.map_views import show_related
+
+    return show_related(home_of(home), file, k, None if json else console())
+
+
+@graph_app.command("map")
+def draw_map(
+    output: Annotated[Path, typer.Argument(metavar="OUT.html", help="The page to write.", show_default=False)],
+    png: Annotated[
+        bool, typer.Option("--png", help="Also a picture of each drawing: OUT-papers.png, OUT-entities.png.")
+    ] = False,
+    force: Annotated[bool, typer.Option("--force", help="Replace a file that is no map.")] = False,
+    home: HomeFolder = None,
+    quiet: Quiet = False,
+    debug: Debug = False,
+) -> int:
+    """Draw the papers and the entities of the graph on one page for a browser; it needs no network."""
+    from ragscience.store import Home
+    from ragscience.terminal.door import say
+    from ragscience.terminal.map_views import write_map
+
+    settings = settings_of(home=home)
+    return write_map(
+        Home(settings.home),
+        output,
+        png=png,
+        force=force,
+        neighbours=settings.map_neighbours,
+        threshold=settings.map_min_cosine,
+        max_nodes=settings.map_max_nodes,
+        notice=None if quiet else say,
+    )

@@ -1,0 +1,92 @@
+"""The commands of `query.py history`, and of `query.py models`."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from ragscience.errors import UsageError
+from ragscience.terminal.door import Debug, HomeFolder, Offline, Quiet, make_app
+from ragscience.terminal.options import Json, Limit, Output, Which
+from ragscience.terminal.setting_up import home_of, settings_of
+
+history_app = make_app("Earlier conversations: kept in vectorstore/history.sqlite.", default="show", bare="list")
+models_app = make_app("What each part would use, and where it is.", default="list", bare="list")
+
+
+@history_app.command("list")
+def list_history(home: HomeFolder = None, limit: Limit = None, json: Json = False, debug: Debug = False) -> int:
+    """Show the conversations that were kept, the last one first."""
+    from ragscience.terminal.history_views import list_conversations
+
+    return list_conversations(home_of(home), limit=limit, as_json=json)
+
+
+@history_app.command("show")
+def show_history(which: Which = None, home: HomeFolder = None, json: Json = False, debug: Debug = False) -> int:
+    """Show a conversation, or one answer; without an id the last conversation."""
+    from ragscience.terminal.history_views import show
+
+    return show(home_of(home), which, as_json=json)
+
+
+@history_app.command("search")
+def search_kept(
+    text: Annotated[str, typer.Argument(help="Words; an answer that has them all is found.", show_default=False)],
+    home: HomeFolder = None,
+    limit: Limit = None,
+    debug: Debug = False,
+) -> int:
+    """Find earlier questions and answers by their words, the newest first."""
+    from ragscience.terminal.history_views import search_history
+
+    return search_history(home_of(home), text, limit=limit)
+
+
+@history_app.command("export")
+def export_history(
+    which: Which = None,
+    md: Annotated[bool, typer.Option("--md", help="As Markdown (the default).")] = False,
+    json: Annotated[bool, typer.Option("--json", help="As JSON, like `history show --json`.")] = False,
+    bib: Annotated[bool, typer.Option("--bib", help="The cited papers as BibTeX.")] = False,
+    output: Output = None,
+    home: HomeFolder = None,
+    debug: Debug = False,
+) -> int:
+    """Write a conversation out; without an id the last one."""
+    from ragscience.terminal.history_views import export
+
+    wanted = [form for form, asked in (("md", md), ("json", json), ("bib", bib)) if asked]
+    if len(wanted) > 1:
+        raise UsageError(f"--{wanted[0]} and --{wanted[1]} are two forms.", "Give one of them.")
+    return export(home_of(home), which, form=wanted[0] if wanted else "md", target=output)
+
+
+@history_app.command("delete")
+def delete_history(
+    which: Which = None,
+    everything: Annotated[bool, typer.Option("--all", help="All conversations.")] = False,
+    home: HomeFolder = None,
+    debug: Debug = False,
+) -> int:
+    """Delete a conversation, one answer, or everything; it cannot be brought back."""
+    from ragscience.terminal.history_views import delete
+
+    return delete(home_of(home), which, everything=everything)
+
+
+@models_app.command("list")
+def list_models(home: HomeFolder = None, offline: Offline = None, json: Json = False, debug: Debug = False) -> int:
+    """Show what each part would use, where its files are and why."""
+    from ragscience.terminal.models_of import show_models
+
+    return show_models(settings_of(home=home, offline=offline), as_json=json)
+
+
+@models_app.command()
+def pull(home: HomeFolder = None, offline: Offline = None, quiet: Quiet = False, debug: Debug = False) -> int:
+    """Fetch what is missing: the cross-encoder from the hub, Ollama's models through Ollama."""
+    from ragscience.terminal.models_of import pull_models
+
+    return pull_models(settings_of(home=home, offline=offline), quiet=quiet)
