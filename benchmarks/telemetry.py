@@ -115,9 +115,9 @@ def _with_spans(one: Session) -> None:
 def _alone(one: Session) -> dict[str, float]:
     """Median milliseconds of what telemetry does for one search: the stages' timing, the files, the spans."""
     from ragscience.records import Filters
-    from ragscience.retrieval import Timings, timed
     from ragscience.telemetry import of_search
     from ragscience.terminal.telling import told_search
+    from ragscience.timing import Timings, timed
 
     found = told_search(one, QUESTIONS[0], Filters())
     log, metrics, spans = one.telemetry._sinks

@@ -15,7 +15,7 @@ import pytest
 ROOT = Path(__file__).parents[1]
 DOORS = ("config", "ingest", "query")
 
-COMMON = {"records", "errors", "tokenizing"}
+COMMON = {"records", "errors", "tokenizing", "timing"}
 MAY_KNOW = {
     "": set(),  # ragscience/__init__.py
     "records": set(),
@@ -23,6 +23,7 @@ MAY_KNOW = {
     "tokenizing": set(),
     "reading": COMMON | {"metadata"},
     "templates": COMMON,
+    "timing": COMMON,
     "chunking": COMMON,
     "metadata": COMMON,
     "bibliography": COMMON | {"metadata"},

@@ -15,7 +15,7 @@ from ragscience.answering.answers import REFUSAL, UNCITED, answer
 from ragscience.answering.defusing import defused
 from ragscience.answering.prompts import Prompts
 from ragscience.records import Answer, Found, Part, Stage
-from ragscience.retrieval import Timings, timed
+from ragscience.timing import Timings, timed
 
 if TYPE_CHECKING:
     from ragscience.agent.setting import Setting

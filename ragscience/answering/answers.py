@@ -17,7 +17,7 @@ from ragscience.answering.replies import worded
 from ragscience.answering.speaking import ChatLLM
 from ragscience.checking.check import Checked, check
 from ragscience.records import Answer, Citation, Found, Hit, Sentence, Stage, Turn
-from ragscience.retrieval import Timings, timed
+from ragscience.timing import Timings, timed
 
 if TYPE_CHECKING:
     from ragscience.answering.chain import Generated

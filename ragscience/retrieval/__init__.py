@@ -3,16 +3,13 @@
 from ragscience.retrieval.first_pass import ScoreSource
 from ragscience.retrieval.profiles import PROFILE_NAMES, all_profiles, profile_named, read_by_llm, with_graph
 from ragscience.retrieval.searching import search
-from ragscience.retrieval.timing import Timings, timed
 
 __all__ = [
     "PROFILE_NAMES",
     "ScoreSource",
-    "Timings",
     "all_profiles",
     "profile_named",
     "read_by_llm",
     "search",
-    "timed",
     "with_graph",
 ]

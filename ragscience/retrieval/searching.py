@@ -15,7 +15,7 @@ from ragscience.retrieval.folding import first_of_each
 from ragscience.retrieval.late import late_scores, maxsim_scores
 from ragscience.retrieval.reranking import InBatches, rerank_within_budget
 from ragscience.retrieval.signals import signals
-from ragscience.retrieval.timing import Timings, timed
+from ragscience.timing import Timings, timed
 
 if TYPE_CHECKING:
     import numpy as np

@@ -11,10 +11,11 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 from ragscience.records import Answer, Filters, Found, Profile, Step, Turn
-from ragscience.retrieval import Timings, profile_named, read_by_llm, search, timed, with_graph
+from ragscience.retrieval import profile_named, read_by_llm, search, with_graph
 from ragscience.store import Home, Library
 from ragscience.terminal.door import say
 from ragscience.terminal.filtering import described
+from ragscience.timing import Timings, timed
 
 if TYPE_CHECKING:
     from config import Settings
