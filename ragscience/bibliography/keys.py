@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import unicodedata
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from itertools import count
@@ -11,13 +10,11 @@ from pathlib import PurePath
 
 from ragscience.bibliography.known import sure_enough
 from ragscience.metadata.names import last_name
+from ragscience.metadata.plain_letters import plain_letters
 from ragscience.records import Paper
 
 __all__ = ["citation_keys", "key_stem", "unused"]
 
-_LETTERS = str.maketrans(
-    {"ß": "ss", "æ": "ae", "œ": "oe", "ø": "o", "ł": "l", "đ": "d", "ð": "d", "þ": "th", "ı": "i", "ħ": "h"}
-)
 _NO_KEYWORDS = frozenset(["a", "an", "and", "at", "by", "for", "from", "in", "is", "of", "on", "the", "to", "with"])
 _SUFFIX_LETTERS = 2
 
@@ -74,5 +71,4 @@ def _letters(source: str) -> Iterator[str]:
 
 
 def _ascii(text: str) -> str:
-    decomposed = unicodedata.normalize("NFKD", text.casefold().translate(_LETTERS))
-    return "".join(char for char in decomposed if char.isascii() and char.isalnum())
+    return "".join(char for char in plain_letters(text) if char.isascii() and char.isalnum())

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Iterator
 
 from ragscience.metadata.names import last_name
+from ragscience.metadata.plain_letters import plain_letters
 from ragscience.records import Metadata
 
 __all__ = ["file_name", "numbered", "slug"]
@@ -17,9 +17,6 @@ _RESERVED = frozenset(
     ["con", "prn", "aux", "nul", *(f"{port}{number}" for port in ("com", "lpt") for number in range(10))]
 )
 """What Windows takes for a device, whatever ending follows."""
-_LETTERS = str.maketrans(
-    {"ß": "ss", "æ": "ae", "œ": "oe", "ø": "o", "ł": "l", "đ": "d", "ð": "d", "þ": "th", "ı": "i", "ħ": "h"}
-)
 
 
 def file_name(metadata: Metadata, otherwise: str) -> str:
@@ -49,9 +46,7 @@ def numbered(name: str) -> Iterator[str]:
 
 def slug(text: str, longest: int) -> str:
     """Small ASCII letters and digits with a hyphen for all else, at most `longest` characters, cut between words."""
-    decomposed = unicodedata.normalize("NFKD", text.casefold().translate(_LETTERS))
-    bare = "".join(char for char in decomposed if not unicodedata.combining(char))
-    bare = re.sub(r"['’]", "", bare)
+    bare = re.sub(r"['’]", "", plain_letters(text))
     words = re.findall(r"[a-z0-9]+", bare)
     joined = ""
     for word in words:
