@@ -26,4 +26,4 @@ def parsed(bib):
 
 def unlatex(text):
     """What LaTeX would print."""
-    return re.sub(r"\{\\(\w+)\}|\\([&%$#_])|[{}]", lambda m: _COMMANDS.get(m[1], "") if m[1] else m[2] or "", text)
+    return re.sub(r"\{\\([a-z]+)\}|\\([&%$#_])|[{}]", lambda m: _COMMANDS.get(m[1], "") if m[1] else m[2] or "", text)

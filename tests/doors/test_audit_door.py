@@ -71,7 +71,7 @@ def test_a_changed_library_is_named_and_is_another_outcome(asked, library):
     assert not told["same"]
     assert {"paper gone", "passage left", "library"} <= kinds(told)
     (gone,) = [item["said"] for item in told["differences"] if item["kind"] == "paper gone"]
-    assert gone == f"kilns.pdf is no longer in the library; it was {library}/papers/kilns.pdf."
+    assert gone == f"kilns.pdf is no longer in the library; it was {asked.home}/papers/kilns.pdf."
 
 
 def test_without_history_nothing_is_kept_of_a_chat_either(asked):
