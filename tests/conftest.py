@@ -1,11 +1,16 @@
 """What every test gets: no settings and no services from outside, and the doors as real processes."""
 
+import contextlib
+import io
 import os
+import runpy
 import shutil
 import subprocess
 import sys
+import warnings
 from dataclasses import dataclass
 from pathlib import Path
+from unittest import mock
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -84,6 +89,31 @@ class Doors:
             [sys.executable, "-c", script], capture_output=True, text=True, check=True, cwd=ROOT, env=env, timeout=300
         )
         return set(done.stdout.rpartition("MODULES")[2].split())
+
+
+class InsideDoors(Doors):
+    """The same doors without a process for each run: for what they do and say, not for how they begin and end."""
+
+    def run(self, door, *args, stdin=b"", **env):
+        out, err = (io.TextIOWrapper(io.BytesIO(), "utf-8", errors) for errors in ("strict", "backslashreplace"))
+        code = 0
+        with (
+            mock.patch.dict(os.environ, {"RAG_HOME": str(self.home), **env}),
+            mock.patch.object(sys, "argv", [str(ROOT / door), *map(str, args)]),
+            mock.patch.object(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin), "utf-8")),
+            mock.patch.object(sys, "stdout", out),
+            mock.patch.object(sys, "stderr", err),
+            contextlib.chdir(self.home),
+            warnings.catch_warnings(),
+        ):
+            warnings.simplefilter("ignore")
+            try:
+                runpy.run_path(str(ROOT / door), run_name="__main__")
+            except SystemExit as ended:
+                code = ended.code or 0
+            out.flush()
+            err.flush()
+        return Ran(code, out.buffer.getvalue().decode(), err.buffer.getvalue().decode())
 
 
 @pytest.fixture

@@ -143,7 +143,9 @@ def test_a_paper_that_left_is_named_and_so_is_a_filter_that_fits_none(asked, lib
     asked.remove("kilns.pdf", "tides.pdf")
     told = asked.again(answer)
     assert {"paper gone", "passage left", "library"} <= kinds(told)
-    assert f"kilns.pdf is no longer in the library; it was {asked.home.root}/papers/kilns.pdf." in said(told, "paper gone")
+    assert f"kilns.pdf is no longer in the library; it was {asked.home.root}/papers/kilns.pdf." in said(
+        told, "paper gone"
+    )
     shown = asked.again_for_people(answer)
     assert "paper gone: kilns.pdf" in shown
     assert shown.endswith("Not the same.\n")

@@ -7,9 +7,14 @@ import sys
 import pytest
 
 from ragscience.store import Home, Library
-from tests.conftest import ROOT
+from tests.conftest import ROOT, InsideDoors
 from tests.doors.papers import BEES, fill, spoil
 from tests.pdf_factory import make_pdf
+
+
+@pytest.fixture
+def doors(doors):
+    return InsideDoors(doors.home)
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ import sys
 import pymupdf
 import pytest
 
-from tests.conftest import Doors
+from tests.conftest import InsideDoors
 from tests.doors.papers import fill
 from tests.pdf_factory import make_endless_pdf, make_pdf
 
@@ -18,9 +18,14 @@ GLAZE = "At which temperature does the glaze mature?"
 
 
 @pytest.fixture
+def doors(doors):
+    return InsideDoors(doors.home)
+
+
+@pytest.fixture
 def asked(library):
     (library / "vectorstore" / "history.sqlite").unlink(missing_ok=True)
-    return Doors(library)
+    return InsideDoors(library)
 
 
 class Viewer:
