@@ -78,9 +78,10 @@ class LogFile:
 
 def _quoted(text: str) -> str:
     short = text if len(text) <= LONGEST_QUESTION else f"{text[:LONGEST_QUESTION]}…"
-    return "".join(
-        char if char.isprintable() else json.dumps(char)[1:-1] for char in json.dumps(short, ensure_ascii=False)
-    )
+    line = json.dumps(short, ensure_ascii=False)
+    if line.isprintable():
+        return line
+    return "".join(char if char.isprintable() else json.dumps(char)[1:-1] for char in line)
 
 
 def _safe(value: str) -> str:

@@ -59,7 +59,7 @@ def told_search(session: Session, question: str, filters: Filters) -> Found:
     found = _told(session, "search", question, find)
     found = replace(found, timings_ms={**found.timings_ms, **timings}, stages=(*found.stages, *timings.stages))
     if session.telemetry.is_on:
-        session.telemetry.tell(of_search(found, _models(session)))
+        session.telemetry.tell(of_search(found, _models(session, found)))
     return found
 
 
@@ -100,12 +100,12 @@ def _failed(how: str, question: str, error: RagScienceError, began: float, took:
     return of_failure(how, question, type(error).__name__, started=began, total_ms=took)
 
 
-def _models(session: Session) -> dict[str, str | None]:
-    """What was used for a search; who words answers is not looked for."""
-    library = session.library
+def _models(session: Session, found: Found) -> dict[str, str | None]:
+    """What was used for a search, as its stages tell; who words answers is not looked for."""
+    took = found.timings_ms
     return {
-        "embedder": library.embedder.model if library.embedder else None,
-        "reranker": session.reranker_name if library.chunk_count else None,
+        "embedder": session.embedder.identity.model if "embed_ms" in took else None,
+        "reranker": session.reranker_name if "late_ms" in took or "rerank_ms" in took else None,
     }
 
 

@@ -25,8 +25,8 @@ class Told:
 
 
 def session(**more):
-    library = SimpleNamespace(embedder=SimpleNamespace(model="m"), chunk_count=1)
-    return SimpleNamespace(**{"telemetry": Told(), "library": library, "reranker_name": "r", **more})
+    embedder = SimpleNamespace(identity=SimpleNamespace(model="m"))
+    return SimpleNamespace(**{"telemetry": Told(), "embedder": embedder, "reranker_name": "r", **more})
 
 
 def made_after(*own, search=SEARCH):
@@ -82,19 +82,16 @@ def test_an_error_is_told_and_raised():
 
 
 def test_a_search_has_its_whole_time_and_is_told():
-    found = Found("fog?", "default", (), (), {"bm25_ms": 2.0}, stages=SEARCH)
-    one = session(search=lambda *_: found)
+    took = {"embed_ms": 1.0, "bm25_ms": 2.0, "late_ms": 3.0}
+    one = session(search=lambda *_: Found("fog?", "default", (), (), took, stages=SEARCH))
     given = told_search(one, "fog?", Filters())
-    assert {"bm25_ms", "search_ms"} == set(given.timings_ms)
+    assert {*took, "search_ms"} == set(given.timings_ms)
     assert [each.name for each in given.stages] == [*(each.name for each in SEARCH), "search"]
     (account,) = one.telemetry.accounts
     assert account.models == {"embedder": "m", "reranker": "r", "llm": None}
 
 
-def test_a_search_in_an_empty_library_used_no_model():
-    one = session(
-        library=SimpleNamespace(embedder=None, chunk_count=0),
-        search=lambda question, _: Found(question, "default", ()),
-    )
+def test_a_search_that_ran_no_model_names_none():
+    one = session(search=lambda question, _: Found(question, "default", ()))
     told_search(one, "fog?", Filters())
     assert set(one.telemetry.accounts[0].models.values()) == {None}
