@@ -49,7 +49,7 @@ def report(home: Path, questions: Sequence[KnownQuestion]) -> Report:
             f"{len(questions)} questions, {default.conditions['passages for an answer']} passages for an answer",
             ["measure", "default", "nothing refused", "questions", "meaning"],
             [
-                [name, shown(found), shown(open_[name]), str(found.questions), EXPLAINED[name]]
+                [name, shown(found), _shown(open_.get(name)), str(found.questions), EXPLAINED[name]]
                 for name, found in whole.items()
             ],
             note="In brackets: 95 % bootstrap interval over the questions. A quote is up to 400 characters, at most 5.",
@@ -122,6 +122,11 @@ def _refusal(home: Path, questions: Sequence[KnownQuestion]) -> Table:
 
 def _with_ends(value: float, ends: tuple[float, float]) -> str:
     return f"{value:.3f} ({ends[0]:.2f}–{ends[1]:.2f})"
+
+
+def _shown(found: Estimate | None) -> str:
+    """With its interval; a dash where no question could tell, as of refusals where nothing is refused."""
+    return cell(None) if found is None else shown(found)
 
 
 def _mean(found: Estimate | None) -> str:

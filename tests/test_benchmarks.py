@@ -1,12 +1,16 @@
 """The benchmarks measure what they say: the order of the runs, and the rules by which evidence counts."""
 
+import json
+
 import numpy as np
 import pytest
 
+from benchmarks import trust
 from benchmarks.libraries import plain_document
 from benchmarks.quality import Place, _evidence
 from benchmarks.reading import compared, listed_headings, metadata_scores, milliseconds_a_page
 from benchmarks.running import by_turns, clock, medians
+from ragscience.evaluation.questions import read_known_questions
 from ragscience.records import Document, Metadata, Page
 from tests.pdf_factory import make_pdf
 
@@ -132,3 +136,18 @@ def test_two_readers_are_compared_by_type_and_broken_papers_apart():
         "broken text layers": ("1", "0.000", "0.000"),
         "all others": ("2", "0.500", "1.000"),
     }
+
+
+def test_trust_is_told_where_a_side_refuses_nothing(library, tmp_path):
+    lines = [
+        {"id": "a", "question": "How fast do bees fly in fog?", "must_contain": ["3.7"], "type": "number",
+         "evidence": [{"file": "bees.pdf", "page": 2}]},
+        {"id": "b", "question": "Who conducts the Vienna orchestra?", "answerable": False, "type": "unanswerable"},
+    ]  # fmt: skip
+    asked = tmp_path / "set.jsonl"
+    asked.write_text("\n".join(map(json.dumps, lines)), encoding="utf-8")
+    told = trust.report(library, list(read_known_questions(asked, 2000)))
+    measures = {row[0]: row for row in told.tables[0].rows}
+    assert measures["refusal precision"][1:3] == ["1.000 (1.00–1.00)", "–"]
+    assert [row[0] for row in told.tables[1].rows] == ["number", "unanswerable"]
+    assert told.figures["nothing refused"].keys() < told.figures["default"].keys()
