@@ -69,13 +69,18 @@ def module(name: str, *arguments: str) -> list[str]:
 
 
 def by_turns(sides: Mapping[str, Callable[[], T]], rounds: int, *, warm: bool = True) -> dict[str, list[T]]:
-    """Each side's results when they run A B A B, `rounds` times each; `warm` runs each once before, uncounted."""
+    """Each side's results when they run A B C, B C A, C A B, …, `rounds` times each.
+
+    So none is always the one that follows another. `warm` runs each once before, uncounted.
+    """
     results: dict[str, list[T]] = {name: [] for name in sides}
+    order = list(sides)
     for turn in range(0 if warm else 1, rounds + 1):
-        for name, run in sides.items():
-            result = run()
+        for name in order:
+            result = sides[name]()
             if turn:
                 results[name].append(result)
+        order = [*order[1:], order[0]]
     return results
 
 

@@ -111,8 +111,9 @@ $ grep -c retrieval_ms questions.log
 ```
 
 `--log` and `--metrics` are there for `ask`, `search` and `chat`; `RAG_LOG_FILE` and `RAG_METRICS_FILE` are the same for
-every run. A file that cannot be written is one line before the work begins. What fails later is said once on stderr and
-costs no answer.
+every run. A file that cannot be written is one line before the work begins. All of it is written in a thread of its
+own, behind the answer: nobody waits for it but the end of the run. What fails is said with the next question and costs
+no answer.
 
 ## The stages
 

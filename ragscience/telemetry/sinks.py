@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
+from queue import Queue, SimpleQueue
+from threading import Thread
 from typing import Protocol
 
 from ragscience.errors import RagScienceError
@@ -24,11 +26,18 @@ class Sink(Protocol):
 
 
 class Telemetry:
-    """All sinks of a run. What one of them fails at is said once, and costs no answer."""
+    """All sinks of a run, told in a thread of their own: who asked does not wait for them.
+
+    What one of them fails at is said with the next question or at the end, by the thread that asks, and costs no
+    answer.
+    """
 
     def __init__(self, sinks: Sequence[Sink], on_problem: Callable[[str], None]) -> None:
         self._sinks = tuple(sinks)
         self._on_problem = on_problem
+        self._waiting: Queue[Told | None] = Queue()
+        self._problems: SimpleQueue[str] = SimpleQueue()
+        self._thread: Thread | None = None
 
     @property
     def is_on(self) -> bool:
@@ -36,20 +45,47 @@ class Telemetry:
         return bool(self._sinks)
 
     def tell(self, told: Told) -> None:
-        """Tell all sinks."""
-        for sink in self._sinks:
-            self._guarded(partial(sink.tell, told))
+        """Tell all sinks, soon."""
+        self._say_problems()
+        if not self._sinks:
+            return
+        if self._thread is None:
+            self._thread = Thread(target=self._work, name="telemetry", daemon=True)
+            self._thread.start()
+        self._waiting.put(told)
+
+    def wait(self) -> None:
+        """Until all that was told has arrived."""
+        self._waiting.join()
+        self._say_problems()
 
     def close(self) -> None:
         """Let all sinks write what waits."""
+        if self._thread is not None:
+            self._waiting.put(None)
+            self._thread.join()
+            self._thread = None
         for sink in self._sinks:
             self._guarded(sink.close)
+        self._say_problems()
+
+    def _work(self) -> None:
+        while (told := self._waiting.get()) is not None:
+            try:
+                for sink in self._sinks:
+                    self._guarded(partial(sink.tell, told))
+            finally:
+                self._waiting.task_done()
 
     def _guarded(self, act: Callable[[], None]) -> None:
         try:
             act()
         except (OSError, RagScienceError) as error:
-            self._on_problem(f"Not all is logged or counted: {error}")
+            self._problems.put(f"Not all is logged or counted: {error}")
+
+    def _say_problems(self) -> None:
+        while not self._problems.empty():
+            self._on_problem(self._problems.get())
 
 
 def open_telemetry(

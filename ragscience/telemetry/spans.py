@@ -9,10 +9,9 @@ from __future__ import annotations
 import logging
 import sys
 from collections.abc import Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
 from importlib.metadata import entry_points
 from ipaddress import ip_address
-from threading import Timer
+from threading import Lock, Timer
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
@@ -122,15 +121,9 @@ class Spans:
             at_once = isinstance(exporter, ConsoleSpanExporter)
             self._provider.add_span_processor((SimpleSpanProcessor if at_once else BatchSpanProcessor)(exporter))
         self._tracer = self._provider.get_tracer("ragscience")
-        self._maker = ThreadPoolExecutor(1, "spans")
-        self._told: list[Future[None]] = []
+        self._lock = Lock()
 
     def tell(self, told: Told) -> None:
-        """Have the spans of one question made, in a thread of their own: who asked does not wait for them."""
-        self._told = [making for making in self._told if not making.done() or making.exception()]
-        self._told.append(self._maker.submit(self._make, told))
-
-    def _make(self, told: Told) -> None:
         """Make the spans of one question, under its trace id, with the times that were measured."""
         from opentelemetry.context import Context
         from opentelemetry.trace import SpanKind, StatusCode, set_span_in_context
@@ -143,8 +136,11 @@ class Spans:
             kind = SpanKind.CLIENT if span.name == "llm" else SpanKind.INTERNAL
             how: dict[str, Any] = {"context": context, "kind": kind, "attributes": span.attributes, "start_time": start}
             if span.parent is None:
-                self._ids.trace_id = int(told.trace_id, 16)
-            one = self._tracer.start_span(span.name, **how)
+                with self._lock:  # two threads may tell at once, and the id is the root's alone
+                    self._ids.trace_id = int(told.trace_id, 16)
+                    one = self._tracer.start_span(span.name, **how)
+            else:
+                one = self._tracer.start_span(span.name, **how)
             if span.parent is None and told.error:
                 one.set_status(StatusCode.ERROR, told.error)
             contexts.append(set_span_in_context(one, Context()))
@@ -154,9 +150,6 @@ class Spans:
 
     def close(self) -> None:
         """Send what waits. Raises RagScienceError where that takes more attempts than FLUSH_SECONDS allow."""
-        self._maker.shutdown()
-        for making in self._told:
-            making.result()
         # The SDK's own limits are not kept while an exporter waits for its next attempt (opentelemetry-python #4568).
         limit = Timer(FLUSH_SECONDS, self._give_up)
         limit.daemon = True

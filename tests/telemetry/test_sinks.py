@@ -2,11 +2,12 @@
 
 import subprocess
 import sys
+import threading
 
 import pytest
 
 from ragscience.errors import UsageError
-from ragscience.telemetry import open_telemetry
+from ragscience.telemetry import Telemetry, open_telemetry
 from tests.conftest import ROOT
 from tests.telemetry.making import told
 
@@ -45,6 +46,7 @@ def test_one_sink_that_fails_later_leaves_the_others_alone(tmp_path):
     (tmp_path / "q.log").unlink()
     (tmp_path / "q.log").mkdir()
     telemetry.tell(told())
+    telemetry.wait()
     assert len(said) == 1
     assert "q.log" in said[0]
     assert 'ragscience_questions_total{how="search"} 1' in (tmp_path / "q.prom").read_text()
@@ -55,8 +57,37 @@ def test_a_metrics_file_that_became_another_ones_is_left_alone(tmp_path):
     telemetry = opened(said, metrics_file=tmp_path / "q.prom")
     (tmp_path / "q.prom").write_text("node_load1 0.5\n")
     telemetry.tell(told())
+    telemetry.close()
     assert "is not a metrics file" in said[0]
     assert (tmp_path / "q.prom").read_text() == "node_load1 0.5\n"
+
+
+class Slow:
+    """A sink that takes its account only when it may."""
+
+    def __init__(self):
+        self.may, self.took, self.thread = threading.Event(), [], None
+
+    def tell(self, account):
+        assert self.may.wait(60)
+        self.took.append(account)
+        self.thread = threading.current_thread()
+
+    def close(self):
+        self.took.append("closed")
+
+
+def test_who_asks_waits_for_no_sink_and_the_end_for_all():
+    sink = Slow()
+    telemetry = Telemetry([sink], on_problem=print)
+    accounts = [told(), told()]
+    for account in accounts:
+        telemetry.tell(account)
+    assert sink.took == []
+    sink.may.set()
+    telemetry.close()
+    assert sink.took == [*accounts, "closed"]
+    assert sink.thread is not threading.current_thread()
 
 
 @pytest.mark.parametrize("exporter", ["", "none", "console"])
