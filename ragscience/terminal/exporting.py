@@ -7,6 +7,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from ragscience.errors import RagScienceError
 from ragscience.history import KeptAnswer
 from ragscience.records import Answer, Citation, Sentence
 from ragscience.store.files import disk_errors, write_atomically
@@ -43,6 +44,9 @@ def as_markdown(title: str, turns: Sequence[KeptAnswer]) -> str:
 def write_out(target: Path, text: str) -> None:
     """Write the file, wholly or not at all. Raises RagScienceError where it cannot be."""
     path, content = target.expanduser().resolve(), text.encode("utf-8", "replace")
+    if path.is_dir() or not path.parent.is_dir():
+        what = f"{target} is a folder" if path.is_dir() else f"There is no folder {path.parent}"
+        raise RagScienceError(f"{what}.", "Name a file, in a folder that is there.")
     with disk_errors(path):
         if path.exists() and not path.is_file():  # a pipe or a device is written to, never replaced
             path.write_bytes(content)

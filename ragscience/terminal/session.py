@@ -51,10 +51,12 @@ class Session:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if "library" in self.__dict__:
-            self.library.close()
-        if "telemetry" in self.__dict__:
-            self.telemetry.close()
+        try:
+            if "library" in self.__dict__:
+                self.library.close()
+        finally:
+            if "telemetry" in self.__dict__:
+                self.telemetry.close()
 
     def notice(self, text: str) -> None:
         """Say it once on stderr, unless quiet, and keep it for the JSON."""

@@ -173,7 +173,11 @@ def test_export_writes_markdown_json_and_bibtex(asked, tmp_path):
         assert asked.query("history", "export", *forms).code == 2
     refusal = kept(asked)["turns"][2]["answer_id"]
     assert "cites no paper" in asked.query("history", "export", refusal, "--bib").err
-    assert asked.query("history", "export", "-o", tmp_path / "no" / "a.md").code == 1
+    for target, why in ((tmp_path / "no" / "a.md", "There is no folder"), (tmp_path, f"{tmp_path} is a folder")):
+        ran = asked.query("history", "export", "-o", target)
+        assert ran.code == 1
+        assert why in ran.err
+        assert "Name a file, in a folder that is there." in ran.err
 
 
 def test_the_bibliography_of_an_answer_a_paper_and_the_library(asked, tmp_path):

@@ -95,3 +95,22 @@ def test_a_search_that_ran_no_model_names_none():
     one = session(search=lambda question, _: Found(question, "default", ()))
     told_search(one, "fog?", Filters())
     assert set(one.telemetry.accounts[0].models.values()) == {None}
+
+
+def test_a_session_ends_its_telemetry_though_the_library_does_not_close(tmp_path):
+    from config import load_settings
+    from ragscience.terminal.session import Session
+
+    class Closing:
+        closed = False
+
+        def close(self):
+            self.closed = True
+            raise ModelProblem("It does not close.")
+
+    one = Session(load_settings(home=tmp_path, offline=True), quiet=True, wanted=None)
+    one.__dict__ |= {"library": Closing(), "telemetry": (told := SimpleNamespace(closed=False))}
+    told.close = lambda: setattr(told, "closed", True)
+    with pytest.raises(ModelProblem), one:
+        pass
+    assert told.closed
