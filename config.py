@@ -17,7 +17,7 @@ from pydantic import Field, ValidationError, ValidationInfo, field_validator, mo
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from ragscience.errors import UsageError
-from ragscience.templates import TEMPLATE_PLACEHOLDERS, checked_template
+from ragscience.prompt_templates import TEMPLATE_PLACEHOLDERS, checked_template
 
 __all__ = ["Settings", "load_settings"]
 

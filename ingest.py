@@ -122,7 +122,7 @@ def show(
     debug: Debug = False,
 ) -> int:
     """Show what is known of one paper and what it consists of, or one of its pages as it was read."""
-    from ragscience.ingesting import papers_named
+    from ragscience.ingestion import papers_named
     from ragscience.store import Library
     from ragscience.terminal.outline import show_page, show_paper
 

@@ -113,7 +113,7 @@ def ask(
             from ragscience.terminal.chat import Chat
 
             return Chat(session, filters=filters, name=name, go_on=go_on, agent=agent).run()
-        from ragscience.terminal.asking import ask_all
+        from ragscience.terminal.ask_command import ask_all
 
         return ask_all(
             session,
@@ -154,7 +154,7 @@ def search(
     debug: Debug = False,
 ) -> int:
     """Show the ranked passages for a question, without an LLM."""
-    from ragscience.terminal.asking import search_all
+    from ragscience.terminal.ask_command import search_all
 
     filters = _filters(paper, pages, section, kind, year, author)
     rerank = _rerank(no_rerank, reranker)
@@ -233,7 +233,7 @@ def open_page(
 ) -> int:
     """Open the PDF behind a source of the last answer, at its page."""
     from ragscience.store import Home
-    from ragscience.terminal.opening import open_from_history
+    from ragscience.terminal.open_command import open_from_history
 
     settings = settings_of(home=home)
     return open_from_history(Home(settings.home), number, answer_id=answer, viewer=settings.pdf_viewer)
@@ -372,7 +372,7 @@ def evaluate(
     if file is None:
         if against or judge or json or md:
             raise UsageError("--against, --judge, --json and --md measure a file.", "Take --make alone, or with --out.")
-        from ragscience.terminal.drafting import make_questions
+        from ragscience.terminal.draft_command import make_questions
 
         with opened(None) as session:
             return make_questions(session, make or 0, papers=papers, target=out)

@@ -17,7 +17,7 @@ from benchmarks.report import Report, Table, spread
 from benchmarks.running import Options, by_turns, module, run_process
 
 if TYPE_CHECKING:
-    from ragscience.graph.records import Extracted
+    from ragscience.graph.graph_records import Extracted
     from ragscience.store import Library
 
 TITLE = "Knowledge graph"
@@ -151,7 +151,7 @@ def _add_paper(library: Library, number: int) -> None:
 
 
 def _put_rows(library: Library) -> None:
-    from ragscience.graph.encoding import encoded
+    from ragscience.graph.extraction_json import encoded
 
     chunks = library.graph.pending("local", "1")
     found = zip(chunks, np.array_split(edges(), len(chunks)), strict=True)
@@ -159,7 +159,7 @@ def _put_rows(library: Library) -> None:
 
 
 def _found(chunk: int, said: list[list[int]]) -> Extracted:
-    from ragscience.graph.records import CO_OCCURS, RELATION_TYPES, Extracted, Mention, Triple
+    from ragscience.graph.graph_records import CO_OCCURS, RELATION_TYPES, Extracted, Mention, Triple
 
     kinds = (*RELATION_TYPES, CO_OCCURS)
 
@@ -180,7 +180,7 @@ def _found(chunk: int, said: list[list[int]]) -> Extracted:
 
 
 def load(home: Path) -> Any:
-    from ragscience.graph.loading import load_graph
+    from ragscience.graph.graph_cache import load_graph
     from ragscience.store import Home, Library
 
     with Library.open(Home(home)) as library:
@@ -192,7 +192,7 @@ def load(home: Path) -> Any:
 
 
 def export(home: Path) -> None:
-    from ragscience.graph.exporting import export_jsonl
+    from ragscience.graph.graph_export import export_jsonl
     from ragscience.store import Home, Library
 
     with Library.open(Home(home)) as library:

@@ -19,7 +19,7 @@ def run(options: Options) -> Report:
     from rank_bm25 import BM25Okapi
 
     from ragscience.store import Home, Library
-    from ragscience.tokenizing import tokenize
+    from ragscience.text.tokenizing import tokenize
 
     asked = [question(number) for number in range(QUESTIONS)]
     with Library.open(Home(synthetic_home(CHUNKS))) as library:

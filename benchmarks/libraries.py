@@ -33,12 +33,12 @@ __all__ = [
 FORM = (
     "chunking.py",
     "reading",
-    "models/late_interaction.py",
+    "models/maxsim.py",
     "models/minilm.py",
     "models/projection.npy",
     "models/wordpieces.py",
-    "store/schema.py",
-    "store/tokens.py",
+    "store/library_schema.py",
+    "store/token_vectors.py",
 )
 """The parts of ragscience/ whose change makes a kept library worthless."""
 
@@ -79,8 +79,8 @@ def plain_home() -> Path:
 
 def plain_document(path: Path) -> Document:
     """PyMuPDF's text of a PDF's pages, cleaned, and nothing else."""
-    from ragscience.reading.cleaning import clean_text
-    from ragscience.reading.pdf import load_pymupdf
+    from ragscience.reading.pdf_reader import load_pymupdf
+    from ragscience.reading.text_cleaning import clean_text
     from ragscience.records import Document, Page
 
     pymupdf = load_pymupdf()
@@ -97,7 +97,7 @@ def plain_document(path: Path) -> Document:
 def _fill_plainly(home: Path) -> None:
     from config import load_settings
     from ragscience.chunking import chunk_document
-    from ragscience.ingesting import Ingestion, find_pdfs, make_plan, run_plan
+    from ragscience.ingestion import Ingestion, find_pdfs, make_plan, run_plan
     from ragscience.store import Home, Library
     from ragscience.terminal.progress import IngestProgress
 
@@ -156,7 +156,7 @@ def judged_home(judged: JudgedSet) -> Path:
 def _fill(home: Path, texts: list[str]) -> None:
     import numpy as np
 
-    from ragscience.ingesting import embed_batch
+    from ragscience.ingestion import embed_batch
     from ragscience.records import Chunk, Document, Page
     from ragscience.store import Home, Library, text_hash
 

@@ -149,7 +149,7 @@ def _evidence_tables(questions: list[dict[str, Any]], figures: dict[str, Any]) -
 
 
 def _standalone(item: dict[str, Any]) -> str:
-    from ragscience.answering.followups import standalone
+    from ragscience.answering.query_rewriting import standalone
     from ragscience.records import Turn
 
     return standalone(item["question"], [Turn(turn["question"], turn["answer"]) for turn in item.get("history") or []])

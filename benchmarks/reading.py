@@ -51,13 +51,13 @@ def run(options: Options) -> Report:
 
 
 def _fast(path: Path) -> Document:
-    from ragscience.reading.pdf import read_pdf
+    from ragscience.reading.pdf_reader import read_pdf
 
     return read_pdf(path)
 
 
 def _slow(path: Path) -> Document:
-    from ragscience.reading.pdf import read_pdf
+    from ragscience.reading.pdf_reader import read_pdf
 
     return read_pdf(path, layout="always")
 
@@ -66,7 +66,7 @@ def _slow(path: Path) -> Document:
 
 
 def _plain(path: Path) -> None:
-    from ragscience.reading.pdf import load_pymupdf
+    from ragscience.reading.pdf_reader import load_pymupdf
 
     pymupdf = load_pymupdf()
     with pymupdf.open(path) as document:
@@ -85,7 +85,7 @@ def milliseconds_a_page(read: Callable[[Path], object], paths: Sequence[Path], p
 
 
 def _speed(paths: Sequence[Path], rounds: int, figures: dict[str, Any]) -> Table:
-    from ragscience.reading.pdf import opened
+    from ragscience.reading.pdf_reader import opened
 
     pages = []
     for path in paths:
@@ -141,7 +141,7 @@ OUTLINE_LEAST = 5
 
 def _outlines(papers: Path, read: Callable[[Path], Document]) -> tuple[int, int]:
     """How many of the headings that outlines list a reader finds on their page or one beside it, and how many are."""
-    from ragscience.reading.pdf import opened
+    from ragscience.reading.pdf_reader import opened
 
     found = listed = 0
     for path in sorted(papers.glob("*.pdf")):

@@ -110,9 +110,9 @@ def _with_spans(one: Session) -> None:
     from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
     from ragscience.telemetry.log_line import LogFile
-    from ragscience.telemetry.metrics import MetricsFile
+    from ragscience.telemetry.otel_spans import Spans
+    from ragscience.telemetry.prometheus_metrics import MetricsFile
     from ragscience.telemetry.sinks import Telemetry
-    from ragscience.telemetry.spans import Spans
     from ragscience.terminal.telling import _file
 
     log, metrics = _file(one.settings.log_file), _file(one.settings.metrics_file)
@@ -125,9 +125,9 @@ def _with_spans(one: Session) -> None:
 def _alone(one: Session) -> dict[str, float]:
     """Median milliseconds of what telemetry does for one search: the stages' timing, the files, the spans."""
     from ragscience.records import Filters
+    from ragscience.stage_timing import Timings, timed
     from ragscience.telemetry import of_search
     from ragscience.terminal.telling import told_search
-    from ragscience.timing import Timings, timed
 
     found = told_search(one, QUESTIONS[0], Filters())
     log, metrics, spans = one.telemetry._sinks

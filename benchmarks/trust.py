@@ -14,12 +14,12 @@ from benchmarks.corpora import data_folder
 from benchmarks.libraries import papers_home, session
 from benchmarks.report import Report, Table, cell
 from benchmarks.running import Options
-from ragscience.answering.answerable import answerability
-from ragscience.answering.followups import standalone
-from ragscience.evaluation.metrics import Estimate
-from ragscience.evaluation.questions import KnownQuestion, read_known_questions
-from ragscience.evaluation.refusal import Probe, judge, rates
-from ragscience.evaluation.report import EXPLAINED, Evaluation, shown
+from ragscience.answering.answerability import answerability
+from ragscience.answering.query_rewriting import standalone
+from ragscience.evaluation.answer_metrics import Estimate
+from ragscience.evaluation.eval_report import EXPLAINED, Evaluation, shown
+from ragscience.evaluation.question_file import KnownQuestion, read_known_questions
+from ragscience.evaluation.refusal_metrics import Probe, judge, rates
 from ragscience.records import Filters
 
 TITLE = "Trust: answers without an LLM"

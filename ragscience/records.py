@@ -303,7 +303,7 @@ class Found:
     notices: tuple[str, ...] = ()
     timings_ms: Mapping[str, float] = field(default_factory=dict)
     signals: Mapping[str, float] = field(default_factory=dict)
-    """What the search saw that tells whether the papers answer at all: see answering/answerable.py."""
+    """What the search saw that tells whether the papers answer at all: see answering/answerability.py."""
     verdict: str = ""
     """ "correct", "ambiguous" or "incorrect" where a second look was taken (agent/corrective.py), else empty."""
     concepts: tuple[str, ...] = ()

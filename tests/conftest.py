@@ -126,7 +126,7 @@ def doors(tmp_path):
 @pytest.fixture(scope="session")
 def three_papers(tmp_path_factory, model_cache):
     """A home with three papers that we made up in its library; no test may change it."""
-    from tests.doors.papers import fill
+    from tests.commands.papers import fill
 
     home = tmp_path_factory.mktemp("three")
     fill(home / "papers")

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from langchain_text_splitters import RecursiveCharacterTextSplitter
 
 from ragscience.chunking import chunk_document, chunker_identity
-from ragscience.reading.pdf import read_pdf
+from ragscience.reading.pdf_reader import read_pdf
 from ragscience.records import Document, Element, Page
 from tests.shared_data import SHARED_DATA, needs_shared_data
 

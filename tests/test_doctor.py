@@ -15,11 +15,11 @@ import pytest
 
 from ragscience.doctor import Finding, examine, worst
 from ragscience.doctor.findings import few, guarded
-from ragscience.doctor.machine import disk_room
-from ragscience.doctor.models import models, torch_model
-from ragscience.doctor.network import network
+from ragscience.doctor.machine_checks import disk_room
+from ragscience.doctor.model_checks import models, torch_model
+from ragscience.doctor.network_checks import network
 from ragscience.errors import ModelProblem, RagScienceError
-from ragscience.models.choosing import Choice, choose_embedder, choose_llm
+from ragscience.models.model_choice import Choice, choose_embedder, choose_llm
 from ragscience.models.ollama_api import Ollama
 from ragscience.store import Home, Library
 from tests.conftest import NOBODY

@@ -15,15 +15,15 @@ import pytest
 ROOT = Path(__file__).parents[1]
 DOORS = ("config", "ingest", "query")
 
-COMMON = {"records", "errors", "tokenizing", "timing"}
+COMMON = {"records", "errors", "text", "stage_timing"}
 MAY_KNOW = {
     "": set(),  # ragscience/__init__.py
     "records": set(),
     "errors": set(),
-    "tokenizing": set(),
+    "text": {"records"},
     "reading": COMMON | {"metadata"},
-    "templates": COMMON,
-    "timing": COMMON,
+    "prompt_templates": COMMON,
+    "stage_timing": COMMON,
     "chunking": COMMON,
     "metadata": COMMON,
     "bibliography": COMMON | {"metadata"},
@@ -32,20 +32,18 @@ MAY_KNOW = {
     "store": COMMON | {"similarity"},
     "duplicates": COMMON | {"similarity", "store"},
     "retrieval": COMMON | {"store", "models", "graph"},
-    "graph": COMMON | {"language", "store", "models"},
-    "language": COMMON,
-    "checking": COMMON | {"language", "models"},
-    "answering": COMMON | {"retrieval", "models", "language", "checking"},
+    "graph": COMMON | {"store", "models"},
+    "checking": COMMON | {"models"},
+    "answering": COMMON | {"retrieval", "models", "checking"},
     "history": COMMON,
     "telemetry": COMMON,
     "audit": COMMON | {"store"},
-    "agent": COMMON
-    | {"store", "retrieval", "models", "language", "checking", "answering", "history", "metadata", "bibliography"},
+    "agent": COMMON | {"store", "retrieval", "models", "checking", "answering", "history", "metadata", "bibliography"},
     "sources": COMMON | {"metadata", "reading"},
-    "evaluation": COMMON | {"retrieval", "answering", "language"},
-    "ingesting": COMMON | {"reading", "chunking", "models", "store", "duplicates"},
-    "watching": COMMON | {"ingesting"},
-    "doctor": COMMON | {"reading", "chunking", "models", "store", "ingesting", "duplicates", "graph"},
+    "evaluation": COMMON | {"retrieval", "answering"},
+    "ingestion": COMMON | {"reading", "chunking", "models", "store", "duplicates"},
+    "folder_watch": COMMON | {"ingestion"},
+    "doctor": COMMON | {"reading", "chunking", "models", "store", "ingestion", "duplicates", "graph"},
     "terminal": COMMON
     | {
         "reading",
@@ -56,10 +54,10 @@ MAY_KNOW = {
         "store",
         "retrieval",
         "answering",
-        "ingesting",
+        "ingestion",
         "duplicates",
         "doctor",
-        "watching",
+        "folder_watch",
         "history",
         "audit",
         "agent",
@@ -200,7 +198,7 @@ def test_module_keeps_the_rules(name, path):
 
 
 def test_there_are_modules_to_look_at():
-    assert {"ragscience.records", "ragscience.models.protocols"} <= {name for name, _ in modules()}
+    assert {"ragscience.records", "ragscience.models.model_protocols"} <= {name for name, _ in modules()}
 
 
 def test_at_most_one_place_catches_everything():
@@ -218,13 +216,13 @@ BROKEN = [
     ("ragscience.errors", "import ragscience.records", "errors must not know records"),
     ("ragscience.reading.pages", "from ragscience.store import Library", "reading must not know store"),
     ("ragscience.reading.pages", "from ..chunking import cut", "reading must not know chunking"),
-    ("ragscience.chunking", "from ragscience.models.protocols import Embedder", "chunking must not know models"),
+    ("ragscience.chunking", "from ragscience.models.model_protocols import Embedder", "chunking must not know models"),
     ("ragscience.models.minilm", "def f():\n    import ragscience.reading.pages", "models must not know reading"),
     ("ragscience.store.library", "from ragscience import models", "store must not know models"),
     ("ragscience.retrieval.search", "from ragscience.answering import answer", "retrieval must not know answering"),
     ("ragscience.answering.chain", "from ragscience.retrieval.fusion import rrf", "through `from ragscience.retrieval"),
     ("ragscience.answering.chain", "import ragscience.store", "answering must not know store"),
-    ("ragscience.ingesting", "from ragscience.terminal import views", "ingesting must not know terminal"),
+    ("ragscience.ingestion", "from ragscience.terminal import views", "ingestion must not know terminal"),
     ("ragscience.surprise", "from ragscience.records import Chunk", "has no row in MAY_KNOW"),
     ("ragscience.store.library", "import typer", "belongs to the doors"),
     ("ragscience.store.library", "from rich.console import Console", "belongs to the doors"),
@@ -232,7 +230,7 @@ BROKEN = [
     ("ragscience.store.library", "from config import Settings", "settings reach the library as arguments"),
     ("ragscience.terminal.views", "import ingest", "nobody imports a door"),
     ("ragscience.models.minilm", "import onnxruntime", "heavy and imported at the top"),
-    ("ragscience.store.dense", "try:\n    import faiss\nfinally:\n    pass", "heavy and imported at the top"),
+    ("ragscience.store.dense_index", "try:\n    import faiss\nfinally:\n    pass", "heavy and imported at the top"),
     ("ragscience.answering.chain", "class A:\n    from langchain_core import x", "heavy and imported at the top"),
     ("query", "from torch import nn", "heavy and imported at the top"),
     ("ragscience.store.library", "def f():\n    import pickle", "must not run code"),
@@ -260,7 +258,7 @@ KEPT = [
     ("ragscience.models.minilm", "def load():\n    import onnxruntime"),
     ("ragscience.store.langchain", "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    import langchain_core"),
     ("ragscience.store.library", "try:\n    f()\nexcept BaseException:\n    undo()\n    raise"),
-    ("ragscience.store.dense", "numpy.load(path, allow_pickle=False)"),
+    ("ragscience.store.dense_index", "numpy.load(path, allow_pickle=False)"),
     ("ragscience.terminal.views", "import rich\nfrom config import Settings\nprint('shown')"),
     ("ingest", "import typer\nfrom ragscience.terminal import views"),
 ]

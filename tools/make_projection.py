@@ -3,7 +3,7 @@
 It is the first 64 principal axes (uncentred) of MiniLM's token vectors of two texts, each weighing half: prose
 of ours about this program (an early sample paper, kept beside this script and not to be edited), and lines of words
 drawn from MiniLM's vocabulary. Run it only to change the form of token vectors; the hash it
-prints belongs into ragscience/models/late_interaction.py, and every library's token vectors have to be made anew.
+prints belongs into ragscience/models/maxsim.py, and every library's token vectors have to be made anew.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
 from config import load_settings  # noqa: E402  # after the path is set
-from ragscience.models.late_interaction import PROJECTION, TOKEN_DIMENSION, carries_meaning  # noqa: E402
+from ragscience.models.maxsim import PROJECTION, TOKEN_DIMENSION, carries_meaning  # noqa: E402
 from ragscience.models.minilm import MiniLM, find_minilm  # noqa: E402
 
 LINES, WORDS_IN_A_LINE = 500, 60

@@ -8,8 +8,8 @@ from dataclasses import replace
 from ragscience.records import Answer, Citation, Found, Sentence, Stage
 from ragscience.telemetry import Told, of_answer
 from ragscience.telemetry.log_line import log_line
-from ragscience.telemetry.metrics import FAMILIES, PAUSE_SECONDS, counted, render
-from ragscience.telemetry.tree import Span, span_tree
+from ragscience.telemetry.prometheus_metrics import FAMILIES, PAUSE_SECONDS, counted, render
+from ragscience.telemetry.span_tree import Span, span_tree
 
 __all__ = ["example", "example_page", "tree_text"]
 

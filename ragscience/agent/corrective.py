@@ -17,13 +17,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
-from ragscience.answering.answerable import answerability
-from ragscience.answering.defusing import defused
+from ragscience.answering.answerability import answerability
+from ragscience.answering.prompt_sanitizer import defused
 from ragscience.answering.prompts import fenced_text, passage_text
 from ragscience.errors import ModelProblem
-from ragscience.language.words import joined_lines, terms
-from ragscience.models.structured import StructuredLLM, ask_structured
+from ragscience.models.structured_output import StructuredLLM, ask_structured
 from ragscience.records import Found, Hit
+from ragscience.text.words import joined_lines, terms
 
 __all__ = [
     "AMBIGUOUS",

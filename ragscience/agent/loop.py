@@ -13,10 +13,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ragscience.agent.agent_context import Setting
+from ragscience.agent.agent_state import AgentState
 from ragscience.agent.checkpoints import kept_runs
 from ragscience.agent.nodes import Nodes
-from ragscience.agent.setting import Setting
-from ragscience.agent.state import AgentState
 from ragscience.records import Answer
 
 if TYPE_CHECKING:

@@ -11,14 +11,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from ragscience.agent.asking import Split, ask_for_grade, ask_for_queries
-from ragscience.agent.drafting import added_timings, draft, guarded, merged_found, own_stages
-from ragscience.agent.looking_up import LookUp
-from ragscience.agent.planning import SubQuery, more_queries, placed, sub_queries
-from ragscience.agent.reflecting import Reflection, lower_of, reflect
-from ragscience.agent.setting import Setting, ToolsUsed
-from ragscience.agent.spending import BoundedLLM, Spending
-from ragscience.agent.state import (
+from ragscience.agent.agent_context import Setting, ToolsUsed
+from ragscience.agent.agent_state import (
     MOST_QUERIES,
     AgentState,
     answer_of,
@@ -27,9 +21,15 @@ from ragscience.agent.state import (
     plain_found,
     plain_stages,
 )
-from ragscience.answering.followups import standalone
+from ragscience.agent.answer_drafts import added_timings, draft, guarded, merged_found, own_stages
+from ragscience.agent.llm_steps import Split, ask_for_grade, ask_for_queries
+from ragscience.agent.query_planning import SubQuery, more_queries, placed, sub_queries
+from ragscience.agent.reflection import Reflection, lower_of, reflect
+from ragscience.agent.search_cache import LookUp
+from ragscience.agent.token_budget import BoundedLLM, Spending
+from ragscience.answering.query_rewriting import standalone
 from ragscience.errors import RagScienceError
-from ragscience.models.structured import Structured
+from ragscience.models.structured_output import Structured
 from ragscience.records import Answer, Found, Stage, Step, StoredChunk
 
 __all__ = ["Nodes"]

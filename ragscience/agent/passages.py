@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from ragscience.agent.tool_calls import ToolResult
-from ragscience.answering.defusing import defused
+from ragscience.answering.prompt_sanitizer import defused
 from ragscience.answering.prompts import PASSAGE, fenced_text, passage_text, prompt_name
 from ragscience.errors import NothingFound
-from ragscience.language.places import page_label
 from ragscience.records import Element, Hit, Paper, StoredChunk
+from ragscience.text.page_spans import page_label
 
 if TYPE_CHECKING:
     from ragscience.store import Library

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from ragscience.agent.tool_calls import TOOLS, ToolCall, ToolResult, parameters_schema, schemas
 from ragscience.agent.tools import Toolbox
-from ragscience.answering.defusing import defused
+from ragscience.answering.prompt_sanitizer import defused
 
 if TYPE_CHECKING:
     from langchain_core.messages import AIMessage, ToolMessage

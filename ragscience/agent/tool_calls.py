@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from ragscience.answering.defusing import sendable
+from ragscience.answering.prompt_sanitizer import sendable
 from ragscience.errors import UsageError
 from ragscience.records import Hit
 

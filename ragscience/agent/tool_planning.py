@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from ragscience.agent.calculator import calculate
-from ragscience.agent.paper_names import named_papers
+from ragscience.agent.mentioned_papers import named_papers
 from ragscience.agent.tool_calls import ToolCall
 from ragscience.errors import UsageError
 from ragscience.records import Paper

@@ -7,10 +7,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from ragscience.agent.setting import ToolNote, ToolsUsed, ToolUse
+from ragscience.agent.agent_context import ToolNote, ToolsUsed, ToolUse
 from ragscience.agent.tool_calling import ask_for_tools
 from ragscience.agent.tools import Toolbox, ToolCall, ToolResult, planned_calls
-from ragscience.answering.defusing import defused
+from ragscience.answering.prompt_sanitizer import defused
 from ragscience.records import Hit, Paper
 
 if TYPE_CHECKING:

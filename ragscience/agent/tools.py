@@ -16,11 +16,11 @@ from ragscience.agent.calculator import calculate
 from ragscience.agent.passages import looked_up, page_hits, paper_list, section_of, shown, within
 from ragscience.agent.tool_calls import KINDS, TOOLS, ToolCall, ToolResult, checked_arguments, schemas
 from ragscience.agent.tool_planning import named_papers, planned_calls
-from ragscience.answering.defusing import defused
+from ragscience.answering.prompt_sanitizer import defused
 from ragscience.bibliography import as_bibtex, entries_of
 from ragscience.errors import NothingFound, RagScienceError, UsageError
 from ragscience.records import Filters, Found, Paper
-from ragscience.store.selecting import match_papers
+from ragscience.store.filter_selection import match_papers
 
 if TYPE_CHECKING:
     from ragscience.store import Library

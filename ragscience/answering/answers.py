@@ -8,20 +8,20 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ragscience.answering.answerable import is_answerable
+from ragscience.answering.answerability import is_answerable
+from ragscience.answering.circuit_breaker import Circuit
 from ragscience.answering.extractive import extract_parts, lead_line, quoted
-from ragscience.answering.fallback import Circuit
-from ragscience.answering.followups import standalone
+from ragscience.answering.generation import ChatLLM
 from ragscience.answering.prompts import NOT_FOUND, REFUSAL, Prompts, prompt_name
+from ragscience.answering.query_rewriting import standalone
 from ragscience.answering.replies import worded
-from ragscience.answering.speaking import ChatLLM
 from ragscience.checking.check import Checked, check
 from ragscience.records import Answer, Citation, Found, Hit, Sentence, Stage, Turn
-from ragscience.timing import Timings, timed
+from ragscience.stage_timing import Timings, timed
 
 if TYPE_CHECKING:
     from ragscience.answering.chain import Generated
-    from ragscience.models.protocols import Embedder, Reranker
+    from ragscience.models.model_protocols import Embedder, Reranker
 
 __all__ = ["REFUSAL", "UNCITED", "ChatLLM", "Searcher", "answer"]
 

@@ -10,12 +10,12 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from ragscience.answering import prompts as wording
-from ragscience.answering.budget import Plan, condense_history, plan
-from ragscience.answering.defusing import defused
-from ragscience.answering.speaking import ChatLLM, Speech
+from ragscience.answering.context_budget import Plan, condense_history, plan
+from ragscience.answering.generation import ChatLLM, Speech
+from ragscience.answering.prompt_sanitizer import defused
 from ragscience.errors import ModelProblem
-from ragscience.language.places import page_label
 from ragscience.records import Found, Hit, Turn
+from ragscience.text.page_spans import page_label
 
 if TYPE_CHECKING:
     from langchain_core.callbacks import CallbackManagerForLLMRun, CallbackManagerForRetrieverRun

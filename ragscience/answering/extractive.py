@@ -10,14 +10,14 @@ from dataclasses import dataclass
 from itertools import chain, zip_longest
 from typing import TYPE_CHECKING
 
-from ragscience.answering.units import Unit, continued, units_of
+from ragscience.answering.quote_candidates import Unit, continued, units_of
 from ragscience.errors import ModelProblem
-from ragscience.language.places import page_label, page_parts
-from ragscience.language.words import joined_lines, numbers, terms
 from ragscience.records import Citation, Found, Hit
+from ragscience.text.page_spans import page_label, page_parts
+from ragscience.text.words import joined_lines, numbers, terms
 
 if TYPE_CHECKING:
-    from ragscience.models.protocols import Embedder
+    from ragscience.models.model_protocols import Embedder
 
 __all__ = ["extract", "extract_parts", "lead_line", "quoted"]
 

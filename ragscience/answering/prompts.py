@@ -11,9 +11,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from ragscience.answering.defusing import defused, sendable
-from ragscience.language.places import page_label
+from ragscience.answering.prompt_sanitizer import defused, sendable
 from ragscience.records import Hit, StoredChunk, Turn
+from ragscience.text.page_spans import page_label
 
 __all__ = [
     "ANSWER_REQUEST",

@@ -1,9 +1,16 @@
 """What was asked, found and answered, one JSON object an answer, so that it can be looked up and run again."""
 
-from ragscience.audit.comparing import Difference, compare
-from ragscience.audit.log import AuditLog
-from ragscience.audit.reading import AuditReader, delete_log
-from ragscience.audit.record import SCHEMA_VERSION, Circumstances, Request, place_of, record_of, without_credentials
+from ragscience.audit.audit_diff import Difference, compare
+from ragscience.audit.audit_log import AuditLog
+from ragscience.audit.audit_reader import AuditReader, delete_log
+from ragscience.audit.audit_record import (
+    SCHEMA_VERSION,
+    Circumstances,
+    Request,
+    place_of,
+    record_of,
+    without_credentials,
+)
 
 __all__ = [
     "SCHEMA_VERSION",

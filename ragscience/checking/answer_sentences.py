@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from ragscience.language.sentences import split_sentences
-from ragscience.language.words import terms
+from ragscience.text.sentences import split_sentences
+from ragscience.text.words import terms
 
 __all__ = ["AnswerSentence", "split_answer"]
 

@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING
 
 from ragscience.checking.answer_sentences import AnswerSentence, split_answer
 from ragscience.checking.citations import Mention, find_mentions
-from ragscience.checking.given import Given, Place
-from ragscience.checking.rewriting import Edit, Rewritten
-from ragscience.checking.scoring import SupportScorer
+from ragscience.checking.cross_encoder_check import SupportScorer
+from ragscience.checking.edits import Edit, Rewritten
+from ragscience.checking.evidence import Given, Place
 from ragscience.checking.support import SUPPORT_THRESHOLD, Claim, Finding, Quote, judge, verbatim_quotes
-from ragscience.language.places import page_label
 from ragscience.records import Citation, Hit, Sentence
+from ragscience.text.page_spans import page_label
 
 if TYPE_CHECKING:
-    from ragscience.models.protocols import Reranker
+    from ragscience.models.model_protocols import Reranker
 
 __all__ = ["Checked", "check"]
 

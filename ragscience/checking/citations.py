@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ragscience.checking.given import Place, squeezed
-from ragscience.language.places import page_parts
+from ragscience.checking.evidence import Place, squeezed
 from ragscience.records import Hit
+from ragscience.text.page_spans import page_parts
 
 if TYPE_CHECKING:
     from ragscience.checking.check import Checked

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
 
-from ragscience.checking.altering import is_altered
-from ragscience.checking.facts import (
+from ragscience.checking.claim_facts import (
     antonyms_of,
     claim_names,
     claim_numbers,
@@ -22,8 +21,9 @@ from ragscience.checking.facts import (
     spelled_numbers,
     words_of,
 )
-from ragscience.checking.given import Given, Part, Place, squeezed
-from ragscience.language.words import terms
+from ragscience.checking.contradictions import is_altered
+from ragscience.checking.evidence import Given, Part, Place, squeezed
+from ragscience.text.words import terms
 
 __all__ = ["SUPPORT_THRESHOLD", "WEAK_THRESHOLD", "Claim", "Finding", "Quote", "judge", "verbatim_quotes"]
 

@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from ragscience.doctor.findings import SEVERITIES, Finding, Severity, guarded, worst
-from ragscience.doctor.machine import May
+from ragscience.doctor.machine_checks import May
 
 if TYPE_CHECKING:
     from ragscience.store import Home, Library
@@ -21,7 +21,8 @@ def examine(home: Home, *, now: datetime, ocr_language: str, may: May = os.acces
 
     `now` has a time zone. Raises nothing that has to do with the state of what is looked at.
     """
-    from ragscience.doctor import database, machine
+    from ragscience.doctor import database_checks as database
+    from ragscience.doctor import machine_checks as machine
     from ragscience.store import Library
 
     yield from guarded("disk", lambda: machine.disk(home))
@@ -36,7 +37,9 @@ def examine(home: Home, *, now: datetime, ocr_language: str, may: May = os.acces
 def _of_library(
     home: Home, now: datetime, ocr_language: str, may: May, library_type: type[Library]
 ) -> Iterator[Finding]:
-    from ragscience.doctor import database, machine, papers
+    from ragscience.doctor import database_checks as database
+    from ragscience.doctor import machine_checks as machine
+    from ragscience.doctor import paper_checks as papers
 
     with library_type.open(home) as library:
         known = library.papers()

@@ -10,8 +10,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from ragscience.graph.entity_names import clean
 from ragscience.graph.lexicon import FUNCTION_WORDS, NO_NAMES
-from ragscience.graph.names import clean
 
 __all__ = ["short_forms"]
 

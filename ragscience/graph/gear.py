@@ -16,12 +16,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from ragscience.graph.records import CO_OCCURS, GraphPath
+from ragscience.graph.graph_records import CO_OCCURS, GraphPath
 from ragscience.graph.traversal import damping, edge_strengths
-from ragscience.tokenizing import tokenize
+from ragscience.text.tokenizing import tokenize
 
 if TYPE_CHECKING:
-    from ragscience.graph.model import KnowledgeGraph
+    from ragscience.graph.graph_model import KnowledgeGraph
 
 __all__ = ["MOST_EMBEDDED", "Trail", "Vectors", "best_trails", "by_words", "graph_path", "trail_scores", "triple_text"]
 

@@ -1,12 +1,12 @@
 """What is known of words beforehand: which nouns name a kind of thing, which names are known, which words name nothing.
 
 General words of scientific English, and names that many papers share. What a paper calls its own is learned from the
-paper (graph/terms.py). Everything is in lower case and singular, as `graph.names.canonical` makes it.
+paper (graph/paper_terms.py). Everything is in lower case and singular, as `graph.names.canonical` makes it.
 """
 
 from __future__ import annotations
 
-from ragscience.graph.names import canonical
+from ragscience.graph.entity_names import canonical
 
 __all__ = [
     "BREAKS",

@@ -14,11 +14,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from ragscience.errors import ModelProblem
-from ragscience.graph.names import LONGEST_NAME, canonical, clean
-from ragscience.graph.records import RELATION_TYPES, Extracted, Mention, Triple
-from ragscience.language.words import joined_lines
-from ragscience.models.structured import StructuredLLM, ask_structured
+from ragscience.graph.entity_names import LONGEST_NAME, canonical, clean
+from ragscience.graph.graph_records import RELATION_TYPES, Extracted, Mention, Triple
+from ragscience.models.structured_output import StructuredLLM, ask_structured
 from ragscience.records import StoredChunk
+from ragscience.text.words import joined_lines
 
 __all__ = ["VERSION", "Asked", "ask_for"]
 

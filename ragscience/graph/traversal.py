@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from ragscience.graph.records import CO_OCCURS, GraphPath
+from ragscience.graph.graph_records import CO_OCCURS, GraphPath
 
 if TYPE_CHECKING:
-    from ragscience.graph.model import KnowledgeGraph
+    from ragscience.graph.graph_model import KnowledgeGraph
 
 __all__ = ["LEAVING", "Walk", "damping", "edge_strengths", "shortest_path", "walk"]
 

@@ -13,8 +13,8 @@ from types import TracebackType
 from typing import Any, Self
 
 from ragscience.errors import NothingFound, RagScienceError, UsageError
-from ragscience.history.encoding import decode, encode, storable
-from ragscience.history.schema import connect_for_reading, connect_for_writing, history_errors
+from ragscience.history.answer_json import decode, encode, storable
+from ragscience.history.history_schema import connect_for_reading, connect_for_writing, history_errors
 from ragscience.records import Answer
 
 __all__ = ["Conversation", "History", "KeptAnswer", "check_name"]

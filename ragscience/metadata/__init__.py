@@ -4,7 +4,7 @@ No library of ours reads the file here: the pages come as PyMuPDF's `page.get_te
 that has them anyway.
 """
 
-from ragscience.metadata.reading import metadata_of
-from ragscience.metadata.references import reference_starts
+from ragscience.metadata.extraction_of_metadata import metadata_of
+from ragscience.metadata.reference_entries import reference_starts
 
 __all__ = ["metadata_of", "reference_starts"]

@@ -21,7 +21,7 @@ from ragscience.models.wordpieces import load_tokenizer, sendable
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from ragscience.models.protocols import Reranker
+    from ragscience.models.model_protocols import Reranker
 
 __all__ = ["NEEDED_FILES", "OnnxCrossEncoder", "find_on_this_machine", "hub_cache", "open_cross_encoder"]
 

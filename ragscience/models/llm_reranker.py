@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from ragscience.errors import ModelProblem
-from ragscience.models.structured import Structured, StructuredLLM, ask_structured
+from ragscience.models.structured_output import Structured, StructuredLLM, ask_structured
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

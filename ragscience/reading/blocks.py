@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from ragscience.reading.equations import equation_rows
 from ragscience.reading.headings import REFERENCES, heading_number
-from ragscience.reading.placing import Measures, Placed, is_prose
+from ragscience.reading.row_placement import Measures, Placed, is_prose
 
 __all__ = ["Block", "make_blocks"]
 

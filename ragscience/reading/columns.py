@@ -7,8 +7,8 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ragscience.reading.beside import side_by_side
-from ragscience.reading.rows import Row, make_rows
+from ragscience.reading.side_by_side import side_by_side
+from ragscience.reading.text_rows import Row, make_rows
 
 __all__ = ["Region", "reading_order"]
 

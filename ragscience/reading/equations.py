@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from ragscience.reading.placing import Measures, Placed, is_prose
+from ragscience.reading.row_placement import Measures, Placed, is_prose
 
 __all__ = ["equation_rows", "is_equation"]
 

@@ -6,8 +6,8 @@ import re
 from collections.abc import Mapping, Sequence
 
 from ragscience.reading.headings import heading_number
-from ragscience.reading.placing import LaidPage, Measures, Placed, is_prose, widest_gap
-from ragscience.reading.spans import box_on_page
+from ragscience.reading.row_placement import LaidPage, Measures, Placed, is_prose, widest_gap
+from ragscience.reading.text_spans import box_on_page
 from ragscience.records import Box
 
 __all__ = ["CAPTION", "find_floats"]

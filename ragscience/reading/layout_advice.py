@@ -12,8 +12,8 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from ragscience.reading.headings import heading_number, is_known_heading
 from ragscience.reading.layout_model import LayoutBox
-from ragscience.reading.placing import Measures, Placed, is_prose
-from ragscience.reading.rows import Row
+from ragscience.reading.row_placement import Measures, Placed, is_prose
+from ragscience.reading.text_rows import Row
 from ragscience.records import Document
 
 __all__ = ["advise_headings", "missing_numbers", "without_margins"]

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from ragscience.errors import ModelProblem
-from ragscience.reading.spans import PageSpans
+from ragscience.reading.text_spans import PageSpans
 from ragscience.records import Box
 
 __all__ = [

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from ragscience.errors import ModelProblem
-from ragscience.reading.cleaning import clean_span
-from ragscience.reading.spans import ASCENT, DESCENT, PageSpans, Piece, Span
+from ragscience.reading.text_cleaning import clean_span
+from ragscience.reading.text_spans import ASCENT, DESCENT, PageSpans, Piece, Span
 from ragscience.records import Box
 
 __all__ = ["evened", "find_tessdata", "has_picture", "is_writing", "recognise"]

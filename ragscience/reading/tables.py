@@ -8,9 +8,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from ragscience.reading.placing import Placed
-from ragscience.reading.rows import join_spans
-from ragscience.reading.spans import Piece
+from ragscience.reading.row_placement import Placed
+from ragscience.reading.text_rows import join_spans
+from ragscience.reading.text_spans import Piece
 from ragscience.records import Box
 
 __all__ = ["TableRow", "markdown_row", "table_rows"]

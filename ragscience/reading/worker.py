@@ -13,11 +13,11 @@ from collections.abc import Callable
 from typing import BinaryIO
 
 from ragscience.errors import FileProblem, ModelProblem
-from ragscience.reading.cleaning import printable_name
 from ragscience.reading.layout_model import block_layout_model
-from ragscience.reading.marking import join_pages, mark_pages
-from ragscience.reading.pdf import load_pymupdf, read_pdf
-from ragscience.reading.wire import (
+from ragscience.reading.pdf_highlights import join_pages, mark_pages
+from ragscience.reading.pdf_reader import load_pymupdf, read_pdf
+from ragscience.reading.text_cleaning import printable_name
+from ragscience.reading.worker_protocol import (
     READY,
     STILL_READING,
     Joining,

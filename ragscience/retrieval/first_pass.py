@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from ragscience.errors import RagScienceError
 from ragscience.records import Profile
 from ragscience.retrieval.fusion import by_max, min_max, plain_sum, reciprocal_rank, shared_weights
-from ragscience.timing import Timings, timed
+from ragscience.stage_timing import Timings, timed
 
 if TYPE_CHECKING:
     import numpy as np

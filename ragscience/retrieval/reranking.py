@@ -30,7 +30,7 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from ragscience.models.protocols import Reranker
+    from ragscience.models.model_protocols import Reranker
 
 __all__ = ["MIN_READ", "InBatches", "Reranked", "rerank_within_budget"]
 

@@ -15,7 +15,7 @@ from urllib.parse import quote, urlencode, urlsplit, urlunsplit
 
 from ragscience.errors import SourceError, UsageError
 from ragscience.records import Metadata
-from ragscience.sources.identifying import ArxivId, arxiv_id, shown
+from ragscience.sources.fetch_arguments import ArxivId, arxiv_id, shown
 
 __all__ = ["FEED_KINDS", "LARGEST_FEED", "Arxiv", "Candidate", "Search", "parse_feed", "search_query"]
 

@@ -1,7 +1,7 @@
 """The library on disk: SQLite is the truth; the dense and the keyword index are caches of it."""
 
-from ragscience.store.forms import DenseIndexInfo, DenseSizes
-from ragscience.store.layout import Home
+from ragscience.store.home import Home
+from ragscience.store.index_config import DenseIndexInfo, DenseSizes
 from ragscience.store.library import Library
 from ragscience.store.sources_table import merged
 from ragscience.store.vectors import text_hash

@@ -6,8 +6,8 @@ import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 
+from ragscience.store.library_writes import bump
 from ragscience.store.transactions import Transactions
-from ragscience.store.writing import bump
 
 __all__ = ["GraphTable"]
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from ragscience.errors import LibraryUnavailable
 from ragscience.records import Filters, StoredChunk
-from ragscience.store.layout import Home
+from ragscience.store.home import Home
 from ragscience.store.library import Library
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from ragscience.records import Paper
-from ragscience.store.files import disk_errors, write_atomically
+from ragscience.store.atomic_files import disk_errors, write_atomically
 
 __all__ = ["LEDGER_SCHEMA", "write_ledger"]
 

@@ -16,15 +16,16 @@ from typing import TYPE_CHECKING, Self
 from ragscience.errors import LibraryUnavailable, RagScienceError
 from ragscience.records import Chunk, Document, EmbedderIdentity, Paper
 from ragscience.similarity import Fingerprint, fingerprint_of, near_duplicates
-from ragscience.store import rows, writing
+from ragscience.store import library_writes as writing
+from ragscience.store import row_records as rows
 from ragscience.store import vectors as stored_vectors
-from ragscience.store.contents import Contents
-from ragscience.store.forms import DenseIndexInfo, DenseSizes
 from ragscience.store.graph_table import GraphTable
-from ragscience.store.layout import Home
+from ragscience.store.home import Home
+from ragscience.store.index_config import DenseIndexInfo, DenseSizes
 from ragscience.store.ledger import write_ledger
+from ragscience.store.paper_contents import Contents
 from ragscience.store.sources_table import SourcesTable
-from ragscience.store.tokens import Tokens
+from ragscience.store.token_vectors import Tokens
 from ragscience.store.transactions import Transactions
 
 if TYPE_CHECKING:

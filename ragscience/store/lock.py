@@ -14,7 +14,7 @@ from typing import Self
 from weakref import WeakSet
 
 from ragscience.errors import LibraryBusy
-from ragscience.store.files import disk_errors
+from ragscience.store.atomic_files import disk_errors
 
 __all__ = ["WriterLock"]
 

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ragscience.store.files import Signature, put_in_place
+from ragscience.store.atomic_files import Signature, put_in_place
 
 __all__ = ["Segment", "SegmentFile", "build", "merge", "open_segment", "term_key", "without", "write_segment"]
 

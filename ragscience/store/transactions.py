@@ -8,10 +8,10 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from ragscience.store.files import disk_errors
-from ragscience.store.layout import Home
+from ragscience.store.atomic_files import disk_errors
+from ragscience.store.home import Home
+from ragscience.store.library_schema import connect_for_reading, connect_for_writing, database_errors
 from ragscience.store.lock import WriterLock
-from ragscience.store.schema import connect_for_reading, connect_for_writing, database_errors
 
 __all__ = ["Transactions"]
 

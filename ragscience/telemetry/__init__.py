@@ -5,7 +5,7 @@ log line, the spans and the metrics are three ways to write that account down. N
 standard OTEL_ variables name an exporter.
 """
 
+from ragscience.telemetry.question_event import STAGES, Told, new_trace_id, of_answer, of_failure, of_search
 from ragscience.telemetry.sinks import Telemetry, open_telemetry
-from ragscience.telemetry.told import STAGES, Told, new_trace_id, of_answer, of_failure, of_search
 
 __all__ = ["STAGES", "Telemetry", "Told", "new_trace_id", "of_answer", "of_failure", "of_search", "open_telemetry"]

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from ragscience.errors import UsageError
-from ragscience.telemetry.told import STAGES, Told
+from ragscience.telemetry.question_event import STAGES, Told
 
 __all__ = ["LogFile", "log_line"]
 

@@ -10,7 +10,7 @@ from threading import Thread
 from typing import Protocol
 
 from ragscience.errors import RagScienceError
-from ragscience.telemetry.told import Told
+from ragscience.telemetry.question_event import Told
 
 __all__ = ["Sink", "Telemetry", "open_telemetry"]
 
@@ -108,11 +108,11 @@ def open_telemetry(
 
         sinks.append(LogFile(log_file))
     if metrics_file is not None:
-        from ragscience.telemetry.metrics import MetricsFile
+        from ragscience.telemetry.prometheus_metrics import MetricsFile
 
         sinks.append(MetricsFile(metrics_file))
     if environment.get("OTEL_TRACES_EXPORTER"):
-        from ragscience.telemetry.spans import spans_wanted
+        from ragscience.telemetry.otel_spans import spans_wanted
 
         spans = spans_wanted(environment, with_questions=with_questions, offline=offline)
         sinks += [spans] if spans is not None else []

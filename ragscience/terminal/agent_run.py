@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 from ragscience.records import Answer, Filters, Found, Hit, Paper, Profile, Step, Turn
 from ragscience.retrieval import profile_named
-from ragscience.store.selecting import match_papers
+from ragscience.store.filter_selection import match_papers
 
 if TYPE_CHECKING:
-    from ragscience.agent.setting import Setting, ToolUse
-    from ragscience.agent.state import Limits
+    from ragscience.agent.agent_context import Setting, ToolUse
+    from ragscience.agent.agent_state import Limits
     from ragscience.terminal.session import Session
 
 __all__ = ["agent_answer", "agent_profile"]
@@ -50,7 +50,7 @@ def agent_answer(
     `on_token` gets the answer in one piece when it is there, `on_step` each step when it is done.
     """
     from ragscience.agent.loop import answer_by_agent
-    from ragscience.terminal.placing import placed
+    from ragscience.terminal.quote_location import placed
 
     library, settings = session.library, session.settings
     setting = _setting(session, question, tuple(history), filters, strict, on_step)
@@ -97,7 +97,7 @@ def _setting(
     strict: bool,
     on_step: Callable[[Step], None] | None,
 ) -> Setting:
-    from ragscience.agent.setting import Setting
+    from ragscience.agent.agent_context import Setting
 
     library, settings, llm = session.library, session.settings, session.llm
     profile = agent_profile(session)
@@ -130,7 +130,7 @@ def _setting(
 
 
 def _limits(session: Session) -> Limits:
-    from ragscience.agent.state import Limits
+    from ragscience.agent.agent_state import Limits
 
     settings = session.settings
     return Limits(
@@ -184,7 +184,7 @@ def _named(file: str) -> str:
 
 def _run_id(session: Session, setting: Setting, filters: Filters) -> str:
     """What stands for the question, the library as it is now and all that an answer depends on."""
-    from ragscience.agent.state import STATE_VERSION
+    from ragscience.agent.agent_state import STATE_VERSION
 
     library, llm = session.library, session.llm
     parts: list[Any] = [

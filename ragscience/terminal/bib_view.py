@@ -10,8 +10,8 @@ from ragscience.errors import UsageError
 from ragscience.records import Answer
 from ragscience.store import Home, Library
 from ragscience.terminal.door import say
-from ragscience.terminal.exporting import hand_over
 from ragscience.terminal.keeping import kept_answer
+from ragscience.terminal.markdown_export import hand_over
 
 __all__ = ["LAST", "cited_text", "show_bib"]
 
@@ -31,7 +31,7 @@ def show_bib(home: Home, papers: Sequence[str], *, cited: str | None, csl: bool,
         answer = kept_answer(home, None if cited == LAST else cited).answer
         hand_over(cited_text([answer], home, csl=csl), target)
         return 0
-    from ragscience.ingesting import papers_named
+    from ragscience.ingestion import papers_named
 
     with Library.open(home) as library:
         every = library.papers()

@@ -10,17 +10,17 @@ from pathlib import Path
 from ragscience.errors import RagScienceError, UsageError
 from ragscience.history import History
 from ragscience.records import Answer, Filters
-from ragscience.terminal.asking import ask_once, console
+from ragscience.terminal.ask_command import ask_once, console
 from ragscience.terminal.bib_view import cited_text
 from ragscience.terminal.door import say
 from ragscience.terminal.explaining import source_number, surroundings_view, why_view
-from ragscience.terminal.exporting import as_markdown, hand_over, write_out
 from ragscience.terminal.filtering import described, refiltered
 from ragscience.terminal.history_views import SHOWN, found_view
 from ragscience.terminal.keeping import Talk
-from ragscience.terminal.opening import open_source
+from ragscience.terminal.markdown_export import as_markdown, hand_over, write_out
+from ragscience.terminal.open_command import open_source
 from ragscience.terminal.plain import counted, plain
-from ragscience.terminal.questions import check_question
+from ragscience.terminal.question_lines import check_question
 from ragscience.terminal.session import Session
 from ragscience.terminal.telling import get_ready, told_search
 from ragscience.terminal.views import hits_view

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from ragscience.duplicates import Duplicate, keep_newest
 from ragscience.errors import UsageError
-from ragscience.ingesting import FileState
-from ragscience.store.rows import short_names
+from ragscience.ingestion import FileState
+from ragscience.store.row_records import short_names
 from ragscience.terminal.json_output import SCHEMA_VERSION, dump
 from ragscience.terminal.plain import plain
 

@@ -10,11 +10,11 @@ from pathlib import Path
 
 from ragscience.errors import UsageError
 from ragscience.evaluation.costs import Meter
-from ragscience.evaluation.questions import BadLine, KnownQuestion, as_listed, read_known_questions
-from ragscience.evaluation.report import Evaluation, Paired, as_json, as_markdown
-from ragscience.evaluation.running import Outcome, judged, run
+from ragscience.evaluation.eval_report import Evaluation, Paired, as_json, as_markdown
+from ragscience.evaluation.eval_run import Outcome, judged, run
+from ragscience.evaluation.question_file import BadLine, KnownQuestion, as_listed, read_known_questions
 from ragscience.records import Answer, Filters
-from ragscience.terminal.asking import console
+from ragscience.terminal.ask_command import console
 from ragscience.terminal.door import say
 from ragscience.terminal.filtering import described
 from ragscience.terminal.json_output import SCHEMA_VERSION, dump
@@ -131,7 +131,7 @@ def _counting(session: Session, meter: Meter) -> Iterator[None]:
 
 
 def _judge(session: Session) -> Judge:
-    from ragscience.evaluation.judging import RagasJudge
+    from ragscience.evaluation.llm_judge import RagasJudge
 
     llm = session.llm
     if llm is None:

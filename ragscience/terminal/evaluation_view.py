@@ -9,7 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from ragscience.evaluation.costs import COSTS
-from ragscience.evaluation.report import EXPLAINED, Evaluation, Paired, shown, shown_difference, shown_p
+from ragscience.evaluation.eval_report import EXPLAINED, Evaluation, Paired, shown, shown_difference, shown_p
 from ragscience.terminal.links import can_encode
 from ragscience.terminal.plain import plain
 

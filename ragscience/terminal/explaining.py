@@ -11,9 +11,9 @@ from ragscience.records import Answer, Hit
 from ragscience.store import Library
 from ragscience.terminal.agent_view import trace_view
 from ragscience.terminal.links import can_encode, link_style
-from ragscience.terminal.placing import find_quote
 from ragscience.terminal.plain import plain
-from ragscience.terminal.sources import Source, cited_label, source_numbered
+from ragscience.terminal.quote_location import find_quote
+from ragscience.terminal.source_list import Source, cited_label, source_numbered
 from ragscience.terminal.views import page_label, verdicts_view
 
 __all__ = ["source_number", "surroundings_view", "why_view"]

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 
 from ragscience import __version__
 from ragscience.errors import FileProblem, NothingFound, RagScienceError, UsageError
-from ragscience.ingesting import file_state, find_pdfs
+from ragscience.ingestion import file_state, find_pdfs
 from ragscience.records import Metadata
 from ragscience.sources.arxiv import FEED_KINDS, LARGEST_FEED, Arxiv, Candidate, Search, search_query
-from ragscience.sources.downloading import Fetcher, NetworkRules
-from ragscience.sources.fetching import Known, fetch, once
-from ragscience.sources.identifying import Wanted, identify, shown
+from ragscience.sources.downloads import Fetcher, NetworkRules
+from ragscience.sources.fetch_arguments import Wanted, identify, shown
+from ragscience.sources.paper_fetch import Known, fetch, once
 from ragscience.store import Home, Library
 from ragscience.terminal.door import say
 from ragscience.terminal.fetching_json import fetch_json

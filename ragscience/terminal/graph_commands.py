@@ -55,7 +55,7 @@ def related(
     debug: Debug = False,
 ) -> int:
     """Show the papers that are most like one, by the mean of their passages' vectors."""
-    from ragscience.terminal.asking import console
+    from ragscience.terminal.ask_command import console
     from ragscience.terminal.map_views import show_related
 
     return show_related(home_of(home), file, k, None if json else console())

@@ -7,9 +7,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ragscience.errors import ModelProblem
-from ragscience.graph.evidence import steps_of
-from ragscience.graph.loading import load_graph
-from ragscience.graph.sources import GraphSearch
+from ragscience.graph.graph_cache import load_graph
+from ragscience.graph.graph_search import GraphSearch
+from ragscience.graph.relation_evidence import steps_of
 from ragscience.records import Filters, Found, FoundPath, Profile
 
 if TYPE_CHECKING:

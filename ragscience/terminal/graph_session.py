@@ -11,9 +11,9 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 from ragscience.errors import ModelProblem, UsageError
-from ragscience.graph.extracting import Report, extract_by_llm, extract_locally, llm_version
-from ragscience.graph.loading import load_graph
-from ragscience.graph.records import ENTITY_TYPES, OPTIONAL_TYPES
+from ragscience.graph.extraction import Report, extract_by_llm, extract_locally, llm_version
+from ragscience.graph.graph_cache import load_graph
+from ragscience.graph.graph_records import ENTITY_TYPES, OPTIONAL_TYPES
 from ragscience.store import Home, Library
 from ragscience.terminal.door import say
 from ragscience.terminal.plain import plain
@@ -79,12 +79,12 @@ def run_graph(settings: Settings, order: GraphOrder, *, quiet: bool) -> int:
 
 def _mend(library: Library, order: GraphOrder, *, quiet: bool) -> None:
     if order.import_from:
-        from ragscience.graph.importing import import_jsonl
+        from ragscience.graph.graph_import import import_jsonl
 
         came = import_jsonl(library, order.import_from)
         _tell(f"imported {came.entities} entities and {came.relations} relations of {came.passages} passages", quiet)
     if order.unmerge or order.merge_again:
-        from ragscience.graph.merges import merge_again, undo_merge
+        from ragscience.graph.merge_edits import merge_again, undo_merge
 
         if order.unmerge:
             _tell(f"{undo_merge(library, order.unmerge)} is an entity of its own now", quiet)
@@ -94,14 +94,14 @@ def _mend(library: Library, order: GraphOrder, *, quiet: bool) -> None:
 
 def _show(library: Library, order: GraphOrder, *, quiet: bool) -> None:
     if order.merges:
-        from ragscience.graph.merges import list_merges, names_apart
+        from ragscience.graph.merge_edits import list_merges, names_apart
 
         for merge in list_merges(library):
             sys.stdout.write(plain(f"{merge.label} ({merge.entity_type}): {' | '.join(merge.names)}") + "\n")
         for name in names_apart(library):
             sys.stdout.write(plain(f"apart: {name}") + "\n")
     if order.export or order.graphml:
-        from ragscience.graph.exporting import export_graphml, export_jsonl
+        from ragscience.graph.graph_export import export_graphml, export_jsonl
 
         if order.export:
             went = export_jsonl(library, order.export)

@@ -7,25 +7,25 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from ragscience.errors import NothingFound
-from ragscience.graph.evidence import label_of, pages_of, steps_of
-from ragscience.graph.linking import similar_names
-from ragscience.graph.loading import load_graph
-from ragscience.graph.names import matched
+from ragscience.graph.entity_linking import similar_names
+from ragscience.graph.entity_names import matched
+from ragscience.graph.graph_cache import load_graph
+from ragscience.graph.relation_evidence import label_of, pages_of, steps_of
 from ragscience.graph.traversal import Walk, shortest_path, walk
 from ragscience.records import Found, PathStep
 from ragscience.store import Home, Library
-from ragscience.terminal.asking import console
+from ragscience.terminal.ask_command import console
 from ragscience.terminal.graph_json import step_json
 from ragscience.terminal.graph_search import NO_GRAPH
 from ragscience.terminal.json_output import SCHEMA_VERSION, dump
 from ragscience.terminal.plain import plain
-from ragscience.terminal.sources import cited_label
+from ragscience.terminal.source_list import cited_label
 
 if TYPE_CHECKING:
     from rich.console import Console
 
     from config import Settings
-    from ragscience.graph.model import KnowledgeGraph
+    from ragscience.graph.graph_model import KnowledgeGraph
 
 __all__ = ["paths_view", "show_entity", "show_path"]
 

@@ -8,11 +8,11 @@ from contextlib import closing
 from pathlib import Path
 
 from ragscience.errors import FileProblem, RagScienceError, UsageError
-from ragscience.reading.marking import Mark, MarkedPage
-from ragscience.reading.process import ReaderProcess
+from ragscience.reading.pdf_highlights import Mark, MarkedPage
+from ragscience.reading.worker_process import ReaderProcess
 from ragscience.records import Answer, Citation
-from ragscience.store.files import disk_errors, write_atomically
-from ragscience.store.rows import short_names
+from ragscience.store.atomic_files import disk_errors, write_atomically
+from ragscience.store.row_records import short_names
 from ragscience.terminal.plain import plain
 
 __all__ = ["MADE_HERE", "check_target", "write_marked_pages"]

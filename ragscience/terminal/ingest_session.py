@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Self
 
 from ragscience.duplicates import Duplicate, duplicates
 from ragscience.errors import FileProblem, LibraryUnavailable, ModelProblem
-from ragscience.ingesting import (
+from ragscience.ingestion import (
     Failure,
     Ingestion,
     IngestReport,
@@ -28,7 +28,7 @@ from ragscience.ingesting import (
 )
 from ragscience.records import Chunk, Document, Paper
 from ragscience.store import Home, Library, text_hash
-from ragscience.store.rows import short_names
+from ragscience.store.row_records import short_names
 from ragscience.terminal.deduping import drop_older, leave_out
 from ragscience.terminal.deduping import said as pair_said
 from ragscience.terminal.door import say
@@ -40,8 +40,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from config import Settings
-    from ragscience.models.protocols import Embedder, TokenEmbedder
-    from ragscience.reading.pool import ReadingPool
+    from ragscience.models.model_protocols import Embedder, TokenEmbedder
+    from ragscience.reading.worker_pool import ReadingPool
 
 __all__ = ["IngestSession"]
 
@@ -142,7 +142,7 @@ class IngestSession:
 
     def rebuild(self) -> int:
         """Read, cut and embed every paper again; a file that is gone leaves its paper as it is."""
-        from ragscience.ingesting import file_state
+        from ragscience.ingestion import file_state
 
         self._require_layout_model()
         library, embedder = self.library, embedder_of(self.settings, None, self._tell)
@@ -242,7 +242,7 @@ class IngestSession:
             yield pool.read_all
 
     def _pool(self) -> ReadingPool:
-        from ragscience.reading.pool import ReadingPool
+        from ragscience.reading.worker_pool import ReadingPool
 
         settings = self.settings
         workers = settings.reading_workers or max(1, (os.cpu_count() or 2) - 1)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ragscience.evaluation.schema import PROPERTIES as EVALUATION
+from ragscience.evaluation.report_schema import PROPERTIES as EVALUATION
 from ragscience.terminal.fetching_json import FETCH
 from ragscience.terminal.graph_json import FOUND, GRAPH, PATH
 from ragscience.terminal.json_output import SCHEMA_VERSION

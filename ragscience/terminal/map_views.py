@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.text import Text
 
 from ragscience.errors import NothingFound, UsageError
-from ragscience.ingesting import papers_named
+from ragscience.ingestion import papers_named
 from ragscience.records import Paper
 from ragscience.store import Home, Library
 from ragscience.terminal.json_output import SCHEMA_VERSION, dump, title_of
@@ -75,8 +75,8 @@ def write_map(
 
     Raises NothingFound for an empty library, UsageError for a file that is no map and is not to be replaced.
     """
-    from ragscience.graph.drawing import views_of
-    from ragscience.graph.page import check_target, map_page, write_file
+    from ragscience.graph.map_data import views_of
+    from ragscience.graph.map_html import check_target, map_page, write_file
 
     tell = notice or _keep_quiet
 
@@ -95,7 +95,7 @@ def write_map(
         if not view.nodes:
             tell("There is no graph of entities yet: `python ingest.py graph` makes it.")
         elif png:
-            from ragscience.graph.picture import picture
+            from ragscience.graph.map_png import picture
 
             write_file(pictures[view.name], picture(view))
             tell(f"Written: {pictures[view.name]}")

@@ -9,9 +9,9 @@ from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any
 
 from ragscience.errors import ModelProblem, RagScienceError, UsageError
-from ragscience.models.choosing import Choice, choose_embedder, choose_llm, choose_reranker, describe_models
+from ragscience.models.model_choice import Choice, choose_embedder, choose_llm, choose_reranker, describe_models
+from ragscience.models.model_protocols import TokenEmbedder
 from ragscience.models.ollama_api import Ollama
-from ragscience.models.protocols import TokenEmbedder
 from ragscience.store import Home, Library
 from ragscience.terminal.door import say
 from ragscience.terminal.plain import plain
@@ -19,9 +19,9 @@ from ragscience.terminal.plain import plain
 if TYPE_CHECKING:
     from config import Settings
     from ragscience.models.llm_reranker import LLMReranker
-    from ragscience.models.ollama import OllamaLLM
-    from ragscience.models.protocols import Embedder, Reranker
-    from ragscience.models.pulling import PullProgress
+    from ragscience.models.model_download import PullProgress
+    from ragscience.models.model_protocols import Embedder, Reranker
+    from ragscience.models.ollama_embedder import OllamaLLM
     from ragscience.records import EmbedderIdentity, Profile
 
 __all__ = [
@@ -115,7 +115,7 @@ def show_models(settings: Settings, *, as_json: bool) -> int:
 
         sys.stdout.write(dump({"schema": SCHEMA_VERSION, "models": [asdict(row) for row in rows]}) + "\n")
         return 0
-    from ragscience.terminal.asking import console
+    from ragscience.terminal.ask_command import console
     from ragscience.terminal.views import listing
 
     for row in rows:
@@ -141,7 +141,7 @@ def pull_models(settings: Settings, *, quiet: bool) -> int:
     if settings.offline:
         raise UsageError("`models pull` needs the network, and --offline forbids it.", "Leave --offline out.")
     from ragscience.models.cross_encoder import find_on_this_machine
-    from ragscience.models.pulling import pull_cross_encoder, pull_ollama
+    from ragscience.models.model_download import pull_cross_encoder, pull_ollama
 
     progress = _PullLines(quiet=quiet)
     failures: list[RagScienceError] = []

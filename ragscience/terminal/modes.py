@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ragscience.errors import UsageError
-from ragscience.evaluation.running import Asker
+from ragscience.evaluation.eval_run import Asker
 from ragscience.records import Filters
 from ragscience.retrieval import PROFILE_NAMES
 from ragscience.terminal.session import Session

@@ -29,7 +29,7 @@ def show_profiles(settings: Settings, *, as_json: bool) -> int:
         return 0
     from rich.table import Table
 
-    from ragscience.terminal.asking import console
+    from ragscience.terminal.ask_command import console
 
     table = Table(box=None, pad_edge=False)
     for head in ("profile", "candidates", "first pass", "read again", "kept", "what it is for"):

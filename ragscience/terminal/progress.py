@@ -12,7 +12,7 @@ from ragscience.terminal.door import say
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
 
-    from ragscience.ingesting import Failure, FileState
+    from ragscience.ingestion import Failure, FileState
     from ragscience.records import Paper
 
 __all__ = ["IngestProgress"]

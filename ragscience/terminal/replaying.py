@@ -14,7 +14,7 @@ from ragscience.audit import SCHEMA_VERSION, Difference, Request, compare
 from ragscience.errors import NothingFound, UsageError
 from ragscience.records import Filters, Turn
 from ragscience.store import Home, Library
-from ragscience.terminal.asking import console
+from ragscience.terminal.ask_command import console
 from ragscience.terminal.audit_view import kept_record
 from ragscience.terminal.auditing import DECIDING, record_for
 from ragscience.terminal.json_output import dump

@@ -12,19 +12,19 @@ from typing import TYPE_CHECKING, Self
 
 from ragscience.records import Answer, Filters, Found, Profile, Step, Turn
 from ragscience.retrieval import profile_named, read_by_llm, search, with_graph
+from ragscience.stage_timing import Timings, timed
 from ragscience.store import Home, Library
 from ragscience.terminal.door import say
 from ragscience.terminal.filtering import described
-from ragscience.timing import Timings, timed
 
 if TYPE_CHECKING:
     from config import Settings
-    from ragscience.answering.fallback import Circuit
+    from ragscience.answering.circuit_breaker import Circuit
     from ragscience.answering.prompts import Prompts
-    from ragscience.graph.sources import GraphSearch
+    from ragscience.graph.graph_search import GraphSearch
     from ragscience.models.llm_reranker import LLMReranker
-    from ragscience.models.ollama import OllamaLLM
-    from ragscience.models.protocols import Embedder, Reranker, TokenEmbedder
+    from ragscience.models.model_protocols import Embedder, Reranker, TokenEmbedder
+    from ragscience.models.ollama_embedder import OllamaLLM
     from ragscience.telemetry import Telemetry
 
 __all__ = ["Session"]
@@ -195,7 +195,7 @@ class Session:
     @cached_property
     def circuit(self) -> Circuit:
         """Keeps a run of many questions from waiting for an LLM that fails each time."""
-        from ragscience.answering.fallback import Circuit
+        from ragscience.answering.circuit_breaker import Circuit
 
         settings = self.settings
         return Circuit(failures=settings.llm_failures, pause_seconds=settings.llm_pause_seconds, clock=time.monotonic)
@@ -256,8 +256,8 @@ class Session:
         With `corrective` what was found gets a second look first; None: as the settings or the profile say.
         """
         from ragscience.answering.answers import answer
-        from ragscience.answering.followups import evidence_again
-        from ragscience.terminal.placing import placed
+        from ragscience.answering.query_rewriting import evidence_again
+        from ragscience.terminal.quote_location import placed
         from ragscience.terminal.telling import after_first_search
 
         library, llm = self.library, self.llm

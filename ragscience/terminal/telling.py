@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, TypeVar
 
 from ragscience.errors import RagScienceError
 from ragscience.records import Answer, Filters, Found, Stage
+from ragscience.stage_timing import Timings, timed
 from ragscience.telemetry import Telemetry, Told, of_answer, of_failure, of_search, open_telemetry
-from ragscience.timing import Timings, timed
 
 if TYPE_CHECKING:
     from ragscience.terminal.session import Session

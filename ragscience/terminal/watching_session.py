@@ -13,19 +13,19 @@ from types import FrameType, TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from ragscience.errors import FileProblem, LibraryBusy, RagScienceError, UsageError
-from ragscience.ingesting import Failure, FileState, IngestReport, Plan, Watcher, make_plan
+from ragscience.folder_watch import Folder, FolderState, Stop, Work, looks_whole, ticks
+from ragscience.ingestion import Failure, FileState, IngestReport, Plan, Watcher, make_plan
 from ragscience.records import Document, Paper
 from ragscience.store import Home, Library
 from ragscience.terminal.deduping import said
 from ragscience.terminal.ingest_session import REMEDY, IngestSession, ReadAll
 from ragscience.terminal.json_output import SCHEMA_VERSION, dump
 from ragscience.terminal.plain import counted, plain
-from ragscience.watching import Folder, FolderState, Stop, Work, looks_whole, ticks
 
 if TYPE_CHECKING:
     from config import Settings
-    from ragscience.models.protocols import Embedder, TokenEmbedder
-    from ragscience.reading.pool import ReadingPool
+    from ragscience.models.model_protocols import Embedder, TokenEmbedder
+    from ragscience.reading.worker_pool import ReadingPool
 
 __all__ = ["Events", "Signals", "WatchSession", "run_watch"]
 

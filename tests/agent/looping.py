@@ -3,14 +3,14 @@
 import time
 from dataclasses import replace
 
+from ragscience.agent.agent_context import Setting
+from ragscience.agent.agent_state import Limits
 from ragscience.agent.loop import answer_by_agent
-from ragscience.agent.setting import Setting
-from ragscience.agent.state import Limits
-from ragscience.answering.fallback import Circuit
+from ragscience.answering.circuit_breaker import Circuit
 from ragscience.answering.prompts import Prompts
 from ragscience.errors import ModelProblem
 from ragscience.records import Found
-from ragscience.tokenizing import tokenize
+from ragscience.text.tokenizing import tokenize
 from tests.answering.passages import WordEmbedder, hit
 
 LIMITS = Limits(iterations=3, seconds=60.0, tokens=100_000, enough=0.7, passages=12, tool_calls=3)

@@ -22,13 +22,13 @@ from ragscience.agent.corrective import (
     reworded,
     verdict_of,
 )
-from ragscience.answering.answerable import answerability
+from ragscience.answering.answerability import answerability
 from ragscience.errors import ModelProblem
 from ragscience.records import Filters, Found
 from ragscience.terminal.session import Session
 from tests.answering.asking import ask, open_llm, prompt
 from tests.answering.passages import hit
-from tests.doors.papers import fill
+from tests.commands.papers import fill
 from tests.ollama_server import OllamaServer, chat_model, embedding_model
 
 QUESTION = "Which nonlinearity did the MLM encoder use?"

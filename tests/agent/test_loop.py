@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from ragscience.agent.setting import ToolNote, ToolsUsed
+from ragscience.agent.agent_context import ToolNote, ToolsUsed
 from ragscience.answering.answers import REFUSAL
 from ragscience.errors import LibraryUnavailable, NothingFound
 from ragscience.records import Turn

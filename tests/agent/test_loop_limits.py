@@ -6,8 +6,8 @@ from dataclasses import replace
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from ragscience.agent.setting import ToolNote, ToolsUsed
-from ragscience.agent.state import MOST_QUERIES
+from ragscience.agent.agent_context import ToolNote, ToolsUsed
+from ragscience.agent.agent_state import MOST_QUERIES
 from ragscience.answering.answers import REFUSAL
 from ragscience.errors import LibraryUnavailable, ModelProblem, NothingFound, RagScienceError
 from ragscience.records import Answer, Found

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from ragscience.agent.drafting import merged_found
+from ragscience.agent.answer_drafts import merged_found
 from ragscience.agent.tool_use import tool_use
 from ragscience.agent.tools import Toolbox
 from ragscience.records import Filters, Found

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragscience.agent.paper_names import named_papers
+from ragscience.agent.mentioned_papers import named_papers
 from ragscience.agent.tool_calls import checked_arguments
 from ragscience.agent.tool_planning import MOST_PLANNED, expressions, planned_calls
 from ragscience.records import Metadata, Paper

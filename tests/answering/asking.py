@@ -3,7 +3,7 @@
 from contextlib import contextmanager
 
 from ragscience.answering.answers import answer
-from ragscience.answering.fallback import Circuit
+from ragscience.answering.circuit_breaker import Circuit
 from ragscience.answering.prompts import Prompts
 from ragscience.models.ollama_api import Ollama
 from ragscience.models.ollama_llm import OllamaLLM

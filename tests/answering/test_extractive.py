@@ -9,11 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragscience.answering.extractive import extract, extract_parts, lead_line, quoted
-from ragscience.answering.units import continued, units_of
+from ragscience.answering.quote_candidates import continued, units_of
 from ragscience.checking.check import check
-from ragscience.language.places import page_parts
-from ragscience.language.words import joined_lines, numbers, terms
 from ragscience.records import Found, Part
+from ragscience.text.page_spans import page_parts
+from ragscience.text.words import joined_lines, numbers, terms
 from tests.answering.passages import SAMPLING, TRAINING, WordEmbedder, hit
 
 QUESTION = "How many days did training of the big models take?"
@@ -384,7 +384,7 @@ def test_the_extractive_path_imports_no_langchain():
         "import sys\n"
         "from ragscience.answering.answers import answer\n"
         "from ragscience.records import Found\n"
-        "from ragscience.answering.fallback import Circuit\n"
+        "from ragscience.answering.circuit_breaker import Circuit\n"
         "from ragscience.answering.prompts import Prompts\n"
         "circuit = Circuit(failures=1, pause_seconds=1.0, clock=float)\n"
         "answer('q', history=(), search=lambda q: Found(q, 'default', ()), llm=None, embedder=None, scorer=None,"

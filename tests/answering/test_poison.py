@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragscience.answering.defusing import defused, sendable
+from ragscience.answering.prompt_sanitizer import defused, sendable
 from ragscience.answering.prompts import prompt_name
-from ragscience.reading.pdf import read_pdf
+from ragscience.reading.pdf_reader import read_pdf
 from ragscience.records import Turn
 from tests.answering import asking
 from tests.answering.asking import LLAMA, SAID, open_llm

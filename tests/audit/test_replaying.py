@@ -11,7 +11,7 @@ from ragscience.errors import NothingFound
 from ragscience.records import Filters
 from ragscience.store import Home, Library
 from ragscience.terminal import audit_view
-from ragscience.terminal.asking import ask_all
+from ragscience.terminal.ask_command import ask_all
 from ragscience.terminal.replaying import DIFFERENT, replay
 from ragscience.terminal.session import Session
 from tests.conftest import copied

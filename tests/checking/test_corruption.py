@@ -16,9 +16,9 @@ import pytest
 
 from ragscience.checking.check import check
 from ragscience.chunking import chunk_document
-from ragscience.language.sentences import split_sentences
-from ragscience.reading.pdf import read_pdf
+from ragscience.reading.pdf_reader import read_pdf
 from ragscience.records import Hit, StoredChunk
+from ragscience.text.sentences import split_sentences
 from tests.answering.passages import hit
 from tests.shared_data import SHARED_DATA, needs_shared_data
 

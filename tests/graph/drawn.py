@@ -2,9 +2,9 @@
 
 from itertools import count
 
-from ragscience.graph.merging import merge
-from ragscience.graph.model import KnowledgeGraph
-from ragscience.graph.records import Extracted, Mention, Triple
+from ragscience.graph.entity_merging import merge
+from ragscience.graph.graph_model import KnowledgeGraph
+from ragscience.graph.graph_records import Extracted, Mention, Triple
 
 TESLA = (
     ("Tesla", "has_founder", "Elon Musk", 101),

@@ -2,8 +2,8 @@
 
 from hypothesis import strategies as st
 
-from ragscience.graph.encoding import encoded
-from ragscience.graph.records import Extracted, Mention, Triple
+from ragscience.graph.extraction_json import encoded
+from ragscience.graph.graph_records import Extracted, Mention, Triple
 from tests.store.making import add, paper_of, unit_rows
 
 NAMES = (

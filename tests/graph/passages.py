@@ -1,8 +1,8 @@
 """Passages for the tests of extraction: text alone, in a paper of their own."""
 
-from ragscience.graph.local import extract
-from ragscience.graph.records import CO_OCCURS, ENTITY_TYPES
-from ragscience.graph.terms import paper_terms
+from ragscience.graph.graph_records import CO_OCCURS, ENTITY_TYPES
+from ragscience.graph.local_extraction import extract
+from ragscience.graph.paper_terms import paper_terms
 from ragscience.records import StoredChunk
 
 LSTM = (

@@ -10,10 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ragscience.errors import RagScienceError
-from ragscience.graph.exporting import export_graphml, export_jsonl
-from ragscience.graph.importing import import_jsonl
-from ragscience.graph.loading import load_graph
-from ragscience.graph.records import Extracted
+from ragscience.graph.graph_cache import load_graph
+from ragscience.graph.graph_export import export_graphml, export_jsonl
+from ragscience.graph.graph_import import import_jsonl
+from ragscience.graph.graph_records import Extracted
 from ragscience.store import Home, Library
 from tests.pdf_factory import make_pdf
 

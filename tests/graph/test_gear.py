@@ -5,12 +5,12 @@ import pytest
 
 from ragscience.errors import ModelProblem
 from ragscience.graph.gear import MOST_EMBEDDED, best_trails, by_words, graph_path, trail_scores, triple_text
-from ragscience.graph.model import KnowledgeGraph
-from ragscience.graph.sources import GraphSearch
+from ragscience.graph.graph_model import KnowledgeGraph
+from ragscience.graph.graph_search import GraphSearch
 from ragscience.retrieval.fusion import by_max, plain_sum, shared_weights
 
 from .drawn import ATTENTION, TESLA, TESLA_QUESTION, drawn, labels, number
-from .test_linking import Scripted
+from .test_entity_linking import Scripted
 
 
 def trails(graph, question, *names, hops=2):

@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 
 from ragscience.chunking import chunk_document
-from ragscience.graph.local import extract
-from ragscience.graph.names import canonical
-from ragscience.graph.records import ENTITY_TYPES, RELATION_TYPES
-from ragscience.graph.terms import paper_terms
-from ragscience.reading.pdf import read_pdf
+from ragscience.graph.entity_names import canonical
+from ragscience.graph.graph_records import ENTITY_TYPES, RELATION_TYPES
+from ragscience.graph.local_extraction import extract
+from ragscience.graph.paper_terms import paper_terms
+from ragscience.reading.pdf_reader import read_pdf
 from ragscience.records import StoredChunk
 from tests.shared_data import SHARED_DATA, needs_shared_data
 

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragscience.graph.layout import EXACT_UP_TO, positions
+from ragscience.graph.force_layout import EXACT_UP_TO, positions
 from ragscience.graph.paper_map import PaperEdge, nearest, paper_map, similarity_edges
 from ragscience.records import Chunk, Document, EmbedderIdentity, Page
 from ragscience.store import Home, Library

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragscience.graph.concepts import MOST_CONCEPTS, related_concepts, related_passages
-from ragscience.graph.model import KnowledgeGraph
-from ragscience.graph.records import Entity, Relation
-from ragscience.graph.scoring import passage_scores, specificity
+from ragscience.graph.graph_model import KnowledgeGraph
+from ragscience.graph.graph_records import Entity, Relation
+from ragscience.graph.passage_scores import passage_scores, specificity
+from ragscience.graph.related_concepts import MOST_CONCEPTS, related_concepts, related_passages
 from ragscience.graph.traversal import MOST_ENTITIES, shortest_path, walk
 
 from .drawn import ATTENTION, TESLA, drawn, labels, number

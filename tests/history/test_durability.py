@@ -13,7 +13,7 @@ import pytest
 
 from ragscience.errors import LibraryUnavailable, RagScienceError
 from ragscience.history import History
-from ragscience.history.schema import history_errors
+from ragscience.history.history_schema import history_errors
 
 from .making import turn
 

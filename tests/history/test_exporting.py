@@ -3,7 +3,7 @@ from markdown_it import MarkdownIt
 
 from ragscience.history import KeptAnswer
 from ragscience.records import Citation, Sentence
-from ragscience.terminal.exporting import as_markdown
+from ragscience.terminal.markdown_export import as_markdown
 
 from .making import answer
 

@@ -7,7 +7,7 @@ import pytest
 
 from ragscience.models.bert_session import BertSession
 from ragscience.models.cross_encoder import OnnxCrossEncoder
-from ragscience.models.late_interaction import compress, maxsim, question_tokens
+from ragscience.models.maxsim import compress, maxsim, question_tokens
 from ragscience.models.minilm import MiniLM
 
 QUESTION = "How many layers does the encoder have?"

@@ -10,7 +10,7 @@ from pathlib import Path
 import psutil
 
 from ragscience.errors import FileProblem
-from ragscience.reading.pool import ReadingPool
+from ragscience.reading.worker_pool import ReadingPool
 from ragscience.records import Document
 
 _STARTXREF = re.compile(rb"startxref\s+(\d+)")

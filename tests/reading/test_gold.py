@@ -4,7 +4,7 @@ from dataclasses import dataclass, fields
 
 import pytest
 
-from ragscience.reading.pdf import read_pdf
+from ragscience.reading.pdf_reader import read_pdf
 from ragscience.records import Document
 from tests.gold.scoring import (
     Gold,

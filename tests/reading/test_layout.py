@@ -12,17 +12,17 @@ from hypothesis import strategies as st
 
 import ragscience
 from ragscience.errors import ModelProblem
+from ragscience.reading.document_structure import SourcePage, structured_document
 from ragscience.reading.layout_advice import missing_numbers
 from ragscience.reading.layout_model import LayoutBox, find_layout_model, layout_boxes
-from ragscience.reading.pdf import load_pymupdf, opened, read_pdf
-from ragscience.reading.process import ReaderProcess
-from ragscience.reading.spans import PageSpans, read_spans, rule_boxes
-from ragscience.reading.structure import SourcePage, structured_document
-from ragscience.reading.wire import Reading, decode_reply, encode_request
+from ragscience.reading.pdf_reader import load_pymupdf, opened, read_pdf
+from ragscience.reading.text_spans import PageSpans, read_spans, rule_boxes
+from ragscience.reading.worker_process import ReaderProcess
+from ragscience.reading.worker_protocol import Reading, decode_reply, encode_request
 from ragscience.records import Document, Element
 from tests.pdf_factory import make_pdf
 from tests.reading.drawing import Sheet, draw
-from tests.reading.test_structure import check_whole, of_kind
+from tests.reading.test_document_structure import check_whole, of_kind
 from tests.shared_data import SHARED_DATA, needs_shared_data
 
 GIGABYTE = 2**30
@@ -255,7 +255,9 @@ def test_a_paper_with_a_gap_is_read_by_the_model_too(tmp_path):
 
 def test_without_the_model_a_gap_is_a_warning(tmp_path):
     path = numbered_paper(tmp_path / "gap.pdf", small=True)
-    script = "from ragscience.reading.pdf import read_pdf\nprint(read_pdf(Path(sys.argv[3]), layout='auto').warnings)"
+    script = (
+        "from ragscience.reading.pdf_reader import read_pdf\nprint(read_pdf(Path(sys.argv[3]), layout='auto').warnings)"
+    )
     root = str(Path(ragscience.__path__[0]).parent)
     start = "import sys\nfrom pathlib import Path\nsys.path.insert(0, sys.argv[1])\nsys.modules[sys.argv[2]] = None\n"
     command = [sys.executable, "-c", start + script, root, "onnxruntime", path]

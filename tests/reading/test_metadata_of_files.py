@@ -5,8 +5,8 @@ import sys
 
 import pytest
 
-from ragscience.reading.pdf import read_pdf
-from ragscience.reading.wire import Reading, decode_reply, encode_reply, encode_request
+from ragscience.reading.pdf_reader import read_pdf
+from ragscience.reading.worker_protocol import Reading, decode_reply, encode_reply, encode_request
 from ragscience.records import Metadata
 from tests.pdf_factory import make_pdf
 from tests.shared_data import SHARED_DATA, needs_shared_data

@@ -5,8 +5,8 @@ import unicodedata
 
 import pytest
 
-from ragscience.reading.pdf import read_pdf
-from ragscience.reading.pool import ReadingPool
+from ragscience.reading.pdf_reader import read_pdf
+from ragscience.reading.worker_pool import ReadingPool
 from ragscience.records import Document
 from tests.gold.scoring import f1, load_gold, score_document
 from tests.shared_data import SHARED_DATA, needs_shared_data

@@ -8,9 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragscience.errors import FileProblem
-from ragscience.reading.marking import Mark, MarkedPage
-from ragscience.reading.pdf import read_pdf
-from ragscience.reading.wire import (
+from ragscience.reading.pdf_highlights import Mark, MarkedPage
+from ragscience.reading.pdf_reader import read_pdf
+from ragscience.reading.worker import perform, serve
+from ragscience.reading.worker_protocol import (
     READY,
     Joining,
     Marking,
@@ -20,7 +21,6 @@ from ragscience.reading.wire import (
     encode_reply,
     encode_request,
 )
-from ragscience.reading.worker import perform, serve
 from ragscience.records import Document, Element, Line, Metadata, Page
 from tests.pdf_factory import make_pdf
 

@@ -10,7 +10,7 @@ from ragscience.models.llm_reranker import LLMReranker
 from ragscience.records import Filters, Profile
 from ragscience.retrieval import profile_named, search
 from ragscience.store import Home, Library
-from tests.retrieval.test_searching import QUESTION, ToyEmbedder
+from tests.retrieval.test_hybrid_search import QUESTION, ToyEmbedder
 from tests.store.making import add, numbered_paper
 
 SETTINGS = {"candidates": 20, "top_k": 4, "dense_weight": 0.7, "bm25_weight": 0.3}

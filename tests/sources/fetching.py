@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 
-from ragscience.sources.downloading import Fetcher, NetworkRules
-from ragscience.sources.opening import in_words, reason_of
+from ragscience.sources.downloads import Fetcher, NetworkRules
+from ragscience.sources.pdf_check import in_words, reason_of
 
 RULES = NetworkRules(
     allow_http=True,

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from ragscience.errors import SourceError, UsageError
 from ragscience.sources.arxiv import Arxiv, Search, parse_feed, search_query
-from ragscience.sources.identifying import ArxivId
+from ragscience.sources.fetch_arguments import ArxivId
 
 from .arxiv_feed import ArxivServer, FeedPaper, error_feed, feed
 from .fault_server import Reply

@@ -9,11 +9,11 @@ import pytest
 
 from ragscience.errors import RagScienceError
 from ragscience.store import DenseIndexInfo, DenseSizes, Home, Library
-from ragscience.store.dense import DenseIndex
-from ragscience.store.dense_base import Base, describe
-from ragscience.store.dense_building import write_index
-from ragscience.store.forms import available_memory, factory
-from ragscience.store.rows import State
+from ragscience.store.dense_build import write_index
+from ragscience.store.dense_files import Base, describe
+from ragscience.store.dense_index import DenseIndex
+from ragscience.store.index_config import available_memory, factory
+from ragscience.store.row_records import State
 
 from .making import unit_rows
 from .making_large import LargeLibrary

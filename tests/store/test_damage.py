@@ -7,7 +7,7 @@ import pytest
 
 from ragscience.errors import LibraryUnavailable, RagScienceError
 from ragscience.store import Library
-from ragscience.store.schema import SCHEMA_VERSION
+from ragscience.store.library_schema import SCHEMA_VERSION
 
 from .making import FROM_FILE, WORDS, add, contents, numbered_paper, unit_rows
 

@@ -11,8 +11,8 @@ import pytest
 
 from ragscience.errors import LibraryUnavailable, RagScienceError
 from ragscience.store import Home, Library
-from ragscience.store.files import disk_errors, write_atomically
-from ragscience.store.schema import database_errors
+from ragscience.store.atomic_files import disk_errors, write_atomically
+from ragscience.store.library_schema import database_errors
 
 from .making import add, contents, numbered_paper
 
@@ -76,7 +76,8 @@ import os, sys
 from pathlib import Path
 from ragscience.errors import RagScienceError
 from ragscience.store import Home, Library
-from ragscience.store import rows, selecting
+from ragscience.store import row_records as rows
+from ragscience.store import filter_selection as selecting
 
 if os.geteuid() == 0:
     os.setegid(65534)

@@ -12,7 +12,7 @@ import pytest
 from ragscience.store import Library
 
 from .making import add, contents, numbered_paper
-from .test_geometry import drop_graph, version
+from .test_page_geometry import drop_graph, version
 
 ROOT = Path(__file__).parents[2]
 

@@ -6,7 +6,7 @@ import pytest
 from ragscience.errors import LibraryUnavailable
 from ragscience.store import Library
 from ragscience.store.langchain_store import as_vector_store
-from ragscience.tokenizing import tokenize
+from ragscience.text.tokenizing import tokenize
 
 from .making import DIMENSION, add, numbered_paper
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from rank_bm25 import BM25Okapi
 
 from ragscience.store import Home, Library
-from ragscience.tokenizing import tokenize
+from ragscience.text.tokenizing import tokenize
 
 from .making import FROM_FILE, WORDS, add, contents, paper_of, random_texts, unit_rows
 from .test_damage import results

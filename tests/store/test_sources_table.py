@@ -9,7 +9,7 @@ from ragscience.records import Document, Metadata, Page
 from ragscience.store import Library, merged
 
 from .making import add, contents, numbered_paper
-from .test_geometry import version
+from .test_page_geometry import version
 
 SAID = Metadata(
     title="On bees",

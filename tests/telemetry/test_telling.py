@@ -7,8 +7,8 @@ import pytest
 
 from ragscience.errors import ModelProblem
 from ragscience.records import Filters, Found
+from ragscience.stage_timing import Timings
 from ragscience.terminal.telling import after_first_search, told_answer, told_search
-from ragscience.timing import Timings
 from tests.history.making import answer
 from tests.telemetry.making import BEGAN, SEARCH, stage
 

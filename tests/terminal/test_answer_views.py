@@ -4,7 +4,7 @@ import pytest
 from rich.console import Console
 
 from ragscience.errors import NothingFound, UsageError
-from ragscience.terminal.sources import source_numbered, sources_of
+from ragscience.terminal.source_list import source_numbered, sources_of
 from ragscience.terminal.views import answer_footer, answer_view, verdicts_view
 
 from .answers import BEES_1, CHECKED, SENTENCES, answer, hit

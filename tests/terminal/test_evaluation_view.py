@@ -7,9 +7,9 @@ from dataclasses import replace
 import pytest
 from rich.console import Console
 
-from ragscience.evaluation.questions import KnownQuestion
-from ragscience.evaluation.report import Evaluation, Paired
-from ragscience.evaluation.running import Outcome
+from ragscience.evaluation.eval_report import Evaluation, Paired
+from ragscience.evaluation.eval_run import Outcome
+from ragscience.evaluation.question_file import KnownQuestion
 from ragscience.terminal.evaluation_view import BAR_CELLS, bar, show_evaluation, show_paired
 
 

@@ -11,7 +11,7 @@ from ragscience.store import Home, Library
 from ragscience.terminal.json_output import title_of
 from ragscience.terminal.json_schemas import SCHEMAS
 from ragscience.terminal.outline import outline_json, outline_of, outline_view, page_json, page_view, show_page
-from ragscience.terminal.sources import section_of, sources_of
+from ragscience.terminal.source_list import section_of, sources_of
 from ragscience.terminal.views import answer_footer, hits_view, paper_view, papers_view
 from tests.store.making import add, paper_of, unit_rows
 

@@ -1,0 +1,81 @@
+"""What one run of the agentic loop works with: the question, the searches, the models and the limits."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+from ragscience.agent.agent_state import Limits, Passages
+from ragscience.answering.circuit_breaker import Circuit
+from ragscience.answering.prompts import Prompts
+from ragscience.records import Found, Hit, Paper, Step, Turn
+
+if TYPE_CHECKING:
+    from ragscience.answering.generation import ChatLLM
+    from ragscience.models.model_protocols import Embedder, Reranker
+
+__all__ = ["Search", "Setting", "ToolNote", "ToolUse", "ToolsUsed"]
+
+Search = Callable[[str, tuple[str, ...]], Found]
+"""A query, and the files of the papers to search within (none: all that the question may use), to what was found.
+
+It may raise RagScienceError: a sub-query that fails is told of and left out, unless nothing was found before it."""
+
+
+@dataclass(frozen=True, slots=True)
+class ToolNote:
+    """One call of a tool, and what came back."""
+
+    call: str
+    """As it is shown: `calculate(expression="2+2")`."""
+    text: str
+    hits: tuple[Hit, ...] = ()
+    error: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ToolsUsed:
+    """The tools that were called in one pass, and what choosing them cost."""
+
+    notes: tuple[ToolNote, ...] = ()
+    llm_calls: int = 0
+    prompt_tokens: int = 0
+    answer_tokens: int = 0
+
+
+class ToolUse(Protocol):
+    """Chooses tools for a question and calls them."""
+
+    def __call__(
+        self, question: str, missing: Sequence[str], *, by_llm: bool, most_calls: int, seconds: float
+    ) -> ToolsUsed:
+        """At most `most_calls` calls; by rules, or by the LLM where it may be asked. Raises nothing to be expected."""
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """One run: nothing in it changes while it goes on."""
+
+    question: str
+    history: tuple[Turn, ...]
+    papers: tuple[Paper, ...]
+    """Those that the question may use."""
+    search: Search
+    passages: Passages
+    use_tools: ToolUse | None
+    llm: ChatLLM | None
+    embedder: Embedder | None
+    scorer: Reranker | None
+    """Helps the check of citations, where there is one."""
+    models: Mapping[str, str | None]
+    """As `Answer.models`."""
+    prompts: Prompts
+    circuit: Circuit
+    limits: Limits
+    answer_seconds: float
+    extractive_sentences: int
+    answerable_threshold: float
+    strict: bool
+    on_step: Callable[[Step], None] | None
+    """Is told each step when it is done."""

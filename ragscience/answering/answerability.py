@@ -1,0 +1,80 @@
+"""How likely what was found answers the question: a small logistic model over the signals of the search.
+
+Signals: retrieval/search_signals.py. The coefficients come from `tools/fit_answerability.py`: logistic
+regression with an L2 penalty of 3 on standardised signals, over the 71 answerable questions of a development set asked
+of 24 papers, the same questions asked again without the papers that answer them, and 8 that no paper answers. AUC of
+questions whose papers the fit did not see, and what the threshold costs: docs/benchmarks.md.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+
+from ragscience.records import Found
+from ragscience.text.words import terms
+
+__all__ = ["LEXICAL", "SIGNALS_OF", "WITH_TOKEN_VECTORS", "answerability", "is_answerable"]
+
+WITH_TOKEN_VECTORS = {
+    "intercept": -11.54,
+    "keyword_match": 9.94,
+    "maxsim": 8.04,
+    "missing_term": -1.01,
+    "cosine": 6.85,
+}
+"""For the embedded embedder with late interaction: MaxSim and cosine are those of all-MiniLM-L6-v2."""
+LEXICAL = {"intercept": -3.57, "keyword_match": 15.18, "missing_term": -1.06}
+"""For every other embedder, whose cosines have another scale, and where nothing is read again."""
+SIGNALS_OF = {
+    "with token vectors": tuple(name for name in WITH_TOKEN_VECTORS if name != "intercept"),
+    "lexical": tuple(name for name in LEXICAL if name != "intercept"),
+}
+"""What `tools/fit_answerability.py` fits."""
+
+_FARTHEST = 6.0
+"""Log-odds beyond which a cross-encoder is not believed to know better."""
+
+
+def answerability(found: Found, question: str) -> float:
+    """How likely the passages answer the question, 0 to 1; 0 where nothing was found.
+
+    A question without a content word ("What is this about?") gives 0.5: nothing can be said. Where a cross-encoder
+    read the passages, the log-odds of its best score have half the say. That half is **not calibrated**: its scores are
+    taken for log-odds, or for probabilities where they are between 0 and 1. A search that told no signals is judged by
+    the share of the question's terms that one passage holds.
+    """
+    if not found.hits:
+        return 0.0
+    seen = found.signals
+    if not seen:
+        return _share_of_terms(found, question)
+    if "keyword_match" not in seen:
+        return 0.5
+    whole = all(name in seen for name in SIGNALS_OF["with token vectors"])
+    log_odds = _weighted(WITH_TOKEN_VECTORS if whole else LEXICAL, seen)
+    if "rerank" in seen:
+        log_odds = (log_odds + _log_odds(seen["rerank"])) / 2
+    return 0.5 * (1.0 + math.tanh(0.5 * log_odds))
+
+
+def is_answerable(found: Found, question: str, *, threshold: float) -> tuple[bool, float]:
+    """Whether `answerability` reaches `threshold`, and the answerability."""
+    score = answerability(found, question)
+    return score >= threshold, score
+
+
+def _weighted(model: Mapping[str, float], seen: Mapping[str, float]) -> float:
+    return sum(weight * seen.get(name, 1.0) for name, weight in model.items())
+
+
+def _log_odds(score: float) -> float:
+    value = math.log(score / (1.0 - score)) if 0.0 < score < 1.0 else score
+    return max(-_FARTHEST, min(_FARTHEST, value))
+
+
+def _share_of_terms(found: Found, question: str) -> float:
+    asked = set(terms(question))
+    if not asked:
+        return 0.5
+    return max(len(asked.intersection(terms(hit.chunk.text))) for hit in found.hits) / len(asked)

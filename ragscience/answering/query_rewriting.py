@@ -1,0 +1,128 @@
+"""A follow-up question made whole without an LLM: what it leans on comes along, and nothing else does.
+
+A question leans on the turn before it where it points back ("it", "this model", "instead") or says too little by
+itself ("And in 2004?"). One that names a subject of its own stands alone, whatever it begins with.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from ragscience.records import Turn
+from ragscience.text.words import terms
+
+__all__ = ["evidence_again", "standalone"]
+
+FRAGMENT_TERMS = 3
+"""A question with fewer content words than this says too little by itself."""
+OWN_TERMS = 2
+"""A question with a name that is new and as many content words beside it has a subject of its own."""
+ANTECEDENT_TERMS = 3
+"""With as many content words before it, an "it" or "they" means one of them."""
+NAMES_OF_AN_ANSWER = 4
+"""How many names of the last answer come along; a longer list is its detail, not its subject."""
+TURNS_BACK = 3
+"""How far back a chain of fragments is followed to the question that names the subject."""
+
+_OPENING = re.compile(r"\s*(?:and|but|so|or|what about|how about|then)\b", re.IGNORECASE)
+_SENTENCE = re.compile(
+    r"\s*(?:(?:what|which|who|how|why|when|where)\s+)?(?:is|are|was|were|do|does|did|can|has|have)\b", re.IGNORECASE
+)
+_PRONOUN = re.compile(
+    r"\b(?:it(?!\s+(?:takes?|took)\s+to\b)|its|they|them|their|theirs|those|he|him|his|she|her|hers)\b", re.IGNORECASE
+)
+_POINTER = re.compile(
+    r"\b(?:this|these|instead|former|latter)\b"
+    r"|\b(?:about|after|and|as|at|before|by|did|do|does|for|from|if|in|is|like|of|on|than|to|was|when|why|with)"
+    r"\s+that\b"
+    r"|\b(?:that|there|too|else|ones?|the (?:same|others?))\s*[?.!]*\s*$",
+    re.IGNORECASE,
+)
+_SOURCE = re.compile(r"\([^()\n]*\bp\.\s?\d+\)")
+_WORD = re.compile(r"[^\W_](?:[\w’'.,/+-]*\w)?")
+_ASKING = frozenset(
+    """
+    how what which who whom whose when where why did do does done is are was were been has have had can could many much
+    long often far kind
+    """.split()  # noqa: SIM905  # a list of forty strings reads worse
+)
+
+
+def standalone(question: str, history: Sequence[Turn]) -> str:
+    """What to search for: the question, behind what it leans on in the turn before it.
+
+    That is the names of the last question and of its answer, for a follow-up often asks about something that only the
+    answer named. A fragment ("And in 2004?") has no more than that to say what is asked, so all content words of the
+    last question come along; the same where that had no name. Where the last question was a fragment itself, the turn
+    before it is taken too.
+    """
+    if not _leans(question, history):
+        return question
+    carried = _carried(question, history[-TURNS_BACK:])
+    asked = {word.casefold() for word in _words(question)}
+    return " ".join([*(word for word in dict.fromkeys(carried) if word.casefold() not in asked), question])
+
+
+def evidence_again(question: str, history: Sequence[Turn]) -> tuple[int, ...]:
+    """Ids of the passages of the last turn, to compete again, where the question leans on it; else none."""
+    return history[-1].passages if _leans(question, history) else ()
+
+
+def _carried(question: str, turns: Sequence[Turn]) -> list[str]:
+    """The words that come along, the oldest first."""
+    carried: list[str] = []
+    for turn in reversed(turns):
+        named = [*_names(turn.question), *_names(_SOURCE.sub("", turn.answer))[:NAMES_OF_AN_ANSWER]]
+        if _is_fragment(question):
+            named = [*_content_words(turn.question), *named]
+        elif not named and not _is_short(question):
+            named = _content_words(turn.question)
+        carried[:0] = named
+        if not _is_fragment(turn.question):
+            break
+    return carried
+
+
+def _leans(question: str, history: Sequence[Turn]) -> bool:
+    if not history:
+        return False
+    pointer, pronoun = _POINTER.search(question), _PRONOUN.search(question)
+    if pronoun and len(set(terms(question[: pronoun.start()]))) >= ANTECEDENT_TERMS:
+        pronoun = None
+    known = {word.casefold() for turn in history for word in _words(f"{turn.question} {turn.answer}")}
+    new = [name for name in _names(question) if name.casefold() not in known]
+    if new and not pointer:
+        beside = set(terms(question)) - {term for name in new for term in terms(name)}
+        return len(beside) < OWN_TERMS or (pronoun is not None and pronoun.start() < question.find(new[0]))
+    return bool(pointer or pronoun or _OPENING.match(question)) or _is_short(question)
+
+
+def _is_short(question: str) -> bool:
+    said = [word for word in _words(question) if word.casefold() not in _ASKING]
+    return len(set(terms(" ".join(said)))) < FRAGMENT_TERMS
+
+
+def _is_fragment(question: str) -> bool:
+    """Whether it is short and no sentence: "What are dangling links?" is one, "And in 2004?" is not."""
+    return _is_short(question) and not _SENTENCE.match(question)
+
+
+def _words(text: str) -> list[str]:
+    return _WORD.findall(text)
+
+
+def _content_words(text: str) -> list[str]:
+    return [word for word in _words(text) if word.casefold() not in _ASKING and terms(word)]
+
+
+def _names(text: str) -> list[str]:
+    """Words with a capital or a digit after their first letter, or a capital there but not where a sentence begins."""
+    found = []
+    for match in _WORD.finditer(text):
+        word, before = match.group(), text[: match.start()].rstrip()
+        opens = not before or before[-1] in ".?!:;"
+        marked = any(character.isupper() or character.isdigit() for character in word[1:])
+        if len(word) > 1 and word[0].isalpha() and (marked or (word[0].isupper() and not opens)):
+            found.append(word)
+    return list(dict.fromkeys(found))

@@ -1,0 +1,149 @@
+"""The library's own files: databases, ledger and caches, each whole by itself and in step with the others."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import sqlite3
+from collections.abc import Iterator, Sequence
+from contextlib import closing
+from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import quote
+
+from ragscience.doctor.findings import Finding
+from ragscience.store.library_schema import connect_for_reading
+
+if TYPE_CHECKING:
+    from ragscience.records import Paper
+    from ragscience.store import Home, Library
+
+__all__ = ["caches", "database", "ledger", "other_databases", "token_file"]
+
+_WITHOUT = "SELECT COUNT(*) FROM {0} WHERE {2} NOT IN (SELECT {2} FROM {1})"
+_STRAYS = (
+    ("passages belong to no paper", _WITHOUT.format("chunks", "papers", "paper_id")),
+    ("pages belong to no paper", _WITHOUT.format("pages", "papers", "paper_id")),
+    ("vectors belong to no passage", _WITHOUT.format("vectors", "chunks", "chunk_id")),
+    ("passages have no vector", _WITHOUT.format("chunks", "vectors", "chunk_id")),
+)
+_STRAYS_OF_GRAPH = _WITHOUT.format("graph_passages", "chunks", "chunk_id")
+
+
+def database(home: Home) -> Iterator[Finding]:
+    """Whether the library's database is whole, page by page and table by table. Raises RagScienceError, sqlite3.Error.
+
+    Reads all of it: about a second for each GB.
+    """
+    connection = connect_for_reading(home.database)
+    if connection is None:
+        return
+    away = f"mkdir damaged && mv {shlex.quote(str(home.database))}* damaged/"
+    anew = f"`{away}`, then `python ingest.py`: the papers are read again."
+    with closing(connection):
+        (verdict,) = connection.execute("PRAGMA quick_check(1)").fetchone()
+        if verdict != "ok":
+            yield Finding("database", "error", f"The database is damaged: {' '.join(verdict.split())}.", anew)
+            return
+        strays = [(connection.execute(query).fetchone()[0], what) for what, query in _STRAYS]
+        for count, what in strays:
+            if count:
+                yield Finding("database", "error", f"{count} {what}.", anew)
+        tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_master")}
+        lost = connection.execute(_STRAYS_OF_GRAPH).fetchone()[0] if "graph_passages" in tables else 0
+        if lost:
+            message = f"{lost} rows of the knowledge graph belong to no passage."
+            yield Finding("database", "warning", message, "`python ingest.py graph --again` reads them anew.")
+        if not lost and not any(count for count, _ in strays):
+            yield Finding("database", "ok", "The database is whole.")
+
+
+def token_file(home: Home) -> str | None:
+    """The name of the file of token vectors that the library goes by. Raises RagScienceError, sqlite3.Error."""
+    connection = connect_for_reading(home.database)
+    if connection is None:
+        return None
+    with closing(connection):
+        row = connection.execute("SELECT value FROM meta WHERE key = 'tokens_file'").fetchone()
+    return str(row[0]) if row else None
+
+
+def other_databases(home: Home) -> Iterator[Finding]:
+    """Whether conversations and the small caches that are databases are whole."""
+    kinds = (
+        (home.history, "Your conversations are", "error"),
+        (home.agent, "Interrupted runs of the agent are", "warning"),
+        (home.vectorstore / "llm_scores.sqlite", "Kept scores are", "warning"),
+    )
+    for path, what, severity in kinds:
+        if not path.is_file():
+            continue
+        try:
+            with closing(_opened(path)) as connection:
+                (verdict,) = connection.execute("PRAGMA quick_check(1)").fetchone()
+        except sqlite3.Error as error:
+            verdict = str(error)
+        if verdict != "ok":
+            away = f"`mv {shlex.quote(str(path))} {shlex.quote(str(path))}.damaged`: a new one is made."
+            message = f"{what} damaged: {' '.join(verdict.split())}."
+            yield Finding("database", "error" if severity == "error" else "warning", message, away)
+
+
+def _opened(path: Path) -> sqlite3.Connection:
+    """A connection that cannot write, and makes no files beside the database where nothing is pending."""
+    log = path.with_name(f"{path.name}-wal")
+    options = "mode=ro" if log.exists() and log.stat().st_size else "mode=ro&immutable=1"
+    return sqlite3.connect(f"file:{quote(str(path.absolute()).encode(errors='surrogateescape'))}?{options}", uri=True)
+
+
+def ledger(home: Home, papers: Sequence[Paper]) -> Iterator[Finding]:
+    """Whether ingested.json says what the database says."""
+    remedy = "`python ingest.py` writes it anew from the database."
+    try:
+        files = json.loads(home.ledger.read_bytes())["files"]
+        said = {md5: entry["path"] for md5, entry in files.items()}
+    except FileNotFoundError:
+        yield Finding("ledger", "warning", "There is no ingested.json.", remedy)
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        yield Finding("ledger", "warning", f"ingested.json cannot be read: {error}.", remedy)
+    else:
+        # A name that is no text is in the ledger by its escapes, so it is compared by its MD5 alone.
+        true = {paper.md5: paper.path for paper in papers}
+        wrong = {md5 for md5 in said.keys() & true.keys() if true[md5].isprintable() and said[md5] != true[md5]}
+        differing = len((said.keys() ^ true.keys()) | wrong)
+        if differing:
+            message = f"ingested.json differs from the library in {differing} papers."
+            yield Finding("ledger", "warning", message, remedy)
+        else:
+            yield Finding("ledger", "ok", "ingested.json says what the library says.")
+
+
+def caches(library: Library) -> Iterator[Finding]:
+    """Whether what is made from the database is of its generation."""
+    yield from _graph(library)
+    stale = library.stale_indexes()
+    for name in stale:
+        remedy = "`python ingest.py rebuild --indexes` makes it anew."
+        yield Finding("indexes", "warning", f"The {name} index is behind the library.", remedy)
+    if not stale:
+        yield Finding("indexes", "ok", "The search indexes are up to date.")
+    info = library.dense_index_info()
+    if info is not None:
+        how = "exact" if info.recall_at_20 is None else f"{info.form}, recall@20 {info.recall_at_20:.3f}"
+        yield Finding("indexes", "ok", f"The dense index holds {info.count} vectors ({how}).")
+    missing, size = library.passages_without_tokens(), library.token_bytes()
+    if not missing:
+        yield Finding("indexes", "ok", f"Token vectors of every passage, {size / 2**20:.0f} MiB.")
+    elif size:
+        remedy = "Raise RAG_TOKEN_CACHE_MB and run `python ingest.py rebuild --embeddings`."
+        message = f"{missing} passages have no token vectors, so questions take longer."
+        yield Finding("indexes", "warning", message, remedy)
+
+
+def _graph(library: Library) -> Iterator[Finding]:
+    from ragscience.graph.graph_model import KnowledgeGraph
+
+    path, state = library.home.graph / "graph.npz", library.graph.state()
+    if state and path.exists() and KnowledgeGraph.load(path, state) is None:
+        message = "What is kept of the knowledge graph is older than its rows, or damaged."
+        yield Finding("indexes", "info", message, "The next question that asks the graph makes it anew.")

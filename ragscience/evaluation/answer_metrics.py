@@ -1,0 +1,138 @@
+"""What is measured of an answer, and how sure a mean of it is.
+
+Of a question that has an answer:
+
+any@k, full@k       a page of some evidence, or of each, among the first k passages
+evidence            the share of its evidence that has a page among all passages the answer was made from: its recall
+all evidence        whether that is all of it
+answer              all that must be said is in the answer's words, its citations and file names left out
+passages            it is in the passages that the answer was made from
+cited               one of the answer's citations, at least, is on a page of the evidence
+cited share         the share of its citations that are on such a page, their precision; of answers that cite nothing
+                    there is none
+refused             the answer was refused, though there is one
+
+Of a question that has none, "rightly refused": the answer was refused, so that its mean is the recall of refusals. Of
+each that was refused, "refusal precision": there was none. Of each that was not, "unsupported": the share of its
+sentences that claim something and stand on no page, by the citation check. And what it cost, of each: costs.COSTS. A
+question that failed counts as one that found nothing, said nothing and refused nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ragscience.evaluation.answer_matching import holds_all
+from ragscience.evaluation.costs import COSTS
+from ragscience.evaluation.question_file import KnownQuestion, Place
+from ragscience.records import Answer, Hit
+
+__all__ = ["JUDGED", "MEASURES", "SEED", "Estimate", "estimate", "measure", "summary"]
+
+DEPTHS = (1, 4)
+RESAMPLES = 2000
+SEED = 20_260_101
+JUDGED = ("faithfulness", "answer relevance", "context precision")
+"""What a language model judges, where one is asked to: see judging.py."""
+MEASURES = (
+    *(f"{kind}@{k}" for k in DEPTHS for kind in ("any", "full")),
+    "evidence",
+    "all evidence",
+    "answer",
+    "passages",
+    "cited",
+    "cited share",
+    "unsupported",
+    "refused",
+    "rightly refused",
+    "refusal precision",
+    *JUDGED,
+    *COSTS,
+)
+"""In the order in which they are shown."""
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """A mean over questions, with its 95 % bootstrap interval."""
+
+    mean: float
+    low: float
+    high: float
+    questions: int
+
+
+def measure(question: KnownQuestion, answer: Answer | None, cost: Mapping[str, float]) -> dict[str, float]:
+    """What can be said of one answer, by the names of MEASURES, and its `cost`; all but the cost are 0 to 1.
+
+    `answer` is None for a question that failed.
+    """
+    values = dict(cost)
+    refused = float(answer is not None and answer.refused)
+    if refused:
+        values["refusal precision"] = float(not question.answerable)
+    elif answer is not None:
+        values |= _unsupported(answer)
+    if not question.answerable:
+        return values | {"rightly refused": refused}
+    hits: Sequence[Hit] = answer.found.hits if answer else ()
+    for k in DEPTHS:
+        covered = [any(_touches(hit, pages) for hit in hits[:k]) for pages in question.evidence]
+        values |= {f"any@{k}": float(any(covered)), f"full@{k}": float(all(covered))}
+    covered = [any(_touches(hit, pages) for hit in hits) for pages in question.evidence]
+    passages = "\n\n".join(hit.chunk.text for hit in hits)
+    right = frozenset[Place]().union(*question.evidence)
+    on_right = [(citation.file, citation.page) in right for citation in answer.citations] if answer else []
+    values |= {
+        "evidence": sum(covered) / len(covered) if covered else 0.0,
+        "all evidence": float(all(covered)),
+        "answer": float(answer is not None and not refused and holds_all(_words(answer), question.must_contain)),
+        "passages": float(holds_all(passages, question.must_contain)),
+        "cited": float(any(on_right)),
+        "refused": refused,
+    }
+    if on_right:
+        values["cited share"] = sum(on_right) / len(on_right)
+    return values
+
+
+def estimate(values: Sequence[float]) -> Estimate:
+    """The mean of `values`, one a question and at least one, and its percentile bootstrap interval.
+
+    Efron and Tibshirani, An Introduction to the Bootstrap, 1993, section 13.3; the questions are drawn anew RESAMPLES
+    times with a fixed seed, so that the same values have the same interval.
+    """
+    sample = np.asarray(values, np.float64)
+    draws = np.random.default_rng(SEED).integers(0, len(sample), (RESAMPLES, len(sample)))
+    low, high = np.quantile(sample[draws].mean(axis=1), [0.025, 0.975])
+    return Estimate(float(sample.mean()), float(low), float(high), len(sample))
+
+
+def summary(measured: Sequence[Mapping[str, float]]) -> dict[str, Estimate]:
+    """An estimate of each measure that some question has, in the order of MEASURES."""
+    columns = {name: [values[name] for values in measured if name in values] for name in MEASURES}
+    return {name: estimate(values) for name, values in columns.items() if values}
+
+
+def _unsupported(answer: Answer) -> dict[str, float]:
+    claims = [sentence.verdict for sentence in answer.sentences if sentence.verdict != "no-claim"]
+    return {"unsupported": claims.count("unsupported") / len(claims)} if claims else {}
+
+
+def _touches(hit: Hit, pages: frozenset[Place]) -> bool:
+    chunk = hit.chunk
+    return any((chunk.file, page) in pages for page in range(chunk.page_start, chunk.page_end + 1))
+
+
+def _words(answer: Answer) -> str:
+    """The answer without its citations and the names of files: "p.8" is no 8, and bert.pdf does not say BERT."""
+    text = answer.text
+    for citation in answer.citations:
+        text = text.replace(f"({citation.file}, p.{citation.page})", " ")
+    files = {hit.chunk.file for hit in answer.found.hits} | {citation.file for citation in answer.citations}
+    for file in sorted(files, key=lambda name: (-len(name), name)):
+        text = text.replace(file, " ")
+    return text

@@ -1,0 +1,211 @@
+"""Questions drafted from papers without a language model, for a person to correct.
+
+Three kinds: what a term is, from a sentence that says "X is a …"; what a table shows, from its caption; what a paper
+says of something, from a heading and the first sentence under it. They are plain and near to the paper's words, so a
+search finds them more easily than what a reader would ask.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ragscience.evaluation.answer_matching import holds_all
+from ragscience.text.sentences import split_sentences
+
+__all__ = ["Draft", "Part", "Source", "as_line", "drafts", "stands"]
+
+BY_RULES = "rules"
+SHORTEST_QUOTE, LONGEST_QUOTE = 40, 400
+"""Characters of a sentence that a question is made from."""
+MOST_WORDS = 8
+"""Words of what an answer must contain: more would hardly be repeated."""
+
+_TERM = r"(?P<article>(?:The|An?) )?(?P<term>[^\W\d_][\w’'-]*(?: \(?[\w’'-]+\)?){0,4}?)"
+_DEFINED = re.compile(
+    rf"^{_TERM} (?P<verb>is|are|refers to|denotes) (?:an? |the (?:task|process|problem) of )"
+    r"(?P<what>[^.;:,()\[\]]{8,})"
+)
+_VAGUE = """
+this that these those it its they there here our we he she one each some many most such what which who when where if as
+in on for since although while because however then thus hence note figure table section equation algorithm appendix
+following below above the a an or another both all any no not first second finally also moreover furthermore result
+results author authors
+"""
+_NO_TERM = frozenset(_VAGUE.split())
+"""Words that no term has in it: what is said with them is not told by the sentence alone."""
+_LINKS = "a an the of in on at to for from by with against how than as its their our between into"
+_NO_END = frozenset(_LINKS.split())
+_WHERE_IT_ENDS = re.compile(
+    r"\s(?:that|which|where|whose|who|when|because|since|so|if|while|and|in which|of which|used|proposed|introduced|"
+    r"consisting|based)\b"
+)
+_CAPTION = re.compile(r"^(?P<name>Table\s+[\dIVX]+)\s*[.:|]\s*(?P<what>[^.;:()\[\]]{12,})", re.IGNORECASE)
+_NUMBER = re.compile(r"^(?:[A-Z]\.?|[\dIVX]+(?:\.\d+)*\.?)\s+(?=\S)")
+_HEADING = re.compile(r"[A-Za-z][\w’',/ -]{7,70}")
+_TOO_GENERAL = {
+    "related work", "related works", "future work", "experimental setup", "experimental results", "broader impact",
+    "prior work", "supplementary material", "author contributions", "data availability", "competing interests",
+}  # fmt: skip
+"""In lower case; headings of one word are too general as well."""
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A part of a paper on one page, as records.Element tells it, with its text."""
+
+    kind: str
+    page: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A paper that questions are drafted from."""
+
+    file: str
+    title: str
+    pages: Mapping[int, str]
+    """The text of each page by its number."""
+    parts: tuple[Part, ...]
+    """In reading order."""
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """A question, what answers it, and the page it stands on."""
+
+    question: str
+    answer: str
+    must_contain: tuple[str, ...]
+    file: str
+    page: int
+    quote: str
+    kind: str
+    """ "definition", "table", "section", or what a language model called it."""
+    made_by: str
+    """BY_RULES, or the name of a language model."""
+
+
+def drafts(sources: Sequence[Source], count: int) -> list[Draft]:
+    """At most `count` drafts, all different: the papers take turns, and the kinds take turns within them.
+
+    What each must contain stands on its page. The same sources give the same drafts.
+    """
+    waiting = [[_definitions(source), _tables(source), _sections(source)] for source in sources]
+    made: list[Draft] = []
+    asked: set[str] = set()
+    turn = 0
+    while len(made) < count and any(waiting):
+        for number, kinds in enumerate(waiting):
+            draft = _next(kinds, turn + number, asked)
+            if draft is not None and len(made) < count:
+                made.append(draft)
+        turn += 1
+    return made
+
+
+def stands(draft: Draft, source: Source) -> bool:
+    """Whether all that the answer must contain is on the page that the draft names."""
+    return bool(draft.must_contain) and holds_all(source.pages.get(draft.page, ""), draft.must_contain)
+
+
+def as_line(draft: Draft, number: int) -> str:
+    """The draft as a line of the file that `eval` reads, marked as a draft."""
+    item: dict[str, Any] = {
+        "id": f"draft-{number:03}",
+        "question": draft.question,
+        "answerable": True,
+        "answer": draft.answer,
+        "must_contain": list(draft.must_contain),
+        "evidence": [{"file": draft.file, "page": draft.page, "quote": draft.quote}],
+        "type": draft.kind,
+        "draft": True,
+        "made_by": draft.made_by,
+    }
+    return json.dumps(item, ensure_ascii=False).encode("utf-8", "replace").decode()
+
+
+def _next(kinds: list[Iterator[Draft]], turn: int, asked: set[str]) -> Draft | None:
+    """The next draft of the kind whose turn it is, or of another; kinds that are used up leave the list."""
+    while kinds:
+        kind = kinds[turn % len(kinds)]
+        for draft in kind:
+            if draft.question.casefold() not in asked:
+                asked.add(draft.question.casefold())
+                return draft
+        kinds.remove(kind)
+    return None
+
+
+def _definitions(source: Source) -> Iterator[Draft]:
+    for part, sentence in _sentences(source):
+        found = _DEFINED.match(sentence)
+        if not found:
+            continue
+        article, what = (found["article"] or "").lower(), _clause(found["what"])
+        words = found["term"].casefold().split()
+        if not (article or found["term"][0].isupper()) or _NO_TERM.intersection(words) or len(what.split()) < 2:
+            continue
+        question = f"What {'are' if found['verb'] == 'are' else 'is'} {article}{found['term']}?"
+        yield from _checked(source, question, sentence, what, part, sentence, "definition")
+
+
+def _tables(source: Source) -> Iterator[Draft]:
+    for part in source.parts:
+        caption = " ".join(part.text.split())
+        found = _CAPTION.match(caption) if part.kind == "caption" else None
+        if found:
+            question = f"What does {found['name']} of “{_name(source)}” show?"
+            quote = caption[:LONGEST_QUOTE]
+            yield from _checked(source, question, quote, _clause(found["what"]), part, quote, "table")
+
+
+def _sections(source: Source) -> Iterator[Draft]:
+    for heading, after in zip(source.parts, source.parts[1:], strict=False):
+        name = _NUMBER.sub("", " ".join(heading.text.split()))
+        if heading.kind != "heading" or after.kind != "text" or after.page != heading.page:
+            continue
+        if not _HEADING.fullmatch(name) or " " not in name or name.casefold() in _TOO_GENERAL:
+            continue
+        first = next((text for _, text in _sentences_of(after)), "")
+        if first:
+            question = f"What does “{_name(source)}” say about {name.lower() if name.isupper() else name}?"
+            yield from _checked(source, question, first, name, heading, first, "section")
+
+
+def _checked(
+    source: Source, question: str, answer: str, must: str, part: Part, quote: str, kind: str
+) -> Iterator[Draft]:
+    draft = Draft(question, answer, (must,), source.file, part.page, quote, kind, BY_RULES)
+    if stands(draft, source):
+        yield draft
+
+
+def _sentences(source: Source) -> Iterator[tuple[Part, str]]:
+    for part in source.parts:
+        if part.kind in ("text", "abstract", "list"):
+            yield from _sentences_of(part)
+
+
+def _sentences_of(part: Part) -> Iterator[tuple[Part, str]]:
+    for span in split_sentences(part.text):
+        sentence = " ".join(part.text[span.start : span.end].split())
+        if span.kind == "sentence" and SHORTEST_QUOTE <= len(sentence) <= LONGEST_QUOTE:
+            yield part, sentence
+
+
+def _clause(what: str) -> str:
+    """Its first clause, of MOST_WORDS at most."""
+    clause = _WHERE_IT_ENDS.split(what)[0].strip(" -–—")
+    words = clause.split()[:MOST_WORDS]
+    while words and words[-1].casefold() in _NO_END:
+        words.pop()
+    return " ".join(words)
+
+
+def _name(source: Source) -> str:
+    return source.title or source.file

@@ -1,0 +1,165 @@
+"""The passages of a library become rows of the graph, those that were not read yet.
+
+A few are kept at a time, so that a run can be stopped at any moment and gone on with.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Protocol
+
+from ragscience.errors import ModelProblem
+from ragscience.graph import local_extraction as local
+from ragscience.graph.extraction_json import encoded
+from ragscience.graph.graph_records import Extracted
+from ragscience.graph.paper_terms import paper_terms
+from ragscience.records import Paper, StoredChunk
+
+if TYPE_CHECKING:
+    from ragscience.models.structured_output import StructuredLLM
+    from ragscience.store import Library
+
+__all__ = ["Report", "Watcher", "extract_by_llm", "extract_locally", "llm_version", "local_version"]
+
+BATCH = 64
+"""Passages of a paper that are kept in one transaction."""
+LOADED = 1000
+"""Passages that are loaded at once."""
+ABSTRACT_PASSAGES = 2
+"""How many passages of an abstract are read at most, in one call."""
+
+
+class Watcher(Protocol):
+    """Who is told how an extraction goes."""
+
+    def begin(self, passages: int) -> None:
+        """So many passages will be read."""
+
+    def read(self, passages: int) -> None:
+        """So many more were read and kept, or gave nothing."""
+
+    def failed(self, line: str) -> None:
+        """A passage gave nothing, and why."""
+
+
+@dataclass
+class Report:
+    """What a run did."""
+
+    passages: int = 0
+    """Read and kept."""
+    papers: int = 0
+    mentions: int = 0
+    relations: int = 0
+    """Without those that say only that two entities stand together."""
+    failures: list[str] = field(default_factory=list)
+    dropped: int = 0
+    """Entities and relations of a model's replies that were not kept."""
+    left: int = 0
+    """Passages that were not tried, because the model failed too often."""
+
+
+def local_version(types: Iterable[str]) -> str:
+    """What rows of extractor "local" carry: the rules and the types that were looked for."""
+    return f"{local.VERSION} {','.join(sorted(types))}"
+
+
+def llm_version(model: str, types: Iterable[str]) -> str:
+    """What rows of extractor "llm" carry: the prompt, the model and the types that were asked for."""
+    from ragscience.graph.llm_extraction import VERSION
+
+    return f"{VERSION} {model} {','.join(sorted(types))}"
+
+
+def extract_locally(library: Library, types: Sequence[str], watcher: Watcher) -> Report:
+    """Read all passages that the rules of now have not read, paper by paper; kept a batch at a time."""
+    version, report = local_version(types), Report()
+    pending = frozenset(library.graph.pending("local", version))
+    watcher.begin(len(pending))
+    for paper, chunks in _papers(library, pending):
+        terms = paper_terms(chunks, paper.title, frozenset(types))
+        todo = [chunk for chunk in chunks if chunk.chunk_id in pending]
+        for begin in range(0, len(todo), BATCH):
+            found = [local.extract(chunk, terms) for chunk in todo[begin : begin + BATCH]]
+            _keep(library, "local", version, found, report)
+            watcher.read(len(found))
+        report.papers += 1
+    return report
+
+
+def extract_by_llm(
+    library: Library,
+    llm: StructuredLLM,
+    types: Sequence[str],
+    watcher: Watcher,
+    *,
+    version: str,
+    full: bool,
+    max_tokens: int,
+    seconds: float,
+    most_failures: int,
+) -> Report:
+    """Ask a model about each paper's title and abstract, or about every passage (`full`), if it was not asked yet.
+
+    Each reply is kept at once. A passage without a usable one is left for the next run; after `most_failures` of the
+    server in a row the rest is left too. `seconds` is the longest time for one passage. Raises ModelProblem where the
+    server gave nothing at all.
+    """
+    from ragscience.graph.llm_extraction import ask_for
+
+    report = Report()
+    pending = frozenset(library.graph.pending("llm", version))
+    asked = [
+        (paper, [chunk.chunk_id for chunk in unit])
+        for paper, chunks in _papers(library, pending)
+        for unit in _units(chunks, pending, full=full)
+    ]
+    watcher.begin(sum(len(ids) for _, ids in asked))
+    in_a_row, papers = 0, set[int]()
+    for number, (paper, ids) in enumerate(asked):
+        unit = library.chunks(ids)
+        answer = ask_for(llm, unit, paper.title, types, max_tokens=max_tokens, seconds=seconds)
+        if answer.failure:
+            line = f"{paper.file}, p.{unit[0].page_start}: {answer.failure}"
+            report.failures.append(line)
+            watcher.failed(line)
+        else:
+            _keep(library, "llm", version, answer.found, report)
+            report.dropped += answer.dropped
+            papers.add(paper.paper_id)
+        watcher.read(len(unit))
+        in_a_row = in_a_row + 1 if answer.problem else 0
+        if in_a_row >= most_failures:
+            report.left = sum(len(each) for _, each in asked[number + 1 :])
+            if not report.passages and answer.problem:
+                raise ModelProblem(answer.problem.message, answer.problem.fix)
+            break
+    report.papers = len(papers)
+    return report
+
+
+def _keep(library: Library, extractor: str, version: str, found: Sequence[Extracted], report: Report) -> None:
+    library.graph.put(extractor, version, [(each.chunk_id, encoded(each)) for each in found])
+    report.passages += len(found)
+    report.mentions += sum(len(each.mentions) for each in found)
+    report.relations += sum(triple.relation != "CO_OCCURS" for each in found for triple in each.triples)
+
+
+def _papers(library: Library, pending: frozenset[int]) -> Iterator[tuple[Paper, list[StoredChunk]]]:
+    """Papers with a pending passage, by their id, and all their passages but references."""
+    ids = sorted(pending)
+    batches = (ids[begin : begin + LOADED] for begin in range(0, len(ids), LOADED))
+    with_pending = {chunk.paper_id for batch in batches for chunk in library.chunks(batch)}
+    for paper in sorted(library.papers(), key=lambda each: each.paper_id):
+        if paper.paper_id not in with_pending:
+            continue
+        chunks = [chunk for chunk in library.paper_chunks(paper.paper_id) if chunk.kind != "reference"]
+        yield paper, chunks
+
+
+def _units(chunks: Sequence[StoredChunk], pending: frozenset[int], *, full: bool) -> list[list[StoredChunk]]:
+    """What is asked about together: an abstract, in a paper without one its first passage; every passage if `full`."""
+    abstract = [chunk for chunk in chunks if chunk.kind == "abstract"][:ABSTRACT_PASSAGES] or list(chunks[:1])
+    units = [abstract] + ([[chunk] for chunk in chunks if chunk not in abstract] if full else [])
+    return [unit for unit in units if any(chunk.chunk_id in pending for chunk in unit)]

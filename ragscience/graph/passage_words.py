@@ -1,0 +1,98 @@
+"""The text of a passage as sentences of words, as names and terms are looked for in it."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from ragscience.graph.entity_names import canonical
+from ragscience.graph.lexicon import HARDWARE, NO_NAMES
+from ragscience.text.sentences import split_sentences
+from ragscience.text.words import joined_lines
+
+__all__ = ["Words", "is_capitalised", "is_shaped", "read_words", "sentences_of"]
+
+_WORD = re.compile(r"[^\W_]+(?:(?:[-‐‑–/'’@&]|(?<=\d)\.(?=\d))[^\W_]+)*(?:\+\+|[+*](?=[\s,.)]|$))?")
+_POSSESSIVE = re.compile(r"['’]s$")
+_ROMAN = re.compile(r"[IVXLC]+")
+_PERSON = re.compile(r"(?:Mc|Mac|De|Di|Du|Le|La|Van|Von|O['’]|Fitz)[A-Z][a-z]+")
+_TITLE_CASE = re.compile(r"[A-Z]?[a-z]+")
+_ADJECTIVE = re.compile(
+    r".*-(?:aware|based|free|like|style|specific|level|wise|only|related|inspired|trained|tuned|type)", re.I
+)
+_NUMBERED = re.compile(r"[A-Z][a-z]{2,}[a-zA-Z]*-?\d+[A-Za-z]?")
+LONGEST_WORD = 30
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """A sentence, caption or row on one line: `text[starts[i]:ends[i]]` is word `i`, and `gaps[i]` is before it."""
+
+    text: str
+    kind: str
+    """As of `language.sentences.Span`: "sentence", "caption" or "row"."""
+    words: tuple[str, ...]
+    """Without a possessive 's."""
+    lower: tuple[str, ...]
+    gaps: tuple[str, ...]
+    """What stands before each word; one more than words: the last is what follows the last one."""
+    starts: tuple[int, ...]
+    ends: tuple[int, ...]
+
+    def joined(self, start: int, end: int) -> str:
+        """Words `start` to `end` (exclusive) as they stand."""
+        return _POSSESSIVE.sub("", self.text[self.starts[start] : self.ends[end - 1]])
+
+    def is_joined(self, start: int, end: int) -> bool:
+        """Whether nothing but blanks stands between words `start` to `end` (exclusive)."""
+        return all(gap == " " for gap in self.gaps[start + 1 : end])
+
+
+def sentences_of(text: str) -> Iterator[Words]:
+    """The sentences, captions and rows of a passage, in order; Markdown rows one by one."""
+    for span in split_sentences(text):
+        yield read_words(text[span.start : span.end], span.kind)
+
+
+def read_words(text: str, kind: str) -> Words:
+    """One sentence: NFKC, on one line, words hyphenated at a line's end joined."""
+    line = joined_lines(unicodedata.normalize("NFKC", text))
+    found = [(m.start(), m.end(), _POSSESSIVE.sub("", m.group())) for m in _WORD.finditer(line)]
+    edges = [0, *(end for _, end, _ in found)], [*(start for start, _, _ in found), len(line)]
+    return Words(
+        line,
+        kind,
+        tuple(word for _, _, word in found),
+        tuple(word.casefold() for _, _, word in found),
+        tuple(line[a:b] for a, b in zip(*edges, strict=True)),
+        tuple(start for start, _, _ in found),
+        tuple(end for _, end, _ in found),
+    )
+
+
+def is_shaped(word: str) -> bool:
+    """Whether a word is written as names are: "BERT", "MapReduce", "CIFAR-10", "kNN-LM", "Wikitext103"."""
+    if not 3 <= len(word) <= LONGEST_WORD or _ROMAN.fullmatch(word) or _PERSON.fullmatch(word):
+        return False
+    if not word[0].isalpha() or _ADJECTIVE.fullmatch(word):
+        return False
+    parts = re.split(r"[-‐‑–/]", word)
+    if all(_TITLE_CASE.fullmatch(part) for part in parts) or any(not part for part in parts):
+        return False
+    if word.casefold() in NO_NAMES or any(canonical(part) in HARDWARE for part in parts):
+        return False
+    capitals = sum(letter.isupper() for letter in word)
+    letters = sum(letter.isalpha() for letter in word)
+    if letters < 2 or sum(letter.isdigit() for letter in word) > letters + 1 or not word[0].isascii():
+        return False
+    # A name has two capitals side by side or in one part ("LoRA"), not one in each of two common words.
+    return (capitals >= 2 and any(sum(c.isupper() for c in part) >= 2 for part in parts)) or bool(
+        _NUMBERED.fullmatch(word)
+    )
+
+
+def is_capitalised(word: str) -> bool:
+    """Whether a word has its first letter alone in upper case: "Raft", "Wall"."""
+    return len(word) >= 3 and word[0].isupper() and word[1:].islower() and word.casefold() not in NO_NAMES

@@ -1,0 +1,124 @@
+"""What a sentence says of two entities: verb patterns between them, turned by the passive, dropped by a negation."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from ragscience.graph.relation_verbs import DATA, DETERMINERS, FREE, IDEAS, MADE, PATTERNS, TAIL, Pattern
+
+__all__ = ["Found", "Place", "relations"]
+
+Found = tuple[int, str, int, float]
+"""(number of the subject's place, relation, number of the object's place, confidence)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """An entity in a sentence: `text[start:end]` names it, with a noun of its kind behind it ("the BERT model")."""
+
+    start: int
+    end: int
+    kind: str
+
+
+_DENIED = re.compile(
+    r"\b(?:not|never|cannot|neither|nor|without|no|fails?|hardly|rather than|instead of|except|whether)\b|n['’]t\b",
+    re.IGNORECASE,
+)
+_CITATION = re.compile(r"\s*(?:\([^()]*\)|\[\d[\d,;\s–-]*\]|\^\d+)")
+_LIST = re.compile(r"\s*(?:,|,? and|,? or|,? as well as)\s+(?:the |a |an |on |both )*", re.IGNORECASE)
+_BEFORE_SUBJECT = re.compile(
+    r"\b(?:of|in|on|for|with|from|by|to|at|as|into|via|using|between|like|over|than|through|against|under|within)"
+    r"(?: (?:a|an|the|our|its|their|this|these|\w+-\w+|standard|original|pre-trained|large|deep|each|all|other))*\s*$",
+    re.IGNORECASE,
+)
+_REPLACE = re.compile(
+    r"\b(?:replac|substitut|combin|compar|contrast|start|begin|unlike|instead)\w*[^.;]{0,30}$", re.IGNORECASE
+)
+_LISTED_BEFORE = re.compile(r"(?:,|\band|\bor)\s*(?:the |a |an )?$", re.IGNORECASE)
+_COMPARE = re.compile(
+    r"\b(?:compar(?:e|es|ed|ing|ison (?:of|between))|difference between|contrast) (?:between )?(?:the |a |our )*$", re.I
+)
+_COMPARED = re.compile(rf"\s*{TAIL}(?:and|with|to|against|versus|vs\.?)\s+{DETERMINERS}", re.IGNORECASE)
+_APPLY = re.compile(r"\b(?:appl(?:y|ies|ied|ying)|use|used|uses) (?:the |a |an |our |this )*$", re.IGNORECASE)
+_APPLIED = re.compile(r"\s*(?:to|for|on)\s+(?:the |a |an |our |its )*(?:\w+-?\w* ){0,1}?", re.IGNORECASE)
+_CLAUSE = re.compile(r",? ?(?:which|that) ", re.IGNORECASE)
+_TRAIN = re.compile(
+    r"\b(?:pre-?|fine-?)?(?:train|tun|optimi[sz]|implement|regulari[sz])(?:e|es|s|ed|ing)? (?:all (?:of )?)?"
+    rf"{DETERMINERS}$",
+    re.IGNORECASE,
+)
+_TRAINED_WITH = re.compile(rf"{TAIL}(?:on|using|with|via|by) {DETERMINERS}{FREE}", re.IGNORECASE)
+_EVALUATE = re.compile(rf"\b(?:evaluat|test|benchmark|validat|assess)(?:e|es|s|ed|ing)? {DETERMINERS}$", re.IGNORECASE)
+_EVALUATED = re.compile(rf"{TAIL}on {DETERMINERS}{FREE}", re.IGNORECASE)
+_TRAINING = re.compile(r"\b(?:train|tun)\w*\b[^.;]{0,60}$", re.IGNORECASE)
+_LONGEST_BETWEEN = 110
+
+
+def relations(text: str, places: Sequence[Place]) -> Iterator[Found]:
+    """The relations that a sentence, on one line, says of the entities in it, which are in order and don't overlap."""
+    if text.rstrip().endswith("?"):
+        return
+    for first in range(len(places) - 1):
+        found = _between(text, places, first)
+        if found is None:
+            continue
+        pattern, confidence = found
+        for second in _objects(text, places, first + 1, pattern):
+            source, target = (second, first) if pattern.turned else (first, second)
+            if places[second].kind in pattern.objects:
+                yield source, pattern.relation, target, confidence
+
+
+def _between(text: str, places: Sequence[Place], first: int) -> tuple[Pattern, float] | None:
+    """The pattern between a place and the next one."""
+    one, other = places[first], places[first + 1]
+    between = _CITATION.sub("", text[one.end : other.start]).lstrip(" )")
+    before = text[: one.start]
+    if _denied_before(before) or _DENIED.search(between):
+        return None
+    if len(between) > _LONGEST_BETWEEN or ";" in between or ". " in between:
+        return None
+    if _COMPARE.search(before) and _COMPARED.fullmatch(between) and {one.kind, other.kind} <= IDEAS:
+        return _COMPARED_WITH, _COMPARED_WITH.confidence
+    if _TRAIN.search(before) and one.kind in MADE and _TRAINED_WITH.fullmatch(between) and other.kind in IDEAS | DATA:
+        return _TRAINED_BY, _TRAINED_BY.confidence
+    if _EVALUATE.search(before) and _EVALUATED.fullmatch(between) and one.kind in MADE and other.kind in DATA:
+        return _EVALUATED_ON, _EVALUATED_ON.confidence
+    if _APPLY.search(before) and _APPLIED.fullmatch(between) and one.kind in MADE:
+        return _APPLIED_TO, _APPLIED_TO.confidence
+    if _REPLACE.search(before):
+        return None
+    hangs = _BEFORE_SUBJECT.search(before) is not None and not _CLAUSE.match(between)
+    for pattern in PATTERNS:
+        if (hangs and not pattern.anywhere) or (pattern.anywhere and _TRAINING.search(before)):
+            continue
+        if one.kind in pattern.subjects and other.kind in pattern.objects and pattern.between.fullmatch(between):
+            listed = _LISTED_BEFORE.search(before) is not None
+            return pattern, round(pattern.confidence - (0.1 if listed else 0.0), 2)
+    return None
+
+
+def _denied_before(before: str) -> bool:
+    return bool(_DENIED.search(before[-18:]))
+
+
+def _objects(text: str, places: Sequence[Place], first: int, pattern: Pattern) -> Iterator[int]:
+    """The object and those that are listed behind it."""
+    yield first
+    for at in range(first + 1, len(places)):
+        between = _CITATION.sub("", text[places[at - 1].end : places[at].start])
+        if not pattern.lists or not _LIST.fullmatch(between) or places[at].kind != places[first].kind:
+            return
+        behind = text[places[at].end :].lstrip()[:14].casefold()
+        if re.match(r"(?:is|are|was|were|can|has|have|uses?|improves?|achieves?|outperforms?|does|do)\b", behind):
+            return
+        yield at
+
+
+_COMPARED_WITH = Pattern("COMPARES_TO", _COMPARED, IDEAS, IDEAS, 0.8)
+_TRAINED_BY = Pattern("USES", _TRAINED_WITH, MADE, IDEAS | DATA, 0.8)
+_EVALUATED_ON = Pattern("EVALUATED_ON", _EVALUATED, MADE, DATA, 0.85)
+_APPLIED_TO = Pattern("APPLIES_TO", _APPLIED, MADE, IDEAS | DATA, 0.75, lists=False)

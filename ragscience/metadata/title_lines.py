@@ -1,0 +1,149 @@
+"""Which lines of the first page are the title."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ragscience.metadata.first_page import Segment, plain_text
+from ragscience.metadata.person_names import names_in
+
+__all__ = ["Title", "find_title", "says_nothing", "squashed"]
+
+_BANNER = re.compile(
+    r"journal|proceedings|procedia|transactions|annals|bulletin|elsevier|springer|sciencedirect|contents lists|"
+    r"available online|https?:|www\.|\bissn\b|\bvol(?:ume)?\b|\bdoi\b|published|(?:original|research|review) "
+    r"(?:article|paper|research)|open access|technical report|preprint|accepted|received|copyright|©|arxiv|"
+    r"\blecture notes\b|^letters?$|permission|attribution|under review",
+    re.IGNORECASE,
+)
+_SECTION = re.compile(
+    r"(?:\d+\.?\s+)?(?:abstract|a b s t r a c t|summary|introduction|contents|references|keywords)\b.?", re.I
+)
+_NO_TITLE = re.compile(
+    r"(?:microsoft (?:word|powerpoint) ?- .*|untitled.*|.*\.(?:dvi|docx?|tex|pdf|ps|indd|qxd|eps|pptx?|rtf)|doi:?.*|"
+    r"[\w.-]+|.*\bmanuscript no\b.*|title)",
+    re.IGNORECASE,
+)
+_SHORTEST = 6
+"""Letters and digits that a title in a file's properties has at least."""
+_FIRST_PART = 0.65
+"""Of the page's height: no title begins below."""
+_STANDS_OUT = 1.12
+"""How many times larger than the running text a title is that can be told by its size."""
+
+
+@dataclass(frozen=True, slots=True)
+class Title:
+    """A title with where it ends, so that the authors are looked for below it."""
+
+    text: str
+    confidence: float
+    last: int
+    """Place of its last segment among the page's; -1 where it is not from the page."""
+
+
+def squashed(text: str) -> str:
+    """Letters and digits alone, case aside."""
+    return "".join(char for char in plain_text(text).casefold() if char.isalnum())
+
+
+def says_nothing(file_title: str) -> bool:
+    """Whether the title in a file's properties is what a program put there, or too short to be one."""
+    own = plain_text(file_title)
+    return bool(_NO_TITLE.fullmatch(own)) or len(squashed(own)) < _SHORTEST
+
+
+def find_title(segments: Sequence[Segment], height: float, body: float, file_title: str, text: str) -> Title:
+    """The title by size, place and what follows it, and the file's own where that agrees or nothing else is there.
+
+    `height` is that of the page and `body` the size of its running text, in points; `text` decides about hyphens.
+    """
+    own = "" if says_nothing(file_title) else plain_text(file_title)
+    best: tuple[float, list[int]] = (0.0, [])
+    for places in _runs(segments, _end_of_front(segments)):
+        score = _score(segments, places, height, body, own)
+        if score > best[0]:
+            best = (score, places)
+    score, places = best
+    if not places:
+        return Title(own, 0.5 if own else 0.0, -1)
+    title = _joined([segments[place].text for place in places], text)
+    if own and squashed(own) == squashed(title):
+        return Title(_better_cased(own, title), 0.98, places[-1])
+    ratio = segments[places[0]].size / body
+    if own and ratio < _STANDS_OUT and squashed(own) in squashed(text):
+        return Title(own, 0.8, places[-1])
+    sure = min(0.95, 0.35 + 0.35 * score / 1.5) if ratio > _STANDS_OUT else 0.3
+    return Title(title, round(sure, 2), places[-1])
+
+
+def _end_of_front(segments: Sequence[Segment]) -> int:
+    """Place of the heading that the paper's text begins with, or how many segments there are."""
+    for place, segment in enumerate(segments):
+        if place > 0 and _SECTION.fullmatch(segment.text):
+            return place
+    return len(segments)
+
+
+def _runs(segments: Sequence[Segment], end: int) -> list[list[int]]:
+    """Segments that are alike and stand below each other, the places of each run."""
+    runs: list[list[int]] = []
+    for place in range(end):
+        segment = segments[place]
+        run = next((run for run in reversed(runs[-6:]) if _continues(segments[run[-1]], segment)), None)
+        if run is None:
+            runs.append([place])
+        else:
+            run.append(place)
+    return runs
+
+
+def _continues(above: Segment, below: Segment) -> bool:
+    step = below.box[1] - above.box[1]
+    overlap = min(above.box[2], below.box[2]) - max(above.box[0], below.box[0])
+    return above.looks_like(below) and 0.5 * above.size < step < 2.0 * above.size and overlap > 0
+
+
+def _score(segments: Sequence[Segment], places: list[int], height: float, body: float, own: str) -> float:
+    """How much a run of segments is like a title; 0 where it cannot be one."""
+    first, last = segments[places[0]], segments[places[-1]]
+    text = " ".join(segments[place].text for place in places)
+    letters, words = sum(map(str.isalpha, text)), len(text.split())
+    if letters < 4 or words > 45 or first.box[1] > _FIRST_PART * height or _SECTION.fullmatch(text):
+        return 0.0
+    score = min(first.size / body, 2.5)
+    if own and squashed(own) == squashed(text):
+        score += 1.0
+    if _BANNER.search(text) and words < 40:
+        score -= 0.7
+    if last.box[3] < 0.06 * height:
+        score -= 0.4
+    if words == 1:
+        score -= 0.4
+    if names_in(first.parts, "")[0] and first.size < 1.3 * body:
+        score -= 0.4
+    score += 0.1 * first.bold
+    below = segments[places[-1] + 1 : places[-1] + 5]
+    if any(names_in(segment.parts, "")[0] for segment in below):
+        score += 0.4
+    return max(score, 0.0)
+
+
+def _joined(lines: list[str], text: str) -> str:
+    """The lines as one; a hyphen at a line's end stays where the word is written with it elsewhere or is two words."""
+    joined = lines[0]
+    for line in lines[1:]:
+        if not joined.endswith("-"):
+            joined = f"{joined} {line}"
+            continue
+        before, after = re.split(r"\s", joined)[-1], re.split(r"\s", line)[0]
+        keeps = not after[:1].islower() or (before + after).casefold() in plain_text(text).casefold()
+        joined = joined + line if keeps else joined[:-1] + line
+    return joined
+
+
+def _better_cased(own: str, printed: str) -> str:
+    """The file's title where the page has it in capitals alone, else the printed one."""
+    return own if printed.isupper() and not own.isupper() else printed

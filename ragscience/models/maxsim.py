@@ -1,0 +1,99 @@
+"""Token vectors small enough to keep: projected, pruned, quantised; and how a question is compared with them.
+
+A pass of MiniLM gives a vector for each word piece of a passage. Kept are those of words that carry meaning, projected
+to 64 dimensions by one fixed matrix, made unit and rounded to int8: about 14 KB a passage of 1,500 characters.
+
+MaxSim is the mean over the question's tokens of the inner product with the best-matching passage token (ColBERT:
+Khattab and Zaharia 2020, SIGIR, section 3.3).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ragscience.errors import ModelProblem
+from ragscience.text.tokenizing import STOP_WORDS
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from ragscience.models.minilm import TokenVectors
+
+__all__ = ["TOKEN_DIMENSION", "QuestionTokens", "carries_meaning", "compress", "maxsim", "question_tokens"]
+
+TOKEN_DIMENSION = 64
+SCALE = 127.0
+PROJECTION = Path(__file__).with_name("projection.npy")
+PROJECTION_SHA256 = "4f58777f81233e816d5c5da4740acee055dba85b33b18f7136bb4b9aa336a435"
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionTokens:
+    """A question, ready to be compared."""
+
+    tokens: NDArray[np.float32]
+    """Unit rows, shape (tokens, 64): those that carry meaning, or the whole question's vector where none does."""
+
+
+def compress(text: TokenVectors) -> NDArray[np.int8]:
+    """What is kept of a passage: shape (tokens kept, 64), int8, each row a unit vector times 127."""
+    kept = text.token_vectors[carries_meaning(text.pieces)]
+    rounded: NDArray[np.int8] = np.rint(_projected(kept) * SCALE).astype(np.int8)
+    return rounded
+
+
+def question_tokens(text: TokenVectors) -> QuestionTokens:
+    """What of a question is compared with passages."""
+    keep = carries_meaning(text.pieces)
+    tokens = text.token_vectors[keep] if keep.any() else text.vector[np.newaxis]
+    return QuestionTokens(_projected(tokens))
+
+
+def maxsim(question: QuestionTokens, passages: Sequence[NDArray[np.int8]]) -> NDArray[np.float32]:
+    """MaxSim of each passage, -1 to 1, shape (len(passages),), float32; -1 for a passage without tokens."""
+    scores = np.full(len(passages), -1.0, np.float32)
+    having = [row for row, passage in enumerate(passages) if len(passage)]
+    if not having:
+        return scores
+    lengths = [len(passages[row]) for row in having]
+    starts = np.concatenate([[0], np.cumsum(lengths)[:-1]])
+    products = np.concatenate([passages[row] for row in having]).astype(np.float32) @ question.tokens.T
+    scores[having] = np.maximum.reduceat(products, starts, axis=0).mean(axis=1) / SCALE
+    return scores
+
+
+def carries_meaning(pieces: Sequence[str]) -> NDArray[np.bool_]:
+    """Which word pieces are kept, shape (len(pieces),): no punctuation, and no stop word that stands alone."""
+    return np.array(
+        [
+            any(character.isalnum() for character in piece) and (piece not in STOP_WORDS or following.startswith("##"))
+            for piece, following in zip(pieces, [*pieces[1:], ""], strict=False)
+        ],
+        dtype=np.bool_,
+    )
+
+
+def _projected(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Unit rows, shape (n, 64), of vectors of shape (n, 384): made unit, projected, made unit again."""
+    unit = vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-6)
+    low = unit @ _projection()
+    made: NDArray[np.float32] = low / np.maximum(np.linalg.norm(low, axis=1, keepdims=True), 1e-6)
+    return made
+
+
+@cache
+def _projection() -> NDArray[np.float32]:
+    """The matrix, shape (384, 64), float32, of tools/make_projection.py. Raises ModelProblem where it is damaged."""
+    content = PROJECTION.read_bytes()
+    if hashlib.sha256(content).hexdigest() != PROJECTION_SHA256:
+        raise ModelProblem(f"{PROJECTION.name} is not the one that belongs here.", "Get the project's files anew.")
+    matrix: NDArray[np.float32] = np.load(io.BytesIO(content))
+    return matrix

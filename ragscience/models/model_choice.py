@@ -1,0 +1,279 @@
+"""Which embedder, reranker and LLM a run uses, and why.
+
+| part     | `auto` takes the first that works                                                          |
+|----------|--------------------------------------------------------------------------------------------|
+| embedder | what the library was made with; else Ollama's model where it is installed; else embedded    |
+| reranker | the cross-encoder where its files are on this machine; else late interaction, or none        |
+| answer   | Ollama's chat model where it is installed; else none: the answer is made of quotes          |
+
+Nothing here leaves the machine but requests to Ollama, and those not either when offline.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Generic, TypeVar
+
+from ragscience.errors import LibraryUnavailable, ModelProblem, UsageError
+from ragscience.models.ollama_api import Ollama
+
+if TYPE_CHECKING:
+    from ragscience.models.model_protocols import Embedder, Reranker
+    from ragscience.models.ollama_embedder import OllamaLLM
+    from ragscience.records import EmbedderIdentity
+
+__all__ = ["Choice", "ModelRow", "choose_embedder", "choose_llm", "choose_reranker", "describe_models"]
+
+Notify = Callable[[str], None]
+Part = TypeVar("Part")
+PULL = "python query.py models pull"
+REBUILD = "python ingest.py rebuild --embeddings"
+
+
+@dataclass(frozen=True)
+class Choice(Generic[Part]):
+    """What was chosen (None: nothing), why in a few words, and what the user should be told, if anything."""
+
+    model: Part
+    why: str
+    notice: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ModelRow:
+    """One part in `query.py models`."""
+
+    part: str
+    """ "embedder", "reranker" or "answer"."""
+    model: str | None
+    """None: nothing is used."""
+    where: str
+    """A folder or an address; empty where nothing is used."""
+    why: str
+    digest: str
+    """Of the weights, in hexadecimal; empty where it is not known without reading them."""
+    notice: str = ""
+
+
+def choose_embedder(
+    setting: str,
+    model: str,
+    *,
+    required: EmbedderIdentity | None,
+    ollama: Ollama,
+    batch_size: int,
+    cache_folder: Path,
+    on_notice: Notify,
+) -> Choice[Embedder]:
+    """The embedder for a library: `required` is the one that it was made with, None while it is empty.
+
+    `setting` is "auto", "embedded", "ollama" or "sentence-transformers"; `model` names the model of the last two.
+    Raises ModelProblem when the chosen one is not there, LibraryUnavailable when the library needs another one.
+    """
+    if required is not None:
+        return _required_embedder(setting, model, required, ollama, batch_size, cache_folder, on_notice)
+    if setting == "auto":
+        full = ollama.status.find(model)
+        if full is not None:
+            return Choice(_ollama_embedder(full, ollama, batch_size), f"Ollama answers and has {full}")
+        without = f"Ollama has no {model}" if ollama.status.running else ollama.status.why
+        return Choice(_minilm(cache_folder, on_notice), without)
+    chosen = _named_embedder(setting, model, ollama, batch_size, cache_folder, on_notice)
+    return Choice(chosen, f"the setting is {setting}")
+
+
+def _named_embedder(
+    provider: str, model: str, ollama: Ollama, batch_size: int, cache_folder: Path, on_notice: Notify
+) -> Embedder:
+    if provider == "embedded":
+        return _minilm(cache_folder, on_notice)
+    if provider == "ollama":
+        return _ollama_embedder(ollama.require(model), ollama, batch_size)
+    if provider == "sentence-transformers":
+        from ragscience.models.cross_encoder import find_on_this_machine
+        from ragscience.models.sentence_transformers import SentenceTransformerEmbedder
+
+        folder = find_on_this_machine(model)
+        if folder is None:
+            raise ModelProblem(
+                f"The embedding model {model} is not on this machine.", "Name its folder in RAG_EMBEDDING_MODEL."
+            )
+        return SentenceTransformerEmbedder(folder, model)
+    raise UsageError(
+        f"There is no embedder {provider!r}.", "It is one of auto, embedded, ollama and sentence-transformers."
+    )
+
+
+def _required_embedder(
+    setting: str,
+    model: str,
+    required: EmbedderIdentity,
+    ollama: Ollama,
+    batch_size: int,
+    cache_folder: Path,
+    on_notice: Notify,
+) -> Choice[Embedder]:
+    if setting not in ("auto", required.provider):
+        raise _other_embedder(required, f"{setting}")
+    if setting != "auto" and setting != "embedded" and model not in _names(required.model):
+        raise _other_embedder(required, f"{setting}'s {model}")
+    if required.provider == "ollama" and not ollama.status.running:
+        raise ModelProblem(
+            f"This library was made with Ollama's {required.model}, and {ollama.status.why}.",
+            f"Start it with `ollama serve`, or give the library another embedder: `{REBUILD}`.",
+        )
+    embedder = _named_embedder(required.provider, required.model, ollama, batch_size, cache_folder, on_notice)
+    if embedder.identity != required:
+        found = embedder.identity
+        raise LibraryUnavailable(
+            f"{required.model} is not what this library was made with: digest {found.digest[:12]}, dimension "
+            f"{found.dimension}, instead of {required.digest[:12]}, {required.dimension}.",
+            f"Make the vectors anew with `{REBUILD}`.",
+        )
+    return Choice(embedder, "the library was made with it")
+
+
+def _other_embedder(required: EmbedderIdentity, asked: str) -> LibraryUnavailable:
+    return LibraryUnavailable(
+        f"This library was made with {required.provider}'s {required.model}, and the settings ask for {asked}.",
+        f"Make the vectors anew with `{REBUILD}`, or set RAG_EMBEDDER=auto.",
+    )
+
+
+def _names(model: str) -> tuple[str, str]:
+    return model, model.removesuffix(":latest")
+
+
+def _minilm(cache_folder: Path, on_notice: Notify) -> Embedder:
+    from ragscience.models.minilm import MiniLM
+
+    return MiniLM(cache_folder=cache_folder, on_notice=on_notice)
+
+
+def _ollama_embedder(full: str, ollama: Ollama, batch_size: int) -> Embedder:
+    from ragscience.models.ollama_embedder import OllamaEmbedder
+
+    return OllamaEmbedder(ollama, full, ollama.status.models[full], batch_size=batch_size)
+
+
+def choose_reranker(
+    setting: str, model: str, *, late: bool, cache_folder: Path, on_notice: Notify
+) -> Choice[Reranker | None]:
+    """The cross-encoder: `setting` is "auto", "cross-encoder", "late-interaction" or "off"; `model` a name or a folder.
+
+    `late` says that late interaction orders passages where there is none. Raises ModelProblem when the cross-encoder
+    was asked for by name and is not here, or its folder is not usable.
+    """
+    if setting == "off":
+        return Choice(None, "the setting is off")
+    if setting == "late-interaction":
+        return Choice(None, "the setting is late-interaction")
+    if setting not in ("auto", "cross-encoder"):
+        raise UsageError(
+            f"There is no reranker {setting!r}.", "It is one of auto, cross-encoder, late-interaction and off."
+        )
+    from ragscience.models.cross_encoder import find_on_this_machine, open_cross_encoder
+
+    folder = find_on_this_machine(model)
+    if folder is not None:
+        reranker = open_cross_encoder(folder, model, cache_folder=cache_folder, on_notice=on_notice)
+        return Choice(reranker, f"its files are in {folder}")
+    if setting == "cross-encoder":
+        raise ModelProblem(f"The reranker {model} is not on this machine.", f"Fetch it with `{PULL}`.")
+    order = "late interaction orders the passages" if late else "passages stay in the order of the first search"
+    notice = f"{model} is not on this machine: {order}. `{PULL}` fetches it."
+    return Choice(None, "its files are not on this machine", notice)
+
+
+def choose_llm(
+    setting: str, model: str, *, ollama: Ollama, temperature: float, num_ctx: int, num_predict: int
+) -> Choice[OllamaLLM | None]:
+    """The LLM, None for an answer made of quotes: `setting` is "auto", "ollama" or "extractive".
+
+    `num_ctx` is lowered to the model's own context where that is smaller. Raises ModelProblem when Ollama's was asked
+    for by name and cannot be had.
+    """
+    if setting == "extractive":
+        return Choice(None, "the setting is extractive")
+    if setting not in ("auto", "ollama"):
+        raise UsageError(f"There is no answerer {setting!r}.", "It is one of auto, ollama and extractive.")
+    full = ollama.require(model) if setting == "ollama" else ollama.status.find(model)
+    if full is None and ollama.status.running:
+        notice = f"Ollama has no {model}: the answer is made of quotes. `ollama pull {model}` fetches it."
+        return Choice(None, f"Ollama has no {model}", notice)
+    if full is None:
+        return Choice(None, ollama.status.why)
+    try:
+        context_length = ollama.show(full).context_length
+    except ModelProblem as problem:
+        if setting == "ollama":
+            raise
+        return Choice(None, f"{full} cannot be used", f"The answer is made of quotes. {problem}")
+    from ragscience.models.ollama_embedder import OllamaLLM
+
+    llm = OllamaLLM(
+        ollama,
+        full,
+        temperature=temperature,
+        num_ctx=min(num_ctx, context_length or num_ctx),
+        num_predict=num_predict,
+        digest=ollama.status.models[full],
+    )
+    return Choice(llm, "the setting is ollama" if setting == "ollama" else f"Ollama answers and has {full}")
+
+
+def describe_models(
+    *,
+    embedder: Callable[[], Choice[Embedder]],
+    reranker: Callable[[], Choice[Reranker | None]],
+    llm: Callable[[], Choice[OllamaLLM | None]],
+    ollama: Ollama,
+) -> Sequence[ModelRow]:
+    """What each part would use, where its files are and why; a part that cannot be had says what would help.
+
+    The arguments make the choices, so that a problem of one part leaves the rows of the others.
+    """
+    return [
+        _row("embedder", lambda: _embedder_row(embedder(), ollama)),
+        _row("reranker", lambda: _reranker_row(reranker())),
+        _row("answer", lambda: _llm_row(llm(), ollama)),
+    ]
+
+
+def _row(part: str, make: Callable[[], ModelRow]) -> ModelRow:
+    try:
+        return make()
+    except (ModelProblem, LibraryUnavailable) as problem:
+        return ModelRow(part, None, "", problem.message, "", problem.fix)
+
+
+def _embedder_row(choice: Choice[Embedder], ollama: Ollama) -> ModelRow:
+    identity = choice.model.identity
+    if identity.provider == "ollama":
+        where = ollama.url
+    elif identity.provider == "embedded":
+        from ragscience.models.minilm import find_minilm
+
+        where = str(find_minilm())
+    else:
+        from ragscience.models.cross_encoder import find_on_this_machine
+
+        where = str(find_on_this_machine(identity.model) or "")
+    return ModelRow("embedder", identity.model, where, choice.why, identity.digest, choice.notice)
+
+
+def _reranker_row(choice: Choice[Reranker | None]) -> ModelRow:
+    if choice.model is None:
+        return ModelRow("reranker", None, "", choice.why, "", choice.notice)
+    from ragscience.models.cross_encoder import find_on_this_machine
+
+    where = find_on_this_machine(choice.model.name)
+    return ModelRow("reranker", choice.model.name, str(where or ""), choice.why, "", choice.notice)
+
+
+def _llm_row(choice: Choice[OllamaLLM | None], ollama: Ollama) -> ModelRow:
+    if choice.model is None:
+        return ModelRow("answer", None, "", choice.why, "", choice.notice)
+    return ModelRow("answer", choice.model.name, ollama.url, choice.why, choice.model.digest, choice.notice)

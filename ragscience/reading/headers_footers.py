@@ -1,0 +1,122 @@
+"""What stands on pages without being what the paper says: running heads, page numbers, stamps, line numbers.
+
+It is told by repetition: the same words, digits aside, at the same height of several pages.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from itertools import pairwise
+
+from ragscience.reading.text_rows import Row
+
+__all__ = ["without_furniture"]
+
+_MARGIN = 0.14
+"""Of the page's height, at its top and at its bottom."""
+_SAME_HEIGHT = 5.0
+"""Points between the heights of two lines that may be the same running head."""
+_MOST_ROWS = 3
+"""At either end of a page that may be furniture."""
+_DIGITS = re.compile(r"\d+|\b[ivxl]+\b")
+_PAGE_NUMBER = re.compile(r"[\W_]*(?:(?:page|p\.)\s*)?(?:\d{1,4}|[ivxlc]{1,7})(?:\s*(?:of|/)\s*\d{1,4})?[\W_]*", re.I)
+_STAMP = re.compile(r"arxiv:\s?(?:\d{4}\.\d{4,5}|[a-z.-]+/\d{7})", re.I)
+_LINE_NUMBER = re.compile(r"\d{1,4}")
+_LEAST_LINE_NUMBERS = 15
+
+
+def without_furniture(pages: Sequence[Sequence[Row]], heights: Sequence[float]) -> tuple[list[list[Row]], list[str]]:
+    """For each page its segments without the furniture, and the furniture's text; no page is left with nothing.
+
+    `pages` are the segments of each page from top to bottom.
+    """
+    numbered = [_line_numbers(segments) for segments in pages]
+    ends = [
+        _ends([row for row in segments if id(row) not in numbers], height)
+        for segments, numbers, height in zip(pages, numbered, heights, strict=True)
+    ]
+    repeated = _repeated(ends)
+    kept, furniture = [], []
+    for segments, numbers, candidates in zip(pages, numbered, ends, strict=True):
+        away = set(numbers)
+        for line in candidates:
+            if _key(line) in repeated and _stands_alone(line, segments):
+                away.update(map(id, line))
+        away.update(id(row) for row in segments if row.turn and _STAMP.search(row.text))
+        rest = [row for row in segments if id(row) not in away]
+        if not rest:
+            rest, away = list(segments), set()
+        kept.append(rest)
+        furniture.append("\n".join(row.text for row in segments if id(row) in away))
+    return kept, furniture
+
+
+def _line_numbers(segments: Sequence[Row]) -> set[int]:
+    """The ids of numbers that count a page's lines: below each other, rising, each beside a line or a blank."""
+    columns: defaultdict[tuple[str, int], list[Row]] = defaultdict(list)
+    for row in segments:
+        if not row.turn and _LINE_NUMBER.fullmatch(row.text):
+            columns["left", round(row.x0 / 4)].append(row)
+            columns["right", round(row.x1 / 4)].append(row)
+    found: set[int] = set()
+    for rows in columns.values():
+        if len(rows) < _LEAST_LINE_NUMBERS:
+            continue
+        values = [int(row.text) for row in rows]
+        steps = Counter(after - before for before, after in pairwise(values))
+        step, count = steps.most_common(1)[0]
+        edge = min(row.x0 for row in segments), max(row.x1 for row in segments)
+        at_edge = rows[0].x0 < edge[0] + 12 or rows[0].x1 > edge[1] - 12
+        if step in (1, 5) and count > 0.9 * (len(values) - 1) and at_edge:
+            found.update(map(id, rows))
+    return found
+
+
+def _ends(segments: Sequence[Row], height: float) -> list[list[Row]]:
+    """The lines at the top and at the bottom of a page, of one or more segments each, outermost first."""
+    lines: list[list[Row]] = []
+    for row in segments:
+        if row.turn:
+            continue
+        if lines and row.base - lines[-1][0].base < 3:
+            lines[-1].append(row)
+        else:
+            lines.append([row])
+    top = [line for line in lines[:_MOST_ROWS] if line[0].base < _MARGIN * height]
+    bottom = [line for line in lines[-_MOST_ROWS:] if line[0].base > (1 - _MARGIN) * height and line not in top]
+    return top + bottom
+
+
+def _key(line: Sequence[Row]) -> tuple[str, int]:
+    text = " ".join(row.text for row in line)
+    return ("#" if _PAGE_NUMBER.fullmatch(text) else _DIGITS.sub("#", text.lower())), round(line[0].base / _SAME_HEIGHT)
+
+
+def _repeated(ends: Sequence[Sequence[Sequence[Row]]]) -> set[tuple[str, int]]:
+    """The keys of lines that stand on more than one page; page numbers are furniture also on a single one."""
+    counts: Counter[tuple[str, int]] = Counter()
+    for candidates in ends:
+        counts.update({_key(line) for line in candidates})
+    least = 2 if len(ends) < 6 else 3
+    found = set()
+    for text, height in counts:
+        if text != "#" and not any(map(str.isalpha, text)) and len(text) > 3:
+            continue
+        around = sum(counts[text, height + shift] for shift in (-1, 0, 1))
+        if around >= (1 if text == "#" else least):
+            found.add((text, height))
+    return found
+
+
+def _stands_alone(line: Sequence[Row], segments: Sequence[Row]) -> bool:
+    """Whether a gap parts a line from the text below or above it, or its type does."""
+    base, size = line[0].base, max(row.size for row in line)
+    others = [row for row in segments if not row.turn and abs(row.base - base) >= 3]
+    if not others:
+        return False
+    nearest = min(others, key=lambda row: abs(row.base - base))
+    gap = abs(nearest.base - base)
+    is_number = all(_PAGE_NUMBER.fullmatch(row.text) for row in line)
+    return gap > 1.55 * max(size, nearest.size) or (not is_number and gap > 1.3 * size and nearest.size != size)

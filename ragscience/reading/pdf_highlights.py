@@ -1,0 +1,129 @@
+"""Copies of cited pages, with the quotes marked on them, as PDFs of their own.
+
+This runs in a worker process, as reading does: what is marked are the same strangers' files.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ragscience.errors import FileProblem
+from ragscience.reading.pdf_reader import damage_in, load_pymupdf, opened
+from ragscience.records import Box
+
+__all__ = ["Mark", "MarkedPage", "join_pages", "mark_pages"]
+
+_CREATOR = "RAG Science"
+_YELLOW = (1.0, 0.87, 0.2)
+_NOTE_POINTS = 20.0
+"""How wide a note's icon is drawn."""
+
+_SHARED_PIECES = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """A quote on a page."""
+
+    quote: str
+    boxes: tuple[Box, ...]
+    """Where it stands, in points on the page as it is shown. Its words are looked for where there are none, and where
+    other words are in them."""
+
+
+@dataclass(frozen=True, slots=True)
+class MarkedPage:
+    """A page to copy, and what to mark on it."""
+
+    number: int
+    """From 1."""
+    label: str
+    """What the page is called in the notes: `file.pdf, p.3`."""
+    marks: tuple[Mark, ...]
+
+
+def mark_pages(source: Path, target: Path, pages: Sequence[MarkedPage]) -> int:
+    """Write copies of `pages` of a PDF to `target`, the quotes highlighted and told in a note; how many had no place.
+
+    A quote without a place is still in the note. Raises FileProblem as read_pdf does, and for a page that is not there.
+    """
+    pymupdf = load_pymupdf()
+    with opened(source, "") as paper, damage_in(source), pymupdf.open() as copy:
+        unplaced = 0
+        for page in pages:
+            if not 1 <= page.number <= paper.page_count:
+                raise FileProblem(
+                    f"{page.label}: the file has {paper.page_count} pages now.",
+                    "`python ingest.py` reads the file as it is.",
+                    reason="changed",
+                )
+            copy.insert_pdf(paper, from_page=page.number - 1, to_page=page.number - 1, links=False)
+            unplaced += _mark(copy[-1], page)
+        copy.save(target, garbage=3, deflate=True)
+        return unplaced
+
+
+def join_pages(parts: Sequence[Path], target: Path) -> None:
+    """Write the pages of PDFs that `mark_pages` made to one file, in their order. Raises FileProblem."""
+    pymupdf = load_pymupdf()
+    with pymupdf.open() as whole:
+        for part in parts:
+            with opened(part, "") as pages, damage_in(part):
+                whole.insert_pdf(pages)
+        whole.set_metadata({"creator": _CREATOR, "title": "Cited pages"})
+        whole.save(target, garbage=3, deflate=True)
+
+
+def _mark(page: Any, wanted: MarkedPage) -> int:
+    """Put highlights and a note on a page; how many quotes have no place on it."""
+    pymupdf = load_pymupdf()
+    unplaced, highest = 0, None
+    for mark in wanted.marks:
+        quads = [_quad(page, box) for box in mark.boxes]
+        if not _hold(page, quads, mark.quote):
+            # The file is not what it was when it was read, or its lines were never placed.
+            quads = _searched(page, mark.quote)
+        if not quads:
+            unplaced += 1
+            continue
+        highlight = page.add_highlight_annot(quads)
+        highlight.set_colors(stroke=_YELLOW)
+        highlight.set_info(content=f"{wanted.label}: {mark.quote}", title=_CREATOR)
+        highlight.update()
+        top = (quads[0].rect * page.rotation_matrix).y0
+        highest = top if highest is None else min(highest, top)
+    corner = pymupdf.Point(_NOTE_POINTS / 4, max(_NOTE_POINTS / 4, highest or 0.0))
+    text = "\n\n".join([wanted.label, *(mark.quote for mark in wanted.marks)])
+    note = page.add_text_annot(corner * page.derotation_matrix, text, icon="Note")
+    note.set_info(content=text, title=_CREATOR)
+    note.update()
+    return unplaced
+
+
+def _quad(page: Any, box: Box) -> Any:
+    """The box as annotations take it: on the page before it is turned."""
+    return (load_pymupdf().Rect(box) * page.derotation_matrix).quad
+
+
+def _hold(page: Any, quads: Sequence[Any], quote: str) -> bool:
+    """Whether what stands in the quads is the quote, by the three-letter pieces that it shares with it."""
+    if not quads:
+        return False
+    textpage = page.get_textpage()
+    shown = _pieces(" ".join(page.get_textbox(quad.rect, textpage=textpage) for quad in quads))
+    wanted = _pieces(quote)
+    return len(wanted & shown) >= _SHARED_PIECES * len(wanted)
+
+
+def _pieces(text: str) -> set[str]:
+    letters = "".join(character for character in text.casefold() if character.isalnum())
+    return {letters[at : at + 3] for at in range(max(1, len(letters) - 2))}
+
+
+def _searched(page: Any, quote: str) -> list[Any]:
+    """Wherever the page shows the words of a quote; nowhere for an empty one."""
+    words = " ".join(quote.split())
+    return list(page.search_for(words, quads=True)) if words else []

@@ -1,0 +1,366 @@
+"""A PDF becomes a Document: the text of each page, and where it begins and ends in the whole.
+
+PyMuPDF reads the file. It repairs what it can, so a file is refused only where nothing of it can be used.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+import stat
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from ragscience.errors import FileProblem, ModelProblem
+from ragscience.metadata import metadata_of
+from ragscience.reading.document_structure import SourcePage, structured_document
+from ragscience.reading.floats import CAPTION
+from ragscience.reading.layout_advice import missing_numbers
+from ragscience.reading.layout_model import LayoutBox, Predict, layout_boxes, load_layout_model
+from ragscience.reading.ocr import find_tessdata, has_picture, is_writing, recognise
+from ragscience.reading.text_cleaning import clean_text, illegible_share, printable_name, sensible_title
+from ragscience.reading.text_spans import PageSpans, read_spans, rule_boxes
+from ragscience.records import Box, Document, Metadata
+
+__all__ = ["damage_in", "load_pymupdf", "opened", "read_pdf"]
+
+_HEADER_WITHIN_BYTES = 1024
+"""Where `%PDF` may begin: anywhere in the first 1024 bytes (PDF 1.7 reference, appendix H, note 13)."""
+
+_ILLEGIBLE_SHARE = 0.5
+"""Above it a text layer is worth nothing. Fonts without Unicode values give 0.6 to 0.9 on whole pages; readable papers
+with old bitmap fonts stay below 0.4 on their worst page (a table), and below 0.1 as a whole."""
+
+_SCANNED = frozenset({"blank", "illegible"})
+"""What a page lacks that OCR may give it."""
+_MOST_PAGES_UNASKED = 100
+"""Of a file of which the layout model is asked without the user's saying so: more than a minute and a half."""
+_TITLE_PAGES = 3
+"""Their words tell whether a hyphen at a line's end in the title belongs to the word."""
+_OUT_OF_MEMORY = re.compile(r"\b(malloc|calloc|realloc)\b.*\bfailed\b")
+_AGAIN = "Fetch the file again from where it came from."
+
+
+@dataclass(frozen=True, slots=True)
+class _PageText:
+    text: str
+    lack: str = ""
+    """A key of _LACKS, or empty where the page is as it should be."""
+    detail: str = ""
+    spans: PageSpans | None = None
+    rules: tuple[Box, ...] = ()
+    drawings: tuple[Box, ...] = ()
+    is_recognised: bool = False
+    """Whether its text was read from its picture."""
+    parts: tuple[LayoutBox, ...] = ()
+    unseen: str = ""
+    """Why the layout model, which was asked, does not know it."""
+
+
+_LACKS = {
+    "lost": "could not be read",
+    "blank": "without text: blank, scanned or damaged",
+    "illegible": "without readable text: scanned, or in fonts without Unicode values",
+}
+
+
+def read_pdf(
+    path: Path,
+    password: str = "",
+    ocr: str = "",
+    still_reading: Callable[[], None] = lambda: None,
+    *,
+    layout: str = "never",
+) -> Document:
+    """The document that a PDF holds, page by page, with a warning for whatever is missing from it.
+
+    Pages without readable text are read by OCR in the language `ocr`, or in several ("eng+deu"), where one is given;
+    the layout model is asked of the others with `layout` "always", and with "auto" where the numbers of the headings
+    have gaps, so that one is missing. `still_reading` is called after each page that either of them has read, as they
+    take seconds.
+    Raises FileProblem with reason "missing", "unreadable", "not-a-pdf", "empty", "encrypted", "damaged", "no-pages" or
+    "no-text", ModelProblem where the layout model is always asked and not there, and MemoryError where the process may
+    not have the memory that the file needs.
+    """
+    predict = load_layout_model() if layout == "always" else None
+    with opened(path, password) as source:
+        pages = [_read_page(source, index) for index in range(_page_count(source, path))]
+        instead = ""
+        if ocr and any(page.lack in _SCANNED for page in pages):
+            try:
+                tessdata = find_tessdata(ocr)
+            except ModelProblem as problem:
+                instead = str(problem)
+            else:
+                pages = [_recognised_page(source, *one, ocr, tessdata, still_reading) for one in enumerate(pages)]
+                instead = f"OCR found no words on it in the language {ocr!r}: set RAG_OCR_LANGUAGE, or leave it out."
+        if predict is not None:
+            pages = [_seen_page(source, *one, predict, still_reading) for one in enumerate(pages)]
+        # Asked for last: a page that was needed and damaged is repaired while it is read.
+        was_repaired = bool(source.is_repaired)
+        title = sensible_title((source.metadata or {}).get("title"))
+        metadata, warning = _metadata(source, pages)
+        _require_text(path, pages, instead)
+        document = _document(pages, title=metadata.title or title, was_repaired=was_repaired)
+        if layout == "auto" and len(pages) <= _MOST_PAGES_UNASKED and (missing := missing_numbers(document)):
+            try:
+                predict = load_layout_model()
+                pages = [_seen_page(source, *one, predict, still_reading) for one in enumerate(pages)]
+                document = _document(pages, title=metadata.title or title, was_repaired=was_repaired)
+            except (MemoryError, ModelProblem) as problem:
+                # No one has asked for the model: what the fast reader has is good enough.
+                why = problem.message if isinstance(problem, ModelProblem) else "The layout model needs more memory."
+                warning += (f"headings may be missing, as {missing[0]} is. {why}",)
+    return replace(document, metadata=metadata, warnings=(*document.warnings, *warning))
+
+
+def load_pymupdf() -> Any:
+    """The module pymupdf, told to keep its messages to itself."""
+    import pymupdf
+
+    pymupdf.TOOLS.mupdf_display_errors(False)
+    pymupdf.TOOLS.mupdf_display_warnings(False)
+    return pymupdf
+
+
+def _failures() -> tuple[type[Exception], ...]:
+    """What PyMuPDF raises for a bad file: its own errors are RuntimeErrors, MuPDF's come through as FzErrorBase."""
+    return RuntimeError, ValueError, IndexError, load_pymupdf().mupdf.FzErrorBase
+
+
+def _mishaps() -> tuple[type[Exception], ...]:
+    """What may go wrong where a file's strange values are reckoned with, too."""
+    return *_failures(), ArithmeticError, AttributeError, LookupError, TypeError
+
+
+def _require_pdf_header(path: Path) -> None:
+    """Raise FileProblem unless the path is a regular file that begins as a PDF does."""
+    name = printable_name(path)
+    try:
+        status = path.stat()
+        if not stat.S_ISREG(status.st_mode):
+            raise FileProblem(f"{name} is not a regular file.", "Give the path of a PDF file.", reason="unreadable")
+        with path.open("rb") as file:
+            head = file.read(_HEADER_WITHIN_BYTES + len(b"%PDF") - 1)
+    except (FileNotFoundError, NotADirectoryError) as error:
+        raise FileProblem(f"{name} does not exist.", "Check the path.", reason="missing") from error
+    except (OSError, ValueError) as error:
+        cause = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+        raise FileProblem(f"{name} cannot be read: {cause}.", "Check its permissions.", reason="unreadable") from error
+    if status.st_size == 0:
+        raise FileProblem(f"{name} is empty: it has 0 bytes.", _AGAIN, reason="empty")
+    if b"%PDF" not in head:
+        raise FileProblem(f"{name} is not a PDF: it is {_kind(head)}.", _AGAIN, reason="not-a-pdf")
+
+
+def _kind(head: bytes) -> str:
+    """In a few words, what a file seems to be by its first bytes."""
+    start = head.lstrip().lower()
+    if start.startswith((b"<!doctype html", b"<html")):
+        return "a web page"
+    if start.startswith(b"version https://git-lfs"):
+        return "a Git LFS pointer"
+    if start.startswith(b"pk\x03\x04"):
+        return "a ZIP or office file"
+    if start.startswith((b"%!ps", b"\x04%!ps")):
+        return "PostScript"
+    return f"without a %PDF header in its first {_HEADER_WITHIN_BYTES} bytes"
+
+
+@contextmanager
+def opened(path: Path, password: str) -> Iterator[Any]:
+    """The file as an open, decrypted `pymupdf.Document`, which is closed at the end.
+
+    Raises FileProblem with reason "missing", "unreadable", "not-a-pdf", "empty", "encrypted" or "damaged".
+    """
+    _require_pdf_header(path)
+    pymupdf = load_pymupdf()
+    name = printable_name(path)
+    try:
+        # MuPDF wants names in UTF-8: a file whose name is not goes in as bytes.
+        is_utf8 = str(path).isprintable() or _encodes(str(path))
+        source = (
+            pymupdf.open(path, filetype="pdf") if is_utf8 else pymupdf.open(stream=path.read_bytes(), filetype="pdf")
+        )
+    except _failures() as error:
+        raise _damaged(name, error) from error
+    try:
+        if not source.is_pdf:
+            raise FileProblem(f"{name} is not a PDF, although it says so.", _AGAIN, reason="not-a-pdf")
+        if source.needs_pass and not _unlocked(source, password):
+            wrong = ", and the one given does not open it" if password else ""
+            file, copy = shlex.quote(name), shlex.quote(f"open-{name}")
+            fix = f"Save a copy without a password, for example with: qpdf --decrypt --password=PASSWORD {file} {copy}"
+            raise FileProblem(f"{name} is encrypted: it needs a password{wrong}.", fix, reason="encrypted")
+        yield source
+    finally:
+        source.close()
+        pymupdf.TOOLS.store_shrink(100)
+        pymupdf.TOOLS.reset_mupdf_warnings()
+
+
+@contextmanager
+def damage_in(path: Path) -> Iterator[None]:
+    """Turn what MuPDF says of a bad file into a FileProblem with reason "damaged", or MemoryError."""
+    try:
+        yield
+    except _failures() as error:
+        raise _damaged(printable_name(path), error) from error
+
+
+def _encodes(name: str) -> bool:
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _unlocked(source: Any, password: str) -> bool:
+    try:
+        return bool(source.authenticate(password))
+    except _failures():
+        return False
+
+
+def _page_count(source: Any, path: Path) -> int:
+    """The number of pages, at least 1. Raises FileProblem."""
+    try:
+        count = int(source.page_count)
+    except _failures() as error:
+        raise _damaged(printable_name(path), error) from error
+    if count < 1:
+        raise FileProblem(f"{printable_name(path)} has no pages: it is empty or damaged.", _AGAIN, reason="no-pages")
+    return count
+
+
+def _read_page(source: Any, index: int) -> _PageText:
+    """What a page gives, or why it gives nothing. Raises MemoryError."""
+    try:
+        page = source[index]
+        textpage = page.get_textpage(flags=load_pymupdf().TEXTFLAGS_TEXT)
+        text = clean_text(textpage.extractText()).rstrip("\n")
+        floats = {match["what"][:3].lower() for line in text.split("\n") if (match := CAPTION.match(line))}
+        spans = read_spans(page, textpage, text, has_tables="tab" in floats)
+        rules, drawings = rule_boxes(page) if floats else ((), ())
+    except _failures() as error:
+        _raise_if_out_of_memory(error)
+        return _PageText("", "lost", _cause(error))
+    if not text.strip():
+        return _PageText("", "blank")
+    if (share := illegible_share(text)) > _ILLEGIBLE_SHARE:
+        return _PageText(text, "illegible", f"{share:.0%} of its characters")
+    return _PageText(text, "", "", spans, tuple(rules), tuple(drawings))
+
+
+def _metadata(source: Any, pages: list[_PageText]) -> tuple[Metadata, tuple[str, ...]]:
+    """What the paper says of itself, and a warning where that cannot be told: it is never worth the document."""
+    try:
+        flags = load_pymupdf().TEXTFLAGS_TEXT
+        seen = [] if pages[0].lack or pages[0].is_recognised else [source[0].get_text("dict", flags=flags)]
+        text = "\n".join(page.text for page in pages[:_TITLE_PAGES])
+        return metadata_of(seen, source.metadata or {}, text), ()
+    except _mishaps() as error:
+        _raise_if_out_of_memory(error)
+        return Metadata(), (f"without authors, year and title: {_cause(error)}",)
+
+
+def _recognised_page(
+    source: Any, index: int, page: _PageText, ocr: str, tessdata: str, still_reading: Callable[[], None]
+) -> _PageText:
+    """The page as it was read; where that gave no text, as OCR reads it, if that finds words. Raises MemoryError."""
+    if page.lack not in _SCANNED:
+        return page
+    try:
+        drawn = source[index]
+        if not has_picture(drawn):
+            return page
+        spans = recognise(drawn, ocr, tessdata)
+        rules, drawings = rule_boxes(drawn) if CAPTION.search(spans.plain) else ((), ())
+    except _failures() as error:
+        _raise_if_out_of_memory(error)
+        return replace(page, detail=f"OCR failed: {_cause(error)}")
+    finally:
+        still_reading()
+    if not is_writing(spans.plain):
+        return page
+    return _PageText(spans.plain, "", "", spans, tuple(rules), tuple(drawings), is_recognised=True)
+
+
+def _seen_page(
+    source: Any, index: int, page: _PageText, predict: Predict, still_reading: Callable[[], None]
+) -> _PageText:
+    """The page with what the layout model sees on it, if it has text of its own. Raises MemoryError."""
+    if page.lack or page.is_recognised or page.spans is None:
+        return page
+    try:
+        return replace(page, parts=layout_boxes(source[index], page.spans, predict))
+    except _mishaps() as error:
+        _raise_if_out_of_memory(error)
+        return replace(page, unseen=_cause(error))
+    finally:
+        still_reading()
+
+
+def _require_text(path: Path, pages: list[_PageText], instead: str) -> None:
+    """Raise FileProblem where nothing on a document's pages can be read; its fix is `instead`, or else OCR."""
+    name = printable_name(path)
+    on_pages = "its only page" if len(pages) == 1 else f"any of its {len(pages)} pages"
+    if all(page.lack == "lost" for page in pages):
+        message = f"{name} is damaged: {on_pages} could not be read: {pages[0].detail}."
+        raise FileProblem(message.replace("any of", "none of"), _AGAIN, reason="damaged")
+    ocr = instead or (
+        "Read it with --ocr, which needs Tesseract (apt-get install tesseract-ocr), or give it a text layer first, "
+        f"for example with: ocrmypdf --force-ocr {shlex.quote(name)} {shlex.quote(f'text-{name}')}"
+    )
+    share = illegible_share("\n".join(page.text for page in pages))
+    if share > _ILLEGIBLE_SHARE:
+        message = (
+            f"{name} has no readable text, so it is as good as scanned: {share:.0%} of its characters are illegible."
+        )
+        raise FileProblem(message, ocr, reason="no-text")
+    if all(page.lack for page in pages):
+        raise FileProblem(f"{name} has no text on {on_pages}, so it is probably scanned.", ocr, reason="no-text")
+
+
+def _document(pages: list[_PageText], *, title: str, was_repaired: bool) -> Document:
+    """Join the pages, without the text of those that are illegible, and sum up what they lack."""
+    sources = []
+    for number, page in enumerate(pages, 1):
+        warning = _LACKS[page.lack] + (f" ({page.detail})" if page.detail else "") if page.lack else ""
+        if page.is_recognised:
+            warning = "read by OCR"
+        spans = page.spans or PageSpans(0.0, 0.0, (), "")
+        sources.append(SourcePage(number, spans, page.rules, page.drawings, warning, page.parts))
+    lacking = Counter(page.lack for page in pages if page.lack)
+    warnings = ["damaged and repaired: something may be missing"] if was_repaired else []
+    warnings += [f"{lacking[lack]} of {len(pages)} pages {what}" for lack, what in _LACKS.items() if lacking[lack]]
+    if recognised_pages := sum(page.is_recognised for page in pages):
+        warnings.append(f"{recognised_pages} of {len(pages)} pages read by OCR: some of their words may be wrong")
+    if unseen := [page.unseen for page in pages if page.unseen]:
+        warnings.append(
+            f"{len(unseen)} of {len(pages)} pages read without the layout model, which failed ({unseen[0]})"
+        )
+    return structured_document(sources, title, warnings)
+
+
+def _damaged(name: str, error: Exception) -> FileProblem:
+    _raise_if_out_of_memory(error)
+    return FileProblem(f"{name} is damaged and cannot be used: {_cause(error)}.", _AGAIN, reason="damaged")
+
+
+def _cause(error: Exception) -> str:
+    """MuPDF's own words where they are known, on one line."""
+    origin = error.__cause__ or error
+    words = clean_text(str(origin)).split()
+    return " ".join(words)[:200].rstrip(".") or type(origin).__name__
+
+
+def _raise_if_out_of_memory(error: Exception) -> None:
+    """Raise MemoryError where MuPDF's allocator failed, which it reports as any other error."""
+    if _OUT_OF_MEMORY.search(str(error)) or _OUT_OF_MEMORY.search(str(error.__cause__ or "")):
+        raise MemoryError(str(error)) from error

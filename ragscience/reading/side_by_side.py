@@ -1,0 +1,206 @@
+"""What stands side by side on a part of a page: two floats, or a float and the text that flows around it.
+
+It is told by a caption and by the white that runs down one side of it, past several lines, however narrow that is.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from ragscience.reading.text_rows import Row, split_row
+
+__all__ = ["side_by_side"]
+
+_CAPTION = re.compile(r"(?:Figure|Fig\.|Table|TABLE|FIGURE)\s?[A-Z]?\.?\d{1,3}[a-z]?\s*(?P<end>[:.|]|$|\s)")
+_WORD = re.compile(r"[^\W\d_]{2,}")
+_LEAST = 0.15
+"""Of a region's width: what is narrower is no side of it."""
+_LEAST_LINES = 4
+"""On each side: fewer may have white below each other by chance."""
+_FAR = 2.8
+"""In font sizes: a float ends where the next line is farther away."""
+_SPARSE = 12.0
+"""In font sizes: so far apart the labels of a figure may be."""
+_LEVEL = 4.0
+"""In font sizes: captions of floats that stand side by side are that level at least."""
+_GAP = 0.3
+"""In font sizes: the least white before a caption that begins within a row; most word spaces are smaller."""
+_WORDS = 4
+"""In a line of running text beside a float."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Zone:
+    """Between two heights, with the white at x."""
+
+    top: float
+    bottom: float
+    x: float
+
+
+def side_by_side(segments: Sequence[Row]) -> list[list[Row]]:
+    """The segments of a region in parts, in the order in which they are read: what stands on the left before the right.
+
+    There is one part where nothing stands beside anything else. A segment that joins both sides is split.
+    """
+    rest = list(segments)
+    parts: list[list[Row]] = []
+    for start, caption in sorted(_caption_starts(segments), key=lambda item: item[1].base):
+        zone = _zone_of(rest, start, caption) if any(row is caption for row in rest) else None
+        if zone is None:
+            continue
+        left, right = _sides([row for row in rest if zone.top <= row.base <= zone.bottom], zone.x)
+        parts += [[row for row in rest if row.base < zone.top], left, right]
+        rest = [row for row in rest if row.base > zone.bottom]
+    return [part for part in (*parts, rest) if part]
+
+
+def _caption_starts(segments: Sequence[Row]) -> Iterator[tuple[float, Row]]:
+    """(x, row) of each place where a caption begins, be it within a row."""
+    for row in segments:
+        if not _CAPTION.search(row.text):
+            continue
+        right = float("-inf")
+        for number, piece in enumerate(row.pieces):
+            words = " ".join(part.text.strip() for part in row.pieces[number : number + 4])
+            match = _CAPTION.match(words)
+            if match and _begins(match, words, number, piece.x0 - right > _GAP * row.size):
+                yield piece.x0, row
+            right = piece.x1
+
+
+def _begins(match: re.Match[str], words: str, number: int, is_apart: bool) -> bool:
+    """Whether a caption begins with a row's piece of this number, not a sentence's "Table 3." or a table's cell."""
+    if number == 0:
+        return match.end() < len(words) or bool(match["end"])
+    return is_apart and (match["end"] in (":", "|") or (match["end"] == "." and match.end() < len(words)))
+
+
+def _zone_of(segments: Sequence[Row], start: float, caption: Row) -> _Zone | None:
+    """The zone of the caption that begins at x `start` of a row, or None where nothing stands beside its float."""
+    left, right = min(row.x0 for row in segments), max(row.x1 for row in segments)
+    margin = _LEAST * (right - left)
+    starts = list(_caption_starts(segments))
+    for x in (round(start - 1, 1), *sorted(_aligned(segments, caption, start))):
+        zone = _zone(segments, starts, caption, x) if left + margin < x < right - margin else None
+        if zone is not None:
+            return zone
+    return None
+
+
+def _aligned(segments: Sequence[Row], caption: Row, start: float) -> set[float]:
+    """The x beside which at least three lines near a caption begin, right of its start, or end, left of it."""
+    found: dict[float, set[float]] = {}
+    for row in segments:
+        ahead = row.base - caption.base
+        for piece in row.pieces if abs(ahead) < 6 * caption.size else ():
+            if piece.x0 > start + 1 and abs(ahead) < 3 * caption.size:
+                found.setdefault(round(piece.x0) - 1.5, set()).add(row.base)
+            elif piece.x1 < start - 1:
+                found.setdefault(3 * round(piece.x1 / 3) + 3.0, set()).add(row.base)
+    return {x for x, bases in found.items() if len(bases) >= 3}
+
+
+def _zone(segments: Sequence[Row], starts: Sequence[tuple[float, Row]], caption: Row, x: float) -> _Zone | None:
+    """How far the white at x reaches from a caption, where what is beside it is another float or running text."""
+    top, bottom = float("-inf"), float("inf")
+    for row in segments:
+        if row.x0 < x - 0.3 and row.x1 > x + 0.3 and any(p.x0 < x - 0.3 and p.x1 > x + 0.3 for p in row.pieces):
+            if abs(row.base - caption.base) < 0.3 * caption.size:
+                return None
+            if row.base < caption.base:
+                top = max(top, row.base)
+            else:
+                bottom = min(bottom, row.base)
+    sides = _sides([row for row in segments if top < row.base < bottom], x)
+    if any(len({round(row.base) for row in side}) < _LEAST_LINES for side in sides):
+        return None
+    captions = [[row for at, row in starts if (at < x) == is_left and top < row.base < bottom] for is_left in (1, 0)]
+    pairs = [
+        (one, other)
+        for one in captions[0]
+        for other in captions[1]
+        if abs(one.base - other.base) < _LEVEL * one.size and caption in (one, other)
+    ]
+    if pairs:
+        return _around_floats(sides, pairs[0], x)
+    for text, floating, theirs in ((sides[0], sides[1], captions[1]), (sides[1], sides[0], captions[0])):
+        if caption in theirs:
+            return _around_text(text, floating, caption, x)
+    return None
+
+
+def _around_floats(sides: tuple[list[Row], list[Row]], captions: tuple[Row, Row], x: float) -> _Zone:
+    """The zone of two floats with captions: as far as lines follow each other on both sides."""
+    tops, bottoms = [], []
+    for side, caption in zip(sides, captions, strict=True):
+        is_figure = caption.text.lstrip()[:3].lower() == "fig" and not _is_table_caption(caption.text)
+        tops.append(_reach(side, caption, -1, float("inf") if is_figure else _FAR))
+        bottoms.append(_reach(side, caption, 1, _FAR))
+    bottom = max(bottoms)
+    # A table that begins lower than the one beside it goes on below it.
+    for side in sides:
+        for row in sorted(side, key=lambda row: row.base):
+            if bottom < row.base < bottom + 1.4 * row.size:
+                bottom = row.base
+    return _Zone(min(tops) - 0.1, bottom + 0.1, x)
+
+
+def _is_table_caption(text: str) -> bool:
+    return text.lstrip()[:3].lower() == "tab"
+
+
+def _reach(side: Sequence[Row], caption: Row, step: int, far: float) -> float:
+    """The base line of the last row above (-1) or below (1) a caption that no wide gap parts from the one before it."""
+    last = caption.base
+    for row in sorted(side, key=lambda row: step * row.base):
+        ahead = step * (row.base - last)
+        if ahead <= 0:
+            continue
+        is_text = far == float("inf") and _fills(row, side)
+        if ahead > far * caption.size or is_text:
+            break
+        last = row.base
+    return last
+
+
+def _fills(row: Row, side: Sequence[Row]) -> bool:
+    """Whether a row is a line of running text, as wide as its side."""
+    width = max(other.x1 for other in side) - min(other.x0 for other in side)
+    words = _WORD.findall(row.text)
+    return row.x1 - row.x0 > 0.8 * width and len(words) >= _WORDS and sum(map(len, words)) > 0.55 * len(row.text)
+
+
+def _around_text(text: Sequence[Row], floating: Sequence[Row], caption: Row, x: float) -> _Zone | None:
+    """The zone of the running text beside a float, or None where there is none above and below the caption's line."""
+    full = sorted((row for row in text if _fills(row, text)), key=lambda row: row.base)
+    size = caption.size
+    if len(full) < _LEAST_LINES or len(full) < 0.5 * len(text):
+        return None
+    last = caption.base
+    for row in floating:
+        if 0 < row.base - last < 1.5 * size and abs(row.x0 - caption.x0) < 3:
+            last = row.base
+    if full[0].base > caption.base + 0.6 * size or full[-1].base < last - 1.6 * size:
+        return None
+    # What stands in a float need not have text beside it; what stands below it may be the next one.
+    top, bottom = min(full[0].base, _reach(floating, caption, -1, _SPARSE)), full[-1].base
+    end = _reach(floating, caption, 1, _FAR)
+    if any(row.base > end for row in floating):
+        bottom = max((row.base for row in text if row.base < end + 1.6 * size), default=end)
+    # The last line of a paragraph is short; the float may reach below it.
+    for side in (text, floating):
+        for row in sorted(side, key=lambda row: row.base):
+            if bottom < row.base < bottom + 1.6 * size:
+                bottom = row.base
+    return _Zone(top - 0.4 * size, bottom + 0.1, x)
+
+
+def _sides(segments: Sequence[Row], x: float) -> tuple[list[Row], list[Row]]:
+    sides: tuple[list[Row], list[Row]] = [], []
+    for row in segments:
+        for part in split_row(row, x) if row.x0 < x < row.x1 else (row,):
+            sides[(part.x0 + part.x1) / 2 >= x].append(part)
+    return sides

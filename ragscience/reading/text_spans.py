@@ -1,0 +1,328 @@
+"""What stands on a page: pieces of text with their fonts and places, and where something is drawn.
+
+A piece is what PyMuPDF calls a line: text without a wide gap in it. Its coordinates are those in which it reads from
+left to right; `Piece.turn` says how that frame lies on the page.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+from ragscience.reading.text_cleaning import clean_span
+from ragscience.records import Box
+
+__all__ = ["ASCENT", "DESCENT", "PageSpans", "Piece", "Span", "box_on_page", "read_spans", "rule_boxes"]
+
+ASCENT, DESCENT = 0.78, 0.22
+"""How far a line reaches above and below its base line, in font sizes: what letters do, whatever the font declares."""
+
+_MOST_PIECES = 4000
+"""On a page that is laid out. Printed pages stay below 1,500; drawings with a label a point may have millions."""
+_MOST_CHARACTERS = 200_000
+_BLANK = 0.13
+"""In font sizes: where a table may be, every word is a piece of its own, as columns may be as near as words."""
+_LEAST_SIZE = 2.0
+"""Points: nothing that is to be read is smaller."""
+_FARTHEST = 20_000.0
+"""Points from the page's corner: what stands farther off is not on it, or is no number at all."""
+_BOLD = re.compile(r"bold|black|heavy|demi|medi(?!ev)|cmb(x|sy|csc)|cmssbx|[-,]bd", re.IGNORECASE)
+_ITALIC = re.compile(r"ital|obli|slant|cmti|cmsl|-it$", re.IGNORECASE)
+_SUBSET = re.compile(r"^[A-Z]{6}\+")
+_LOST_DIGITS = {code: str(code) for code in range(1, 10)}
+_ITALIC_FLAG, _BOLD_FLAG = 2, 16
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """Text in one font."""
+
+    text: str
+    x0: float
+    x1: float
+    base: float
+    size: float
+    font: str
+    bold: bool
+    italic: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """Text on one base line without a wide gap."""
+
+    spans: tuple[Span, ...]
+    x0: float
+    y0: float
+    x1: float
+    y1: float
+    base: float
+    size: float
+    """Of most of its characters, in points."""
+    turn: int
+    """Quarter turns clockwise of the frame on the page: 0 for upright text."""
+    number: int
+    """Its place in the file's own order."""
+    is_rtl: bool = False
+
+    @property
+    def text(self) -> str:
+        """Its spans' texts, end to end."""
+        return "".join([span.text for span in self.spans])
+
+
+@dataclass(frozen=True, slots=True)
+class PageSpans:
+    """A page as the file gives it."""
+
+    width: float
+    height: float
+    pieces: tuple[Piece, ...]
+    plain: str
+    """The clean text in the file's order, a line for each piece."""
+
+
+def read_spans(page: Any, textpage: Any, plain: str, *, has_tables: bool) -> PageSpans:
+    """The pieces of a `pymupdf.Page`; none where there are too many, or where their places are no numbers.
+
+    PyMuPDF's lines may reach over two cells of a table: with `has_tables` they are split at each blank, which
+    takes the place of every character and about twice the time.
+    """
+    width, height = float(page.rect.width), float(page.rect.height)
+    if len(plain) > _MOST_CHARACTERS:
+        return PageSpans(width, height, (), plain)
+    matrix = tuple(page.rotation_matrix) if page.rotation else None
+    content = textpage.extractRAWDICT() if has_tables else textpage.extractDICT()
+    lines = [line for block in content["blocks"] for line in block.get("lines", ())]
+    if has_tables:
+        lines = [part for line in lines for part in _split_at_blanks(line)]
+    if len(lines) > _MOST_PIECES:
+        return PageSpans(width, height, (), plain)
+    if "\ufffd" in plain:
+        _restore_digits(lines)
+    sizes = _lost_sizes(lines)
+    pieces: list[Piece] = []
+    for line in lines:
+        piece = _piece(line, matrix, sizes, width, height, len(pieces))
+        if piece is not None:
+            pieces.append(piece)
+    return PageSpans(width, height, tuple(_without_shadows(pieces)), plain)
+
+
+def _restore_digits(lines: Sequence[dict[str, Any]]) -> None:
+    """Put digits where a font without Unicode values has control characters for them.
+
+    Some bitmap fonts of old TeX papers have their glyphs renumbered, and 1 to 9 come out as U+0001 to U+0009. That is
+    so where a font writes words and 0, has these characters, and never 1 to 9 themselves.
+    """
+    texts: dict[str, list[str]] = {}
+    for line in lines:
+        for span in line["spans"]:
+            texts.setdefault(span["font"], []).append(span["text"])
+    joined = {font: "".join(parts) for font, parts in texts.items()}
+    if not any(map(_has_lost_digits, joined.values())):
+        return
+    # Where one font is so, its larger and bolder siblings are, too.
+    lost = {font for font, text in joined.items() if _has_letters_and_no_digits(text)}
+    for line in lines:
+        for span in line["spans"]:
+            if span["font"] in lost:
+                span["text"] = span["text"].translate(_LOST_DIGITS)
+
+
+def _has_lost_digits(text: str) -> bool:
+    lost = sum("\x01" <= character <= "\x08" for character in text)
+    return lost >= 2 and _has_letters_and_no_digits(text)
+
+
+def _has_letters_and_no_digits(text: str) -> bool:
+    lost = sum("\x01" <= character <= "\x09" for character in text)
+    return sum(map(str.isalpha, text)) > 2 * lost and not any(digit in text for digit in "123456789")
+
+
+def _split_at_blanks(line: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """A raw line, which has characters with their boxes, as lines of spans without a wide blank in them."""
+    along = 0 if abs(line["dir"][0]) >= abs(line["dir"][1]) else 1
+    sign = 1 if line["dir"][along] >= 0 else -1
+    parts: list[list[dict[str, Any]]] = [[]]
+    end: float | None = None
+    for span in line["spans"]:
+        chars: list[Any] = []
+        for char in span["chars"]:
+            if char["c"].isspace():
+                chars.append(char)
+                continue
+            box = char["bbox"]
+            start, stop = (box[along], box[along + 2]) if sign > 0 else (-box[along + 2], -box[along])
+            if end is not None and start - end > _BLANK * span["size"]:
+                if chars:
+                    parts[-1].append(_span_of(span, chars))
+                parts.append([])
+                chars = []
+            chars.append(char)
+            end = stop
+        if chars:
+            parts[-1].append(_span_of(span, chars))
+    for spans in parts:
+        yield {"dir": line["dir"], "spans": spans}
+
+
+def _span_of(span: dict[str, Any], chars: list[Any]) -> dict[str, Any]:
+    lefts, tops, rights, bottoms = zip(
+        *([char["bbox"] for char in chars if not char["c"].isspace()] or [chars[0]["bbox"]]), strict=True
+    )
+    box = min(lefts), min(tops), max(rights), max(bottoms)
+    return {**span, "text": "".join([char["c"] for char in chars]), "bbox": box, "origin": chars[0]["origin"]}
+
+
+def _without_shadows(pieces: Sequence[Piece]) -> Iterator[Piece]:
+    """The pieces but for those drawn again at the same place, as some programs make their bold type."""
+    seen: set[tuple[str, int, int]] = set()
+    for piece in pieces:
+        key = piece.text, round(piece.x0), round(piece.base)
+        if key not in seen:
+            seen.add(key)
+            yield piece
+
+
+def _lost_sizes(lines: Sequence[dict[str, Any]]) -> dict[str, float]:
+    """For each font whose glyphs seem to have no height a size in points, by how wide its letters are: half as much."""
+    widths: dict[str, tuple[float, int]] = {}
+    for line in lines:
+        along = 0 if abs(line["dir"][0]) >= abs(line["dir"][1]) else 1
+        for span in line["spans"]:
+            box = span["bbox"]
+            if span["size"] < _LEAST_SIZE and box[3 - along] - box[1 - along] < _LEAST_SIZE:
+                total, count = widths.get(span["font"], (0.0, 0))
+                widths[span["font"]] = total + box[2 + along] - box[along], count + len(span["text"])
+    return {font: round(4 * total / count) / 2 for font, (total, count) in widths.items() if count}
+
+
+def _piece(
+    line: dict[str, Any],
+    matrix: tuple[float, ...] | None,
+    sizes: dict[str, float],
+    width: float,
+    height: float,
+    number: int,
+) -> Piece | None:
+    turn = _turn_of(line["dir"], matrix)
+    is_plain = turn == 0 and matrix is None
+    spans: list[Span] = []
+    weights: dict[tuple[float, float], int] = {}
+    for raw in line["spans"]:
+        text = clean_span(raw["text"])
+        if not text:
+            continue
+        box, (origin_x, base) = raw["bbox"], raw["origin"]
+        if not is_plain:
+            base = _upright((origin_x, base, origin_x, base), turn, matrix, width, height)[1]
+            box = _upright(box, turn, matrix, width, height)
+        x0, y0, x1, y1 = box
+        if not (-_FARTHEST < x0 <= x1 < _FARTHEST and -_FARTHEST < y0 <= y1 < _FARTHEST and abs(base) < _FARTHEST):
+            return None
+        size = _size_of(raw, y1 - y0, sizes)
+        is_blank = text.isspace()
+        if not is_blank:
+            weights[size, base] = weights.get((size, base), 0) + len(text)
+        font, bold, italic = _font_of(raw["font"], raw["flags"] & (_BOLD_FLAG | _ITALIC_FLAG))
+        last = spans[-1] if spans else None
+        if last and last.font == font and abs(last.size - size) < 0.3 and abs(last.base - base) < 0.2:
+            end = last.x1 if is_blank else x1
+            spans[-1] = Span(last.text + text, last.x0, end, last.base, last.size, font, last.bold, last.italic)
+        else:
+            spans.append(Span(text, x0, x1, base, size, font, bold, italic))
+    if not weights:
+        return None
+    (size, base), _ = max(weights.items(), key=lambda item: item[1])
+    inked = [span for span in spans if not span.text.isspace()]
+    x0, x1 = min([span.x0 for span in inked]), max([span.x1 for span in inked])
+    whole = "".join([span.text for span in inked])
+    is_rtl = not whole.isascii() and sum(map(_is_rtl, whole)) > 0.5 * len(whole)
+    return Piece(tuple(spans), x0, base - ASCENT * size, x1, base + DESCENT * size, base, size, turn, number, is_rtl)
+
+
+def _size_of(raw: dict[str, Any], drawn: float, sizes: dict[str, float]) -> float:
+    """The type size of a span in points, `drawn` being how high it is drawn."""
+    size = float(raw["size"])
+    if drawn > 0 and not 0.4 * size <= drawn <= 3 * size:
+        # A bitmap font (Type 3) has the size that its glyphs are scaled by, which says nothing of how large they are.
+        size = drawn
+    if size < _LEAST_SIZE:
+        size = sizes.get(raw["font"], size)
+    return max(round(size, 1), 1.0)
+
+
+@lru_cache(maxsize=1024)
+def _font_of(name: str, flags: int) -> tuple[str, bool, bool]:
+    """A font's name without the mark of a subset, and whether it is bold and italic."""
+    font = _SUBSET.sub("", name)
+    return font, bool(flags & _BOLD_FLAG or _BOLD.search(font)), bool(flags & _ITALIC_FLAG or _ITALIC.search(font))
+
+
+def _is_rtl(character: str) -> bool:
+    return "\u0590" <= character <= "\u08ff" or "\ufb1d" <= character <= "\ufdff" or "\ufe70" <= character <= "\ufefc"
+
+
+def _turn_of(direction: tuple[float, float], matrix: tuple[float, ...] | None) -> int:
+    x, y = direction
+    if not (math.isfinite(x) and math.isfinite(y)):
+        return 0
+    if matrix:
+        x, y = x * matrix[0] + y * matrix[2], x * matrix[1] + y * matrix[3]
+    if abs(x) >= abs(y):
+        return 0 if x >= 0 else 2
+    return 1 if y > 0 else 3
+
+
+def _upright(box: Box, turn: int, matrix: tuple[float, ...] | None, width: float, height: float) -> Box:
+    """A box of an unrotated page in the frame in which text of that turn reads from left to right."""
+    x0, y0, x1, y1 = box
+    if matrix:
+        a, b, c, d, e, f = matrix
+        x0, y0, x1, y1 = x0 * a + y0 * c + e, x0 * b + y0 * d + f, x1 * a + y1 * c + e, x1 * b + y1 * d + f
+    if turn == 1:
+        x0, y0, x1, y1 = y0, width - x0, y1, width - x1
+    elif turn == 2:
+        x0, y0, x1, y1 = width - x0, height - y0, width - x1, height - y1
+    elif turn == 3:
+        x0, y0, x1, y1 = height - y0, x0, height - y1, x1
+    return min(x0, x1), min(y0, y1), max(x0, x1), max(y0, y1)
+
+
+def box_on_page(box: Box, turn: int, width: float, height: float) -> Box:
+    """A box of that frame on the page as it is shown, cut at the page's edges, in tenths of a point."""
+    x0, y0, x1, y1 = box
+    if turn == 1:
+        x0, y0, x1, y1 = width - y0, x0, width - y1, x1
+    elif turn == 2:
+        x0, y0, x1, y1 = width - x0, height - y0, width - x1, height - y1
+    elif turn == 3:
+        x0, y0, x1, y1 = y0, height - x0, y1, height - x1
+    left, right = sorted(min(max(x, 0.0), width) for x in (x0, x1))
+    top, bottom = sorted(min(max(y, 0.0), height) for y in (y0, y1))
+    return round(left, 1), round(top, 1), round(right, 1), round(bottom, 1)
+
+
+def rule_boxes(page: Any) -> tuple[list[Box], list[Box]]:
+    """The boxes of thin lines, and of larger drawings and pictures, that a `pymupdf.Page` shows, as it shows them."""
+    matrix = tuple(page.rotation_matrix) if page.rotation else None
+    width, height = float(page.rect.width), float(page.rect.height)
+    rules: list[Box] = []
+    drawings: list[Box] = []
+    for kind, box in page.get_bboxlog():
+        if "text" in kind or "clip" in kind:
+            continue
+        x0, y0, x1, y1 = _upright(box, 0, matrix, width, height)
+        if not all(abs(value) < _FARTHEST for value in (x0, y0, x1, y1)):
+            continue
+        if min(x1 - x0, y1 - y0) <= 3.5:
+            if max(x1 - x0, y1 - y0) >= 12:
+                rules.append((x0, y0, x1, y1))
+        elif (x1 - x0) * (y1 - y0) < 0.8 * width * height:
+            drawings.append((x0, y0, x1, y1))
+    return rules, drawings

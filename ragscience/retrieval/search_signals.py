@@ -1,0 +1,98 @@
+"""What a search saw that tells whether the papers answer at all: a few numbers, from what was read anyway.
+
+No model runs for them. They are of all candidates, not of the passages that are given back, so that they do not change
+with how many were asked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cache
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ragscience.text.tokenizing import tokenize
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from ragscience.store import Library
+    from ragscience.store.keyword_index import TermCounts
+
+__all__ = ["TOGETHER", "asked_terms", "lexical_signals", "signals"]
+
+TOGETHER = 4
+"""How many of the best candidates are looked at together for a term of the question that none of them has."""
+
+SMALLEST = 1000
+"""Passages that a library is taken to have at least: the subject of a lone paper is no common word for that."""
+
+_SAYING_WHAT_TO_DO = """
+answer author authors compare compared define describe discuss document documents explain find give list many mention
+mentioned much paper papers pdf please question report reported say says show summarise summarize summary tell
+"""
+
+
+def signals(
+    question: str,
+    order: Sequence[int],
+    *,
+    library: Library,
+    allowed: NDArray[np.int64] | None,
+    cosines: Mapping[int, float],
+    maxsims: Mapping[int, float],
+    rerank: float | None,
+) -> dict[str, float]:
+    """The signals of one search; a key is missing where there was nothing to tell it from.
+
+    `order` are the ids of the candidates, best first; `cosines` and `maxsims` are of candidates, `rerank` is the
+    cross-encoder's best score.
+
+    - `terms`: how many terms the question asks for.
+    - `keyword_match`, `missing_term`: see `lexical_signals`.
+    - `maxsim`: the highest MaxSim of a candidate, the mean over the question's tokens, -1 to 1.
+    - `cosine`: the highest of a candidate, -1 to 1.
+    - `rerank`: as it came.
+    """
+    seen: dict[str, float] = {}
+    terms = asked_terms(question)
+    seen["terms"] = float(len(set(terms)))
+    if terms and order:
+        seen |= lexical_signals(terms, library.term_counts(terms, order, allowed))
+    if cosines:
+        seen["cosine"] = max(cosines.values())
+    if maxsims:
+        seen["maxsim"] = max(maxsims.values())
+    if rerank is not None and np.isfinite(rerank):
+        seen["rerank"] = rerank
+    return {name: round(value, 6) for name, value in seen.items()}
+
+
+def asked_terms(question: str) -> list[str]:
+    """The terms of the question, repeated as they are, without words that only say what to do ("explain", "list")."""
+    return [term for term in tokenize(question) if term not in _without_weight()]
+
+
+@cache
+def _without_weight() -> frozenset[str]:
+    return frozenset(tokenize(_SAYING_WHAT_TO_DO))
+
+
+def lexical_signals(terms: Sequence[str], found: TermCounts) -> dict[str, float]:
+    """How far the question's terms occur in the candidates, whose columns in `found.counts` stand best first.
+
+    - `keyword_match`, 0 to 1: of the BM25 score that a passage full of the question's terms would come near, the share
+      that the best candidate has. BM25 as in store/keyword_index.py, but with idf = ln((N + 1) / (n + 0.5)), N being
+      `SMALLEST` or more, which is above 0 also in a library of one passage.
+    - `missing_term`, 0 to 1: the idf of the rarest term that none of the best `TOGETHER` candidates has, over the idf
+      of a term that no passage has. A name or number that the papers do not know gives 1.
+    """
+    passages = max(found.passages, SMALLEST)
+    rarity = np.log((passages + 1) / (found.frequencies + 0.5))
+    asked = np.array([terms.count(term) for term in found.terms]) * rarity
+    matches = asked @ (found.counts / (found.counts + found.norms)) / asked.sum()
+    together = (found.counts[:, :TOGETHER] > 0).any(axis=1)
+    highest = np.log((passages + 1) / 0.5)
+    missing = np.where(together, 0.0, rarity).max() / highest
+    return {"keyword_match": float(matches.max()), "missing_term": float(missing)}

@@ -1,0 +1,206 @@
+"""Which addresses may be asked: of URLs as they are written, and of IP addresses after the name was looked up.
+
+A URL comes from a person, from a feed or from a redirect, and none of them may make this program ask its own machine
+or the network around it. So a host is looked up once, each address that its name has is judged by `why_refused`, and
+the connection goes to one that passed (`connecting.py`): a name that means another address a moment later changes
+nothing. A name that has forbidden addresses beside good ones is asked at the good ones only.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+import socket
+from collections.abc import Callable, Sequence
+
+import httpx
+
+from ragscience.errors import SourceError
+from ragscience.sources.rate_limits import NetworkRules
+
+__all__ = ["Resolver", "allowed_addresses", "checked_url", "host_of", "shown", "system_resolver", "why_refused"]
+
+Resolver = Callable[[str, int], Sequence[str]]
+"""Gives the IP addresses of a host name, best first, for a port. Raises OSError."""
+
+_PORTS = {"http": 80, "https": 443}
+_LONGEST_URL = 4000
+_LONGEST_SHOWN = 120
+_LABEL = re.compile(r"(?!-)[a-z0-9_-]{1,63}(?<!-)")
+_NUMBER = re.compile(r"[0-9]+|0x[0-9a-f]*")
+
+_LOOPBACK = "this machine itself"
+_SPECIAL_4 = {
+    "0.0.0.0/8": "this machine itself",
+    "10.0.0.0/8": "a private network",
+    "100.64.0.0/10": "a provider's inner network",
+    "127.0.0.0/8": _LOOPBACK,
+    "168.63.129.16/32": "a cloud's metadata service",
+    "169.254.169.254/32": "a cloud's metadata service",
+    "169.254.0.0/16": "link-local",
+    "172.16.0.0/12": "a private network",
+    "192.0.0.0/24": "reserved",
+    "192.0.2.0/24": "reserved for examples",
+    "192.88.99.0/24": "a 6to4 relay",
+    "192.168.0.0/16": "a private network",
+    "198.18.0.0/15": "reserved for measurements",
+    "198.51.100.0/24": "reserved for examples",
+    "203.0.113.0/24": "reserved for examples",
+    "224.0.0.0/4": "multicast",
+    "240.0.0.0/4": "reserved",
+}
+"""IANA's IPv4 Special-Purpose Address Registry, multicast, and the address of Azure's own services."""
+_SPECIAL_6 = {
+    "::1/128": _LOOPBACK,
+    "::ffff:0:0/96": "an IPv4 address in disguise",
+    "64:ff9b::/96": "an IPv4 address in disguise",
+    "64:ff9b:1::/48": "an IPv4 address in disguise",
+    "2001::/23": "reserved",
+    "2001:db8::/32": "reserved for examples",
+    "2002::/16": "an IPv4 address in disguise",
+    "3fff::/20": "reserved for examples",
+    "fd00:ec2::254/128": "a cloud's metadata service",
+    "fc00::/7": "a private network",
+    "fe80::/10": "link-local",
+    "ff00::/8": "multicast",
+}
+"""IANA's IPv6 Special-Purpose Address Registry, as far as it has another name than "reserved"."""
+_GLOBAL_6 = ipaddress.IPv6Network("2000::/3")
+"""All that has been given out as global unicast so far; every other address is reserved for something."""
+_SPECIAL = {ipaddress.ip_network(net): what for net, what in {**_SPECIAL_4, **_SPECIAL_6}.items()}
+
+
+def why_refused(address: str, *, allow_loopback: bool) -> str:
+    """What is wrong with connecting to an IP address, in a few words, or "" where nothing is."""
+    try:
+        number = ipaddress.ip_address(address)
+    except ValueError:
+        return "no IP address"
+    if isinstance(number, ipaddress.IPv6Address) and number.scope_id:
+        return "link-local"
+    for network, what in _SPECIAL.items():
+        if number in network:
+            # 0.0.0.0 reaches this machine as well, but nobody means it.
+            is_loopback = number.is_loopback and what == _LOOPBACK
+            return "" if is_loopback and allow_loopback else what
+    if isinstance(number, ipaddress.IPv6Address) and number not in _GLOBAL_6:
+        return "reserved"
+    return ""
+
+
+def system_resolver(host: str, port: int) -> list[str]:
+    """The addresses of a name by the system's resolver, in its order. Raises OSError."""
+    return [str(found[4][0]) for found in socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)]
+
+
+def allowed_addresses(host: str, port: int, resolve: Resolver, *, allow_loopback: bool) -> list[str]:
+    """The addresses of a host that may be connected to, best first, at least one.
+
+    Ports other than 80 and 443 are for this machine alone, where that may be asked.
+    Raises SourceError with reason "unknown-host", or "refused-address" where none may.
+    """
+    try:
+        addresses = [str(ipaddress.ip_address(host))]
+    except ValueError:
+        try:
+            addresses = list(dict.fromkeys(resolve(host, port)))
+        except (OSError, UnicodeError) as error:
+            cause = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+            raise SourceError(
+                f"The name {host} cannot be looked up: {cause}.",
+                "Check the spelling and the network connection.",
+                reason="unknown-host",
+            ) from error
+    reasons = {address: why_refused(address, allow_loopback=allow_loopback) for address in addresses}
+    good = [address for address, reason in reasons.items() if not reason]
+    if port not in _PORTS.values():
+        good = [address for address in good if ipaddress.ip_address(address).is_loopback]
+    if good:
+        return good
+    address, reason = next(((a, r) for a, r in reasons.items() if r), (f"port {port}", "not a web server's port"))
+    means = "is" if address == host else "means"
+    raise SourceError(
+        f"{host} is not asked: it {means} {address}, {reason}." if reasons else f"The name {host} has no address.",
+        "Only public addresses are fetched from. Download the file yourself and put it into the papers folder.",
+        reason="refused-address",
+    )
+
+
+def checked_url(text: str, rules: NetworkRules, base: httpx.URL | None = None) -> httpx.URL:
+    """A URL that may be asked as far as its text tells, without its fragment; `base` is what redirected to it.
+
+    Only https (and http by the rules), no user name or password, a host in its plain form, a port of the web (any where
+    this machine may be asked). Raises SourceError with reason "bad-url".
+    """
+    text = text.strip(" \t\r\n")
+    if len(text) > _LONGEST_URL:
+        raise _bad(text, f"it is longer than {_LONGEST_URL} characters")
+    if "\\" in text or any(ord(character) < 33 or ord(character) == 127 for character in text.replace(" ", "")):
+        raise _bad(text, "it has a backslash or control characters in it")
+    try:
+        url = (base.join(text) if base is not None else httpx.URL(text)).copy_with(fragment=None)
+    except (httpx.InvalidURL, ValueError) as error:
+        raise _bad(text, "it is no URL") from error
+    if url.scheme not in _PORTS:
+        raise _bad(text, f"its scheme is {url.scheme or 'missing'}, and only https is fetched")
+    if url.scheme == "http" and not rules.allow_http:
+        fix = "Use https://, or set RAG_SOURCES_ALLOW_HTTP=true for servers that have nothing else."
+        raise _bad(text, "it is not encrypted (http)", fix)
+    if url.userinfo or "@" in url.netloc.decode("ascii", "replace"):
+        raise _bad(text, "it carries a user name or a password", "Give the address without them.")
+    host = _plain_host(url.raw_host.decode("ascii").lower(), text)
+    if url.port not in (None, *_PORTS.values()) and not rules.allow_loopback:
+        raise _bad(text, f"port {url.port} is not a web server's (80, 443)")
+    return url.copy_with(host=host)
+
+
+def _plain_host(host: str, text: str) -> str:
+    """The host without a trailing dot. Raises SourceError for what is no plain name and no plain address.
+
+    A name that ends in a number would be an IPv4 address to some programs (http://2130706433/, http://0x7f.1/,
+    http://127.1/): only four decimal numbers are taken for one, as in the URL standard of the WHATWG.
+    """
+    if ":" in host:
+        try:
+            number = ipaddress.IPv6Address(host)
+        except ValueError as error:
+            raise _bad(text, "its host is no IPv6 address") from error
+        if number.scope_id is not None:
+            raise _bad(text, "its host is an address of this machine's own network")
+        return str(number)
+    host = host.removesuffix(".")
+    labels = host.split(".")
+    if not host:
+        raise _bad(text, "it names no host")
+    if len(host) > 253 or not all(_LABEL.fullmatch(label) for label in labels):
+        raise _bad(text, "its host is no name that can be looked up")
+    if _NUMBER.fullmatch(labels[-1]):
+        try:
+            return str(ipaddress.IPv4Address(host))
+        except ValueError as error:
+            raise _bad(text, "its host is a number in an unusual form") from error
+    return host
+
+
+def host_of(url: httpx.URL) -> str:
+    """The host of a checked URL in ASCII, without brackets."""
+    return url.raw_host.decode("ascii")
+
+
+def port_of(url: httpx.URL) -> int:
+    """The port of a checked URL."""
+    return url.port or _PORTS[url.scheme]
+
+
+def shown(text: str) -> str:
+    """A URL as a message may show it: on one line, not too long, without credentials and without its query."""
+    start = re.split(r"[?#]", text, maxsplit=1)[0]
+    if "@" in start:
+        scheme, _, _ = start.partition("://")
+        start = f"{scheme if len(scheme) < 10 else ''}://…/{start.rpartition('@')[2]}"
+    plain = "".join(character if character.isprintable() else "\ufffd" for character in start.strip())
+    return plain if len(plain) <= _LONGEST_SHOWN else f"{plain[:_LONGEST_SHOWN]}…"
+
+
+def _bad(text: str, why: str, fix: str = "Give the https address of a PDF on the web.") -> SourceError:
+    return SourceError(f"{shown(text) or 'An empty address'} is not fetched: {why}.", fix, reason="bad-url")

@@ -1,0 +1,167 @@
+"""Dense indexes are made: exact ones from all vectors, approximate ones by training on a sample.
+
+Vectors are read in batches, so that what a build needs of memory is the index, the sample (100,000 vectors for a
+million) and one batch. An approximate index is told how many lists a search must read by measuring, on questions that
+are as far from stored passages as questions are, how many of the truly nearest passages are found.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ragscience.store.dense_files import Base, VectorSource, faiss_package, write_base
+from ragscience.store.index_config import DenseIndexInfo, DenseSizes, factory
+from ragscience.store.row_records import State
+from ragscience.store.top_scores import marked
+
+__all__ = ["RERANKED", "grow_index", "write_index"]
+
+RERANKED = {"ivf-sq8": 4, "ivf-pq": 10}
+"""For each form how many candidates a wanted passage get their exact score."""
+
+_BATCH = 8192
+_ITERATIONS = 8
+_RECALL_AT = 20
+_LEAST_PART = 128
+"""A search reads this part of the lists at least, a millisecond's worth: real questions stray further than ours."""
+_ASKED_AGAIN = 64
+"""Questions when an index has grown: each reads all of it."""
+_DISTANCE = 1.0
+"""Of a question from its passage before scaling to length 1: a cosine of about 0.7."""
+_NOISE = 1e-5
+
+
+def write_index(path: Path, state: State, ids: NDArray[np.int64], source: VectorSource, sizes: DenseSizes) -> None:
+    """Write the index of the chunks `ids` (ascending) anew, in the form that their number asks for. Raises OSError."""
+    form = sizes.form(ids.size, state.dimension)
+    if form == "flat":
+        faiss = faiss_package()
+        flat = faiss.IndexIDMap(faiss.IndexFlatIP(state.dimension))
+        present = [_add(flat, *batch) for batch in _batches(ids, source)]
+        kept = np.concatenate(present) if present else np.empty(0, np.int64)
+        write_base(path, state, flat, kept, DenseIndexInfo(form, kept.size, None))
+        return
+    rng = np.random.default_rng(ids.size)
+    index, sample = _trained(form, ids, source, state.dimension, sizes, rng)
+    questions = _questions(sample[rng.choice(len(sample), min(sizes.questions, len(sample)), replace=False)], rng)
+    nearest = np.full((len(questions), _RECALL_AT), -np.inf, np.float32)
+    present = []
+    for numbers, vectors in _batches(ids, source):
+        present.append(_add(index, numbers, vectors))
+        both = np.concatenate([nearest, questions @ vectors.T], axis=1)
+        nearest = np.partition(both, -_RECALL_AT, axis=1)[:, -_RECALL_AT:]
+    kept = np.concatenate(present)
+    nprobe, recall = _tuned(index, form, index.nlist // _LEAST_PART, questions, nearest, source, sizes.recall)
+    info = DenseIndexInfo(form, kept.size, recall, int(index.nlist), nprobe, kept.size)
+    write_base(path, state, index, kept, info)
+
+
+def grow_index(
+    path: Path, state: State, base: Base, ids: NDArray[np.int64], source: VectorSource, sizes: DenseSizes
+) -> None:
+    """Write the trained index of `base`, which lies at `path`, for the chunks `ids` without training again.
+
+    What is new may be of other topics than the lists were made for, so recall is measured again, against a search of
+    all lists, and more lists are read where it fell. Raises OSError.
+    """
+    faiss = faiss_package()
+    try:
+        index = faiss.read_index(str(path))
+    except RuntimeError as error:
+        raise OSError(f"FAISS could not read it: {error}") from error
+    stays = marked(base.ids, ids)
+    if not stays.all():
+        index.remove_ids(base.ids[~stays])
+    added = [_add(index, *batch) for batch in _batches(ids[~marked(ids, base.ids)], source)]
+    now = np.sort(np.concatenate([base.ids[stays], *added]))
+    form, lists = base.info.form, base.info.nlist
+    rng = np.random.default_rng(now.size)
+    asked = min(_ASKED_AGAIN, now.size, sizes.questions)
+    questions = _questions(source(np.sort(rng.choice(now, asked, replace=False)))[1], rng)
+    _, found = index.search(questions, RERANKED[form] * _RECALL_AT, params=faiss.SearchParametersIVF(nprobe=lists))
+    nearest = -np.sort(-_scores(found, questions, source), axis=1)[:, :_RECALL_AT]
+    nprobe, recall = _tuned(index, form, base.info.nprobe, questions, nearest, source, sizes.recall)
+    write_base(path, state, index, now, replace(base.info, count=now.size, nprobe=nprobe, recall_at_20=recall))
+
+
+def _add(index: Any, ids: NDArray[np.int64], vectors: NDArray[np.float32]) -> NDArray[np.int64]:
+    index.add_with_ids(vectors, ids)
+    return ids
+
+
+def _batches(ids: NDArray[np.int64], source: VectorSource) -> Iterator[tuple[NDArray[np.int64], NDArray[np.float32]]]:
+    for first in range(0, ids.size, _BATCH):
+        yield source(ids[first : first + _BATCH])
+
+
+def _trained(
+    form: str,
+    ids: NDArray[np.int64],
+    source: VectorSource,
+    dimension: int,
+    sizes: DenseSizes,
+    rng: np.random.Generator,
+) -> tuple[Any, NDArray[np.float32]]:
+    """(an index with its lists and codes, and nothing in them; the vectors that it was trained on)."""
+    faiss = faiss_package()
+    index = faiss.index_factory(dimension, factory(form, ids.size, dimension), faiss.METRIC_INNER_PRODUCT)
+    wanted = min(ids.size, index.nlist * sizes.sample_per_list)
+    chosen = np.sort(rng.choice(ids, wanted, replace=False))
+    sample = np.concatenate([vectors for _, vectors in _batches(chosen, source)])
+    index.cp.niter = _ITERATIONS
+    index.cp.spherical = True
+    index.cp.min_points_per_centroid = 1
+    if form == "ivf-pq":
+        index.pq.cp.min_points_per_centroid = 1
+    index.train(sample)
+    return index, sample
+
+
+def _questions(rows: NDArray[np.float32], rng: np.random.Generator) -> NDArray[np.float32]:
+    """Unit rows that are as far from `rows` as questions are from the passages that answer them."""
+    noise = rng.standard_normal(rows.shape, np.float32) * np.float32(_DISTANCE / np.sqrt(rows.shape[1]))
+    questions = rows + noise
+    return np.asarray(questions / np.linalg.norm(questions, axis=1, keepdims=True), np.float32)
+
+
+def _tuned(
+    index: Any,
+    form: str,
+    nprobe: int,
+    questions: NDArray[np.float32],
+    nearest: NDArray[np.float32],
+    source: VectorSource,
+    wanted: float,
+) -> tuple[int, float]:
+    """(the fewest lists, `nprobe` or more, that find enough of the nearest; the recall at 20 that they give).
+
+    `nearest` are the scores of the truly nearest, shape (len(questions), 20): a passage counts as one of them by its
+    exact score, so that of equal passages any will do.
+    """
+    faiss = faiss_package()
+    last = nearest.min(axis=1, keepdims=True) - _NOISE
+    nprobe = max(nprobe, 1)
+    while True:
+        parameters = faiss.SearchParametersIVF(nprobe=nprobe)
+        _, found = index.search(questions, RERANKED[form] * _RECALL_AT, params=parameters)
+        hits = (_scores(found, questions, source) >= last).sum(axis=1)
+        recall = float(np.mean(np.minimum(hits, nearest.shape[1]) / nearest.shape[1]))
+        if recall >= wanted or nprobe >= index.nlist:
+            return nprobe, recall
+        nprobe = min(max(nprobe + 1, nprobe * 3 // 2), index.nlist)
+
+
+def _scores(found: NDArray[np.int64], questions: NDArray[np.float32], source: VectorSource) -> NDArray[np.float32]:
+    """The exact score of each candidate for the question of its row, shape of `found`; -inf where that has -1."""
+    scores = np.full(found.shape, -np.inf, np.float32)
+    for numbers, vectors in _batches(np.unique(found[found >= 0]), source):
+        place = np.minimum(np.searchsorted(numbers, found), numbers.size - 1)
+        here = numbers[place] == found
+        scores[here] = np.take_along_axis(questions @ vectors.T, place, axis=1)[here]
+    return scores

@@ -1,0 +1,178 @@
+"""The dense index as it lies on disk: a FAISS file, memory-mapped, and beside it what it was made from."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ragscience.store.atomic_files import Signature, put_in_place, write_atomically
+from ragscience.store.index_config import DenseIndexInfo
+from ragscience.store.row_records import State
+
+__all__ = ["Base", "Bits", "VectorSource", "describe", "faiss_package", "write_base"]
+
+VectorSource = Callable[[Sequence[int] | NDArray[np.int64]], tuple[NDArray[np.int64], NDArray[np.float32]]]
+"""Gives (ids that exist, ascending; their vectors, a row each) for the ids that it is asked for."""
+
+Bits = NDArray[np.uint8]
+"""A bit for each id from 0, little-endian: those that a search may find."""
+
+_FORMAT = 2
+
+
+class Base:
+    """The index on disk, memory-mapped, and the ids that are in it, ascending."""
+
+    def __init__(self, index: Any, ids: NDArray[np.int64], info: DenseIndexInfo, size_bytes: int) -> None:
+        self.index = index
+        self.ids = ids
+        self.info = info
+        self.size_bytes = size_bytes
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether it holds the vectors themselves."""
+        return self.info.form == "flat"
+
+    @classmethod
+    def load(cls, path: Path, state: State) -> Base | None:
+        """None where there is none, or another library's, or of replaced vectors, or anything is damaged."""
+        told = _told(path, state)
+        if told is None:
+            return None
+        faiss = faiss_package()
+        try:
+            index = faiss.read_index(os.fspath(path), faiss.IO_FLAG_MMAP_IFC)
+        except RuntimeError:
+            return None
+        info, ids, signature = told
+        if (index.d, index.ntotal, ids.size) != (state.dimension, info.count, info.count):
+            return None
+        return cls(index, ids, info, signature.size)
+
+    def bits(self, usable: NDArray[np.int64]) -> Bits:
+        """For `nearest`: that only these ids may be found."""
+        bits = np.zeros(int(self.ids[-1]) + 1, np.bool_)
+        bits[usable] = True
+        return np.packbits(bits, bitorder="little")
+
+    def nearest(
+        self, vector: NDArray[np.float32], k: int, usable: Bits | None, available: int
+    ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+        """(ids, approximate scores) of the `k` best of the `available` ids of `usable` (of all for None), best first.
+
+        With inverted lists, a filter that leaves a tenth has ten times as many lists read, so that as many vectors are
+        compared; and more lists follow where those had too few.
+        """
+        lists, probed = max(self.info.nlist, 1), max(self.info.nprobe, 1)
+        probed = min(lists, -(-probed * self.info.count // max(available, 1)))
+        while True:
+            ids, scores = self._search(vector, k, usable, probed)
+            if ids.size >= min(k, available) or probed >= lists:
+                return ids, scores
+            probed = min(4 * probed, lists)
+
+    def _search(
+        self, vector: NDArray[np.float32], k: int, usable: Bits | None, probed: int
+    ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+        faiss = faiss_package()
+        given: dict[str, Any] = {} if usable is None else {"sel": faiss.IDSelectorBitmap(usable)}
+        if self.is_exact:
+            parameters = faiss.SearchParameters(**given) if given else None
+        else:
+            parameters = faiss.SearchParametersIVF(nprobe=probed, **given)
+        threads = faiss.omp_get_max_threads()
+        faiss.omp_set_num_threads(1)  # one question waits for memory; on a busy machine threads wait for each other too
+        try:
+            scores, ids = self.index.search(vector[np.newaxis], k, params=parameters)
+        finally:
+            faiss.omp_set_num_threads(threads)
+        found = ids[0] >= 0
+        return ids[0][found], scores[0][found]
+
+
+def describe(path: Path, state: State) -> DenseIndexInfo | None:
+    """What the index on disk is, without loading it; None where `Base.load` would not even look at it."""
+    told = _told(path, state)
+    return told[0] if told else None
+
+
+def write_base(path: Path, state: State, index: Any, ids: NDArray[np.int64], info: DenseIndexInfo) -> None:
+    """Put an index of `ids` (ascending) in its place, then what it was made from beside it. Raises OSError."""
+    faiss = faiss_package()
+    temporary = path.with_name(f"{path.name}.{os.getpid()}.tmp")
+    try:
+        faiss.write_index(index, os.fspath(temporary))
+        put_in_place(temporary, path)
+    except RuntimeError as error:
+        raise OSError(f"FAISS could not write it: {error}") from error
+    finally:
+        temporary.unlink(missing_ok=True)
+    told = {
+        "made_from": _made_from(state),
+        "generation": state.generation,
+        "index": asdict(info),
+        "signature": asdict(Signature.of(path)),
+        "ids": _runs(ids),
+    }
+    write_atomically(_sidecar(path), (json.dumps(told) + "\n").encode())
+
+
+def faiss_package() -> Any:
+    """The package, untyped: its stubs know nothing of what its Python layer adds to the classes."""
+    import faiss
+
+    return faiss
+
+
+def _told(path: Path, state: State) -> tuple[DenseIndexInfo, NDArray[np.int64], Signature] | None:
+    try:
+        told = json.loads(_sidecar(path).read_bytes())
+        info, signature = DenseIndexInfo(**told["index"]), Signature(**told["signature"])
+        if told["made_from"] != _made_from(state) or told["generation"] > state.generation:
+            return None
+        if not signature.fits(path):
+            return None
+        return info, _unfolded(told["ids"]), signature
+    except (OSError, ValueError, TypeError, KeyError):
+        return None
+
+
+def _made_from(state: State) -> dict[str, object]:
+    """What must be the same for the index to be used; its generation may be older, because its ids are compared."""
+    return {
+        "format": _FORMAT,
+        "library": state.library_id,
+        "vectors_epoch": state.vectors_epoch,
+        "dimension": state.dimension,
+    }
+
+
+def _runs(ids: NDArray[np.int64]) -> list[list[int]]:
+    """Ascending ids as [first, how many] of each run without a gap: few, because papers are rarely taken out."""
+    if not ids.size:
+        return []
+    breaks = np.flatnonzero(np.diff(ids) != 1) + 1
+    starts = np.concatenate([[0], breaks])
+    sizes = np.diff(np.concatenate([starts, [ids.size]]))
+    return [[first, size] for first, size in zip(ids[starts].tolist(), sizes.tolist(), strict=True)]
+
+
+def _unfolded(runs: Sequence[Sequence[int]]) -> NDArray[np.int64]:
+    """The ids of `_runs`. Raises ValueError or TypeError for anything else."""
+    table = np.array(runs, np.int64).reshape(-1, 2)
+    first, size = table[:, 0], table[:, 1]
+    before = np.cumsum(size) - size
+    ids = np.repeat(first - before, size) + np.arange(int(size.sum()), dtype=np.int64)
+    return np.asarray(ids, np.int64)
+
+
+def _sidecar(path: Path) -> Path:
+    return path.with_suffix(".json")

@@ -1,0 +1,206 @@
+"""The dense index: FAISS inner product over unit vectors, with the chunks' ids.
+
+The index on disk (the base) is memory-mapped and may be some papers behind: what is newer is held beside it (the tail),
+what has left is masked, and the index is written anew only when that has become much. The scores that decide are worked
+out from the library's own vectors, so that they are the same however the index is made up; an approximate base only
+chooses which passages get one.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ragscience.errors import RagScienceError
+from ragscience.store.dense_build import RERANKED, grow_index, write_index
+from ragscience.store.dense_files import Base, Bits, VectorSource
+from ragscience.store.index_config import DenseSizes
+from ragscience.store.row_records import State
+from ragscience.store.top_scores import best_first, marked, nothing, shared
+
+__all__ = ["DenseIndex", "exact_scores"]
+
+_SPARE = 8
+_NOISE = 1e-5
+"""More than FAISS's float32 sums may differ from ours."""
+_GROWTH = 2
+"""An index is trained again when the library has this many times the vectors that it was trained on, or that part."""
+_OF_MEMORY = 0.8
+
+
+class DenseIndex:
+    """The dense index at one generation of the library; it never changes, `at` gives another."""
+
+    def __init__(self, state: State, base: Base | None, ids: NDArray[np.int64], sizes: DenseSizes) -> None:
+        self.state = state
+        self._base = base
+        self._ids = ids
+        self._sizes = sizes
+        base_ids = base.ids if base else np.empty(0, np.int64)
+        self._kept: NDArray[np.int64] | None = None
+        self._new = np.empty(0, np.int64)
+        self._drift = 0
+        if not np.array_equal(base_ids, ids):
+            kept = shared(base_ids, ids)
+            self._new = ids[~marked(ids, base_ids)]
+            self._kept = None if kept.size == base_ids.size else kept
+            self._drift = int(self._new.size + base_ids.size - kept.size)
+        self._kept_bits: Bits | None = None
+        self._limited: tuple[NDArray[np.int64], NDArray[np.int64] | None, NDArray[np.bool_]] | None = None
+        self._limited_bits: Bits | None = None
+        self._tail: tuple[NDArray[np.int64], NDArray[np.float32]] | None = None
+
+    @classmethod
+    def load(cls, path: Path, state: State, ids: NDArray[np.int64], sizes: DenseSizes) -> DenseIndex:
+        """The index of the chunks `ids` (ascending), from what of it is on disk."""
+        return cls(state, Base.load(path, state), ids, sizes)
+
+    def at(self, state: State, ids: NDArray[np.int64]) -> DenseIndex:
+        """The index of the chunks `ids` on the same base, if its vectors still hold."""
+        same = (state.library_id, state.vectors_epoch) == (self.state.library_id, self.state.vectors_epoch)
+        return DenseIndex(state, self._base if same else None, ids, self._sizes)
+
+    @property
+    def should_be_saved(self) -> bool:
+        """Whether the index on disk is so far behind that writing it anew is worth its time."""
+        return self._drift > self._sizes.may_lag(self._ids.size)
+
+    @property
+    def is_quickly_saved(self) -> bool:
+        """Whether `save` takes seconds: no training, and no more than `DenseSizes.exact_values` to read."""
+        return self._sizes.form(self._ids.size, self.state.dimension) == "flat"
+
+    def save(self, path: Path, source: VectorSource) -> None:
+        """Bring the index on disk in step with the chunks: the trained one grows while it fits. Raises OSError."""
+        base = self._base
+        if base and not base.is_exact and self._fits(base):
+            grow_index(path, self.state, base, self._ids, source, self._sizes)
+        else:
+            write_index(path, self.state, self._ids, source, self._sizes)
+
+    def _fits(self, base: Base) -> bool:
+        """Whether the training of `base` still suits the library's size and what is in it."""
+        trained, now = base.info.trained_on, self._ids.size
+        stayed = base.ids.size if self._kept is None else self._kept.size
+        same_form = self._sizes.form(now, self.state.dimension) == base.info.form
+        return same_form and now < _GROWTH * trained and _GROWTH * stayed > trained
+
+    def search(
+        self, vector: NDArray[np.float32], k: int, allowed: NDArray[np.int64] | None, source: VectorSource
+    ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """(chunk ids, int64; inner products, float64) of the `k` best among `allowed` (ascending), best first.
+
+        Of equal scores the lower id comes first. `source` gives the vectors that the scores are worked out from; an
+        id that it does not know is not found. Raises RagScienceError where an exact search needs more memory than
+        there is.
+        """
+        query = np.ascontiguousarray(vector, np.float32)
+        tail_ids, tail = self._tail_in_memory(source)
+        base = self._base
+        usable = self._kept
+        if allowed is not None:
+            usable, inside = self._within(allowed, tail_ids)
+            tail_ids, tail = tail_ids[inside], tail[inside]
+        in_base = 0 if base is None else base.ids.size if usable is None else usable.size
+        wanted = min(k, in_base + tail_ids.size)
+        if wanted <= 0:
+            return nothing()
+        close = tail_ids, tail @ query
+        if base and in_base and base.is_exact:
+            found = self._from_exact(base, query, min(k, in_base), self._bits(base, usable), in_base)
+            close = _joined(close, found)
+        close = _no_worse(close, wanted)
+        if base and in_base and not base.is_exact:
+            close = _joined(close, self._from_lists(base, query, k, usable, in_base))
+        return best_first(*exact_scores(query, close[0], source), k)
+
+    def _within(
+        self, allowed: NDArray[np.int64], tail_ids: NDArray[np.int64]
+    ) -> tuple[NDArray[np.int64] | None, NDArray[np.bool_]]:
+        """(ids of the base that are of `allowed`; which of the tail), kept for the array that was asked for last."""
+        if self._limited is None or self._limited[0] is not allowed:
+            usable = None
+            if self._base:
+                usable = shared(allowed, self._base.ids if self._kept is None else self._kept)
+            self._limited = allowed, usable, marked(tail_ids, allowed)
+            self._limited_bits = None
+        return self._limited[1], self._limited[2]
+
+    def _tail_in_memory(self, source: VectorSource) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+        """The chunks that the base does not have, with their vectors; read at the first search, and only once."""
+        if self._tail is None:
+            mapped = self._base.size_bytes if self._base and self._base.is_exact else 0
+            self._require_memory(mapped + self._new.size * self.state.dimension * 4)
+            empty = np.empty((0, self.state.dimension), np.float32)
+            self._tail = source(self._new) if self._new.size else (self._new, empty)
+        return self._tail
+
+    def _require_memory(self, needed: int) -> None:
+        if needed <= self._sizes.exact_values:  # less than a quarter of what an exact index may have
+            return
+        memory = self._sizes.memory()
+        if memory is not None and needed > _OF_MEMORY * memory:
+            raise RagScienceError(
+                f"An exact search of {self._ids.size:,} passages needs {needed / 1e9:.2g} GB of memory; "
+                f"{memory / 1e9:.2g} GB are free.",
+                "`python ingest.py rebuild --indexes` builds the index that such a library needs.",
+            )
+
+    def _bits(self, base: Base, usable: NDArray[np.int64] | None) -> Bits | None:
+        """Of the ids that may be found; those of a base that only lost some are kept for the next question."""
+        if usable is None:
+            return None
+        if usable is not self._kept:
+            if self._limited_bits is None:
+                self._limited_bits = base.bits(usable)
+            return self._limited_bits
+        if self._kept_bits is None:
+            self._kept_bits = base.bits(usable)
+        return self._kept_bits
+
+    def _from_lists(
+        self, base: Base, query: NDArray[np.float32], k: int, usable: NDArray[np.int64] | None, available: int
+    ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+        """Candidates from an approximate base, more than `k`; all of a small filter, which is exact and cheap."""
+        if usable is not None and available <= max(self._sizes.filter_exactly, k):
+            return usable, np.zeros(available, np.float32)
+        fetched = min(max(RERANKED[base.info.form] * k, k + _SPARE), available)
+        return base.nearest(query, fetched, self._bits(base, usable), available)
+
+    @staticmethod
+    def _from_exact(
+        base: Base, query: NDArray[np.float32], wanted: int, usable: Bits | None, available: int
+    ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+        """The best of an exact base, as many as it takes to have all that may tie with the last of them."""
+        fetched = min(wanted + _SPARE, available)
+        while True:
+            ids, scores = base.nearest(query, fetched, usable, available)
+            if fetched >= available or scores[-1] < scores[wanted - 1] - _NOISE:
+                return ids, scores
+            fetched = min(2 * fetched, available)
+
+
+def exact_scores(
+    query: NDArray[np.float32], ids: NDArray[np.int64], source: VectorSource
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """(those of `ids` that `source` knows, ascending; their inner products with `query`, float64)."""
+    known, vectors = source(ids)
+    return known, np.einsum("ij,j->i", vectors.astype(np.float64), query.astype(np.float64))
+
+
+_Scored = tuple[NDArray[np.int64], NDArray[np.float32]]
+
+
+def _joined(one: _Scored, other: _Scored) -> _Scored:
+    return np.concatenate([one[0], other[0]]), np.concatenate([one[1], other[1]])
+
+
+def _no_worse(scored: _Scored, wanted: int) -> _Scored:
+    """Those that may be among the `wanted` best once their scores are exact."""
+    ids, scores = scored
+    if scores.size <= wanted:
+        return scored
+    close = scores >= np.partition(scores, scores.size - wanted)[scores.size - wanted] - _NOISE
+    return ids[close], scores[close]

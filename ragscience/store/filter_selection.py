@@ -1,0 +1,203 @@
+"""Filters become the ids of the chunks that a search may find."""
+
+from __future__ import annotations
+
+import fnmatch
+import json
+import sqlite3
+import unicodedata
+from collections.abc import Sequence
+from pathlib import PurePath
+from typing import TYPE_CHECKING
+
+from ragscience.errors import NothingFound
+from ragscience.records import Filters, Paper
+from ragscience.store import row_records as rows
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+__all__ = ["EVERY_KIND", "Selecting", "match_papers"]
+
+EVERY_KIND = "all"
+"""In `Filters.kinds`: really every kind, references too."""
+
+_LETTERS = str.maketrans({"ø": "o", "ł": "l", "đ": "d", "ð": "d", "þ": "th", "æ": "ae", "œ": "oe", "ı": "i"})
+"""Letters of names that do not come apart into a plain one and an accent."""
+
+_KNOWN = "`python ingest.py list` shows what it has; `python ingest.py rebuild` reads it all again."
+
+
+class Selecting:
+    """Filters of one library, which remembers what a search without any may find until the library changes."""
+
+    def __init__(self) -> None:
+        self._usual: tuple[rows.State, NDArray[np.int64] | None] | None = None
+
+    def select(self, db: sqlite3.Connection, state: rows.State, filters: Filters) -> NDArray[np.int64] | None:
+        """The chunk ids that `filters` allows, ascending, int64; None when it allows all there are.
+
+        `state` is the one of the current transaction; do not write into the array. Raises NothingFound for a paper
+        pattern, an author or a span of years that fits no paper.
+        """
+        kinds = {_fold(kind) for kind in filters.kinds}
+        paper_ids = _paper_ids(db, filters)
+        if filters.pages or filters.sections or (kinds and EVERY_KIND not in kinds):
+            return _by_passage(db, filters, paper_ids, kinds)
+        if kinds:
+            return None if paper_ids is None else rows.chunk_ids(db, paper_ids)
+        if paper_ids is not None:
+            return _without_references(db, rows.chunk_ids(db, paper_ids))
+        if self._usual is None or self._usual[0] != state:
+            ids = rows.chunk_ids(db)
+            usual = _without_references(db, ids)
+            self._usual = state, None if usual.size == ids.size else usual
+        return self._usual[1]
+
+
+def _without_references(db: sqlite3.Connection, ids: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Those of `ids` (ascending) that are no list of references: these are few, and an index of the table has them."""
+    import numpy as np
+
+    from ragscience.store.top_scores import marked
+
+    found = db.execute("SELECT chunk_id FROM chunks WHERE kind = 'reference' ORDER BY chunk_id")
+    references = np.fromiter((chunk_id for (chunk_id,) in found), np.int64)
+    return ids[~marked(ids, references)] if references.size else ids
+
+
+def _by_passage(
+    db: sqlite3.Connection, filters: Filters, paper_ids: set[int] | None, kinds: set[str]
+) -> NDArray[np.int64]:
+    """What must be looked for passage by passage: pages, kinds (folded), sections; within papers if any are given."""
+    import numpy as np
+
+    conditions: list[str] = []
+    values: list[object] = []
+    if paper_ids is not None:
+        conditions.append("paper_id IN (SELECT value FROM json_each(?))")
+        values.append(json.dumps(sorted(paper_ids)))
+    if filters.pages:
+        first, last = filters.pages
+        conditions.append("page_start <= ? AND page_end >= ?")
+        values += [last, first]
+    if not kinds:
+        conditions.append("kind <> 'reference'")
+    elif EVERY_KIND not in kinds:
+        conditions.append("kind IN (SELECT value FROM json_each(?))")
+        values.append(json.dumps([kind for kind in _distinct(db, "kind") if _fold(kind) in kinds]))
+    if filters.sections:
+        parts = [_fold(part) for part in filters.sections]
+        fitting = [name for name in _distinct(db, "section") if any(part in _fold(name) for part in parts)]
+        conditions.append("section IN (SELECT value FROM json_each(?))")
+        values.append(json.dumps(fitting))
+    query = f"SELECT chunk_id FROM chunks WHERE {' AND '.join(conditions)}"  # noqa: S608  # values are bound
+    found = np.fromiter((chunk_id for (chunk_id,) in db.execute(query, values)), np.int64)
+    found.sort()
+    return found
+
+
+def _distinct(db: sqlite3.Connection, column: str) -> list[str]:
+    return [str(value) for (value,) in db.execute(f"SELECT DISTINCT {column} FROM chunks")]  # noqa: S608  # ours
+
+
+def _paper_ids(db: sqlite3.Connection, filters: Filters) -> set[int] | None:
+    """The papers that names, years and authors leave together; None where none of them is asked for."""
+    groups: list[set[int]] = []
+    if filters.papers:
+        groups.append(match_papers(rows.papers(db), filters.papers))
+    if filters.paper_ids:
+        groups.append(set(filters.paper_ids))
+    if filters.years:
+        groups.append(_of_years(db, *filters.years))
+    if filters.authors:
+        groups.append(_of_authors(db, filters.authors))
+    return set.intersection(*groups) if groups else None
+
+
+def _of_years(db: sqlite3.Connection, first: int, last: int) -> set[int]:
+    found = {
+        paper_id for (paper_id,) in db.execute("SELECT paper_id FROM papers WHERE year BETWEEN ? AND ?", (first, last))
+    }
+    if not found:
+        span = f"{first}" if first == last else f"{first} to {last}"
+        raise NothingFound(f"No paper of the library is known to be of {span}.", _KNOWN)
+    return found
+
+
+def _of_authors(db: sqlite3.Connection, parts: Sequence[str]) -> set[int]:
+    """The papers with an author whose name has any of the parts in it."""
+    authors = [
+        (paper_id, [_plain(name) for name in json.loads(names)])
+        for paper_id, names in db.execute("SELECT paper_id, authors FROM papers")
+    ]
+    found: set[int] = set()
+    for part in parts:
+        plain = _plain(part)
+        fitting = {paper_id for paper_id, names in authors if any(plain in name for name in names)}
+        if not fitting:
+            raise NothingFound(f"No paper of the library has an author {part!r}.", _KNOWN)
+        found |= fitting
+    return found
+
+
+def match_papers(papers: Sequence[Paper], patterns: Sequence[str]) -> set[int]:
+    """The ids of the papers that any pattern fits.
+
+    A pattern that is a paper's own name, as it is listed, or its path means that paper alone, and one with a slash that
+    is the end of a path, cut at a folder, means that. Any other is a shell pattern for the file's name, its path or its
+    title, or a part of name or title; with a slash in it, a part of the path. Raises NothingFound, naming the nearest
+    names, for one that fits no paper.
+    """
+    spellings = [(paper.paper_id, _spellings(paper)) for paper in papers]
+    found: set[int] = set()
+    for pattern in patterns:
+        folded = _fold(pattern)
+        fitting = (
+            {paper.paper_id for paper in papers if _names(pattern, paper.file, paper.path)}
+            or {paper_id for paper_id, (_, file, path, _) in spellings if _names(folded, file, path)}
+            or {paper_id for paper_id, names in spellings if _fits(folded, *names)}
+        )
+        if not fitting:
+            raise NothingFound(f"No paper of the library matches {pattern!r}.", _nearest(folded, papers))
+        found |= fitting
+    return found
+
+
+def _names(pattern: str, file: str, path: str) -> bool:
+    return pattern in (file, path) or ("/" in pattern and path.endswith(f"/{pattern}"))
+
+
+def _spellings(paper: Paper) -> tuple[str, str, str, str]:
+    name = PurePath(paper.path).name
+    return _fold(name), _fold(paper.file), _fold(paper.path), _fold(paper.title)
+
+
+def _fits(pattern: str, name: str, file: str, path: str, title: str) -> bool:
+    parts = (path,) if "/" in pattern else (name, title)
+    if any(pattern in text for text in parts):
+        return True
+    return any(fnmatch.fnmatchcase(text, pattern) for text in (name, file, path, title))
+
+
+def _nearest(pattern: str, papers: Sequence[Paper]) -> str:
+    import difflib
+
+    by_name: dict[str, str] = {}
+    for paper in papers:
+        for text in (paper.file, PurePath(paper.path).stem, paper.title):
+            by_name.setdefault(_fold(text), paper.file)
+    near = list(dict.fromkeys(by_name[text] for text in difflib.get_close_matches(pattern, by_name, n=5, cutoff=0.4)))
+    hint = f"The nearest names are {', '.join(near[:3])}. " if near else ""
+    return f"{hint}`python ingest.py list` shows what it has."
+
+
+def _fold(text: str) -> str:
+    return unicodedata.normalize("NFC", text).casefold()
+
+
+def _plain(name: str) -> str:
+    """Case, accents and repeated blanks aside."""
+    apart = unicodedata.normalize("NFKD", name.casefold())
+    return " ".join("".join(char for char in apart if not unicodedata.combining(char)).translate(_LETTERS).split())

@@ -1,0 +1,340 @@
+"""The keyword index: BM25Okapi over segments of postings.
+
+Scores are those of rank_bm25's BM25Okapi (Robertson and Walker's weighting with the floor on inverse document
+frequencies that the package documents): for each word of the question, as often as it is asked,
+`idf * f * (k1 + 1) / (f + k1 * (1 - b + b * length / mean length))`, with `idf = ln(N - n + 0.5) - ln(n + 0.5)`, and
+`epsilon * mean idf` in place of a negative one. Weights are worked out at query time from counts, so that a new paper
+changes none of the postings that are there.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import uuid
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ragscience.store.atomic_files import write_atomically
+from ragscience.store.postings import (
+    Segment,
+    SegmentFile,
+    build,
+    merge,
+    open_segment,
+    term_key,
+    without,
+    write_segment,
+)
+from ragscience.store.top_scores import best_first, marked, nothing, places
+from ragscience.text.tokenizing import TOKENIZER_VERSION, tokenize
+
+__all__ = ["KeywordIndex", "TermCounts"]
+
+K1 = 1.5
+B = 0.75
+EPSILON = 0.25
+
+_FORMAT = 1
+_MANIFEST = "manifest.json"
+_BATCH = 16_384
+_GROWTH = 4
+"""A segment is merged with its neighbour while that one has less than this many times its postings."""
+
+
+@dataclass(frozen=True, slots=True)
+class TermCounts:
+    """Where the terms of a question occur: the counts that keyword scores are made of."""
+
+    terms: tuple[str, ...]
+    """Each once, in the order of the question."""
+    passages: int
+    """How many passages were looked at."""
+    frequencies: NDArray[np.int64]
+    """How many of these have each term, shape (terms,)."""
+    counts: NDArray[np.int64]
+    """How often each term occurs in each passage that was asked for, shape (terms, ids); 0 in one that is not there."""
+    norms: NDArray[np.float64]
+    """`k1 * (1 - b + b * length / mean length)` of each passage that was asked for, shape (ids,)."""
+
+
+class KeywordIndex:
+    """The keyword index at one generation of the library; it never changes, `updated` gives another."""
+
+    def __init__(
+        self, library_id: str, generation: int, segments: Sequence[Segment], mean_idf: float, *, is_saved: bool
+    ) -> None:
+        self.library_id = library_id
+        self.generation = generation
+        self.segments = tuple(segments)
+        self.is_saved = is_saved
+        """Whether this is what lies on disk."""
+        self.postings_touched = 0
+        """How many postings the last search read."""
+        self._mean_idf = mean_idf
+        self._documents = sum(segment.ids.size for segment in self.segments)
+        self._length_norms: list[NDArray[np.float64]] | None = None
+        self._asked: tuple[tuple[int, int], ...] | None = None
+        self._added: list[_Added] = []
+        self._marked: tuple[NDArray[np.int64], list[NDArray[np.bool_]]] | None = None
+
+    @classmethod
+    def empty(cls, library_id: str) -> KeywordIndex:
+        """An index of nothing."""
+        return cls(library_id, -1, (), 0.0, is_saved=False)
+
+    @classmethod
+    def load(cls, folder: Path, library_id: str, generation: int) -> KeywordIndex | None:
+        """What was saved, memory-mapped; None where nothing was, or another library's, or anything is damaged.
+
+        One of a later generation than the library's own is of no use either: the database was put back to an older one.
+        """
+        try:
+            manifest = json.loads((folder / _MANIFEST).read_bytes())
+            if (manifest["format"], manifest["tokenizer"], manifest["library"]) != (
+                _FORMAT,
+                TOKENIZER_VERSION,
+                library_id,
+            ):
+                return None
+            if manifest["generation"] > generation:
+                return None
+            files = [SegmentFile.from_json(value) for value in manifest["segments"]]
+            segments = [open_segment(folder, file) for file in files]
+            return cls(library_id, int(manifest["generation"]), segments, float(manifest["mean_idf"]), is_saved=True)
+        except (OSError, ValueError, TypeError, KeyError):
+            return None
+
+    def save(self, folder: Path) -> KeywordIndex:
+        """The same index, on disk; what the manifest no longer names is deleted after it. Raises OSError."""
+        folder.mkdir(parents=True, exist_ok=True)
+        segments = [
+            segment if segment.file else write_segment(folder, f"{uuid.uuid4().hex}.segment", segment)
+            for segment in self.segments
+        ]
+        files = [segment.file for segment in segments if segment.file]
+        manifest = {
+            "format": _FORMAT,
+            "tokenizer": TOKENIZER_VERSION,
+            "library": self.library_id,
+            "generation": self.generation,
+            "mean_idf": self._mean_idf,
+            "segments": [file.to_json() for file in files],
+        }
+        write_atomically(folder / _MANIFEST, (json.dumps(manifest, indent=1) + "\n").encode())
+        named = {_MANIFEST, *(file.name for file in files)}
+        for path in folder.iterdir():
+            if path.name not in named and path.suffix in {".segment", ".tmp"}:
+                path.unlink(missing_ok=True)
+        return KeywordIndex(self.library_id, self.generation, segments, self._mean_idf, is_saved=True)
+
+    def updated(
+        self,
+        generation: int,
+        ids: NDArray[np.int64],
+        texts: Callable[[Sequence[int]], Iterable[tuple[int, str]]],
+    ) -> KeywordIndex:
+        """The index of exactly the chunks `ids` (ascending): what is gone is dropped, what is new is tokenised.
+
+        `texts` gives (chunk id, text), ascending, of the ids that it is asked for.
+        """
+        segments: list[Segment] = []
+        for segment in self.segments:
+            gone = ~np.isin(segment.ids, ids, assume_unique=True)
+            if not gone.any():
+                segments.append(segment)
+            elif not gone.all():
+                segments.append(without(segment, gone))
+        present = np.concatenate([segment.ids for segment in segments]) if segments else np.empty(0, np.int64)
+        new = np.setdiff1d(ids, present, assume_unique=True)
+        if new.size and present.size and new[0] < present[-1]:
+            return KeywordIndex.empty(self.library_id).updated(generation, ids, texts)
+        for first in range(0, new.size, _BATCH):
+            batch = new[first : first + _BATCH].tolist()
+            segments.append(build((chunk_id, tokenize(text)) for chunk_id, text in texts(batch)))
+            segments = _settle(segments)
+        same = [*map(id, segments)] == [*map(id, self.segments)]
+        mean_idf = self._mean_idf if same else _mean_idf(segments)
+        return KeywordIndex(self.library_id, generation, segments, mean_idf, is_saved=False)
+
+    def search(
+        self, tokens: Sequence[str], k: int, allowed: NDArray[np.int64] | None
+    ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """(chunk ids, int64; scores above 0, float64) of the `k` best among `allowed` (ascending), best first.
+
+        Of equal scores the lower id comes first.
+        """
+        self.postings_touched = 0
+        self._accumulate(tokens)
+        all_ids, all_scores = [], []
+        for segment, added, among in zip(self.segments, self._added, self._among(allowed), strict=True):
+            if not added.rows.size:
+                continue
+            rows = _candidates(added, k, among)
+            ids, best = best_first(segment.ids[rows], added.scores[rows], k)
+            all_ids.append(ids)
+            all_scores.append(best)
+        if not all_ids:
+            return nothing()
+        return best_first(np.concatenate(all_ids), np.concatenate(all_scores), k)
+
+    def scores_of(self, tokens: Sequence[str], ids: NDArray[np.int64]) -> NDArray[np.float64]:
+        """The score of each chunk of `ids`, in any order, shape of `ids`; 0 where no word matches.
+
+        Costs no postings for the question that was asked last.
+        """
+        self.postings_touched = 0
+        self._accumulate(tokens)
+        scores = np.zeros(ids.size, np.float64)
+        for segment, added in zip(self.segments, self._added, strict=True):
+            rows, inside = places(segment.ids, ids)
+            scores[inside] = added.scores[rows]
+        return scores
+
+    def counts_of(self, tokens: Sequence[str], ids: NDArray[np.int64], allowed: NDArray[np.int64] | None) -> TermCounts:
+        """The terms of `tokens`: how often in each of `ids`, in how many of `allowed` (ascending; None: all)."""
+        terms = tuple(dict.fromkeys(tokens))
+        frequencies = np.zeros(len(terms), np.int64)
+        counts = np.zeros((len(terms), ids.size), np.int64)
+        norms = np.full(ids.size, K1)
+        all_norms = self._norms() if self.segments else ()
+        for segment, segment_norms, among in zip(self.segments, all_norms, self._among(allowed), strict=True):
+            wanted, inside = places(segment.ids, ids)
+            columns = np.flatnonzero(inside)
+            norms[columns] = segment_norms[wanted]
+            for number, term in enumerate(terms):
+                span = segment.postings(term_key(term))
+                having = segment.rows[span]
+                frequencies[number] += having.size if among is None else np.count_nonzero(among[having])
+                low = np.searchsorted(having, wanted)
+                has = np.searchsorted(having, wanted, side="right") > low
+                counts[number, columns[has]] = segment.counts[span][low[has]]
+        passages = self._documents if allowed is None else int(allowed.size)
+        return TermCounts(terms, passages, frequencies, counts, norms)
+
+    def _among(self, allowed: NDArray[np.int64] | None) -> Sequence[NDArray[np.bool_] | None]:
+        """Which rows of each segment are of `allowed`; those of the array that was asked for last are kept."""
+        if allowed is None:
+            return [None] * len(self.segments)
+        if self._marked is None or self._marked[0] is not allowed:
+            self._marked = allowed, [marked(segment.ids, allowed) for segment in self.segments]
+        return self._marked[1]
+
+    def _accumulate(self, tokens: Sequence[str]) -> None:
+        """Add up the scores of all chunks with a word of the question, unless they are those of the last question."""
+        counts = Counter(map(term_key, tokens))
+        asked = tuple(counts.items())
+        if asked == self._asked:
+            return
+        self._asked = None
+        if not self._added:
+            self._added = [_Added(segment.ids.size) for segment in self.segments]
+        spans = [[segment.postings(key) for segment in self.segments] for key in counts]
+        weights = [times * self._idf(found) for times, found in zip(counts.values(), spans, strict=True)]
+        for number, added in enumerate(self._added):
+            lists = [(found[number], weight) for found, weight in zip(spans, weights, strict=True)]
+            added.clear()
+            self._add(number, [(span, weight) for span, weight in lists if span.stop > span.start])
+            self.postings_touched += added.rows.size
+        self._asked = asked
+
+    def _idf(self, found: Sequence[slice]) -> float:
+        """Of a term whose postings in each segment are `found`; 0 for one that is nowhere."""
+        documents = sum(span.stop - span.start for span in found)
+        if not documents:
+            return 0.0
+        idf = math.log(self._documents - documents + 0.5) - math.log(documents + 0.5)
+        return idf if idf >= 0 else EPSILON * self._mean_idf
+
+    def _add(self, number: int, lists: Sequence[tuple[slice, float]]) -> None:
+        """Add the weights of some postings to the scores of a segment; the first word first, as rank_bm25 does."""
+        if not lists:
+            return
+        segment, norms, added = self.segments[number], self._norms()[number], self._added[number]
+        rows = np.concatenate([segment.rows[span] for span, _ in lists], dtype=np.intp, casting="unsafe")
+        counts = np.concatenate([segment.counts[span] for span, _ in lists], dtype=np.float64, casting="unsafe")
+        parts = norms.take(rows)
+        parts += counts
+        np.divide(counts, parts, out=parts)
+        first = 0
+        for span, weight in lists:
+            last = first + span.stop - span.start
+            parts[first:last] *= weight * (K1 + 1)
+            first = last
+        np.add.at(added.scores, rows, parts)
+        added.rows = rows
+        added.words = len(lists)
+
+    def _norms(self) -> list[NDArray[np.float64]]:
+        """`k1 * (1 - b + b * length / mean length)` of each row of each segment."""
+        if self._length_norms is None:
+            total = sum(int(segment.lengths.sum(dtype=np.int64)) for segment in self.segments)
+            mean = total / self._documents
+            self._length_norms = [
+                np.asarray(K1 * (1 - B + B * segment.lengths / mean), np.float64) for segment in self.segments
+            ]
+        return self._length_norms
+
+
+class _Added:
+    """The scores of one segment for one question, in an array that is cleared where it was touched and used again.
+
+    What a question costs grows with the postings of its words, not with the library: an array of a million fresh
+    zeros costs more than most questions, and to find the best among zeros more still.
+    """
+
+    __slots__ = ("rows", "scores", "words")
+
+    def __init__(self, documents: int) -> None:
+        self.scores = np.zeros(documents, np.float64)
+        self.rows = np.empty(0, np.intp)
+        """Of all postings that were added: a row once for each word that it has."""
+        self.words = 0
+
+    def clear(self) -> None:
+        self.scores[self.rows] = 0.0
+        self.rows = self.rows[:0]
+        self.words = 0
+
+
+def _candidates(added: _Added, k: int, among: NDArray[np.bool_] | None) -> NDArray[np.intp]:
+    """The rows that may be among the `k` best: above 0, and not below the k-th best score; each once, ascending.
+
+    `among` tells of each row of the segment whether it may be found; None: each may.
+    """
+    rows = added.rows if among is None else added.rows[among[added.rows]]
+    scores = added.scores[rows]
+    most = k * added.words  # a row is there at most once for each word, so these hold the k best rows
+    if 0 < most < scores.size:
+        cut = np.partition(scores, scores.size - most)[scores.size - most]
+        rows = rows[scores >= cut] if cut > 0 else rows[scores > 0]
+    else:
+        rows = rows[scores > 0]
+    return np.unique(rows)
+
+
+def _settle(segments: list[Segment]) -> list[Segment]:
+    """Merge from the end while the segment before is not clearly larger: sizes fall geometrically, so there are few."""
+    first = len(segments) - 1
+    size = segments[first].rows.size
+    while first > 0 and segments[first - 1].rows.size < _GROWTH * size:
+        first -= 1
+        size += segments[first].rows.size
+    return segments if first == len(segments) - 1 else [*segments[:first], merge(segments[first:])]
+
+
+def _mean_idf(segments: Sequence[Segment]) -> float:
+    """The mean inverse document frequency of all terms, negative ones included, as rank_bm25 takes it."""
+    documents = sum(segment.ids.size for segment in segments)
+    keys = [segment.terms for segment in segments]
+    if not sum(part.size for part in keys):
+        return 0.0
+    terms, place = np.unique(np.concatenate(keys), return_inverse=True)
+    sizes = np.concatenate([np.diff(segment.starts) for segment in segments])
+    found = np.bincount(place, weights=sizes, minlength=terms.size)
+    return float(np.mean(np.log(documents - found + 0.5) - np.log(found + 0.5)))

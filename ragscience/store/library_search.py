@@ -1,0 +1,153 @@
+"""The searches over a library: nearest vectors, keywords, and the scores of passages that are known already."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from ragscience.errors import LibraryUnavailable, NothingFound
+from ragscience.records import Filters
+from ragscience.store import row_records as rows
+from ragscience.store.filter_selection import Selecting
+from ragscience.store.home import Home
+from ragscience.store.index_config import DenseSizes
+from ragscience.store.transactions import Transactions
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from ragscience.store.index_sync import Indexes
+    from ragscience.store.keyword_index import TermCounts
+
+__all__ = ["Searches"]
+
+
+class Searches:
+    """The half of a Library that searches; each search sees one generation of it."""
+
+    def __init__(self, home: Home, transactions: Transactions, sizes: DenseSizes) -> None:
+        self.home = home
+        self._sizes = sizes
+        self._transactions = transactions
+        self._reading = transactions.reading
+        self._selecting = Selecting()
+
+    @cached_property
+    def _indexes(self) -> Indexes:
+        from ragscience.store.index_sync import Indexes
+
+        return Indexes(self.home, self._sizes)
+
+    def select(self, filters: Filters) -> NDArray[np.int64] | None:
+        """Ids of the passages that `filters` allows, ascending, int64; None when it allows all there are.
+
+        Raises NothingFound for a paper pattern, an author or a span of years that fits no paper.
+        """
+        with self._reading() as db:
+            if db is not None:
+                return self._selecting.select(db, rows.read_state(db), filters)
+        if filters.papers:
+            raise NothingFound(f"No paper of the library matches {filters.papers[0]!r}.", "It has no papers yet.")
+        return None
+
+    def search_dense(
+        self, vector: NDArray[np.float32], k: int, allowed: NDArray[np.int64] | None
+    ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """(ids, int64; inner products, float64) of the `k` nearest passages, best first; of equals the lower id first.
+
+        `allowed` as `select` gives it. Raises LibraryUnavailable for a vector of another dimension.
+        """
+        from ragscience.store.index_sync import vector_source
+        from ragscience.store.top_scores import nothing
+
+        with self._reading() as db:
+            state = rows.read_state(db) if db else None
+            if db is None or state is None or not state.dimension:
+                return nothing()
+            _require_dimension(state, vector)
+            index = self._indexes.dense_for_a_question(db, state)
+            found = index.search(vector, k, allowed, vector_source(db, state))
+            if not self._transactions.may_write:
+                self._indexes.save_if_free(db, state, dense=True)
+            return found
+
+    def dense_scores(self, vector: NDArray[np.float32], ids: Sequence[int] | NDArray[np.int64]) -> NDArray[np.float64]:
+        """The inner product of `vector` with each passage of `ids`, shape (len(ids),); 0 where it is not there.
+
+        Raises LibraryUnavailable for a vector of another dimension.
+        """
+        import numpy as np
+
+        from ragscience.store.dense_index import exact_scores
+        from ragscience.store.index_sync import vector_source
+
+        wanted = np.asarray(ids, np.int64)
+        scores = np.zeros(wanted.size, np.float64)
+        with self._reading() as db:
+            state = rows.read_state(db) if db else None
+            if db is None or state is None or not state.dimension or not wanted.size:
+                return scores
+            _require_dimension(state, vector)
+            known, exact = exact_scores(vector, np.unique(wanted), vector_source(db, state))
+        by_id = dict(zip(known.tolist(), exact.tolist(), strict=True))
+        scores[:] = [by_id.get(chunk_id, 0.0) for chunk_id in wanted.tolist()]
+        return scores
+
+    def search_keywords(
+        self, text: str, k: int, allowed: NDArray[np.int64] | None
+    ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """(ids, int64; BM25 scores above 0, float64) of the `k` best passages; of equals the lower id first.
+
+        `allowed` as `select` gives it.
+        """
+        from ragscience.store.top_scores import nothing
+        from ragscience.text.tokenizing import tokenize
+
+        with self._reading() as db:
+            if db is None:
+                return nothing()
+            state = rows.read_state(db)
+            found = self._indexes.keywords(db, state).search(tokenize(text), k, allowed)
+            if not self._transactions.may_write:
+                self._indexes.save_if_free(db, state, dense=False)
+            return found
+
+    def keyword_scores(self, text: str, ids: Sequence[int] | NDArray[np.int64]) -> NDArray[np.float64]:
+        """The BM25 score of each passage of `ids` for `text`, shape (len(ids),); 0 where no word of it matches.
+
+        Right after `search_keywords` of the same text this reads no postings again.
+        """
+        import numpy as np
+
+        from ragscience.text.tokenizing import tokenize
+
+        wanted = np.asarray(ids, np.int64)
+        with self._reading() as db:
+            if db is None:
+                return np.zeros(wanted.size, np.float64)
+            return self._indexes.keywords(db, rows.read_state(db)).scores_of(tokenize(text), wanted)
+
+    def term_counts(
+        self, terms: Sequence[str], ids: Sequence[int] | NDArray[np.int64], allowed: NDArray[np.int64] | None
+    ) -> TermCounts:
+        """Where the terms (as `tokenize` gives them) occur: in the passages `ids`, and in how many of `allowed`.
+
+        `allowed` as `select` gives it.
+        """
+        import numpy as np
+
+        from ragscience.store.keyword_index import KeywordIndex
+
+        with self._reading() as db:
+            index = self._indexes.keywords(db, rows.read_state(db)) if db else KeywordIndex.empty("")
+            return index.counts_of(terms, np.asarray(ids, np.int64), allowed)
+
+
+def _require_dimension(state: rows.State, vector: NDArray[np.float32]) -> None:
+    if vector.shape != (state.dimension,):
+        raise LibraryUnavailable(
+            f"The library's vectors have {state.dimension} dimensions, the question's {vector.shape[-1]}.",
+            "Use the embedder that made it, or run `python ingest.py rebuild --embeddings`.",
+        )

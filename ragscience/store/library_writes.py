@@ -1,0 +1,239 @@
+"""Changes to the database, each inside a transaction that the library has begun."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import sqlite3
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from ragscience.errors import RagScienceError
+from ragscience.records import Chunk, Document, EmbedderIdentity, Page
+from ragscience.similarity import Fingerprint
+from ragscience.store import row_records as rows
+from ragscience.store.element_rows import pack_elements, pack_sketch
+from ragscience.store.page_geometry import pack_lines
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+__all__ = [
+    "NewPaper",
+    "bump",
+    "inherit_aside",
+    "insert_paper",
+    "remove_papers",
+    "rename_papers",
+    "set_aside",
+    "set_identity",
+    "touch",
+]
+
+_SURROGATES = re.compile("[\ud800-\udfff]")
+
+
+@dataclass(frozen=True, slots=True)
+class NewPaper:
+    """A paper as it comes from the ingest."""
+
+    path: str
+    md5: str
+    size_bytes: int
+    modified_ns: int
+    document: Document
+    chunks: Sequence[Chunk]
+    vectors: NDArray[np.float32]
+    """Unit rows, shape (len(chunks), dimension), float32."""
+    hashes: Sequence[bytes]
+    """Of the text that each vector was made from."""
+    fingerprint: Fingerprint
+
+
+def bump(db: sqlite3.Connection, key: str = "generation") -> None:
+    """Count a change, so that caches know that they are behind."""
+    db.execute("UPDATE meta SET value = CAST(value AS INTEGER) + 1 WHERE key = ?", (key,))
+
+
+def set_identity(db: sqlite3.Connection, embedder: EmbedderIdentity, chunker: str | None) -> None:
+    """Write down what makes the vectors and, if given, the chunks."""
+    rows = [("embedder", json.dumps(asdict(embedder)))] + ([("chunker", chunker)] if chunker is not None else [])
+    db.executemany("INSERT OR REPLACE INTO meta VALUES (?, ?)", rows)
+
+
+def set_aside(db: sqlite3.Connection, newer: Mapping[str, str]) -> None:
+    """Note the MD5s of files that are not wanted, each with that of its newer version, beside those that are noted."""
+    noted = json.dumps({**rows.set_aside(db), **newer})
+    db.execute("INSERT OR REPLACE INTO meta VALUES ('aside', ?)", (noted,))
+
+
+def inherit_aside(db: sqlite3.Connection, older: Collection[str], md5: str) -> None:
+    """Note the files that were set aside for the papers `older`, by MD5, as set aside for what replaced them."""
+    if older:
+        set_aside(db, {file: md5 for file, newer in rows.set_aside(db).items() if newer in older and file != md5})
+
+
+def insert_paper(db: sqlite3.Connection, new: NewPaper) -> int:
+    """Add the paper with its pages, chunks and vectors; its id. Raises RagScienceError for a taken path or MD5."""
+    path = os.fsencode(new.path)
+    taken = db.execute("SELECT path FROM papers WHERE md5 = ? OR path = ?", (new.md5, path)).fetchone()
+    if taken:
+        raise RagScienceError(
+            f"The library has {os.fsdecode(taken[0])} already: the same file, or the same bytes.",
+            "`python ingest.py sync` brings the library in step with the disk.",
+        )
+    (first,) = db.execute("SELECT CAST(value AS INTEGER) FROM meta WHERE key = 'next_chunk'").fetchone()
+    count = len(new.chunks)
+    paper_id = _insert_row(db, new, path, first)
+    _insert_pages(db, paper_id, new.document)
+    db.executemany(
+        "INSERT INTO chunks VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        (
+            (
+                first + row,
+                paper_id,
+                chunk.ordinal,
+                _storable(chunk.text),
+                chunk.start,
+                chunk.end,
+                chunk.page_start,
+                chunk.page_end,
+                _storable(chunk.section),
+                chunk.kind,
+                json.dumps(page_breaks(chunk, new.document.pages), separators=(",", ":")),
+                _storable(chunk.header),
+            )
+            for row, chunk in enumerate(new.chunks)
+        ),
+    )
+    blobs = new.vectors.astype("<f4", copy=False)
+    db.executemany(
+        "INSERT INTO vectors VALUES (?, ?, ?)",
+        ((first + row, new.hashes[row], blobs[row].tobytes()) for row in range(count)),
+    )
+    db.execute("UPDATE meta SET value = ? WHERE key = 'next_chunk'", (str(first + count),))
+    return paper_id
+
+
+def _insert_row(db: sqlite3.Connection, new: NewPaper, path: bytes, first_chunk: int) -> int:
+    """The paper's own row; its id."""
+    document, metadata = new.document, new.document.metadata
+    told: dict[str, object] = {
+        "path": path,
+        "name": os.path.basename(path),  # noqa: PTH119  # bytes, which pathlib does not take
+        "md5": new.md5,
+        "size_bytes": new.size_bytes,
+        "modified_ns": new.modified_ns,
+        "title": _storable(document.title),
+        "added_at": datetime.now(UTC).isoformat(timespec="seconds"),
+        "warnings": json.dumps([_storable(warning) for warning in document.warnings]),
+        "pages": len(document.pages),
+        "first_chunk": first_chunk,
+        "chunks": len(new.chunks),
+        "stated_title": _storable(metadata.title),
+        "authors": json.dumps([_storable(author) for author in metadata.authors], ensure_ascii=False),
+        "year": metadata.year,
+        "venue": _storable(metadata.venue),
+        "doi": _storable(metadata.doi),
+        "arxiv_id": _storable(metadata.arxiv_id),
+        "confidence": json.dumps(dict(metadata.confidence)),
+        "sketch": pack_sketch(new.fingerprint.shingles, new.fingerprint.sketch),
+        "elements": pack_elements([replace(one, section=_storable(one.section)) for one in document.elements]),
+    }
+    places = ", ".join(f":{name}" for name in told)
+    query = f"INSERT INTO papers ({', '.join(told)}) VALUES ({places})"  # noqa: S608  # names of ours, bound values
+    return int(db.execute(query, told).lastrowid or 0)
+
+
+def _insert_pages(db: sqlite3.Connection, paper_id: int, document: Document) -> None:
+    db.executemany(
+        'INSERT INTO pages (paper_id, number, start, "end", warning, text, lines, furniture)'
+        " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+        (
+            (
+                paper_id,
+                page.number,
+                page.start,
+                page.end,
+                _storable(page.warning),
+                _storable(_text(document, page)),
+                pack_lines(page.lines, page.start),
+                _storable(page.furniture),
+            )
+            for page in document.pages
+        ),
+    )
+
+
+def page_breaks(chunk: Chunk, pages: Sequence[Page]) -> list[tuple[int, int]]:
+    """(offset in the chunk's text, page number) of each page with characters in the chunk; the first offset is 0."""
+    later = [
+        (page.start - chunk.start, page.number)
+        for page in pages
+        if chunk.page_start < page.number <= chunk.page_end and chunk.start < page.start < min(page.end, chunk.end)
+    ]
+    return [(0, chunk.page_start), *later]
+
+
+def remove_papers(db: sqlite3.Connection, paper_ids: Sequence[int]) -> int:
+    """Take papers out with all that hangs on them; how many there were."""
+    removed = 0
+    for paper_id in paper_ids:
+        row = db.execute("SELECT first_chunk, chunks FROM papers WHERE paper_id = ?", (int(paper_id),)).fetchone()
+        if row is None:
+            continue
+        span = (row[0], row[0] + row[1] - 1)
+        db.execute("DELETE FROM vectors WHERE chunk_id BETWEEN ? AND ?", span)
+        if db.execute("DELETE FROM graph_passages WHERE chunk_id BETWEEN ? AND ?", span).rowcount:
+            bump(db, "graph_generation")
+        db.execute("DELETE FROM chunks WHERE chunk_id BETWEEN ? AND ?", span)
+        db.execute("DELETE FROM pages WHERE paper_id = ?", (int(paper_id),))
+        db.execute("DELETE FROM papers WHERE paper_id = ?", (int(paper_id),))
+        removed += 1
+    return removed
+
+
+def rename_papers(db: sqlite3.Connection, moves: Sequence[tuple[int, str, int]]) -> None:
+    """Give each (paper id, new path, mtime in ns) its path, all at once so that two files may have changed places.
+
+    A paper that is not moved but whose path another one takes leaves: its bytes are no longer there.
+    """
+    moved = [int(paper_id) for paper_id, _, _ in moves]
+    targets = {os.fsencode(path) for _, path, _ in moves}
+    displaced = [
+        paper_id
+        for paper_id, path in db.execute("SELECT paper_id, path FROM papers").fetchall()
+        if path in targets and paper_id not in moved
+    ]
+    remove_papers(db, displaced)
+    for paper_id in moved:
+        db.execute("UPDATE papers SET path = ? WHERE paper_id = ?", (b"\0moving %d" % paper_id, paper_id))
+    for paper_id, path, modified_ns in moves:
+        full = os.fsencode(path)
+        name = os.path.basename(full)  # noqa: PTH119  # bytes, which pathlib does not take
+        cursor = db.execute(
+            "UPDATE papers SET path = ?, name = ?, modified_ns = ? WHERE paper_id = ?",
+            (full, name, modified_ns, int(paper_id)),
+        )
+        if cursor.rowcount == 0:
+            raise RagScienceError(f"The library has no paper with the id {paper_id}.", "Run `python ingest.py sync`.")
+
+
+def touch(db: sqlite3.Connection, paper_id: int, size_bytes: int, modified_ns: int) -> None:
+    """Note a file's new size and time where its bytes are the same."""
+    db.execute(
+        "UPDATE papers SET size_bytes = ?, modified_ns = ? WHERE paper_id = ?", (size_bytes, modified_ns, int(paper_id))
+    )
+
+
+def _text(document: Document, page: Page) -> str:
+    return document.text[page.start : page.end]
+
+
+def _storable(text: str) -> str:
+    """The same length, without the half characters that broken PDFs contain and UTF-8 cannot hold."""
+    return text if text.isascii() else _SURROGATES.sub("\ufffd", text)

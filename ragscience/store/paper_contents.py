@@ -1,0 +1,105 @@
+"""What a library's papers hold: their pages, elements and passages, and what they are compared by."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from ragscience.errors import NothingFound
+from ragscience.records import Box, Element, Page, StoredChunk
+from ragscience.similarity import Fingerprint, fingerprint_of
+from ragscience.store import row_records as rows
+from ragscience.store.element_rows import unpack_elements, unpack_sketch
+from ragscience.store.library_search import Searches
+from ragscience.store.page_geometry import boxes_between, read_page
+
+__all__ = ["Contents"]
+
+
+class Contents(Searches):
+    """The part of a Library that gives what its papers hold."""
+
+    @property
+    def library_id(self) -> str:
+        """Drawn when the database was made; empty where there is none yet."""
+        with self._reading() as db:
+            return rows.read_state(db).library_id if db else ""
+
+    def pages(self, paper_id: int) -> list[Page]:
+        """The pages of a paper, in their order, without their lines: see `page`."""
+        with self._reading() as db:
+            return rows.pages(db, paper_id) if db else []
+
+    def page_text(self, paper_id: int, number: int) -> str:
+        """What was read from a page. Raises NothingFound where there is no such page."""
+        return self._page(paper_id, number)[1]
+
+    def page(self, paper_id: int, number: int) -> Page:
+        """A page with its lines and furniture; a paper read by an older version has none of them.
+
+        Raises NothingFound where there is no such page.
+        """
+        return self._page(paper_id, number)[0]
+
+    def boxes(self, paper_id: int, number: int, start: int, end: int) -> tuple[Box, ...]:
+        """Where characters `start` to `end` of the document stand on a page of it, a box a line, cut to what is meant.
+
+        Empty where that is not known. Raises NothingFound where there is no such page.
+        """
+        page, text = self._page(paper_id, number)
+        return boxes_between(page, text, start, end)
+
+    def _page(self, paper_id: int, number: int) -> tuple[Page, str]:
+        with self._reading() as db:
+            found = read_page(db, paper_id, number) if db else None
+        if found is None:
+            raise NothingFound(f"There is no page {number} of that paper in the library.", "Pages are numbered from 1.")
+        return found
+
+    def chunks(self, ids: Sequence[int]) -> list[StoredChunk]:
+        """The passages in the order of `ids`; one that is no longer there is left out."""
+        with self._reading() as db:
+            return rows.chunks(db, ids) if db else []
+
+    def paper_chunks(self, paper_id: int) -> list[StoredChunk]:
+        """The passages of a paper, in their order."""
+        with self._reading() as db:
+            return rows.chunks(db, rows.paper_chunk_ids(db, paper_id)) if db else []
+
+    def texts(self, batch: int) -> Iterator[tuple[list[int], list[str]]]:
+        """(ids, texts that they are searched by) of all passages, ascending, `batch` at a time.
+
+        Not a snapshot unless it is read inside one.
+        """
+        with self._reading() as db:
+            ids: list[int] = rows.chunk_ids(db).tolist() if db else []
+        for first in range(0, len(ids), batch):
+            with self._reading() as db:
+                found = dict(rows.texts(db, ids[first : first + batch])) if db else {}
+            if found:
+                yield list(found), list(found.values())
+
+    def elements(self, paper_id: int) -> tuple[Element, ...]:
+        """What a paper is made of, in the order of its text; empty where that is not known.
+
+        So it is of a paper that is not there or that an older version has read.
+        """
+        with self._reading() as db:
+            query = "SELECT elements FROM papers WHERE paper_id = ?"
+            row = db.execute(query, (paper_id,)).fetchone() if db else None
+        return unpack_elements(row[0]) if row else ()
+
+    def fingerprints(self) -> list[Fingerprint]:
+        """What each paper is compared by, in the order of `papers`; `Fingerprint.paper` is `Paper.file`.
+
+        A paper read by an older version has no shingles.
+        """
+        with self._reading() as db:
+            papers = rows.papers(db) if db else []
+            sketches = dict(db.execute("SELECT paper_id, sketch FROM papers")) if db else {}
+        found = []
+        for paper in papers:
+            shingles, sketch = unpack_sketch(sketches[paper.paper_id])
+            known = fingerprint_of(paper.file, "", paper.metadata, paper.modified_ns)
+            found.append(replace(known, shingles=shingles, sketch=sketch))
+        return found

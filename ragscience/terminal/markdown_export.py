@@ -1,0 +1,98 @@
+"""What is written out for other programs: a conversation as Markdown, and any text to a file or to stdout."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from ragscience.errors import RagScienceError
+from ragscience.history import KeptAnswer
+from ragscience.records import Answer, Citation, Sentence
+from ragscience.store.atomic_files import disk_errors, write_atomically
+from ragscience.terminal.door import say
+from ragscience.terminal.plain import plain
+
+__all__ = ["as_markdown", "hand_over", "write_out"]
+
+MARKS = {"supported": "✓", "weak": "~", "unsupported": "✗"}
+_TAG = re.compile(r"<(?=[A-Za-z/!?])")
+
+
+def as_markdown(title: str, turns: Sequence[KeptAnswer]) -> str:
+    """Questions, answers with the mark of each checked sentence, and under each answer its pages with their quotes.
+
+    The text of papers and models is made inert: no HTML, no pictures that a viewer would fetch.
+    """
+    parts = [f"# {_line(title)}\n"]
+    for number, kept in enumerate(turns, start=1):
+        answer = kept.answer
+        parts.append(f"## {number}. {_line(answer.question)}\n")
+        parts.append(_inert(_marked(answer.text, answer.sentences)) + "\n")
+        if answer.citations:
+            parts.append("Sources:\n")
+            parts += [f"- {_source(citation)}" for citation in dict.fromkeys(answer.citations)]
+            parts.append("")
+        if answer.sentences:
+            parts.append(f"{_summary(answer)}\n")
+        day, _, clock = kept.created_at.partition("T")
+        parts.append(f"*{day} {clock[:5]} UTC, answer {_line(answer.answer_id)}*\n")
+    return "\n".join(parts)
+
+
+def write_out(target: Path, text: str) -> None:
+    """Write the file, wholly or not at all. Raises RagScienceError where it cannot be."""
+    path, content = target.expanduser().resolve(), text.encode("utf-8", "replace")
+    if path.is_dir() or not path.parent.is_dir():
+        what = f"{target} is a folder" if path.is_dir() else f"There is no folder {path.parent}"
+        raise RagScienceError(f"{what}.", "Name a file, in a folder that is there.")
+    with disk_errors(path):
+        if path.exists() and not path.is_file():  # a pipe or a device is written to, never replaced
+            path.write_bytes(content)
+        else:
+            write_atomically(path, content)
+
+
+def hand_over(text: str, target: Path | None) -> None:
+    """Write it to the file, which is said, or to stdout without one."""
+    if target is None:
+        sys.stdout.write(text.encode("utf-8", "replace").decode())
+        return
+    write_out(target, text)
+    say(f"Written to {target}.")
+
+
+def _marked(text: str, sentences: Sequence[Sentence]) -> str:
+    """The answer with a mark behind each sentence that was checked; one that is not found in it stays unmarked."""
+    done, rest = "", text
+    for sentence in sentences:
+        mark = MARKS.get(sentence.verdict)
+        before, found, after = rest.partition(sentence.text) if sentence.text else (rest, "", "")
+        if mark and found:
+            done, rest = f"{done}{before}{found} {mark}", after
+    return done + rest
+
+
+def _summary(answer: Answer) -> str:
+    claims = [sentence.verdict for sentence in answer.sentences if sentence.verdict in MARKS]
+    counts = ", ".join(
+        f"{claims.count(verdict)} {verdict} ({mark})" for verdict, mark in MARKS.items() if verdict in claims
+    )
+    return f"Checked: {counts}." if counts else "Checked: nothing in it could be checked."
+
+
+def _source(citation: Citation) -> str:
+    quote = " ".join(citation.quote.split())
+    said = f": “{_inert(quote)}”" if quote else ""
+    return (
+        f"{_line(citation.file)}, p.{citation.page}{said} {MARKS['supported' if citation.supported else 'unsupported']}"
+    )
+
+
+def _inert(text: str) -> str:
+    return _TAG.sub("&lt;", plain(text)).replace("![", r"!\[")
+
+
+def _line(text: str) -> str:
+    return " ".join(_inert(text).split())

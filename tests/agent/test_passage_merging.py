@@ -1,0 +1,69 @@
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ragscience.agent.passage_merging import merged
+from ragscience.records import Found, Hit, StoredChunk
+
+
+def hit(rank, chunk_id, score=0.0):
+    chunk = StoredChunk(chunk_id, 1, "a.pdf", "/a.pdf", 0, "text", 0, 4, 1, 1, "", "text", ((0, 1),))
+    return Hit(rank, chunk, score, {"fused": score}, ("dense",))
+
+
+def found(*ids, score=0.0):
+    return Found("q", "rrf", tuple(hit(rank, chunk_id, score) for rank, chunk_id in enumerate(ids, start=1)))
+
+
+def ids(hits):
+    return [each.chunk.chunk_id for each in hits]
+
+
+def test_one_search_stays_as_it_is():
+    only = found(3, 1, 2)
+    assert merged([only], 8) == only.hits
+    assert merged([only], 2) == only.hits[:2]
+
+
+def test_nothing_to_merge():
+    assert merged([], 8) == ()
+    assert merged([found(1)], 0) == ()
+    assert merged([found(), found()], 4) == ()
+
+
+def test_each_search_has_its_share_and_the_best_come_first():
+    assert ids(merged([found(1, 2, 3, 4), found(11, 12, 13), found(21, 22, 23)], 6)) == [1, 11, 21, 2, 12, 22]
+
+
+def test_what_is_found_twice_stands_once_where_it_was_found_best_with_those_scores():
+    hits = merged([found(1, 2, 9, score=0.1), found(9, 8, score=0.7)], 4)
+    assert ids(hits) == [1, 9, 2, 8]
+    assert [each.rank for each in hits] == [1, 2, 3, 4]
+    assert hits[1].score == 0.7
+
+
+def test_room_that_the_others_leave_is_for_the_question():
+    assert ids(merged([found(1, 2, 3, 4, 5), found(11)], 4)) == [1, 11, 2, 3]
+
+
+def test_later_rounds_have_a_quarter_at_the_end():
+    first = [found(1, 2, 3, 4), found(11, 12, 13, 14)]
+    assert ids(merged([*first, found(91, 1, 92, 93)], 8, first=2)) == [1, 11, 2, 12, 3, 13, 91, 92]
+    assert ids(merged([*first, found(1, 2)], 8, first=2)) == ids(merged(first, 8))
+    assert ids(merged([found(1), found(91, 92, 93)], 8, first=1)) == [1, 91, 92, 93]
+
+
+LISTS = st.lists(st.lists(st.integers(0, 30), unique=True, max_size=12), max_size=8)
+
+
+@given(LISTS, st.integers(0, 16), st.integers(1, 8))
+def test_promises_of_any_merge(lists, limit, first):
+    searches = [found(*each) for each in lists]
+    hits = merged(searches, limit, first=first)
+    everything = {chunk_id for each in lists for chunk_id in each}
+    assert len(set(ids(hits))) == len(hits) <= limit
+    assert set(ids(hits)) <= everything
+    assert [each.rank for each in hits] == list(range(1, len(hits) + 1))
+    early = lists[:first]
+    if limit >= len(early) and len(lists) <= first:
+        assert {each[0] for each in early if each} <= set(ids(hits))
+        assert len(hits) == min(limit, len(everything))

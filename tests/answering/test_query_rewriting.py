@@ -1,0 +1,109 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ragscience.answering.query_rewriting import evidence_again, standalone
+from ragscience.records import Turn
+
+TULIPS = [
+    Turn("Who bred the first tulips?", "Nobody knows.", (1, 2)),
+    Turn("When did the tulip mania end in Haarlem?", "In 1637, says Goldgar.", (7, 4)),
+]
+LIGASE = [Turn("Which cofactor does the T4 ligase need?", "It needs ATP and Mg2+, unlike NAD enzymes.", (3,))]
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "What did it cost?",
+        "Did they recover?",
+        "How was this explained by historians?",
+        "What happened to the prices of rare bulbs after that?",
+        "Who lost most of the money made there?",
+        "Which cities were hit instead?",
+        "Is the effect seen in Utrecht too?",
+        "What was their price?",
+    ],
+)
+def test_a_question_that_points_back_takes_the_names_along(question):
+    assert standalone(question, TULIPS) == f"Haarlem Goldgar {question}"
+    assert evidence_again(question, TULIPS) == (7, 4)
+
+
+@pytest.mark.parametrize(
+    "question", ["And in France?", "Why?", "Prices afterwards?", "And the price?", "Who lost money there?"]
+)
+def test_a_fragment_takes_the_words_of_the_question_along(question):
+    assert standalone(question, TULIPS) == f"tulip mania end Haarlem Goldgar {question}"
+    assert evidence_again(question, TULIPS) == (7, 4)
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "Which enzyme unwinds double-stranded DNA during replication?",
+        "And how fast does the helicase of Escherichia coli unwind it?",
+        "But what does the PCR protocol of Mullis cycle through?",
+        "How long does it take to anneal primers with Taq polymerase?",
+        "Why do small replication forks stall when they meet a lesion on the strand?",
+        "How does the polymerase that copies the lagging strand begin?",
+        "When a primer has been made, what removes its nucleotides from the strand?",
+    ],
+)
+def test_a_question_with_a_subject_of_its_own_drags_nothing_along(question):
+    assert standalone(question, TULIPS) == question
+    assert evidence_again(question, TULIPS) == ()
+
+
+def test_names_that_were_spoken_of_before_are_no_new_subject():
+    assert standalone("And how much does the ligase of T4 hold?", LIGASE) != "And how much does the ligase of T4 hold?"
+    assert standalone("And how much does the ligase of E6 hold?", LIGASE) == "And how much does the ligase of E6 hold?"
+
+
+def test_what_the_question_says_itself_is_not_said_twice():
+    assert standalone("Does it need ATP?", LIGASE) == "T4 Mg2 NAD Does it need ATP?"
+
+
+def test_of_an_answer_only_a_few_names_come_along_and_no_plain_words():
+    history = [Turn("Which labs took part?", "Labs: ALPHA, BRAVO, CHARLIE, DELTA, ECHO and FOXTROT measured 3.5 nm.")]
+    assert standalone("What did they find?", history) == "ALPHA BRAVO CHARLIE DELTA What did they find?"
+
+
+def test_without_a_name_the_words_of_the_question_come_along():
+    history = [Turn("How do bees steer in fog?", "By polarised light.")]
+    assert standalone("Does it work at night under clouds?", history) == (
+        "bees steer fog Does it work at night under clouds?"
+    )
+
+
+def test_a_short_whole_sentence_takes_no_nameless_words_along():
+    history = [Turn("How do bees steer in fog?", "By polarised light.")]
+    assert standalone("What is a waggle?", history) == "What is a waggle?"
+
+
+def test_a_chain_of_fragments_is_followed_to_its_subject():
+    chain = [*TULIPS, Turn("And in France?", "There it never began."), Turn("And later?", "No.")]
+    assert standalone("And before?", chain) == "tulip mania end Haarlem Goldgar France later And before?"
+    far = [Turn("How tall is the Eiffel tower?", "330 m."), *[Turn("And then?", "No.")] * 3]
+    assert "Eiffel" not in standalone("And now?", far)
+
+
+def test_only_the_last_turns_passages_compete_again():
+    assert evidence_again("Why?", [*TULIPS, Turn("And in France?", "No.")]) == ()
+
+
+def test_without_a_history_nothing_is_added():
+    assert standalone("Why?", []) == "Why?"
+    assert evidence_again("Why?", []) == ()
+
+
+@given(st.text(max_size=80), st.lists(st.builds(Turn, st.text(max_size=40), st.text(max_size=60)), max_size=4))
+def test_the_question_itself_is_always_searched(question, history):
+    whole = standalone(question, history)
+    assert whole.endswith(question)
+    assert len(whole) <= len(question) + sum(len(turn.question) + len(turn.answer) + 100 for turn in history)
+
+
+def test_the_sources_of_an_answer_are_no_names():
+    cited = [Turn("When did the tulip mania end in Haarlem?", "In 1637, says Goldgar (tulips_2007.pdf, p.3).", (7,))]
+    assert standalone("What did it cost?", cited) == "Haarlem Goldgar What did it cost?"

@@ -1,0 +1,97 @@
+"""kill -9 of a real chat on a terminal: every turn that was answered is there when it goes on."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+
+import pytest
+
+from ragscience.history import History
+from ragscience.store import Home
+from tests.commands.papers import fill
+from tests.commands.test_ollama_command import Terminal
+from tests.conftest import ROOT
+from tests.ollama_server import OllamaServer, chat_model
+
+QUESTIONS = ["How fast do bees fly in fog?", "Which oxide gives the blue colour?", "How large is the error at Dover?"]
+PROMPT = ">\x1b"
+"""An empty prompt, as prompt_toolkit draws it: what was typed stands behind a blank."""
+
+
+@pytest.fixture
+def filled(doors):
+    fill(doors.home / "papers")
+    ran = doors.ingest()
+    assert ran.code == 0, ran.err
+    return doors
+
+
+def kept(home):
+    with History.open(Home(home).history) as history:
+        last = history.last()
+        return [item.answer.question for item in history.turns(last.conversation_id)] if last else []
+
+
+def test_a_chat_killed_at_its_prompt_has_lost_nothing(filled):
+    terminal = Terminal(filled.home, "chat")
+    try:
+        terminal.read_until(PROMPT)
+        for question in QUESTIONS:
+            terminal.type(f"{question}\r")
+            terminal.read_until(PROMPT)
+        terminal.process.send_signal(signal.SIGKILL)
+        terminal.process.wait()
+    finally:
+        terminal.close()
+    assert kept(filled.home) == QUESTIONS
+    again = Terminal(filled.home, "-c")
+    try:
+        again.read_until(f"Going on with “{QUESTIONS[0]}”, 3 turns.")
+        again.read_until(PROMPT)
+        again.type("How do bees steer?\r")
+        again.read_until(PROMPT)
+        again.type("\x04")
+        assert again.process.wait(timeout=60) == 0
+    finally:
+        again.close()
+    assert kept(filled.home) == [*QUESTIONS, "How do bees steer?"]
+    shown = json.loads(filled.query("history", "show", "--json").out)
+    for turn in shown["turns"]:
+        assert turn["answer"]
+        assert turn["hits"][0]["text"]
+        assert turn["models"]["embedder"]
+
+
+def test_a_chat_killed_in_the_middle_of_an_answer_loses_that_turn_alone(filled):
+    with OllamaServer(models={"llama3.1:8b": chat_model()}) as server:
+        server.default_reply = "Bees fly at 3.7 metres per second in fog (bees.pdf, p.2)."
+        process = subprocess.Popen(
+            [sys.executable, str(ROOT / "query.py"), "chat", "--chat", "bees"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            env={**os.environ, "RAG_HOME": str(filled.home), "RAG_OLLAMA_URL": server.url},
+        )
+        with process:
+            for question in QUESTIONS[:2]:
+                process.stdin.write(f"{question}\n".encode())
+                process.stdin.flush()
+                while b"Sources:" not in (line := process.stdout.readline()):
+                    assert line, "the chat ended"
+
+            def killed_while_it_waits(body):
+                process.send_signal(signal.SIGKILL)
+                return "Never seen."
+
+            server.default_reply = killed_while_it_waits
+            process.stdin.write(f"{QUESTIONS[2]}\n".encode())
+            process.stdin.flush()
+            assert process.wait(timeout=120) == -signal.SIGKILL
+        assert kept(filled.home) == QUESTIONS[:2]
+        server.default_reply = "Its largest error was 12 centimetres (tides.pdf, p.2)."
+        assert filled.query("ask", QUESTIONS[2], "--chat", "bees", RAG_OLLAMA_URL=server.url).code == 0
+        (rewriting, _) = server.of("/api/chat")[-2:]
+        sent = json.dumps(rewriting)
+        assert all(question in sent for question in QUESTIONS)
+    assert kept(filled.home) == QUESTIONS

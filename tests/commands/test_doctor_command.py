@@ -1,0 +1,112 @@
+"""`ingest.py doctor` as a process: its lines, its table, its JSON, its exit code."""
+
+import json
+import os
+import pty
+import subprocess
+import sys
+
+import jsonschema
+import pytest
+
+from ragscience.store import Home, Library
+from ragscience.store.library_schema import connect_for_writing
+from ragscience.terminal.json_schemas import SCHEMAS
+from tests.conftest import NOBODY, ROOT
+from tests.ollama_server import OllamaServer, chat_model
+from tests.store.making import add, numbered_paper
+
+
+@pytest.fixture
+def findings(doors):
+    """(exit code, findings by area) of a doctor in the home."""
+
+    def look(*args, **env):
+        ran = doors.ingest("doctor", "--json", *args, **env)
+        assert ran.err == ""
+        shown = json.loads(ran.out)
+        jsonschema.validate(shown, SCHEMAS["doctor"])
+        by_area = {}
+        for one in shown["findings"]:
+            by_area.setdefault(one["area"], []).append(one)
+        return ran.code, by_area
+
+    return look
+
+
+def test_models_are_looked_for_and_the_network_only_on_demand(findings):
+    with OllamaServer(models={"llama3.1:8b": chat_model()}) as server:
+        code, quiet = findings(RAG_OLLAMA_URL=server.url)
+        assert (code, "network" in quiet) == (0, False)
+        assert [one["message"].split(":")[0] for one in quiet["models"]] == ["embedder", "reranker", "answer"]
+        assert "llama3.1:8b" in quiet["models"][2]["message"]
+        arxiv = f"{server.url}/api/version"
+        code, asked = findings("--network", RAG_OLLAMA_URL=server.url, RAG_ARXIV_URL=arxiv)
+        assert len(asked["network"]) == 2
+        code, offline = findings("--network", RAG_OFFLINE="1", RAG_ARXIV_URL=f"{NOBODY}/api/query")
+        assert [one["severity"] for one in offline["network"]] == ["info"]
+
+
+def test_another_machine_is_not_asked_without_the_word(findings):
+    code, found = findings(RAG_OLLAMA_URL="http://ollama.invalid:11434", RAG_ANSWERER="ollama")
+    answer = found["models"][2]
+    assert (code, answer["severity"]) == (1, "error")
+    assert "another machine" in answer["message"]
+
+
+def test_wrong_settings_are_findings_and_the_rest_is_looked_at(findings):
+    code, found = findings(RAG_TOPK="5", RAG_COLOUR="red")
+    assert code == 1
+    assert {one["remedy"] for one in found["settings"]} == {"`unset RAG_TOPK`.", "`unset RAG_COLOUR`."}
+    assert "disk" in found
+    code, found = findings(RAG_TOP_K="many")
+    assert code == 1
+    assert "top_k is 'many'" in found["settings"][0]["message"]
+    assert "disk" in found
+
+
+def test_a_library_of_another_embedder_is_an_error(doors, findings, tmp_path):
+    home = Home(doors.home)
+    with Library.open_for_writing(home) as library:
+        add(library, numbered_paper(1))
+    code, found = findings()
+    assert code == 1
+    assert "not what this library was made with" in found["models"][0]["message"]
+    assert "rebuild --embeddings" in found["models"][0]["remedy"]
+    db = connect_for_writing(home.database)
+    made = '{"provider": "sentence-transformers", "model": "some/model", "digest": "", "dimension": 12}'
+    db.execute("UPDATE meta SET value = ? WHERE key = 'embedder'", (made,))
+    db.close()
+    code, found = findings(HF_HUB_CACHE=str(tmp_path))
+    assert next((one["severity"], one["message"]) for one in found["models"]) == (
+        "error",
+        "embedder: some/model is not on this machine.",
+    )
+
+
+def test_on_a_terminal_it_is_a_table_in_colours(doors):
+    """Through a pseudo terminal, as a person sees it."""
+    ours, theirs = pty.openpty()
+    env = {**os.environ, "RAG_HOME": str(doors.home), "TERM": "xterm-256color", "COLUMNS": "100"}
+    env.pop("NO_COLOR", None)
+    command = [sys.executable, str(ROOT / "ingest.py"), "doctor"]
+    process = subprocess.Popen(command, stdout=theirs, stderr=theirs, env=env)
+    os.close(theirs)
+    seen = b""
+    try:
+        while piece := os.read(ours, 65536):
+            seen += piece
+    except OSError:  # the other end is closed
+        pass
+    finally:
+        os.close(ours)
+    assert process.wait(60) == 0
+    assert b"\x1b[33mwarning" in seen
+    assert b"The library is empty." in seen
+
+
+def test_an_empty_home_gives_plain_lines_and_no_error(doors):
+    ran = doors.ingest("doctor")
+    assert ran.code == 0
+    assert "warning The library is empty. Put PDFs into papers/" in ran.out
+    assert "\x1b" not in ran.out

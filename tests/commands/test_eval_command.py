@@ -1,0 +1,310 @@
+"""`query.py eval` as a person runs it."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from importlib.util import find_spec
+from textwrap import fill as wrapped
+
+import pytest
+from jsonschema import validate
+
+from ragscience.terminal.json_schemas import SCHEMAS
+from tests.commands.papers import fill
+from tests.conftest import NOBODY, ROOT, Doors, Ran
+from tests.ollama_server import OllamaServer, chat_model
+from tests.pdf_factory import make_pdf
+
+
+def known(text, file, page, must, **more):
+    return {
+        "question": text, "must_contain": must, "evidence": [{"file": file, "page": page}], "type": "number"
+    } | more  # fmt: skip
+
+
+MACHINE = "Kelvin-7 is a tide-predicting machine of brass that sums ten harmonic constituents."
+QUESTIONS = [
+    known("What is the mean flight speed of bees in fog?", "bees.pdf", 2, ["3.7"], id="speed"),
+    known("At how many degrees does the glaze of porcelain mature?", "kilns.pdf", 1, ["1280"], id="glaze"),
+    known("How large was the largest error at Dover?", "tides.pdf", 2, ["12 centimetres"], id="dover", type="fact"),
+    {"id": "none", "question": "Who conducts the Vienna orchestra?", "answerable": False, "type": "unanswerable"},
+]
+
+
+@pytest.fixture(scope="module")
+def read_once(tmp_path_factory, model_cache):
+    """A library of the three papers; the tests get copies of it."""
+    made = Doors(tmp_path_factory.mktemp("eval"))
+    fill(made.home / "papers")
+    make_pdf(made.home / "papers" / "machines.pdf", [f"Machines\n\n{MACHINE}"])
+    nowhere = {"RAG_OLLAMA_URL": NOBODY, "RAG_CACHE_FOLDER": str(model_cache), "RAG_EMBEDDER": "embedded"}
+    assert made.ingest("add", "-q", **nowhere).code == 0
+    (made.home / "set.jsonl").write_text("\n".join(map(json.dumps, QUESTIONS)) + "\n", encoding="utf-8")
+    return made.home
+
+
+@pytest.fixture
+def home(read_once, tmp_path):
+    shutil.copytree(read_once, tmp_path / "copy")
+    return Doors(tmp_path / "copy")
+
+
+def test_the_measures_as_json(home):
+    ran = home.query("eval", "set.jsonl", "--json", RAG_EMBEDDER="embedded", RAG_ANSWERABLE_THRESHOLD="0")
+    assert ran.code == 0, ran.err
+    told = json.loads(ran.out)
+    validate(told, SCHEMAS["eval"])
+    assert told["questions"] == 4
+    assert told["measures"]["answer"]["mean"] == 1
+    assert told["measures"]["passages"]["mean"] == 1
+    assert told["measures"]["cited"]["mean"] == 1
+    assert told["measures"]["rightly refused"] == {"mean": 0, "low": 0, "high": 0, "questions": 1}
+    assert told["conditions"]["papers"] == "4"
+    assert [outcome["id"] for outcome in told["outcomes"]] == ["speed", "glaze", "dover", "none"]
+    assert not (home.home / "vectorstore" / "history.sqlite").exists()
+
+
+def test_the_measures_as_a_table_and_a_page(home):
+    with (home.home / "set.jsonl").open("a", encoding="utf-8") as file:
+        file.write("{no json}\n")
+    ran = home.query("eval", "set.jsonl", "--md", "out.md", "-k", "2", RAG_EMBEDDER="embedded")
+    assert ran.code == 3
+    assert "set.jsonl, line 5, is left out: it is not JSON" in ran.err
+    assert "rightly refused" in ran.out
+    assert "passages for an answer 2" in ran.out
+    page = (home.home / "out.md").read_text(encoding="utf-8")
+    assert page.startswith("# set.jsonl\n")
+    assert "- line 5: it is not JSON" in page
+
+
+def test_a_pattern_limits_the_papers_and_one_that_fits_none_fails_each_question(home):
+    ran = home.query("eval", "set.jsonl", "--json", "-q", "--paper", "bees", RAG_EMBEDDER="embedded")
+    told = json.loads(ran.out)
+    assert told["types"]["fact"]["passages"]["mean"] == 0
+    ran = home.query("eval", "set.jsonl", "--json", "-q", "--paper", "wasps", RAG_EMBEDDER="embedded")
+    assert ran.code == 3
+    told = json.loads(ran.out)
+    validate(told, SCHEMAS["eval"])
+    assert all("wasps" in outcome["error"] for outcome in told["outcomes"])
+
+
+def test_the_filters_of_a_search_keep_an_evaluation_to_what_they_name(home):
+    given = ("--kind", "table", "--section", "no such heading", "--year", "1066", "--author", "nobody")
+    ran = home.query("eval", "set.jsonl", "--json", "-q", *given, RAG_EMBEDDER="embedded")
+    told = json.loads(ran.out)
+    validate(told, SCHEMAS["eval"])
+    assert told["conditions"]["filters"] == "section='no such heading' kind=table author=nobody year=1066"
+    assert not any(outcome["values"].get("any@4") for outcome in told["outcomes"])
+    assert home.query("eval", "set.jsonl", "--kind", "tables").code == 2
+
+
+def test_what_cannot_be_measured(doors):
+    (doors.home / "empty.jsonl").write_text("\n", encoding="utf-8")
+    ran = doors.query("eval", "empty.jsonl")
+    assert (ran.code, ran.out) == (2, "")
+    assert "has no question" in ran.err
+    assert "nowhere.jsonl cannot be read" in doors.query("eval", "nowhere.jsonl").err
+    (doors.home / "set.jsonl").write_text(json.dumps(QUESTIONS[0]), encoding="utf-8")
+    ran = doors.query("eval", "set.jsonl", "--md", "nowhere/out.md")
+    assert (ran.code, "nowhere is no folder" in ran.err) == (2, True)
+
+
+def test_two_ways_of_asking_are_compared_question_by_question(home):
+    args = ("eval", "set.jsonl", "--against", "agent+balanced", "--json", "-q", "--md", "out.md")
+    ran = home.query(*args, RAG_EMBEDDER="embedded")
+    assert ran.code == 0, ran.err
+    told = json.loads(ran.out)
+    validate(told, SCHEMAS["eval"])
+    assert (told["conditions"]["mode"], told["conditions"]["profile"]) == ("ask", "default")
+    assert (told["against"]["conditions"]["mode"], told["against"]["conditions"]["profile"]) == (
+        "agent+balanced",
+        "balanced",
+    )
+    found = told["comparison"]["measures"]
+    assert found["all evidence"] == {
+        "first": 1, "second": 1, "higher": 0, "lower": 0, "p": 1, "test": "McNemar",
+        "difference": {"mean": 0, "low": 0, "high": 0, "questions": 3},
+    }  # fmt: skip
+    assert found["searches"]["first"] == 1 < found["searches"]["second"]
+    page = (home.home / "out.md").read_text(encoding="utf-8")
+    assert "## ask and agent+balanced, question by question" in page
+
+
+def test_two_ways_as_a_table(home):
+    ran = home.query("eval", "set.jsonl", "--mode", "rrf", "--against", "corrective", RAG_EMBEDDER="embedded")
+    assert ran.code == 0, ran.err
+    assert "mode rrf" in ran.out
+    assert "mode corrective" in ran.out
+    assert "higher/lower" in ran.out
+    assert "\x1b" not in ran.out
+
+
+@pytest.mark.parametrize(
+    ("args", "complaint"),
+    [
+        (
+            ["set.jsonl", "--mode", "swarm"],
+            "'swarm' is no mode. Take one of ask, agent, corrective, graph, a profile (",
+        ),
+        (["set.jsonl", "--make", "3"], "Give either a file of questions or --make."),
+        (["set.jsonl", "--out", "x.jsonl"], "--out is where --make writes."),
+        (["--make", "3", "--judge"], "measure a file."),
+        (["--make", "3", "--out", "nowhere/x.jsonl"], "nowhere is no folder."),
+    ],
+)
+def test_what_makes_no_sense_is_one_line(doors, args, complaint):
+    ran = doors.query("eval", *args)
+    assert (ran.code, ran.out) == (2, "")
+    assert complaint in ran.err
+    assert "Traceback" not in ran.err
+
+
+def test_questions_are_drafted_from_the_papers_and_can_be_asked(home):
+    ran = home.query("eval", "--make", "9", "--paper", "machines", "--out", "drafts.jsonl", RAG_EMBEDDER="embedded")
+    assert (ran.code, ran.out) == (0, ""), ran.err
+    assert "Only 1 of 9 questions could be drafted." in ran.err
+    assert "1 draft in drafts.jsonl: correct" in ran.err
+    draft = json.loads((home.home / "drafts.jsonl").read_text(encoding="utf-8"))
+    assert (draft["id"], draft["question"], draft["evidence"][0]["page"]) == ("draft-001", "What is Kelvin-7?", 1)
+    asked = home.query("eval", "drafts.jsonl", "--json", "-q", RAG_EMBEDDER="embedded", RAG_ANSWERABLE_THRESHOLD="0")
+    told = json.loads(asked.out)
+    assert told["conditions"]["drafts among the questions"] == "1"
+    assert told["measures"]["answer"]["mean"] == 1
+
+
+def test_drafts_are_never_written_over_what_is_there(home):
+    ran = home.query("eval", "--make", "1", "--out", "set.jsonl", RAG_EMBEDDER="embedded")
+    assert (ran.code, "set.jsonl is there already" in ran.err) == (2, True)
+    assert "Dover" in (home.home / "set.jsonl").read_text(encoding="utf-8")
+
+
+def test_papers_that_give_no_question(home):
+    ran = home.query("eval", "--make", "9", "--paper", "bees", RAG_EMBEDDER="embedded")
+    assert (ran.code, ran.out) == (4, "")
+    assert "No paper gives a question" in ran.err
+
+
+SPEED = "The mean flight speed in fog was 3.7 metres per second."
+LONG = wrapped(
+    "We tracked 412 bees with harmonic radar over three summers and two winters near the coast of Dover. "
+    + SPEED
+    + " Nothing else that we looked at, such as the colour of the sky or of the hive, had an effect of its own on how"
+    " fast they were, although the wind did on where they went."
+)
+
+
+@pytest.fixture
+def server():
+    with OllamaServer(models={"llama3.1:8b": chat_model()}) as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def long_one(tmp_path_factory, model_cache):
+    """A library of one paper with a passage that is long enough to ask about, and a definition."""
+    made = Doors(tmp_path_factory.mktemp("long"))
+    make_pdf(made.home / "papers" / "bees.pdf", [f"Bees in fog\n\n{LONG}", MACHINE])
+    nowhere = {"RAG_OLLAMA_URL": NOBODY, "RAG_CACHE_FOLDER": str(model_cache), "RAG_EMBEDDER": "embedded"}
+    assert made.ingest("add", "-q", **nowhere).code == 0
+    (made.home / "one.jsonl").write_text(json.dumps(known("How fast do bees fly?", "bees.pdf", 1, ["3.7"])))
+    return made.home
+
+
+@pytest.fixture
+def with_llm(long_one, tmp_path, server, monkeypatch):
+    monkeypatch.setenv("RAG_OLLAMA_URL", server.url)
+    monkeypatch.setenv("RAG_EMBEDDER", "embedded")
+    shutil.copytree(long_one, tmp_path / "copy")
+    return Doors(tmp_path / "copy")
+
+
+def test_a_model_words_the_drafts_and_is_told_what_was_wrong(with_llm, server):
+    wrong = {"question": "How fast do bees fly in fog?", "answer": SPEED, "must_contain": ["3.8"], "type": "number"}
+    server.script(json.dumps(wrong), json.dumps(wrong | {"must_contain": ["3.7 metres"]}))
+    ran = with_llm.query("eval", "--make", "1", "-q")
+    assert ran.code == 0, ran.err
+    draft = json.loads(ran.out)
+    assert (draft["question"], draft["must_contain"]) == (wrong["question"], ["3.7 metres"])
+    assert (draft["made_by"], draft["type"], draft["draft"]) == ("llama3.1:8b", "number", True)
+    first, repair = server.of("/api/chat")
+    assert first["format"]["required"] == ["question", "answer", "must_contain", "type"]
+    assert "copy it letter by letter" in repair["messages"][-1]["content"]
+
+
+def test_a_model_that_fails_leaves_the_drafting_to_the_rules(with_llm, server):
+    server.fault("/api/chat", status=500, error="out of memory", times=None)
+    ran = with_llm.query("eval", "--make", "1")
+    assert ran.code == 0, ran.err
+    assert json.loads(ran.out)["made_by"] == "rules"
+    assert "Drafting by rules instead." in ran.err
+
+
+def test_what_the_model_costs_is_counted(with_llm, server):
+    server.script("Bees fly at 3.7 metres per second (bees.pdf, p.1).", prompt_eval_count=300, eval_count=20)
+    told = json.loads(with_llm.query("eval", "one.jsonl", "--json", "-q").out)
+    assert (told["measures"]["LLM calls"]["mean"], told["measures"]["tokens"]["mean"]) == (1, 320)
+
+
+def test_a_judge_needs_a_model(home):
+    ran = home.query("eval", "set.jsonl", "--judge", RAG_EMBEDDER="embedded")
+    assert (ran.code, ran.out) == (2, "")
+    assert "--judge needs a language model" in ran.err
+
+
+AUDITED = """
+import runpy, sys
+
+def note(event, args):
+    if event in ("socket.getaddrinfo", "socket.connect"):
+        sys.stderr.write(f"AUDIT {args}\\n")
+
+sys.addaudithook(note)
+door = sys.argv[1]
+sys.argv = sys.argv[1:]
+sys.path.insert(0, door.removesuffix("query.py"))
+runpy.run_path(door, run_name="__main__")
+"""
+
+
+@pytest.mark.skipif(find_spec("ragas") is None, reason="ragas is not installed: requirements-judge.txt")
+def test_the_judge_speaks_to_ollama_alone_and_leaves_no_trace(with_llm, server, tmp_path):
+    server.script("Bees fly at 3.7 metres per second (bees.pdf, p.1).")
+    server.default_reply = judgement
+    home = tmp_path / "user"
+    home.mkdir()
+    done = subprocess.run(
+        [sys.executable, "-c", AUDITED, ROOT / "query.py", "eval", "one.jsonl", "--judge", "--json", "-q"],
+        capture_output=True,
+        timeout=300,
+        check=False,
+        cwd=with_llm.home,
+        env={**os.environ, "RAG_HOME": str(with_llm.home), "HOME": str(home), "RAGAS_DO_NOT_TRACK": "false"},
+    )
+    ran = Ran(done.returncode, done.stdout.decode(), done.stderr.decode())
+    assert ran.code == 0, ran.err
+    told = json.loads(ran.out)
+    validate(told, SCHEMAS["eval"])
+    assert told["measures"]["faithfulness"]["mean"] == 0.5
+    assert told["measures"]["context precision"]["mean"] == pytest.approx(1)
+    assert 0 < told["measures"]["answer relevance"]["mean"] <= 1
+    assert told["measures"]["LLM calls"]["mean"] == 1
+    hosts = {line for line in ran.err.splitlines() if line.startswith("AUDIT")}
+    assert hosts
+    assert all("127.0.0.1" in line for line in hosts), hosts
+    assert not [path for path in home.rglob("*") if "ragas" in str(path)]
+
+
+def judgement(body):
+    """What a model says to each of ragas's prompts."""
+    prompt = body["messages"][-1]["content"]
+    if "Break down each sentence" in prompt:
+        return json.dumps({"statements": ["Bees fly.", "Bees sing."]})
+    if "judge the faithfulness" in prompt:
+        verdicts = [{"statement": "Bees fly.", "reason": "", "verdict": 1}]
+        return json.dumps({"statements": [*verdicts, {"statement": "Bees sing.", "reason": "", "verdict": 0}]})
+    if "Generate a question" in prompt:
+        return json.dumps({"question": "How fast do bees fly?", "noncommittal": 0})
+    assert "useful in arriving at the given answer" in prompt
+    return json.dumps({"reason": "", "verdict": 1})

@@ -1,0 +1,165 @@
+"""`ingest.py fetch` as a person runs it: from a local server that speaks arXiv's API to papers that can be asked."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+
+import pytest
+
+from tests.commands.papers import BEES, KILNS
+from tests.commands.test_ollama_command import Terminal
+from tests.conftest import ROOT
+from tests.pdf_factory import make_pdf
+from tests.sources.arxiv_feed import ArxivServer, FeedPaper
+from tests.sources.fault_server import Reply, serving
+
+BEES_PAPER = FeedPaper(
+    "2101.00001v2",
+    "Steering of Honeybees in Dense Fog",
+    ("Ada Lovelace", "Karl von Frisch"),
+    doi="10.1000/bees.7",
+    journal_ref="Journal of Insect Flight 7 (2022)",
+)
+KILNS_PAPER = FeedPaper("2102.00002v1", "Tunnel Kilns", ("Johann Böttger",), published="2021-02-03T00:00:00Z")
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("pdfs")
+    with ArxivServer([BEES_PAPER, KILNS_PAPER]) as arxiv:
+        arxiv.put(BEES_PAPER.id, make_pdf(folder / "a.pdf", BEES).read_bytes())
+        arxiv.put(KILNS_PAPER.id, make_pdf(folder / "b.pdf", KILNS).read_bytes())
+        yield arxiv
+
+
+def listed(doors):
+    return {paper["file"]: paper for paper in json.loads(doors.ingest("list", "--json").out)["papers"]}
+
+
+NAMES = {"lovelace-2021-steering-of-honeybees-in-dense-fog.pdf", "bottger-2021-tunnel-kilns.pdf"}
+
+
+def test_fetched_papers_are_read_and_called_what_arxiv_calls_them(doors, server):
+    ran = doors.ingest("fetch", "bees in fog", "-n", "2", "--yes", **server.environment)
+    assert ran.code == 0, ran.err
+    assert "Tunnel Kilns" in ran.out
+    papers = listed(doors)
+    assert set(papers) == NAMES
+    bees = papers["lovelace-2021-steering-of-honeybees-in-dense-fog.pdf"]
+    said = {
+        "title": "Steering of Honeybees in Dense Fog",
+        "authors": ["Ada Lovelace", "Karl von Frisch"],
+        "year": 2021,
+        "venue": "Journal of Insect Flight 7 (2022)",
+        "doi": "10.1000/bees.7",
+        "arxiv_id": "2101.00001v2",
+        "abstract": "Bees fly in fog. They fly slower.",
+        "categories": ["cs.CL", "stat.ML"],
+        "url": f"{server.faults.url}/pdf/2101.00001v2",
+        "published": "2021-01-04",
+    }
+    assert said.items() <= bees["metadata"].items()
+    assert bees["title"] == said["title"]
+    assert bees["metadata"]["confidence"]["title"] == 1.0
+    shown = doors.ingest("show", bees["file"]).out
+    assert f"{server.faults.url}/pdf/2101.00001v2" in shown
+    assert "lovelace2021steering" in shown
+    found = json.loads(doors.query("search", "mean flight speed in fog", "--json", "--author", "frisch").out)
+    assert {hit["file"] for hit in found["hits"]} == {bees["file"]}
+
+    entry = doors.query("bib", bees["file"]).out
+    assert all(said in entry for said in ("lovelace2021steering", "10.1000/bees.7", "2101.00001", "cs.CL"))
+
+    assert doors.ingest("rebuild").code == 0
+    assert doors.ingest("sync").code == 0
+    assert listed(doors)[bees["file"]]["metadata"] == bees["metadata"]
+
+    again = doors.ingest("fetch", "bees in fog", "-n", "2", "--yes", **server.environment)
+    assert again.code == 0
+    assert again.err.count("is there already") == 2
+
+
+def test_a_run_that_was_cut_off_before_reading_is_made_up_for(doors, server):
+    assert doors.ingest("fetch", "2102.00002", "--no-ingest", **server.environment).code == 0
+    assert listed(doors) == {}
+    before = len(server.paths)
+    ran = doors.ingest("fetch", "2102.00002", **server.environment)
+    assert ran.code == 0, ran.err
+    assert "is there already" in ran.err
+    assert len(server.paths) == before
+    (paper,) = listed(doors).values()
+    assert paper["metadata"]["arxiv_id"] == "2102.00002v1"
+
+
+def test_offline_is_one_line(doors, server):
+    ran = doors.ingest("fetch", "bees", "--offline", **server.environment)
+    assert (ran.code, ran.out) == (2, "")
+    assert ran.err.count("\n") == 1
+    assert "--offline forbids it" in ran.err
+
+
+def test_loopback_is_refused_unless_it_is_allowed(doors, server):
+    environment = server.environment | {"RAG_SOURCES_ALLOW_LOOPBACK": "false"}
+    ran = doors.ingest("fetch", "bees", **environment)
+    assert ran.code == 1
+    assert ran.err.count("\n") == 1
+    assert "Traceback" not in ran.err
+    assert "127.0.0.1" in ran.err
+
+
+def test_nothing_found_has_its_exit_code(doors):
+    with ArxivServer() as empty:
+        ran = doors.ingest("fetch", "bees", **empty.environment)
+    assert ran.code == 4
+    assert ran.err.count("\n") == 1
+
+
+class FetchTerminal(Terminal):
+    """ingest.py on a terminal of its own."""
+
+    door = "ingest.py"
+
+
+@pytest.mark.parametrize(("typed", "files"), [("2\r", {"bottger-2021-tunnel-kilns.pdf"}), ("\r", set())])
+def test_on_a_terminal_the_person_picks(doors, server, monkeypatch, typed, files):
+    for name, value in server.environment.items():
+        monkeypatch.setenv(name, value)
+    terminal = FetchTerminal(doors.home, "fetch", "bees", "--no-ingest")
+    try:
+        terminal.read_until("Steering of Honeybees")
+        terminal.read_until("Which ones")
+        terminal.type("7\r")
+        terminal.read_until("none of 1 to 2")
+        terminal.type(typed)
+        assert terminal.process.wait(timeout=60) == 0
+    finally:
+        terminal.close()
+    assert {path.name for path in (doors.home / "papers").iterdir()} == files
+
+
+def test_ctrl_c_is_calm_and_the_rest_comes_the_next_time(doors, server, tmp_path):
+    body = make_pdf(tmp_path / "c.pdf", ["A long paper."] * 3).read_bytes()
+    half = len(body) // 2
+    url = server.put("/c.pdf", Reply(body[:half], headers={"ETag": '"1"'}, length=len(body)))
+    environment = {**os.environ, **server.environment, "RAG_HOME": str(doors.home)}
+    process = subprocess.Popen(
+        [sys.executable, str(ROOT / "ingest.py"), "fetch", url, "--no-ingest"],
+        stderr=subprocess.PIPE,
+        env=environment,
+        text=True,
+    )
+    line = process.stderr.readline()  # the first half came, the connection ended, and it waits to try again
+    assert "Trying again" in line
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert "goes on where it was" in err
+    assert "Traceback" not in err
+    assert list((doors.home / "papers").iterdir()) == []
+    server.put("/c.pdf", serving(body, etag='"1"'))
+    ran = doors.ingest("fetch", url, "--no-ingest", **server.environment)
+    assert ran.code == 0, ran.err
+    assert (doors.home / "papers" / "c.pdf").read_bytes() == body
+    assert server.faults.asked("/c.pdf")[-1].headers["range"] == f"bytes={half}-"

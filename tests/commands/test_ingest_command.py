@@ -1,0 +1,231 @@
+import json
+import os
+import shutil
+import subprocess
+import sys
+
+import pytest
+
+from ragscience.store import Home, Library
+from tests.commands.papers import BEES, fill, spoil
+from tests.conftest import ROOT, InsideDoors
+from tests.pdf_factory import make_pdf
+
+
+@pytest.fixture
+def doors(doors):
+    return InsideDoors(doors.home)
+
+
+@pytest.fixture
+def filled(doors):
+    fill(doors.home / "papers")
+    ran = doors.ingest()
+    assert ran.code == 0, ran.err
+    return doors
+
+
+def papers_of(doors):
+    return {paper["file"]: paper for paper in json.loads(doors.ingest("list", "--json").out)["papers"]}
+
+
+def test_a_folder_of_papers_becomes_a_library(filled):
+    papers = papers_of(filled)
+    assert {name: paper["pages"] for name, paper in papers.items()} == {"bees.pdf": 2, "kilns.pdf": 1, "tides.pdf": 3}
+    ledger = json.loads((filled.home / "ingested.json").read_text())
+    assert set(ledger["files"]) == {paper["md5"] for paper in papers.values()}
+
+
+def test_a_second_run_reads_nothing_and_loads_no_model(filled):
+    script = (
+        "import sys, runpy\nsys.argv = ['ingest.py']\n"
+        "try:\n    runpy.run_path(sys.argv[0], run_name='__main__')\n"
+        "except SystemExit as done:\n    print(done.code)\n"
+        "print(*sorted({name.partition('.')[0] for name in sys.modules}))"
+    )
+    ran = subprocess.run(
+        [sys.executable, "-c", script],
+        capture_output=True,
+        text=True,
+        cwd=ROOT,
+        env={**os.environ, "RAG_HOME": str(filled.home)},
+        check=True,
+    )
+    code, modules = ran.stdout.strip().split("\n")
+    assert code == "0"
+    assert "3 known already" in ran.stderr
+    assert not {"torch", "onnxruntime", "tokenizers", "pymupdf", "langchain_core", "faiss"} & set(modules.split())
+
+
+def test_what_is_no_paper_is_reported_and_the_rest_is_in(doors):
+    fill(doors.home / "papers")
+    spoil(doors.home / "papers")
+    ran = doors.ingest()
+    assert ran.code == 3
+    assert set(papers_of(doors)) == {"bees.pdf", "kilns.pdf", "tides.pdf"}
+    reported = [line for line in ran.err.split("\n") if line.startswith("not read:")]
+    assert {line.split("/")[-1].split(":")[0] for line in reported} == {
+        "locked.pdf",
+        "scan.pdf",
+        "page.pdf",
+        "empty.pdf",
+    }
+    assert "4 not read" in ran.err
+
+
+def test_changed_bytes_replace_what_the_old_ones_said(filled):
+    make_pdf(filled.home / "papers" / "bees.pdf", ["Bees do not fly in fog at all."])
+    ran = filled.ingest()
+    assert ran.code == 0
+    assert "1 updated" in ran.err
+    assert papers_of(filled)["bees.pdf"]["pages"] == 1
+    found = json.loads(filled.query("search", "harmonic radar bees", "-k", "50", "--json").out)
+    assert not any("412" in hit["text"] for hit in found["hits"])
+
+
+def test_the_same_bytes_under_another_name_are_known(filled):
+    papers = filled.home / "papers"
+    shutil.copy(papers / "bees.pdf", papers / "copy.pdf")
+    assert "copy.pdf has the same bytes as" in filled.ingest().err
+    (papers / "bees.pdf").unlink()
+    assert "copy.pdf" in filled.ingest().err
+    assert set(papers_of(filled)) == {"copy.pdf", "kilns.pdf", "tides.pdf"}
+
+
+def test_add_never_removes_and_sync_does(filled):
+    (filled.home / "papers" / "kilns.pdf").unlink()
+    filled.ingest()
+    assert "kilns.pdf" in papers_of(filled)
+    assert "would remove kilns.pdf" in filled.ingest("sync", "--dry-run").err
+    assert "kilns.pdf" in papers_of(filled)
+    assert "removed kilns.pdf" in filled.ingest("sync").err
+    assert "kilns.pdf" not in papers_of(filled)
+
+
+def test_sync_sees_a_changed_file_outside_the_papers_folder(filled):
+    outside = make_pdf(filled.home / "elsewhere" / "notes.pdf", ["Old notes."])
+    filled.ingest(outside)
+    make_pdf(outside, ["New notes.", "Second page."])
+    assert "1 updated" in filled.ingest("sync").err
+    assert papers_of(filled)["notes.pdf"]["pages"] == 2
+
+
+def test_remove_takes_a_paper_out_and_leaves_its_file(filled):
+    ran = filled.ingest("remove", "bees.pdf")
+    assert ran.code == 0
+    assert set(papers_of(filled)) == {"kilns.pdf", "tides.pdf"}
+    assert (filled.home / "papers" / "bees.pdf").exists()
+    assert filled.ingest("remove", "bees.pdf").code == 1
+
+
+def test_two_papers_of_one_name_are_told_apart(filled):
+    make_pdf(filled.home / "papers" / "other" / "bees.pdf", ["Other bees."])
+    filled.ingest()
+    assert {"papers/bees.pdf", "other/bees.pdf"} <= set(papers_of(filled))
+
+
+def test_show_tells_of_a_paper_and_of_a_page_as_it_was_read(filled):
+    assert "Navigation of honeybees in fog" in filled.ingest("show", "bees.pdf").out
+    shown = filled.ingest("show", "bees.pdf", "--page", "2").out
+    assert all(line in shown for line in BEES[1].split("\n"))
+    assert filled.ingest("show", "bees.pdf", "--page", "3").code == 2
+
+
+def chunks_of(home):
+    with Library.open(Home(home)) as library:
+        return [
+            (paper.file, chunk.text, chunk.page_start, chunk.page_end)
+            for paper in library.papers()
+            for chunk in library.paper_chunks(paper.paper_id)
+        ]
+
+
+@pytest.mark.parametrize("what", [(), ("--embeddings",), ("--indexes",)])
+def test_rebuild_gives_the_same_library(filled, what):
+    before = chunks_of(filled.home)
+    ran = filled.ingest("rebuild", *what)
+    assert ran.code == 0, ran.err
+    assert chunks_of(filled.home) == before
+    assert json.loads(filled.query("search", "glaze", "--json").out)["hits"][0]["file"] == "kilns.pdf"
+
+
+def test_rebuild_goes_on_past_a_paper_that_cannot_be_read_and_keeps_it(filled):
+    kilns = filled.home / "papers" / "kilns.pdf"
+    kilns.unlink()
+    kilns.mkdir()
+    before = chunks_of(filled.home)
+    ran = filled.ingest("rebuild")
+    assert ran.code == 3
+    assert "not read:" in ran.err
+    assert "2 updated" in ran.err
+    assert chunks_of(filled.home) == before
+
+
+def test_another_chunk_size_is_refused_until_rebuilt(filled):
+    make_pdf(filled.home / "papers" / "new.pdf", ["Something new."])
+    refused = filled.ingest(RAG_CHUNK_SIZE="300", RAG_CHUNK_OVERLAP="20")
+    assert refused.code == 5
+    assert "rebuild" in refused.err
+    assert filled.ingest("rebuild", RAG_CHUNK_SIZE="300", RAG_CHUNK_OVERLAP="20").code == 0
+    assert filled.ingest(RAG_CHUNK_SIZE="300", RAG_CHUNK_OVERLAP="20").code == 0
+    assert "new.pdf" in papers_of(filled)
+
+
+def test_rebuild_takes_one_way_at_a_time(filled):
+    assert filled.ingest("rebuild", "--embeddings", "--indexes").code == 2
+
+
+def test_doctor_finds_nothing_wrong_and_then_a_lost_file(filled):
+    healthy = filled.ingest("doctor")
+    assert healthy.code == 0
+    assert "warning" not in healthy.out
+    (filled.home / "papers" / "bees.pdf").unlink()
+    assert "bees.pdf is in the library, but its file is gone" in filled.ingest("doctor").out
+
+
+def test_doctor_says_when_token_vectors_did_not_fit(doors):
+    fill(doors.home / "papers")
+    doors.ingest(RAG_TOKEN_CACHE_MB="0")
+    assert "token vectors" not in doors.ingest("doctor").out
+    assert not list((doors.home / "vectorstore").glob("tokens/*"))
+    answer = json.loads(doors.query("ask", "At which temperature does the glaze mature?", "--json").out)
+    assert "1280" in answer["answer"]
+    assert answer["models"]["reranker"] == "late interaction"
+    assert doors.ingest("rebuild", "--embeddings").code == 0
+    assert "Token vectors of every passage" in doors.ingest("doctor").out
+
+
+def test_doctor_says_what_to_do_with_a_damaged_database(filled):
+    database = filled.home / "vectorstore" / "library.sqlite"
+    content = bytearray(database.read_bytes())
+    content[4096:] = b"\xaa" * (len(content) - 4096)
+    database.write_bytes(content)
+    ran = filled.ingest("doctor")
+    assert ran.code == 1
+    assert "Traceback" not in ran.err
+
+
+def test_a_path_that_names_nothing_is_a_failure_of_its_own(filled):
+    ran = filled.ingest("nowhere.pdf")
+    assert ran.code == 3
+    assert "nowhere.pdf" in ran.err
+
+
+def test_an_empty_home_is_no_error(doors):
+    ran = doors.ingest()
+    assert ran.code == 0
+    assert "no PDFs found" in ran.err
+    assert doors.ingest("list").code == 0
+
+
+def test_quiet_says_only_what_failed(doors):
+    fill(doors.home / "papers")
+    assert doors.ingest("--quiet").err == ""
+
+
+def test_a_home_that_is_a_file_is_one_clear_line(doors, tmp_path):
+    (tmp_path / "file").write_text("not a folder")
+    ran = doors.ingest("--home", tmp_path / "file")
+    assert ran.code == 1
+    assert ran.err.count("\n") == 1
+    assert ran.err.startswith("error: ")

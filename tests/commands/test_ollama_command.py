@@ -1,0 +1,192 @@
+"""The doors with an Ollama behind them: a real HTTP server, the real clients, and a real terminal where it matters."""
+
+import json
+import os
+import pty
+import signal
+import subprocess
+import sys
+import threading
+
+import pytest
+
+from tests.commands.papers import fill
+from tests.conftest import ROOT
+from tests.ollama_server import OllamaServer, chat_model, embedding_model
+
+ANSWER = "Bees fly at 3.7 metres per second in fog (bees.pdf, p.2)."
+
+
+@pytest.fixture
+def server():
+    models = {"llama3.1:8b": chat_model(), "nomic-embed-text:latest": embedding_model(96)}
+    with OllamaServer(models=models) as server:
+        yield server
+
+
+@pytest.fixture
+def filled(doors, server, monkeypatch):
+    monkeypatch.setenv("RAG_OLLAMA_URL", server.url)
+    fill(doors.home / "papers")
+    ran = doors.ingest()
+    assert ran.code == 0, ran.err
+    return doors
+
+
+def test_auto_takes_ollamas_models_and_says_so(filled, server):
+    assert {item["model"] for item in server.of("/api/embed")} == {"nomic-embed-text:latest"}
+    assert all(text.startswith("search_document: ") for item in server.of("/api/embed") for text in item["input"])
+    server.script(ANSWER)
+    answer = json.loads(filled.query("ask", "How fast do bees fly in fog?", "--json").out)
+    assert answer["mode"] == "llm"
+    assert answer["models"]["llm"] == "llama3.1:8b"
+    assert "(bees.pdf, p.2)" in answer["answer"]
+    assert [(item["file"], item["page"], item["supported"]) for item in answer["citations"]] == [("bees.pdf", 2, True)]
+    (asked,) = server.of("/api/chat")
+    assert asked["options"]["num_ctx"] == 8192
+    assert asked["options"]["temperature"] == 0
+    assert server.of("/api/embed")[-1]["input"] == ["search_query: How fast do bees fly in fog?"]
+
+
+def test_an_invented_citation_does_not_get_through(filled, server):
+    server.script("Bees sing (songs.pdf, p.99). " + ANSWER)
+    answer = json.loads(filled.query("ask", "How fast do bees fly in fog?", "--json").out)
+    assert "songs.pdf" not in answer["answer"]
+    assert {item["file"] for item in answer["citations"]} == {"bees.pdf"}
+    assert any("citation" in notice for notice in answer["notices"])
+
+
+def test_control_characters_of_a_model_never_reach_the_terminal(filled, server):
+    server.script("\x1b[2J\x1b]0;owned\x07" + ANSWER)
+    assert "\x1b" not in filled.query("How fast do bees fly in fog?").out
+
+
+def test_a_script_of_questions_stops_asking_a_model_that_fails(filled, server):
+    server.fault("/api/chat", status=500, error="out of memory", times=None)
+    (filled.home / "questions.txt").write_text("How fast do bees fly in fog?\n" * 12)
+    ran = filled.query("ask", "--from", filled.home / "questions.txt", "--json")
+    answers = [json.loads(line) for line in ran.out.splitlines()]
+    assert len(answers) == 12
+    assert {answer["mode"] for answer in answers} == {"extractive"}
+    assert "left alone" in answers[-1]["notices"][0]
+    assert len(server.of("/api/chat")) == 3
+
+
+def test_strict_refuses_what_the_pages_do_not_hold(filled, server):
+    server.script("Bananas ripen on Mars in 1234 days.", "Bananas ripen on Mars in 1234 days.")
+    assert filled.query("ask", "How fast do bees fly in fog?", "--strict").code == 4
+    assert filled.query("ask", "How fast do bees fly in fog?").code == 0
+
+
+def test_a_prompt_without_its_context_is_refused_before_anything_is_asked(filled, server):
+    before = len(server.requests)
+    ran = filled.query("ask", "How fast do bees fly in fog?", RAG_ANSWER_REQUEST="Answer {question}")
+    assert ran.code == 2
+    assert "it lacks {context}" in ran.err
+    assert len(server.requests) == before
+
+
+def test_a_library_of_ollamas_needs_ollama(filled):
+    ran = filled.query("search", "fog", RAG_OLLAMA_URL="http://127.0.0.1:9")
+    assert ran.code == 1
+    assert "ollama serve" in ran.err
+    other = filled.query("search", "fog", RAG_EMBEDDER="embedded")
+    assert other.code == 5
+    assert "rebuild --embeddings" in other.err
+
+
+def test_rebuild_embeddings_changes_the_embedder(filled, server):
+    ran = filled.ingest("rebuild", "--embeddings", RAG_EMBEDDER="embedded", RAG_OLLAMA_URL="http://127.0.0.1:9")
+    assert ran.code == 0, ran.err
+    found = json.loads(filled.query("search", "glaze", "--json", RAG_OLLAMA_URL="http://127.0.0.1:9").out)
+    assert found["hits"][0]["file"] == "kilns.pdf"
+
+
+def test_a_missing_chat_model_is_one_notice_and_quotes(filled):
+    ran = filled.query("ask", "How fast do bees fly in fog?", "--json", RAG_LLM="big-model:70b")
+    answer = json.loads(ran.out)
+    assert answer["mode"] == "extractive"
+    assert "ollama pull big-model:70b" in ran.err
+
+
+def test_offline_refuses_another_machine_and_a_pull(filled):
+    ran = filled.query("models", "--offline", "--json", RAG_OLLAMA_URL="http://198.51.100.7:11434")
+    rows = {row["part"]: row for row in json.loads(ran.out)["models"]}
+    assert rows["answer"]["model"] is None
+    assert "offline" in rows["answer"]["why"]
+    assert filled.query("models", "pull", "--offline").code == 2
+
+
+def test_pull_asks_ollama_for_what_is_missing(filled, server):
+    ran = filled.query("models", "pull", RAG_LLM="tiny:1b", RAG_RERANKER=str(filled.home), HF_ENDPOINT=server.url)
+    assert [item["model"] for item in server.of("/api/pull")] == ["tiny:1b"]
+    assert ran.code == 0, ran.err
+
+
+class Terminal:
+    """query.py, or another door, on a terminal of its own."""
+
+    door = "query.py"
+
+    def __init__(self, home, *args):
+        self._lead, follow = pty.openpty()
+        self._seen = ""
+        self.process = subprocess.Popen(
+            [sys.executable, str(ROOT / self.door), *args],
+            stdin=follow,
+            stdout=follow,
+            stderr=follow,
+            env={**os.environ, "RAG_HOME": str(home), "TERM": "xterm", "PROMPT_TOOLKIT_NO_CPR": "1"},
+            start_new_session=True,
+        )
+        os.close(follow)
+
+    def read_until(self, text):
+        """Wait for `text`; what comes after it is kept for the next call."""
+        while text not in self._seen:
+            try:
+                piece = os.read(self._lead, 65536)
+            except OSError:
+                piece = b""
+            assert piece, f"{text!r} never came: {self._seen[-1500:]}"
+            self._seen += piece.decode(errors="replace")
+        self._seen = self._seen.partition(text)[2]
+
+    def type(self, text):
+        os.write(self._lead, text.encode())
+
+    def close(self):
+        self.process.kill()
+        self.process.wait()
+        os.close(self._lead)
+
+
+def test_on_a_terminal_ctrl_c_stops_an_answer_and_ctrl_d_leaves(filled, server):
+    asked, release = threading.Event(), threading.Event()
+
+    def never_in_time(body):
+        asked.set()
+        release.wait(60)
+        return "Too late."
+
+    server.default_reply = never_in_time
+    terminal = Terminal(filled.home, "chat")
+    try:
+        terminal.read_until(">\x1b")
+        terminal.type("How fast do bees fly in fog?\r")
+        assert asked.wait(60)
+        terminal.process.send_signal(signal.SIGINT)
+        terminal.read_until("the chat goes on")
+        server.script(ANSWER)
+        terminal.read_until(">\x1b")
+        terminal.type("How fast do bees fly in fog?\r")
+        terminal.read_until("(bees.pdf, p.2)")
+        terminal.read_until("Sources:")
+        terminal.read_until("bees.pdf#page=2")
+        terminal.read_until("bees.pdf, p.2")
+        terminal.read_until(">\x1b")
+        terminal.type("\x04")
+        assert terminal.process.wait(timeout=60) == 0
+    finally:
+        release.set()
+        terminal.close()

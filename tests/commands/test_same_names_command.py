@@ -1,0 +1,144 @@
+"""Two papers whose files have one name: a/paper.pdf and b/paper.pdf are told apart wherever a file is named."""
+
+import json
+import shutil
+
+import jsonschema
+import pytest
+
+from ragscience.terminal.json_schemas import SCHEMAS
+from tests.bibliography.parsing import parsed
+from tests.commands.papers import BEES, KILNS
+from tests.conftest import InsideDoors
+from tests.pdf_factory import make_pdf
+
+SPEED = "How fast do bees fly in fog?"
+GLAZE = "At which temperature does the glaze mature?"
+A, B = "a/paper.pdf", "b/paper.pdf"
+
+
+@pytest.fixture(scope="module")
+def before(tmp_path_factory, model_cache):
+    """A home with a/paper.pdf alone, and one answer kept."""
+    home = tmp_path_factory.mktemp("alone")
+    make_pdf(home / "papers" / "a" / "paper.pdf", BEES, title="Navigation of honeybees in fog")
+    doors = InsideDoors(home)
+    assert doors.ingest(RAG_CACHE_FOLDER=str(model_cache)).code == 0
+    assert doors.query(SPEED).code == 0
+    return home
+
+
+@pytest.fixture(scope="module")
+def both(before, tmp_path_factory, model_cache):
+    """The same home after b/paper.pdf has come; the tests change nothing in it but the history."""
+    make_pdf(before / "papers" / "b" / "paper.pdf", KILNS)
+    doors = InsideDoors(before)
+    ran = doors.ingest(RAG_CACHE_FOLDER=str(model_cache))
+    assert ran.code == 0, ran.err
+    assert f"added {B}" in ran.err
+    return doors
+
+
+def as_json(ran, shape=None):
+    assert ran.code == 0, ran.err
+    value = json.loads(ran.out)
+    if shape:
+        jsonschema.validate(value, SCHEMAS[shape])
+    return value
+
+
+def test_lists_name_both(both):
+    listed = as_json(both.ingest("list", "--json"), "list")["papers"]
+    assert [(one["file"], one["path"]) for one in listed] == [
+        (name, str(both.home / "papers" / name)) for name in (A, B)
+    ]
+    assert [line.split()[0] for line in both.ingest("list").out.splitlines() if "paper.pdf" in line] == [A, B]
+
+
+@pytest.mark.parametrize(("name", "text"), [(A, "Honeybees"), (B, "porcelain")])
+def test_show_takes_either_and_asks_which_where_the_name_is_of_both(both, name, text):
+    shown = as_json(both.ingest("show", name, "--page", "1", "--json"), "show --page")
+    assert shown["file"] == name
+    assert shown["path"] == str(both.home / "papers" / name)
+    assert text in shown["text"]
+    for door in (both.ingest("show", "paper.pdf"), both.query("bib", "paper.pdf"), both.query("related", "paper.pdf")):
+        assert door.code == 2
+        assert f"2 papers are called paper.pdf: {A}, {B}." in door.err
+
+
+def test_a_longer_end_of_the_path_names_a_paper_too(both):
+    assert as_json(both.ingest("show", f"papers/{B}", "--json"), "show")["file"] == B
+
+
+@pytest.mark.parametrize(("question", "file", "must"), [(SPEED, A, "fog"), (GLAZE, B, "1280")])
+def test_answers_cite_sources_and_passages_by_distinct_names(both, question, file, must):
+    """Each quote is of the paper that it is said to be of."""
+    ran = as_json(both.query("ask", question, "--json", "--no-history"), "ask")
+    texts = {A: " ".join(" ".join(BEES).split()), B: " ".join(" ".join(KILNS).split())}
+    assert any(one["file"] == file and must in one["quote"] for one in ran["citations"])
+    for one in ran["citations"]:
+        assert one["path"] == str(both.home / "papers" / one["file"])
+        assert " ".join(one["quote"].split()) in texts[one["file"]]
+        assert f"({one['file']}, p.{one['page']})" in ran["answer"]
+    for one in ran["hits"]:
+        assert one["path"] == str(both.home / "papers" / one["file"])
+
+
+def test_filters_keep_to_one(both):
+    for name in (A, B):
+        found = as_json(both.query("search", "the", "--paper", name, "--json"), "search")
+        assert {one["file"] for one in found["hits"]} == {name}
+    both_found = as_json(both.query("search", "fog glaze", "--paper", "paper.pdf", "--json"), "search")
+    assert {one["file"] for one in both_found["hits"]} == {A, B}
+
+
+def test_an_answer_from_before_keeps_its_words_and_still_finds_its_page(both, tmp_path):
+    """Its short name was paper.pdf, and now that is nobody's; its path is what counts."""
+    old = as_json(both.query("history", "show", "1", "--json"), "history show")["turns"][0]
+    assert {one["file"] for one in old["citations"]} == {"paper.pdf"}
+    path = str(both.home / "papers" / A)
+    assert {one["path"] for one in old["citations"]} == {path}
+    opened = both.query("open", "1", "--answer", old["answer_id"], DISPLAY="", WAYLAND_DISPLAY="")
+    assert f"{path}, p." in opened.out
+    bib = parsed(both.query("bib", "--cited", old["answer_id"]).out)
+    assert bib == parsed(both.query("bib", A).out)
+    assert bib != parsed(both.query("bib", B).out)
+    assert parsed(both.query("history", "export", "1", "--bib").out) == bib
+    chat = both.query("chat", "--continue", stdin=b"/show 1\n/bib\n/quit\n")
+    assert chat.code == 0, chat.err
+    assert "fog" in chat.out
+    assert next(iter(bib)) in chat.out
+    kept = both.query("ask", "--continue", "--highlight", tmp_path / "marked.pdf", "How fast in fog?")
+    assert kept.code == 0, kept.err
+
+
+def test_open_takes_the_page_of_the_right_file(both, before, tmp_path):
+    home = tmp_path / "home"
+    shutil.copytree(before / "vectorstore", home / "vectorstore")
+    doors = InsideDoors(home)
+    ran = as_json(doors.query("ask", GLAZE, "--json"), "ask")
+    assert doors.query("open", "1", DISPLAY="", WAYLAND_DISPLAY="").out.split(", p.")[0].endswith(f"papers/{B}")
+    assert ran["citations"][0]["file"] == B
+
+
+def test_questions_with_known_answers_name_the_file_as_far_as_it_must_be(both, tmp_path):
+    def question(number, text, file, must):
+        return {"id": number, "question": text, "must_contain": [must], "evidence": [{"file": file, "page": 1}]}
+
+    told = tmp_path / "told.jsonl"
+    told.write_text(json.dumps(question("q1", GLAZE, f"papers/{B}", "1280")) + "\n")
+    measured = as_json(both.query("eval", told, "--json", "-q"), "eval")
+    assert measured["measures"]["cited"]["mean"] == 1.0
+    unclear = tmp_path / "unclear.jsonl"
+    unclear.write_text(json.dumps(question("q1", GLAZE, "paper.pdf", "1280")) + "\n")
+    ran = both.query("eval", unclear, "-q")
+    assert ran.code == 2
+    assert f"paper.pdf, in question q1, is the name of 2 papers: {A}, {B}." in ran.err
+
+
+def test_the_bibliography_has_both_with_keys_of_their_own(both, tmp_path):
+    assert len(parsed(both.query("bib").out)) == 2
+    target = tmp_path / "all.json"
+    assert both.query("bib", "--csl", "-o", target).out == ""
+    assert len(json.loads(target.read_text())) == 2
+    assert str(both.home) not in target.read_text()

@@ -1,0 +1,242 @@
+"""`ingest.py watch` as a process, over real files: each line is waited for, with a deadline, and nothing else is."""
+
+import json
+import os
+import queue
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+from contextlib import contextmanager
+
+import jsonschema
+import pytest
+
+from config import Settings
+from ragscience.errors import ModelProblem
+from ragscience.folder_watch import Work
+from ragscience.ingestion import find_pdfs
+from ragscience.store import Home, Library
+from ragscience.store.lock import WriterLock
+from ragscience.terminal.json_schemas import SCHEMAS
+from ragscience.terminal.watching_session import Events, Signals, WatchSession
+from tests.commands.papers import BEES, KILNS, TIDES, fill
+from tests.conftest import NOBODY, ROOT
+from tests.pdf_factory import make_pdf
+
+DEADLINE_SECONDS = 60
+
+
+class Watching:
+    """A running watch, and the lines that it has written to stdout."""
+
+    def __init__(self, home, *args):
+        self.process = subprocess.Popen(
+            [sys.executable, str(ROOT / "ingest.py"), "watch", *map(str, args)],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env={**os.environ, "RAG_HOME": str(home), "RAG_WATCH_SETTLE_SECONDS": "0.2"},
+            cwd=home,
+            text=True,
+        )
+        self.lines = queue.SimpleQueue()
+        self._reading = threading.Thread(target=self._read)
+        self._reading.start()
+
+    def _read(self):
+        for line in self.process.stdout:
+            self.lines.put(line)
+
+    def line(self, beginning):
+        """The next line, which must begin so."""
+        line = self.lines.get(timeout=DEADLINE_SECONDS)
+        assert line.startswith(beginning), (line, beginning)
+        return line
+
+    def end(self, number=signal.SIGTERM):
+        """(exit code, lines that were left, stderr)."""
+        self.process.send_signal(number)
+        code = self.process.wait(DEADLINE_SECONDS)
+        self._reading.join(DEADLINE_SECONDS)
+        left = []
+        while not self.lines.empty():
+            left.append(self.lines.get())
+        return code, left, self.process.stderr.read()
+
+
+@contextmanager
+def watching(home, *args):
+    """Nothing of it outlives the test."""
+    run = Watching(home, *args)
+    try:
+        yield run
+    finally:
+        run.process.kill()
+        run.process.wait()
+        run._reading.join()
+        run.process.stdout.close()
+        run.process.stderr.close()
+
+
+def papers_of(home):
+    with Library.open(Home(home)) as library:
+        return {paper.file for paper in library.papers()}
+
+
+def test_a_day_in_the_life_of_a_folder(doors, tmp_path):
+    papers = doors.home / "papers"
+    fill(papers)
+    with watching(doors.home) as run:
+        run.line(f"watching {papers}")
+        assert {run.line("+ ").split(":")[0] for _ in range(3)} == {"+ bees.pdf", "+ kilns.pdf", "+ tides.pdf"}
+        (papers / "bees.pdf").rename(papers / "honeybees.pdf")
+        assert "not read again" in run.line("> honeybees.pdf: it was ")
+        make_pdf(tmp_path / "other.pdf", [KILNS[0] + "\nThe kiln is 40 metres long."])
+        (tmp_path / "other.pdf").replace(papers / "kilns.pdf")
+        run.line("~ kilns.pdf: 1 page, 1 passage (")
+        (papers / "kilns.pdf").unlink()
+        run.line("- kilns.pdf: its file is gone, 1 passage (")
+        (papers / "more").rename(tmp_path / "more")
+        run.line("- tides.pdf: ")
+        (tmp_path / "more").rename(papers / "again")
+        run.line("+ tides.pdf: 3 pages, 1 passage (")
+        shutil.copy(papers / "honeybees.pdf", papers / "copy.pdf")
+        run.line(f"= {papers / 'copy.pdf'}: the same bytes as ")
+        code, left, err = run.end()
+    assert (code, left) == (0, ["stopped\n"])
+    assert "Traceback" not in err
+    assert papers_of(doors.home) == {"honeybees.pdf", "tides.pdf"}
+    assert "honeybees.pdf" in doors.query("search", "bees in fog").out
+
+
+def test_a_broken_file_costs_a_line_and_is_read_when_it_is_mended(doors, tmp_path):
+    papers = doors.home / "papers"
+    with watching(doors.home) as run:
+        run.line("watching")
+        make_pdf(papers / "locked.pdf", ["Secret"], user_password="open sesame")
+        assert "password" in run.line(f"! {papers / 'locked.pdf'}: ")
+        make_pdf(papers / "locked.pdf", BEES)
+        run.line("+ locked.pdf: 2 pages")
+        (papers / "half.pdf.part").touch()
+        whole = make_pdf(tmp_path / "whole.pdf", TIDES).read_bytes()
+        (papers / "half.pdf").write_bytes(whole[:1000])
+        make_pdf(papers / "kilns.pdf", KILNS)
+        run.line("+ kilns.pdf")  # and not a word of the other one
+        (papers / "half.pdf").write_bytes(whole)
+        (papers / "half.pdf.part").unlink()
+        run.line("+ half.pdf: 3 pages")
+        code, left, _ = run.end(signal.SIGINT)
+    assert (code, left) == (0, ["stopped\n"])
+
+
+def test_what_went_on_while_nobody_watched_is_made_up_for(doors):
+    papers = doors.home / "papers"
+    fill(papers)
+    doors.ingest()
+    (papers / "bees.pdf").unlink()
+    (papers / "kilns.pdf").rename(papers / "ovens.pdf")
+    with watching(doors.home, "--json", "--quiet") as run:
+        seen = [json.loads(run.lines.get(timeout=DEADLINE_SECONDS)) for _ in range(3)]
+        code, left, err = run.end()
+    seen += [json.loads(line) for line in left]
+    for event in seen:
+        jsonschema.validate(event, SCHEMAS["watch"])
+    assert [event["event"] for event in seen] == ["watching", "renamed", "removed", "stopped"]
+    assert [event["file"] for event in seen][1:3] == ["ovens.pdf", "bees.pdf"]
+    assert seen[2]["passages"] == 1
+    assert (code, err) == (0, "")
+    assert papers_of(doors.home) == {"ovens.pdf", "tides.pdf"}
+
+
+def test_a_locked_library_is_waited_for_and_a_vanished_folder_too(doors, tmp_path):
+    home, folder = Home(doors.home), tmp_path / "loaded"
+    folder.mkdir()
+    home.vectorstore.mkdir()
+    make_pdf(folder / "bees.pdf", BEES)
+    lock = WriterLock.acquire(home.lock)
+    with lock, watching(doors.home, folder) as run:
+        run.line("watching")
+        assert f"process {os.getpid()}" in run.line("waiting: ")
+        lock.release()
+        run.line("+ bees.pdf")
+        folder.rename(tmp_path / "away")
+        assert "papers stay" in run.line(f"waiting: {folder}")
+        with WriterLock.acquire(home.lock):  # held only while there is work
+            assert papers_of(doors.home) == {"bees.pdf"}
+        make_pdf(tmp_path / "away" / "kilns.pdf", KILNS)
+        (tmp_path / "away").rename(folder)
+        run.line(f"back: {folder}")
+        run.line("+ kilns.pdf")
+        assert run.end()[0] == 0
+
+
+def test_a_signal_ends_it_between_two_papers(doors):
+    papers = doors.home / "papers"
+    for number in range(30):
+        make_pdf(papers / f"paper{number:02}.pdf", [f"{text}\nNumber {number}." for text in BEES])
+    with watching(doors.home) as run:
+        run.line("watching")
+        run.line("+ ")
+        code, left, err = run.end()
+    told = [line for line in left if line.startswith("+ ")]
+    assert code == 0
+    assert left[-1] == "stopped\n"
+    assert len(papers_of(doors.home)) == len(told) + 1 < 30
+    assert "Traceback" not in err
+    assert doors.ingest("doctor").code == 0
+
+
+def test_no_such_folder_is_a_clear_error(doors):
+    ran = doors.ingest("watch", "nowhere")
+    assert ran.code == 2
+    assert (
+        ran.err
+        == f"error: There is no folder {doors.home / 'nowhere'}. Name the folder to watch, or none for papers/.\n"
+    )
+
+
+# In this process: what cannot be seen from outside.
+
+
+@pytest.fixture
+def session(doors, model_cache):
+    settings = Settings(home=doors.home, cache_folder=model_cache, ollama_url=NOBODY)
+    with WatchSession(settings, Events(as_json=False), quiet=True, stop=Signals()) as opened:
+        yield opened
+
+
+def test_models_are_loaded_once_and_the_lock_is_let_go(session, doors, capsys):
+    papers = doors.home / "papers"
+    loaded = []
+    for number, text in enumerate((BEES, KILNS, TIDES)):
+        path = make_pdf(papers / f"{number}.pdf", text)
+        assert session.carry_out(Work((path,))) == 0
+        loaded.append((session.embedder, session._kept_pool))
+        with WriterLock.acquire(Home(doors.home).lock):
+            pass
+    assert len(set(loaded)) == 1
+    assert session.embedder.sessions_opened == 1
+    assert capsys.readouterr().out.count("+ ") == 3
+
+
+def test_a_file_that_went_before_it_was_read_is_not_worth_a_line(session, doors, capsys):
+    assert session.carry_out(Work((doors.home / "papers" / "gone.pdf",))) == 0
+    assert capsys.readouterr().out == ""
+
+
+def test_a_problem_of_the_first_work_ends_it_and_a_later_one_is_tried_again(session, doors, capsys):
+    path = make_pdf(doors.home / "papers" / "bees.pdf", BEES)
+    session.settings = session.settings.model_copy(update={"embedder": "ollama"})
+    with pytest.raises(ModelProblem):
+        session.carry_out(Work((path,)))
+    session.settings = session.settings.model_copy(update={"embedder": "auto"})
+    assert session.carry_out(Work((path,))) == 0
+    session._let_go()
+    session.settings = session.settings.model_copy(update={"embedder": "ollama"})
+    other = make_pdf(doors.home / "papers" / "kilns.pdf", KILNS)
+    assert session.carry_out(Work((other,))) > 0
+    assert "problem: " in capsys.readouterr().out
+    session.settings = session.settings.model_copy(update={"embedder": "auto"})
+    assert session.carry_out(Work((other,))) == 0
+    assert papers_of(doors.home) == {path.name for path in find_pdfs([doors.home / "papers"])[0]}

@@ -1,0 +1,162 @@
+"""What is measured of answers."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.stats import bootstrap
+
+from ragscience.evaluation.answer_metrics import JUDGED, MEASURES, estimate, measure, summary
+from ragscience.evaluation.costs import Meter
+from ragscience.evaluation.eval_report import EXPLAINED
+from ragscience.evaluation.question_file import KnownQuestion
+from ragscience.records import Answer, Citation, Found, Sentence
+from tests.answering.passages import hit
+
+QUESTION = KnownQuestion(
+    "q1",
+    "How hot, and how large an error?",
+    True,
+    ("1280", "12"),
+    (frozenset({("kilns.pdf", 1), ("kilns.pdf", 5)}), frozenset({("tides.pdf", 2)})),
+    "multi_hop",
+)
+NONE = KnownQuestion("q2", "Who?", False, (), (), "unanswerable")
+
+
+def answered(text, *hits, cited=(), refused=False, verdicts=()):
+    citations = tuple(Citation(file, page, "…", True) for file, page in cited)
+    found = Found("?", "default", tuple(hits))
+    sentences = tuple(Sentence("…", verdict, 0.0, None) for verdict in verdicts)
+    return Answer("a1", "?", text, "extractive", refused, citations, found, {}, sentences=sentences)
+
+
+def measured(*hits, text="", cited=(), refused=False):
+    return measure(QUESTION, answered(text, *hits, cited=cited, refused=refused), {"seconds": 1.5})
+
+
+KILNS = hit("The glaze matures at 1280 degrees.", file="kilns.pdf", breaks=((0, 4), (10, 5)))
+TIDES = hit("Its largest error is 12 centimetres.", file="tides.pdf", page=2, rank=2)
+BEES = hit("Bees.", file="bees.pdf", page=1, rank=3)
+
+
+@pytest.mark.parametrize(
+    ("hits", "expected"),
+    [
+        ((), (0, 0, 0, 0)),
+        ((KILNS,), (1, 0, 1, 0)),
+        ((KILNS, TIDES), (1, 0, 1, 1)),
+        ((BEES, BEES, TIDES, KILNS), (0, 0, 1, 1)),
+        ((BEES, BEES, BEES, TIDES, KILNS), (0, 0, 1, 0)),
+        ((BEES, BEES, BEES, BEES, KILNS), (0, 0, 0, 0)),
+        ((hit("x", file="tides.pdf", page=1),), (0, 0, 0, 0)),
+    ],
+)
+def test_evidence_counts_by_page(hits, expected):
+    values = measured(*hits)
+    assert tuple(values[name] for name in ("any@1", "full@1", "any@4", "full@4")) == expected
+
+
+@pytest.mark.parametrize(
+    ("hits", "expected"),
+    [((), (0, 0)), ((BEES, BEES, BEES, BEES, KILNS), (0.5, 0)), ((TIDES, KILNS), (1, 1))],
+)
+def test_the_share_of_the_evidence_that_was_given(hits, expected):
+    values = measured(*hits)
+    assert (values["evidence"], values["all evidence"]) == expected
+
+
+@pytest.mark.parametrize(
+    ("verdicts", "expected"),
+    [
+        (("supported", "unsupported", "no-claim", "weak", "unsupported"), 0.5),
+        (("supported", "weak"), 0),
+        (("no-claim",), None),
+        ((), None),
+    ],
+)
+def test_the_share_of_claims_that_no_page_holds(verdicts, expected):
+    for question in (QUESTION, NONE):
+        assert measure(question, answered("…", verdicts=verdicts), {}).get("unsupported") == expected
+    assert "unsupported" not in measure(QUESTION, answered("…", verdicts=verdicts, refused=True), {})
+
+
+def test_what_the_passages_hold_and_what_the_answer_says():
+    values = measured(KILNS, TIDES, text="It is 1280 degrees, and 12 centimetres.")
+    assert (values["passages"], values["answer"]) == (1, 1)
+    values = measured(KILNS, text="It is 1280 degrees.")
+    assert (values["passages"], values["answer"]) == (0, 0)
+
+
+def test_pages_and_file_names_say_nothing():
+    numbered = hit("Bees.", file="model-1280.pdf", page=12)
+    text = "1 paper speaks of this: model-1280.pdf\n\n“Bees.” (model-1280.pdf, p.12)"
+    values = measured(numbered, text=text, cited=[("model-1280.pdf", 12)])
+    assert values["answer"] == 0
+
+
+@pytest.mark.parametrize(
+    ("cited", "expected"),
+    [
+        ([("kilns.pdf", 5)], (1, 1)),
+        ([("kilns.pdf", 4), ("kilns.pdf", 1)], (1, 0.5)),
+        ([("tides.pdf", 5), ("bees.pdf", 1)], (0, 0)),
+        ([], (0, None)),
+    ],
+)
+def test_cited_pages(cited, expected):
+    values = measured(KILNS, text="1280", cited=cited)
+    assert (values["cited"], values.get("cited share")) == expected
+
+
+def test_a_refusal_of_what_can_be_answered():
+    values = measured(KILNS, TIDES, text="1280 and 12: no information.", refused=True)
+    assert (values["refused"], values["answer"], values["passages"]) == (1, 0, 1)
+    assert values["refusal precision"] == 0
+    assert "rightly refused" not in values
+
+
+def test_a_refusal_of_what_cannot():
+    right = {"seconds": 2.0, "rightly refused": 1, "refusal precision": 1}
+    assert measure(NONE, answered("No.", refused=True), {"seconds": 2.0}) == right
+    assert measure(NONE, answered("Yes."), {"tokens": 2.0}) == {"tokens": 2.0, "rightly refused": 0}
+
+
+def test_a_question_that_failed_found_nothing():
+    values = measure(QUESTION, None, {"seconds": 3.0})
+    assert values.pop("seconds") == 3.0
+    assert set(values.values()) == {0}
+    assert "cited share" not in values
+
+
+def test_every_measure_has_its_place():
+    cost = Meter(lambda: 0.0).read(None)
+    refused = measure(NONE, answered("", refused=True), cost)
+    said = measure(QUESTION, answered("", cited=[("kilns.pdf", 1)], verdicts=["weak"]), cost)
+    assert {*said, *refused, *JUDGED} == set(MEASURES) == set(EXPLAINED)
+    assert list(summary([said])) == [name for name in MEASURES if name in said]
+
+
+@given(st.lists(st.floats(0, 1), min_size=1, max_size=40))
+def test_an_interval_holds_what_is_possible(values):
+    found = estimate(values)
+    assert found.questions == len(values)
+    assert found.mean == pytest.approx(np.mean(values))
+    assert min(values) - 1e-9 <= found.low <= found.high <= max(values) + 1e-9
+    assert estimate(values) == found
+
+
+def test_the_interval_is_that_of_scipy():
+    values = [float(i % 3 == 0) for i in range(71)]
+    theirs = bootstrap((values,), np.mean, n_resamples=20_000, method="percentile", rng=np.random.default_rng(1))
+    ours = estimate(values)
+    assert ours.low == pytest.approx(theirs.confidence_interval.low, abs=0.02)
+    assert ours.high == pytest.approx(theirs.confidence_interval.high, abs=0.02)
+    assert ours.low < ours.mean < ours.high
+
+
+def test_a_summary_takes_each_measure_from_those_that_have_it():
+    found = summary([{"seconds": 1.0, "answer": 1.0}, {"seconds": 3.0}])
+    assert list(found) == ["answer", "seconds"]
+    assert (found["answer"].questions, found["seconds"].mean) == (1, 2.0)
+    assert summary([]) == {}

@@ -1,0 +1,89 @@
+"""Whether a difference between two ways of asking is more than chance, held against scipy."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.stats import binomtest, bootstrap, permutation_test
+
+from ragscience.evaluation.paired_comparison import ENUMERATED, FLIPS, compare, mcnemar, paired, sign_flip
+
+
+@given(st.integers(0, 60), st.integers(0, 60))
+def test_mcnemar_is_the_binomial_test_of_wins_and_losses(higher, lower):
+    expected = binomtest(higher, higher + lower).pvalue if higher + lower else 1.0
+    assert mcnemar(higher, lower) == pytest.approx(expected)
+
+
+def test_mcnemar_of_very_many_questions():
+    assert 0 < mcnemar(1000, 1100) < 0.05
+    assert mcnemar(4000, 1) == pytest.approx(0, abs=1e-300)
+
+
+def by_scipy(differences):
+    found = permutation_test(
+        (np.array(differences),), np.mean, permutation_type="samples", n_resamples=2**20, vectorized=False
+    )
+    return found.pvalue
+
+
+@settings(max_examples=15)
+@given(st.lists(st.integers(-4, 4).map(lambda n: n / 4), min_size=2, max_size=8))
+def test_the_sign_flip_test_is_exact_for_few_questions(differences):
+    assert sign_flip(differences) == pytest.approx(by_scipy(differences))
+
+
+def test_questions_without_a_difference_change_nothing():
+    assert sign_flip([0.5, 0.25, -0.25, 1.0] + [0.0] * 50) == sign_flip([0.5, 0.25, -0.25, 1.0])
+    assert sign_flip([0.0, 0.0]) == 1.0
+    assert sign_flip([]) == 1.0
+
+
+def test_the_sign_flip_test_of_many_questions_is_near_the_exact_one():
+    draw = np.random.default_rng(5)
+    differences = draw.normal(0.35, 1.0, ENUMERATED + 1)
+    assert sign_flip(differences) == pytest.approx(by_scipy(differences), abs=0.02)
+    assert sign_flip(differences) == sign_flip(differences)
+    assert sign_flip([1.0 + n / 100 for n in range(60)]) == 1 / (FLIPS + 1)
+
+
+@given(st.lists(st.tuples(st.floats(0, 1), st.floats(0, 1)), min_size=1, max_size=30))
+@settings(max_examples=30)
+def test_the_order_of_the_two_changes_signs_alone(pairs):
+    there, back = paired("answer", pairs), paired("answer", [(b, a) for a, b in pairs])
+    assert (there.first, there.second, there.higher, there.lower) == (back.second, back.first, back.lower, back.higher)
+    assert there.p == pytest.approx(back.p)
+    assert 0 < there.p <= 1
+    assert there.difference.mean == pytest.approx(-back.difference.mean)
+    assert there.difference.low <= there.difference.mean + 1e-9
+    assert there.difference.mean <= there.difference.high + 1e-9
+
+
+def test_what_is_0_or_1_everywhere_gets_the_exact_test_of_proportions():
+    both = [(0.0, 1.0)] * 6 + [(1.0, 1.0)] * 10
+    found = paired("answer", both)
+    assert (found.test, found.higher, found.lower, found.p) == ("McNemar", 6, 0, 0.03125)
+    assert paired("answer", [*both, (0.5, 1.0)]).test == "sign flip"
+
+
+def test_the_interval_of_a_difference_is_that_of_scipy():
+    draw = np.random.default_rng(1)
+    first, second = draw.random(60), draw.random(60) * 1.2
+    theirs = bootstrap((second - first,), np.mean, n_resamples=20_000, method="percentile", rng=draw)
+    ours = paired("evidence", list(zip(first, second, strict=True))).difference
+    assert ours.low == pytest.approx(theirs.confidence_interval.low, abs=0.02)
+    assert ours.high == pytest.approx(theirs.confidence_interval.high, abs=0.02)
+
+
+def test_questions_are_paired_by_their_ids_where_both_have_the_measure():
+    first = {"a": {"answer": 0.0, "seconds": 1.0}, "b": {"answer": 1.0}, "c": {"answer": 1.0}, "z": {"answer": 1.0}}
+    second = {"c": {"answer": 1.0}, "a": {"answer": 1.0, "seconds": 3.0}, "b": {"refusal precision": 1.0}}
+    answers, seconds = compare(first, second)
+    assert (answers.measure, answers.difference.questions, answers.higher, answers.lower) == ("answer", 2, 1, 0)
+    assert (seconds.first, seconds.second, seconds.difference.mean) == (1.0, 3.0, 2.0)
+    assert compare({}, second) == ()
+
+
+def test_the_precision_of_refusals_is_not_paired():
+    values = {"a": {"refusal precision": 1.0}}
+    assert compare(values, values) == ()

@@ -1,0 +1,127 @@
+"""Which entities a question names."""
+
+import json
+from difflib import SequenceMatcher
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ragscience.errors import ModelProblem
+from ragscience.graph.entity_linking import MOST_SEEDS, SIMILAR, candidates_of, candidates_said, link, similar_names
+
+from .drawn import ATTENTION, TESLA, TESLA_QUESTION, drawn
+
+ALL = frozenset()
+
+
+def named(question, graph, types=ALL, candidates=None):
+    found = link(question, graph, types=types, candidates=candidates)
+    return {graph.label(one.number): round(one.weight, 2) for one in found}
+
+
+def test_the_production_notes_question_names_the_two_companies():
+    assert named(TESLA_QUESTION, drawn(*TESLA)) == {"Tesla": 1.0, "Rivian": 1.0}
+
+
+def test_the_graph_guides_question_names_the_whole_name_and_the_one_inside():
+    assert named("How does self-attention work?", drawn(*ATTENTION)) == {"self-attention": 1.0, "attention": 0.5}
+
+
+@pytest.mark.parametrize(
+    ("question", "expected"),
+    [
+        ("Are LSTMs slow?", {"LSTM": 1.0}),
+        ("Is a long-short term memory slow?", {}),
+        ("Does the salstmx help?", {}),
+        ("Is GPT 3 better than GPT3?", {"GPT-3": 1.0}),
+        ("What is C++ for?", {"C++": 1.0}),
+        ("", {}),
+        ("the of and?!", {}),
+    ],
+)
+def test_names_stand_on_word_borders_and_are_compared_as_everywhere(question, expected):
+    graph = drawn(("LSTM", "USES", "GPT-3"), ("C++", "USES", "C"))
+    assert named(question, graph) == expected
+
+
+def test_a_name_that_is_nearly_the_same_is_found_but_not_one_of_another_number():
+    graph = drawn(("transformer", "USES", "GPT-3 model"))
+    assert named("Why are transfomers fast?", graph) == {"transformer": round(2 * 10 / 21, 2)}
+    assert named("What is the GPT-2 model?", graph) == {}
+
+
+def test_types_keep_entities_out():
+    graph = drawn(("BERT", "USES", "GLUE"), kinds={"BERT": "METHOD", "GLUE": "DATASET"})
+    assert named("BERT on GLUE", graph) == {"BERT": 1.0, "GLUE": 1.0}
+    assert named("BERT on GLUE", graph, frozenset(["DATASET"])) == {"GLUE": 1.0}
+
+
+def test_a_question_that_names_very_many_has_a_bounded_number_of_seeds():
+    names = [f"name{chr(97 + at)}{chr(97 + at)}" for at in range(26)]
+    graph = drawn(*((name, "USES", "hub") for name in names))
+    assert len(link(" ".join(names * 40), graph, types=ALL)) == MOST_SEEDS
+
+
+def test_what_a_model_names_is_linked_too():
+    graph = drawn(("transformer", "USES", "attention"))
+    assert named("Why are transfomers fast?", graph, candidates=["transfomers"]) == {"transformer": 0.95}
+    assert named("Why are transfomers fast?", graph, candidates=[]) == {}
+    assert named("Why?", graph, candidates=["Attention"]) == {"attention": 1.0}
+
+
+class Scripted:
+    """A model that says what it is told to."""
+
+    name = "scripted"
+
+    def __init__(self, *replies):
+        self.replies, self.calls = list(replies), []
+
+    def reply(self, messages, *, max_tokens, schema=None):
+        self.calls.append((messages, max_tokens, schema))
+        return Reply(self.replies.pop(0))
+
+
+class Reply:
+    prompt_tokens = answer_tokens = None
+
+    def __init__(self, text):
+        self.text = text
+
+    def __iter__(self):
+        yield self.text
+
+
+def test_a_model_says_the_names_and_what_it_invents_is_left_out():
+    llm = Scripted(json.dumps({"entities": ["BERT", "GPT-4", "", "x" * 500, "self-attention"]}))
+    assert candidates_said("Does BERT use self-attention?", llm, seconds=60) == ["BERT", "self-attention"]
+    assert "follow no order" in llm.calls[0][0][0][1]
+
+
+def test_a_model_that_gives_no_names_is_told_of():
+    with pytest.raises(ModelProblem, match="own words"):
+        candidates_said("Does BERT help?", Scripted("no", '{"entities": 3}'), seconds=60)
+
+
+def test_candidates_have_no_empty_words_at_their_ends():
+    assert candidates_of("What is the depth of a network?") == ["depth of a network", "depth", "network"]
+    assert candidates_of("deep network", [(0, 2)]) == []
+
+
+words = st.text(alphabet="abt e-3é數", min_size=0, max_size=12)
+
+
+@given(st.lists(words, max_size=3, unique=True), st.lists(words, max_size=12, unique=True))
+def test_the_prefilter_gives_the_verdicts_of_difflib(wanted, names):
+    for name, near in similar_names(wanted, names).items():
+        ratios = {other: SequenceMatcher(None, name, other).ratio() for other in names}
+        assert dict(near) == {other: ratio for other, ratio in ratios.items() if ratio > SIMILAR}
+
+
+def test_the_closest_cases_of_the_prefilter():
+    near = ["abcd", "abcde", "abcdex", "dcbae"]
+    assert similar_names(["abcde"], near) == {"abcde": (("abcde", 1.0), ("abcdex", 10 / 11), ("abcd", 8 / 9))}
+    assert similar_names(["gpt-2"], ["gpt-3"]) == {"gpt-2": ()}  # 0.8 is not above 0.8
+    assert similar_names([], near) == {}
+    assert similar_names(["a"], []) == {"a": ()}

@@ -1,0 +1,146 @@
+from collections import defaultdict
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ragscience.graph.entity_merging import merge
+from ragscience.graph.entity_names import folded, matched
+from ragscience.graph.graph_records import Entity, Extracted, Mention, Relation, Triple
+
+from .making import apart_names, passages, say
+
+LONG = "long short-term memory"
+
+
+def by_key(merged):
+    return {entity.key: entity for entity in merged.entities}
+
+
+def keys(*found, apart=frozenset()):
+    return sorted(by_key(merge(found, apart)))
+
+
+@given(passages, apart_names, st.randoms())
+def test_the_order_of_the_passages_does_not_matter(kept, apart, chance):
+    shuffled = list(kept)
+    chance.shuffle(shuffled)
+    assert merge(shuffled, apart) == merge(kept, apart)
+
+
+@given(passages, apart_names)
+def test_ids_of_passages_and_papers_change_nothing_but_themselves(kept, apart):
+    """A paper that leaves and comes back has other ids, behind all others."""
+    other = [(9 - paper, Extracted(100 - found.chunk_id, *_parts(found))) for paper, found in kept]
+    here, there = merge(kept, apart), merge(other, apart)
+    assert [(e.key, e.label, e.names, e.mentions, e.confidence) for e in here.entities] == [
+        (e.key, e.label, e.names, e.mentions, e.confidence) for e in there.entities
+    ]
+    assert [(r.source, r.target, r.relation, r.count, r.confidence) for r in here.relations] == [
+        (r.source, r.target, r.relation, r.count, r.confidence) for r in there.relations
+    ]
+
+
+def _parts(found):
+    return found.mentions, found.triples, found.aliases
+
+
+@given(passages, apart_names)
+def test_types_never_mix_and_every_mention_is_in_one_entity(kept, apart):
+    merged = merge(kept, apart)
+    said = defaultdict(int)
+    for _, found in kept:
+        for each in found.mentions:
+            place = (found.chunk_id, each.name, each.entity_type)
+            said[place] = max(said[place], each.count)
+    assert sum(entity.mentions for entity in merged.entities) == sum(said.values())
+    for entity in merged.entities:
+        assert entity.key.startswith(f"{entity.entity_type}:")
+        assert entity.label in entity.names
+        of_it = {chunk for chunk, name, kind in said if kind == entity.entity_type and name in entity.names}
+        assert set(entity.chunk_ids) <= of_it
+    there = by_key(merged)
+    for edge in merged.relations:
+        assert edge.source in there and edge.target in there and edge.source != edge.target
+        assert edge.count == len(edge.chunk_ids) > 0
+
+
+@given(passages)
+def test_without_aliases_entities_are_the_groups_of_type_and_name(kept):
+    """The oracle: a plain grouping."""
+    bare = [(paper, Extracted(found.chunk_id, found.mentions, found.triples)) for paper, found in kept]
+    groups = defaultdict(set)
+    for _, found in bare:
+        for each in found.mentions:
+            groups[each.entity_type, matched(each.name)].add(each.name)
+    assert {(e.entity_type, matched(e.label)): set(e.names) for e in merge(bare).entities} == groups
+
+
+@given(passages, apart_names)
+def test_a_name_apart_is_with_no_other(kept, apart):
+    for entity in merge(kept, apart).entities:
+        forms = {folded(name) for name in entity.names}
+        assert not forms & apart or len(forms) == 1
+
+
+def test_an_acronym_is_its_expansion_within_its_paper():
+    first = (1, say(1, ("LSTM", "METHOD", 3), (LONG, "METHOD"), aliases=[("LSTM", LONG)]))
+    (entity,) = merge([first]).entities
+    assert entity == Entity("METHOD:long short term memory", "LSTM", "METHOD", ("LSTM", LONG), 4, 0.8, (1,))
+
+
+def test_an_acronym_elsewhere_follows_the_papers_that_agree():
+    papers = [
+        (1, say(1, ("LSTM", "METHOD"), aliases=[("LSTM", LONG)])),
+        (2, say(2, ("LSTM", "METHOD"), aliases=[("LSTMs", "long short term memory")])),
+        (3, say(3, ("LSTM", "METHOD"))),
+        (4, say(4, ("LSTM", "METHOD"), aliases=[("LSTM", "least squares")])),
+    ]
+    assert keys(*papers) == ["METHOD:least square", "METHOD:long short term memory"]
+    assert keys(*papers[1:]) == ["METHOD:least square", "METHOD:long short term memory", "METHOD:lstm"]
+    assert by_key(merge(papers))["METHOD:long short term memory"].chunk_ids == (1, 2, 3)
+
+
+def test_a_chain_of_aliases_goes_one_step():
+    found = (1, say(1, ("A1", "METHOD"), ("B1", "METHOD"), ("C1", "METHOD"), aliases=[("A1", "B1"), ("B1", "C1")]))
+    assert [entity.names for entity in merge([found]).entities] == [("A1",), ("B1", "C1")]
+
+
+def test_an_alias_does_not_cross_types():
+    found = (1, say(1, ("LSTM", "METHOD"), (LONG, "CONCEPT"), aliases=[("LSTM", LONG)]))
+    assert keys(found) == ["CONCEPT:long short term memory", "METHOD:long short term memory"]
+
+
+def test_an_alias_of_nothing_is_none():
+    assert keys((1, say(1, ("LSTM", "METHOD"), aliases=[("LSTM", "'"), ("'", "LSTM")]))) == ["METHOD:lstm"]
+
+
+def test_apart_wins_over_aliases_and_imports():
+    given_key = Extracted(
+        2, (Mention("LSTM", "METHOD", 1, 0.5, "METHOD:x"), Mention("Y", "METHOD", 1, 1, "METHOD:x")), ()
+    )
+    papers = [(1, say(1, ("LSTM", "METHOD"), (LONG, "METHOD"), aliases=[("LSTM", LONG)])), (1, given_key)]
+    assert keys(*papers) == ["METHOD:long short term memory", "METHOD:x"]
+    assert keys(*papers, apart=frozenset({"lstm"})) == ['METHOD:"lstm"', "METHOD:long short term memory", "METHOD:x"]
+
+
+def test_relations_add_up_over_passages():
+    """Noisy or: 1 - (1 - 0.5)(1 - 0.8) = 0.9; the same passage twice, by two extractors, counts once and the surer."""
+    pair = [Mention("A", "METHOD", 1, 0.5), Mention("B", "METRIC", 2, 0.25)]
+    triple = [Triple("A", "METHOD", "USES", "B", "METRIC", sure) for sure in (0.5, 0.4, 0.8)]
+    found = [
+        (1, Extracted(1, tuple(pair), (triple[0],))),
+        (1, Extracted(1, tuple(pair), (triple[1],))),
+        (2, Extracted(2, (), (triple[2],))),
+    ]
+    merged = merge(found)
+    assert merged.relations == (Relation("METHOD:a", "METRIC:b", "USES", 2, 0.9, (1, 2)),)
+    assert by_key(merged)["METRIC:b"].mentions == 2
+
+
+def test_a_relation_is_never_certain_and_needs_two_entities_that_are_there():
+    found = say(1, ("A", "METHOD"), ("AS", "METHOD"), ("B", "METHOD"), triples=[("A", "USES", "B"), ("B", "USES", "C")])
+    sure = Extracted(
+        2, (), (Triple("A", "METHOD", "USES", "B", "METHOD", 1.0), Triple("B", "METHOD", "USES", "b", "METHOD", 1))
+    )
+    (edge,) = merge([(1, found), (1, sure)]).relations
+    assert (edge.confidence, edge.count) == (0.99, 2)

@@ -1,0 +1,82 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ragscience.graph.entity_names import canonical, clean, folded, matched
+
+SAME = [
+    ("LSTM", "LSTMs"),
+    ("GPT-3", "gpt 3"),
+    ("GPT‑3", "GPT3"),
+    ("ResNet-50", "ResNet50"),
+    ("co-occurrence", "Co occurrence"),
+    ("GPUs", "gpu"),
+    ("GRUs", "GRU"),
+    ("word embeddings", "Word Embedding"),
+    ("query", "queries"),
+    ("BLEU scores", "BLEU  score"),
+    ("losses", "loss"),
+    ("batch sizes", "batch size"),
+    ("patches", "patch"),
+    ("biases", "bias"),
+    ("attention matrices", "attention matrix"),
+    ("“attention”", "attention"),
+    ("Adam’s", "Adams"),
+    ("ﬁne-tuning", "fine tuning"),
+]
+DIFFERENT = [
+    ("C", "C++"),
+    ("GPT-2", "GPT-3"),
+    ("BERT", "RoBERTa"),
+    ("F1", "F2"),
+    ("networks of queues", "network of queue models"),
+    ("top-5 accuracy", "top 1 accuracy"),
+]
+
+
+@pytest.mark.parametrize(("one", "other"), SAME)
+def test_same_name(one, other):
+    assert canonical(one) == canonical(other) != ""
+
+
+@pytest.mark.parametrize(("one", "other"), DIFFERENT)
+def test_different_names(one, other):
+    assert canonical(one) != canonical(other)
+
+
+@pytest.mark.parametrize(
+    "word", ["loss", "corpus", "analysis", "bias", "news", "time series", "canvas", "gas", "chaos"]
+)
+def test_what_is_no_plural_stays(word):
+    assert canonical(word) == word
+
+
+@given(st.text(max_size=30))
+def test_a_name_is_its_own_canonical_name(text):
+    once = canonical(text)
+    assert canonical(once) == once
+    assert folded(folded(text)) == folded(text)
+    assert bool(matched(text)) == bool(folded(text))
+    assert '"' not in once
+
+
+@pytest.mark.parametrize(
+    ("raw", "shown"),
+    [
+        ("  the\n Transformer, ", "the Transformer"),
+        ("(LSTM)", "LSTM"),
+        ("BERT (large)", "BERT (large)"),
+        ("BERT (large),", "BERT (large)"),
+        ("(R)AG", "(R)AG"),
+        ("F(x", "F(x"),
+        ("“GPT-3”.", "GPT-3"),
+        ("...", ""),
+    ],
+)
+def test_clean_takes_what_stands_around_a_name(raw, shown):
+    assert clean(raw) == shown
+
+
+def test_quotation_marks_alone_are_matched_by_themselves():
+    assert canonical("'") == ""
+    assert matched("'") == "'"

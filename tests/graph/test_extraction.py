@@ -1,0 +1,345 @@
+"""Passages become rows, a few at a time: what was read is not read again, and a run can be cut anywhere."""
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+from contextlib import suppress
+
+import numpy as np
+import pytest
+
+from ragscience.errors import ModelProblem
+from ragscience.graph.extraction import extract_by_llm, extract_locally, llm_version, local_version
+from ragscience.graph.extraction_json import decoded
+from ragscience.graph.graph_cache import load_graph
+from ragscience.graph.graph_records import ENTITY_TYPES
+from ragscience.store import Home, Library
+from ragscience.terminal.graph_session import GraphProgress
+from tests.conftest import NOBODY, ROOT, Doors, InsideDoors
+from tests.graph.passages import LSTM
+from tests.graph.test_llm_extraction import MODEL, llm_at, reply
+from tests.ollama_server import OllamaServer, chat_model
+from tests.pdf_factory import make_pdf
+from tests.store.making import add, paper_of, unit_rows
+
+
+class Seen:
+    """A watcher that keeps what it is told."""
+
+    def __init__(self):
+        self.total = self.done = 0
+        self.lines = []
+
+    def begin(self, passages):
+        self.total = passages
+
+    def read(self, passages):
+        self.done += passages
+
+    def failed(self, line):
+        self.lines.append(line)
+
+
+def paper(number, texts=LSTM):
+    made = [text.replace("FogNet", f"Fog{number}Net") for text in texts]
+    return paper_of(
+        f"/papers/{number}.pdf", made, unit_rows(np.random.default_rng(number), len(made)), f"Paper {number}"
+    )
+
+
+@pytest.fixture
+def library(tmp_path):
+    with Library.open_for_writing(Home(tmp_path)) as opened:
+        yield opened
+
+
+def rows(library):
+    return [(chunk, extractor, decoded(chunk, text)) for chunk, _, extractor, text in library.graph.rows()]
+
+
+def test_every_passage_is_read_once_and_a_new_paper_alone_later(library):
+    add(library, paper(1))
+    first, again, later = Seen(), Seen(), Seen()
+    report = extract_locally(library, ENTITY_TYPES, first)
+    assert (first.total, first.done, report.passages, report.papers) == (3, 3, 3, 1)
+    assert report.mentions == sum(len(found.mentions) for _, _, found in rows(library))
+    assert report.relations == 3
+    assert extract_locally(library, ENTITY_TYPES, again).passages == again.total == 0
+    add(library, paper(2))
+    assert extract_locally(library, ENTITY_TYPES, later).papers == 1
+    assert later.total == 3
+    graph = load_graph(library)
+    assert {graph.label(number) for name in ("Fog1Net", "Fog2Net") for number in graph.by_name(name)} == {
+        "Fog1Net",
+        "Fog2Net",
+    }
+
+
+def test_other_types_are_another_version_and_are_read_anew(library):
+    add(library, paper(1))
+    extract_locally(library, ENTITY_TYPES, Seen())
+    wider = (*ENTITY_TYPES, "PERSON")
+    assert extract_locally(library, wider, Seen()).passages == 3
+    assert library.graph.counts() == {("local", local_version(wider)): 3}
+
+
+def test_the_order_of_the_papers_does_not_matter(tmp_path):
+    found = []
+    for order in ((1, 2), (2, 1)):
+        with Library.open_for_writing(Home(tmp_path / str(order[0]))) as library:
+            for number in order:
+                add(library, paper(number))
+                extract_locally(library, ENTITY_TYPES, Seen())
+            found.append([(entity.key, entity.names, entity.mentions) for entity in load_graph(library).entities()])
+    assert found[0] == found[1]
+
+
+def by_llm(library, server, watcher=None, *, full=False, most_failures=2, model=MODEL):
+    return extract_by_llm(
+        library,
+        llm_at(server.url, model),
+        ENTITY_TYPES,
+        watcher or Seen(),
+        version=llm_version(model, ENTITY_TYPES),
+        full=full,
+        max_tokens=1000,
+        seconds=20.0,
+        most_failures=most_failures,
+    )
+
+
+@pytest.fixture
+def server():
+    with OllamaServer(models={MODEL: chat_model()}) as running:
+        running.default_reply = lambda _: reply([("LSTM", "METHOD"), ("Unseen", "METHOD")])
+        yield running
+
+
+def test_an_llm_reads_the_beginning_of_each_paper_and_the_rest_on_request(library, server):
+    for number in (1, 2):
+        add(library, paper(number))
+    watcher = Seen()
+    report = by_llm(library, server, watcher)
+    assert (report.papers, report.passages, watcher.total, len(server.of("/api/chat"))) == (2, 2, 2, 2)
+    assert report.dropped == 2
+    assert by_llm(library, server).passages == 0
+    rest = by_llm(library, server, full=True)
+    assert rest.passages == 4
+    assert library.graph.counts() == {("llm", llm_version(MODEL, ENTITY_TYPES)): 6}
+    assert {name for _, _, found in rows(library) for name in (m.name for m in found.mentions)} == {"LSTM"}
+
+
+def test_a_passage_whose_reply_cannot_be_used_is_told_and_tried_again_next_time(library, server):
+    for number in (1, 2):
+        add(library, paper(number))
+    server.script("no JSON", "still none")
+    watcher = Seen()
+    report = by_llm(library, server, watcher)
+    assert (report.passages, len(report.failures), report.left) == (1, 1, 0)
+    assert report.failures == watcher.lines
+    assert report.failures[0].startswith("1.pdf, p.1: ")
+    assert by_llm(library, server).passages == 1
+
+
+def test_a_server_that_keeps_failing_is_left_alone(library, server):
+    for number in range(4):
+        add(library, paper(number))
+    server.fault("/api/chat", status=500, error="out of memory", times=None)
+    with pytest.raises(ModelProblem):
+        by_llm(library, server)
+    assert not library.graph.rows()
+    server.clear_faults()
+    server.fault("/api/chat", status=500, error="out of memory", times=None, after=1)
+    report = by_llm(library, server)
+    assert (report.passages, len(report.failures), report.left) == (1, 2, 1)
+
+
+# Through the door
+
+
+TEXT = [
+    "Seeing in fog\n\nWe propose FogNet, a new model. FogNet uses dropout.\nFogNet outperforms LSTM on SQuAD.",
+    "Long short-term memory (LSTM) is older. FogNet is evaluated on MNIST.\nFogNet has a layer, and FogNet is small.",
+]
+
+
+@pytest.fixture(scope="module")
+def ingested(tmp_path_factory, model_cache):
+    """A home with three papers that were ingested, to copy."""
+    home = tmp_path_factory.mktemp("ingested")
+    for number in range(3):
+        make_pdf(home / "papers" / f"fog{number}.pdf", [text.replace("small", f"small {number}") for text in TEXT])
+    ran = Doors(home).ingest(RAG_OLLAMA_URL=NOBODY, RAG_CACHE_FOLDER=str(model_cache))
+    assert ran.code == 0, ran.err
+    return home
+
+
+@pytest.fixture
+def filled(ingested, tmp_path):
+    shutil.copytree(ingested, tmp_path / "home")
+    return InsideDoors(tmp_path / "home")
+
+
+def entities(home):
+    with Library.open(Home(home)) as library:
+        return [(entity.key, entity.mentions) for entity in load_graph(library).entities()]
+
+
+def test_the_door_reads_says_so_and_reads_only_what_is_new(filled):
+    ran = filled.ingest("graph")
+    assert ran.code == 0, ran.err
+    assert "of 3 papers: the graph has" in ran.err
+    assert "After new papers, `python ingest.py graph` brings it in step." in ran.err
+    assert "METHOD:fognet" in dict(entities(filled.home))
+    assert "nothing new to read" in filled.ingest("graph").err
+    before = entities(filled.home)
+    assert "read " in filled.ingest("graph", "--again").err
+    assert entities(filled.home) == before
+    quiet = filled.ingest("graph", "-q")
+    assert (quiet.code, quiet.err, quiet.out) == (0, "", "")
+
+
+def test_the_graph_goes_out_comes_in_and_is_mended(filled, tmp_path):
+    assert filled.ingest("graph", "-q").code == 0
+    ran = filled.ingest("graph", "--export", tmp_path / "out", "--graphml", tmp_path / "graph.xml", "--merges")
+    assert ran.code == 0, ran.err
+    assert ran.err.count("entities and") == 2
+    assert (tmp_path / "graph.xml").stat().st_size
+    assert json.loads((tmp_path / "out" / "nodes.jsonl").read_text().splitlines()[0])["node_id"]
+    assert any("LSTM" in line and "ong short-term memory" in line for line in ran.out.splitlines())
+    apart = filled.ingest("graph", "--import", tmp_path / "out", "--unmerge", "LSTM", "--merges")
+    assert "imported" in apart.err
+    assert "an entity of its own now" in apart.err
+    assert "apart: " in apart.out
+    again = filled.ingest("graph", "--merge-again", "LSTM", "--merges")
+    assert "is merged again" in again.err
+    assert again.out == ran.out
+
+
+@pytest.mark.parametrize(
+    ("args", "code", "said"),
+    [
+        (["--llm", "--local"], 2, "exclude each other"),
+        (["--depth", "half"], 2, "abstract or full"),
+        (["--depth", "full"], 2, "Add --llm"),
+        (["--types", "person,city"], 2, "no type 'city'"),
+        (["--unmerge", "Nothing"], 4, "Nothing"),
+        (["--llm"], 1, ""),
+    ],
+)
+def test_what_makes_no_sense_is_one_line(doors, args, code, said):
+    ran = doors.ingest("graph", *args)
+    assert (ran.code, ran.out) == (code, "")
+    assert said in ran.err
+    assert ran.err.startswith("error: ")
+    assert ran.err.count("\n") == 1
+
+
+def test_an_empty_library_has_an_empty_graph(doors):
+    ran = doors.ingest("graph", "--types", "person,organization,task")
+    assert ran.code == 0
+    assert "nothing new to read: the graph has 0 entities and 0 relations" in ran.err
+
+
+def test_an_llm_reads_through_the_command(filled, server):
+    with_llm = {"RAG_OLLAMA_URL": server.url, "RAG_LLM": MODEL}
+    server.script("no JSON", "still none")
+    ran = filled.ingest("graph", "--llm", **with_llm)
+    assert ran.code == 3, ran.err
+    assert "gave no usable JSON" in ran.err
+    assert "1 failed" in ran.err
+    assert "things that the model said were not kept" in ran.err
+    again = filled.ingest("graph", "--llm", "--depth", "full", **with_llm)
+    assert again.code == 0, again.err
+    assert "`python ingest.py graph --llm --depth full`" in again.err
+    assert "METHOD:lstm" in {key.replace("long short term memory", "lstm") for key, _ in entities(filled.home)}
+
+
+def test_progress_tells_how_much_is_done_and_the_time_that_is_left(capfd):
+    with GraphProgress(quiet=False, seconds_between_lines=0.0) as progress:
+        progress.begin(4)
+        progress.read(1)
+        progress.failed("nothing is said of it here")
+        progress.read(3)
+    with GraphProgress(quiet=True, seconds_between_lines=0.0) as progress:
+        progress.begin(4)
+        progress.read(4)
+    first, last = capfd.readouterr().err.splitlines()
+    assert first.startswith("[1/4] passages, about ")
+    assert last == "[4/4] passages, about 0 s left"
+
+
+def test_on_a_terminal_there_is_a_bar(ingested, tmp_path):
+    shutil.copytree(ingested, tmp_path / "home")
+    ours, theirs = os.openpty()
+    env = {**os.environ, "RAG_HOME": str(tmp_path / "home"), "TERM": "xterm-256color", "COLUMNS": "100"}
+    with subprocess.Popen([sys.executable, str(ROOT / "ingest.py"), "graph"], stderr=theirs, env=env) as process:
+        os.close(theirs)
+        shown = b""
+        with suppress(OSError):  # how Linux says that the other end of a terminal is closed
+            while piece := os.read(ours, 4096):
+                shown += piece
+        os.close(ours)
+    assert process.returncode == 0
+    assert b" passages" in shown
+    assert b"the graph has" in shown
+
+
+def started(home, *args, **env):
+    return subprocess.Popen(
+        [sys.executable, str(ROOT / "ingest.py"), "graph", *args],
+        stderr=subprocess.PIPE,
+        env={**os.environ, "RAG_HOME": str(home), **env},
+        text=True,
+    )
+
+
+def kept(home):
+    with Library.open(Home(home)) as library:
+        return sum(library.graph.counts().values())
+
+
+@pytest.mark.parametrize(("how", "code"), [(signal.SIGKILL, -signal.SIGKILL), (signal.SIGINT, 130)])
+def test_a_run_that_is_cut_has_kept_each_reply_and_the_next_one_goes_on(filled, server, how, code):
+    """The third reply never comes: the process is ended while it waits for it."""
+    hold = server.fault("/api/chat", after=2, until=threading.Event(), times=None)
+    env = {"RAG_OLLAMA_URL": server.url, "RAG_LLM": MODEL}
+    process = started(filled.home, "--llm", **env)
+    with process:
+        while len(server.of("/api/chat")) < 3:
+            assert process.poll() is None, process.stderr.read()
+            try:
+                process.wait(timeout=0.02)
+            except subprocess.TimeoutExpired:
+                continue
+        process.send_signal(how)
+        hold.until.set()
+        err = process.stderr.read()
+        assert process.wait(timeout=60) == code
+    assert kept(filled.home) == 2
+    if how == signal.SIGINT:
+        assert "2 of 3 passages are kept; the same command goes on from there." in err
+    server.clear_faults()
+    before = len(server.of("/api/chat"))
+    assert filled.ingest("graph", "--llm", **env).code == 0
+    assert len(server.of("/api/chat")) == before + 1
+    assert kept(filled.home) == 3
+
+
+def test_a_local_run_killed_at_any_time_ends_as_an_undisturbed_one(ingested, tmp_path):
+    for name in ("calm", "killed"):
+        shutil.copytree(ingested, tmp_path / name)
+    calm, killed = Doors(tmp_path / "calm"), Doors(tmp_path / "killed")
+    for patience in (0.3, 0.4, 0.5):
+        with started(killed.home) as process:
+            try:
+                process.wait(timeout=patience)
+            except subprocess.TimeoutExpired:
+                process.kill()
+    assert calm.ingest("graph").code == killed.ingest("graph").code == 0
+    assert entities(calm.home) == entities(killed.home)
+    assert entities(calm.home)

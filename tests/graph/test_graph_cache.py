@@ -1,0 +1,169 @@
+import sqlite3
+from contextlib import closing
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+
+from ragscience.errors import NothingFound, RagScienceError
+from ragscience.graph.entity_merging import merge
+from ragscience.graph.graph_cache import load_graph
+from ragscience.graph.graph_records import Extracted
+from ragscience.graph.merge_edits import list_merges, merge_again, names_apart, undo_merge
+from ragscience.store import Home, Library
+
+from .making import PASSAGES, fill, passages, put, say
+
+
+@pytest.fixture
+def library(tmp_path):
+    with Library.open_for_writing(Home(tmp_path / "home")) as library:
+        yield library
+
+
+def keys(library):
+    return [entity.key for entity in load_graph(library).entities()]
+
+
+def test_no_library_and_no_rows_are_an_empty_graph_and_write_nothing(tmp_path):
+    home = Home(tmp_path / "home")
+    with Library.open(home) as library:
+        assert len(load_graph(library)) == 0
+        assert (library.graph.state(), library.graph.rows(), library.graph.counts()) == ("", [], {})
+        assert (library.graph.stable_ids(), library.graph.apart()) == ({}, frozenset())
+        assert library.graph.pending("local", "1") == []
+    assert not home.vectorstore.exists()
+    with Library.open_for_writing(home) as library:
+        fill(library)
+        assert len(load_graph(library)) == 0
+    assert not home.graph.exists()
+
+
+def test_the_graph_follows_its_rows(library):
+    first, second, *_ = fill(library).values()
+    put(library, say(first[0], ("LSTM", "METHOD")), say(second[0], ("BLEU", "METRIC")))
+    assert keys(library) == ["METHOD:lstm", "METRIC:bleu"]
+    put(library, say(first[0], ("GRU", "METHOD")))
+    assert keys(library) == ["METHOD:gru", "METRIC:bleu"]
+    put(library, say(first[0], ("LSTM", "METHOD")), extractor="llm")
+    assert keys(library) == ["METHOD:gru", "METHOD:lstm", "METRIC:bleu"]
+    assert library.graph.counts() == {("llm", "1"): 1, ("local", "1"): 2}
+    assert library.graph.clear("local") == 2
+    assert keys(library) == ["METHOD:lstm"]
+    assert library.graph.clear() == 1
+    assert keys(library) == []
+
+
+def test_rows_of_passages_that_have_left_are_left_out(library):
+    fill(library)
+    put(library, say(10**6, ("LSTM", "METHOD")))
+    assert library.graph.rows() == []
+
+
+def test_pending_are_the_passages_that_this_version_has_not_read(library):
+    (ids,) = fill(library, [0]).values()
+    assert library.graph.pending("local", "1") == ids
+    put(library, Extracted(ids[0], (), ()))
+    assert library.graph.pending("local", "1") == ids[1:]
+    assert library.graph.pending("local", "2") == library.graph.pending("llm", "1") == ids
+
+
+def test_the_cache_is_used_and_made_anew_when_it_is_damaged(library):
+    (ids,) = fill(library, [0]).values()
+    put(library, say(ids[0], ("LSTM", "METHOD")))
+    load_graph(library)
+    cache = library.home.graph / "graph.npz"
+    whole = cache.read_bytes()
+    modified = cache.stat().st_mtime_ns
+    assert keys(library) == ["METHOD:lstm"]
+    assert cache.stat().st_mtime_ns == modified
+    cache.write_bytes(whole[:-7])
+    assert keys(library) == ["METHOD:lstm"]
+    assert cache.read_bytes() == whole
+    cache.unlink()
+    with Library.open(library.home) as reader:
+        assert keys(reader) == ["METHOD:lstm"]
+    assert cache.read_bytes() == whole
+
+
+def test_a_disk_that_refuses_costs_the_cache_only(library):
+    (ids,) = fill(library, [0]).values()
+    put(library, say(ids[0], ("LSTM", "METHOD")))
+    library.home.graph.write_text("a file where the folder belongs")
+    assert keys(library) == ["METHOD:lstm"]
+
+
+def test_another_librarys_cache_is_not_taken(tmp_path):
+    homes = [Home(tmp_path / name) for name in ("one", "two")]
+    for home, name in zip(homes, ("LSTM", "GRU"), strict=True):
+        with Library.open_for_writing(home) as library:
+            (ids,) = fill(library, [0]).values()
+            put(library, say(ids[0], (name, "METHOD")))
+            load_graph(library)
+    (homes[1].graph / "graph.npz").write_bytes((homes[0].graph / "graph.npz").read_bytes())
+    with Library.open(homes[1]) as library:
+        assert keys(library) == ["METHOD:gru"]
+
+
+def test_a_row_that_cannot_be_read_is_one_clear_line(library):
+    (ids,) = fill(library, [0]).values()
+    library.graph.put("local", "1", [(ids[1], "nonsense")])
+    with pytest.raises(RagScienceError, match=f"passage {ids[1]} cannot be read"):
+        load_graph(library)
+
+
+@settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@given(passages)
+def test_a_paper_that_leaves_takes_what_only_it_said(tmp_path_factory, kept):
+    with Library.open_for_writing(Home(tmp_path_factory.mktemp("home"))) as library:
+        papers = fill(library)
+        last = {found.chunk_id: (paper, found) for paper, found in kept}
+        moved = {
+            at: (paper, Extracted(papers[paper][at % PASSAGES], found.mentions, found.triples, found.aliases))
+            for at, (paper, found) in last.items()
+        }
+        put(library, *(found for _, found in moved.values()))
+        library.remove_papers([library.papers()[0].paper_id])
+        rest = merge([(paper, found) for paper, found in moved.values() if paper != 0])
+        graph = load_graph(library)
+        assert [entity.key for entity in graph.entities()] == [entity.key for entity in rest.entities]
+        assert [entity.chunk_ids for entity in graph.entities()] == [entity.chunk_ids for entity in rest.entities]
+        assert list(graph.relations()) == list(rest.relations)
+
+
+def test_merges_are_listed_undone_and_made_again(library):
+    (ids,) = fill(library, [0]).values()
+    put(library, say(ids[0], ("LSTM", "METHOD", 3), ("LSTMs", "METHOD"), ("lstm", "METHOD"), ("BLEU", "METRIC")))
+    (merge,) = list_merges(library)
+    assert (merge.label, merge.entity_type, merge.names) == ("LSTM", "METHOD", ("LSTM", "LSTMs", "lstm"))
+    assert undo_merge(library, " lstmS ") == "lstms"
+    assert keys(library) == ['METHOD:"lstms"', "METHOD:lstm", "METRIC:bleu"]
+    assert (list_merges(library), names_apart(library)) == ([], ["lstms"])
+    assert undo_merge(library, "LSTMs") == "lstms"
+    assert merge_again(library, "LSTMs") == "lstms"
+    assert (list_merges(library), names_apart(library)) == ([merge], [])
+
+
+def test_a_name_that_was_not_merged_is_told_with_the_nearest(library):
+    (ids,) = fill(library, [0]).values()
+    put(library, say(ids[0], ("LSTM", "METHOD"), ("LSTMs", "METHOD"), ("BLEU", "METRIC")))
+    with pytest.raises(NothingFound, match=r"No merged entity has the name 'LSTN'. Near to it: lstm"):
+        undo_merge(library, "LSTN")
+    with pytest.raises(NothingFound, match=r"has the name 'BLEU'\. `python") as caught:
+        undo_merge(library, "BLEU")
+    assert "--merges" in caught.value.fix
+    with pytest.raises(NothingFound, match="'LSTM' was not taken out of a merge"):
+        merge_again(library, "LSTM")
+
+
+def test_what_is_apart_stays_apart_when_papers_come_and_go(library):
+    (ids,) = fill(library, [0]).values()
+    found = say(ids[0], ("LSTM", "METHOD"), ("LSTMs", "METHOD"))
+    put(library, found)
+    undo_merge(library, "LSTMs")
+    library.remove_papers([library.papers()[0].paper_id])
+    assert keys(library) == []
+    (ids,) = fill(library, [0]).values()
+    put(library, Extracted(ids[0], found.mentions, ()))
+    assert keys(library) == ['METHOD:"lstms"', "METHOD:lstm"]
+    with closing(sqlite3.connect(library.home.database)) as db:
+        assert db.execute("PRAGMA foreign_key_check").fetchall() == []

@@ -1,0 +1,101 @@
+"""Which relations are drawn where there are too many, and which words of a passage are shown for them."""
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+from ragscience.graph.force_layout import positions
+from ragscience.graph.graph_model import KnowledgeGraph
+from ragscience.graph.graph_records import CO_OCCURS, Entity, Relation
+from ragscience.graph.map_data import EDGES_PER_NODE, SNIPPET_CHARS, entity_view, paper_view
+from ragscience.graph.paper_map import paper_map
+from ragscience.records import Chunk, Document, EmbedderIdentity, Metadata, Page
+from ragscience.store import Home, Library
+
+FILLER = "Nothing of note is said in these words. " * 20
+TEXTS = [
+    f"{FILLER}We train the alpha\nnet on a tide gauge. {FILLER}",
+    f"The alpha-net comes first. {FILLER}{FILLER}And the beta net comes last.",
+    "No name stands here.",
+]
+TEXT = "\n".join(TEXTS)
+BREAK = TEXT.index("Nothing", 900)
+"""Where the second page begins: behind the first mention."""
+
+
+@pytest.fixture(scope="module")
+def library(tmp_path_factory):
+    starts = [TEXT.index(text) for text in TEXTS]
+    chunks = [
+        Chunk(at, text, start, start + len(text), 1 if start < BREAK else 2, 1 if start + len(text) <= BREAK else 2)
+        for at, (text, start) in enumerate(zip(TEXTS, starts, strict=True))
+    ]
+    with Library.open_for_writing(Home(tmp_path_factory.mktemp("drawn"))) as library:
+        library.set_identity(EmbedderIdentity("embedded", "test", "0" * 64, 3), "whole")
+        library.add_paper(
+            path="/nets.pdf",
+            md5="0" * 32,
+            size_bytes=1,
+            modified_ns=1,
+            document=Document(
+                TEXT,
+                (Page(1, 0, BREAK), Page(2, BREAK, len(TEXT))),
+                metadata=Metadata(title="Nets", authors=("A. One", "B. Two", "C. Three"), year=2020),
+            ),
+            chunks=chunks,
+            vectors=np.eye(3, dtype=np.float32),
+        )
+        yield library
+
+
+def ids(library):
+    return [chunk.chunk_id for chunk in library.paper_chunks(library.papers()[0].paper_id)]
+
+
+def entity(name, chunks):
+    return Entity(f"METHOD:{name}", name, "METHOD", (name,), len(chunks), 0.9, tuple(chunks))
+
+
+def test_a_quote_is_of_the_words_around_the_name_and_of_their_page(library):
+    first, second, third = ids(library)
+    alpha, beta = entity("alpha net", [first, second, third]), entity("beta net", [second])
+    said = Relation(alpha.key, beta.key, "USES", 1, 0.9, (second, 10_000))
+    view = entity_view(library, KnowledgeGraph.of([alpha, beta], [said]), 10)
+    one, two, three = view.nodes[0].evidence
+    assert "We train the alpha net on a tide gauge." in one.text
+    assert one.text.startswith("… ") and one.text.endswith(" …")
+    assert len(one.text) <= SNIPPET_CHARS + 4
+    assert (one.file, one.page) == ("nets.pdf", 1)
+    assert two.text.startswith("The alpha-net comes first.") and two.page == 2
+    assert three.text == "No name stands here."
+    # The two names are too far apart for one quote: it is of the first of them.
+    (proof,) = view.edges[0].evidence
+    assert proof.text.startswith("The alpha-net comes first.")
+    assert view.nodes[0].fact == "named 3 times in 1 paper"
+
+
+def test_a_paper_shows_who_wrote_it_and_how_it_begins(library):
+    view = paper_view(library, paper_map(library), 3, 0.3, 10, lambda paper: "A very long title " * 10)
+    (node,) = view.nodes
+    assert node.fact == "A. One et al., 2020, 2 pages"
+    assert node.label.endswith("…") and len(node.label) <= 90
+    assert node.evidence[0].text.startswith("Nothing of note")
+
+
+def test_of_too_many_relations_what_says_most_is_drawn_and_no_entity_is_left_alone(library):
+    chunk = ids(library)[0]
+    nodes = [entity(f"net {letter}", [chunk]) for letter in "abcdefghijklmn"]
+    weak = [Relation(a.key, b.key, CO_OCCURS, 1, 0.5, (chunk,)) for a in nodes for b in nodes if a.key < b.key]
+    told = [Relation(a.key, b.key, "USES", 1, 0.9, (chunk,)) for a, b in pairwise(nodes[:6])]
+    view = entity_view(library, KnowledgeGraph.of(nodes, [*weak, *told]), 100)
+    assert len(view.edges) == EDGES_PER_NODE * len(nodes)
+    assert sum(edge.kind == "USES" for edge in view.edges) == len(told)
+    assert {end for edge in view.edges for end in (edge.source, edge.target)} == set(range(len(nodes)))
+    assert view.left_out == "56 of the 96 relations between them are drawn, the surest first."
+
+
+def test_a_giant_among_small_ones_covers_none():
+    radii = [900.0] + [3.0] * 150
+    places = positions(151, [(0, node) for node in range(1, 151)], [1.0] * 150, radii)
+    assert np.linalg.norm(places[1:] - places[0], axis=1).min() >= 902.9

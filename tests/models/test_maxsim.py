@@ -1,0 +1,156 @@
+"""Token vectors that are kept, and MaxSim over them; explicit loops are the oracle."""
+
+import importlib.util
+import shutil
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ragscience.errors import ModelProblem
+from ragscience.models import maxsim as late_interaction
+from ragscience.models.maxsim import TOKEN_DIMENSION, carries_meaning, compress, maxsim, question_tokens
+from ragscience.models.minilm import TokenVectors
+
+PIECES = ("the", "transform", "##er", ",", "of", "28", ".", "4", "is", "##sue")
+
+
+def passed(pieces, seed=0):
+    """What a pass over these word pieces might give: random vectors of MiniLM's size."""
+    random = np.random.default_rng(seed)
+    vectors = (3 * random.standard_normal((len(pieces), 384))).astype(np.float32)
+    whole = random.standard_normal(384).astype(np.float32)
+    zeros = np.zeros((len(pieces), 2), np.int32)
+    return TokenVectors(whole / np.linalg.norm(whole), zeros[:, 0], vectors, zeros, tuple(pieces))
+
+
+def kept_of(tokens, seed):
+    """A passage of so many tokens, as it is kept."""
+    return compress(passed(("word",) * tokens, seed))
+
+
+def maxsim_by_loops(question, passage):
+    best = []
+    for asked in question:
+        cosines = [sum(float(a) * float(b) / 127 for a, b in zip(asked, kept, strict=True)) for kept in passage]
+        best.append(max(cosines))
+    return sum(best) / len(best)
+
+
+def test_maxsim_is_the_mean_over_the_question_of_the_best_passage_token():
+    question = question_tokens(passed(("how", "fast", "bees", "fly"), seed=1))
+    passages = [kept_of(tokens, seed) for seed, tokens in enumerate((1, 7, 30, 2), start=2)]
+    scores = maxsim(question, passages)
+    assert scores.dtype == np.float32
+    expected = [maxsim_by_loops(question.tokens, passage) for passage in passages]
+    np.testing.assert_allclose(scores, expected, atol=1e-5)
+    assert np.ptp(scores) > 0.01
+
+
+@given(st.lists(st.integers(0, 6), max_size=12))
+def test_a_passages_score_does_not_depend_on_the_others_and_is_lowest_without_tokens(lengths):
+    question = question_tokens(passed(("bees", "fly")))
+    passages = [kept_of(tokens, seed) for seed, tokens in enumerate(lengths)]
+    scores = maxsim(question, passages)
+    assert scores.shape == (len(lengths),)
+    for score, passage in zip(scores, passages, strict=True):
+        expected = maxsim_by_loops(question.tokens, passage) if len(passage) else -1.0
+        assert score == pytest.approx(expected, abs=1e-5)
+
+
+def test_a_question_matches_its_own_words_best():
+    text = passed(("bees", "fly", "fast"))
+    (same, other) = maxsim(question_tokens(text), [compress(text), kept_of(40, seed=9)])
+    assert same > 0.995
+    assert other < same
+
+
+def test_what_is_kept_is_a_unit_vector_but_for_rounding():
+    text = passed(("word",) * 50)
+    kept = compress(text)
+    assert (kept.shape, kept.dtype) == ((50, TOKEN_DIMENSION), np.int8)
+    exact = question_tokens(text).tokens
+    np.testing.assert_allclose(np.linalg.norm(exact, axis=1), 1, atol=1e-5)
+    # Each number is rounded to the nearest 127th, so the cosine with a unit vector is off by half a 127th of its
+    # numbers' absolute sum at most: sqrt(64) of them.
+    assert np.abs(kept / 127 - exact).max() <= 0.5 / 127 + 1e-6
+    asked = question_tokens(passed(("other",) * 20, seed=5)).tokens
+    off = np.abs(asked @ (kept / 127).T - asked @ exact.T)
+    assert off.max() <= 0.5 / 127 * np.sqrt(TOKEN_DIMENSION) + 1e-5
+
+
+def test_stop_words_and_punctuation_are_left_out_but_not_the_beginning_of_a_word():
+    kept = carries_meaning(PIECES)
+    assert [piece for piece, keep in zip(PIECES, kept, strict=True) if keep] == [
+        "transform", "##er", "28", "4", "is", "##sue",
+    ]  # fmt: skip
+    assert kept.dtype == np.bool_
+    assert carries_meaning([]).shape == (0,)
+    assert carries_meaning(["is"]).tolist() == [False]
+    assert carries_meaning(["(", "##)"]).tolist() == [False, False]
+    text = passed(PIECES)
+    assert compress(text).shape == (6, TOKEN_DIMENSION)
+    assert question_tokens(text).tokens.shape == (6, TOKEN_DIMENSION)
+
+
+def test_a_passage_of_stop_words_keeps_nothing_and_scores_lowest():
+    kept = compress(passed(("the", "of", ".")))
+    assert kept.shape == (0, TOKEN_DIMENSION)
+    assert maxsim(question_tokens(passed(("bees",))), [kept]).tolist() == [-1.0]
+
+
+def test_a_question_of_stop_words_is_compared_by_its_own_vector():
+    text = passed(("what", "is", "it", "?"))
+    asked = question_tokens(text)
+    assert asked.tokens.shape == (1, TOKEN_DIMENSION)
+    as_a_word = TokenVectors(text.vector, text.token_ids[:1], text.vector[np.newaxis], text.offsets[:1], ("word",))
+    np.testing.assert_allclose(asked.tokens, question_tokens(as_a_word).tokens, atol=1e-6)
+    np.testing.assert_array_equal(question_tokens(passed(())).tokens.shape, (1, TOKEN_DIMENSION))
+
+
+def test_vectors_of_zeros_do_no_harm():
+    empty = TokenVectors(
+        np.zeros(384, np.float32),
+        np.zeros(2, np.int32),
+        np.zeros((2, 384), np.float32),
+        np.zeros((2, 2), np.int32),
+        ("a1", "b2"),
+    )
+    assert compress(empty).tolist() == [[0] * TOKEN_DIMENSION] * 2
+    assert maxsim(question_tokens(passed(("bees",))), [compress(empty)]).tolist() == [0.0]
+
+
+def test_the_projection_keeps_directions():
+    matrix = np.load(Path(late_interaction.__file__).with_name("projection.npy"), allow_pickle=False)
+    assert (matrix.shape, matrix.dtype) == ((384, TOKEN_DIMENSION), np.float32)
+    np.testing.assert_allclose(matrix.T @ matrix, np.eye(TOKEN_DIMENSION), atol=1e-4)
+
+
+def test_another_projection_is_refused(tmp_path, monkeypatch):
+    source = Path(late_interaction.__file__)
+    damaged = bytearray(source.with_name("projection.npy").read_bytes())
+    damaged[-1] ^= 1
+    (tmp_path / "projection.npy").write_bytes(damaged)
+    copied = Path(shutil.copy(source, tmp_path))
+    spec = importlib.util.spec_from_file_location("copied_late_interaction", copied)
+    module = importlib.util.module_from_spec(spec)
+    monkeypatch.setitem(sys.modules, spec.name, module)
+    spec.loader.exec_module(module)
+    with pytest.raises(ModelProblem, match=r"projection\.npy is not the one") as caught:
+        module.compress(passed(("bees",)))
+    assert caught.value.fix
+    assert compress(passed(("bees",))).shape == (1, TOKEN_DIMENSION)
+
+
+def test_the_models_own_vectors_find_the_passage_that_answers(minilm):
+    texts = [
+        "Honeybees steer by polarised light. In dense fog they fly at 3.7 metres per second.",
+        "Porcelain glaze matures at 1280 degrees, and cobalt oxide colours it blue.",
+        "",
+    ]
+    (asked,) = minilm.embed_with_tokens(["How fast do honeybees fly in fog?"])
+    scores = maxsim(question_tokens(asked), [compress(text) for text in minilm.embed_with_tokens(texts)])
+    assert scores[0] > scores[1] > scores[2] == -1.0

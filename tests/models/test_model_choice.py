@@ -1,0 +1,237 @@
+"""What `auto` takes, what a library insists on, and what the user is told."""
+
+import dataclasses
+import socket
+
+import pytest
+
+from ragscience.errors import LibraryUnavailable, ModelProblem, UsageError
+from ragscience.models.minilm import IDENTITY, MiniLM, find_minilm
+from ragscience.models.model_choice import choose_embedder, choose_llm, choose_reranker, describe_models
+from ragscience.models.ollama_api import Ollama
+from ragscience.models.ollama_embedder import OllamaEmbedder
+from ragscience.records import EmbedderIdentity
+from tests.models.conftest import make_bert
+from tests.ollama_server import OllamaServer, chat_model, embedding_model
+
+NOMIC, LLAMA = "nomic-embed-text:latest", "llama3.1:8b"
+FROM_OLLAMA = EmbedderIdentity("ollama", NOMIC, "ab12", 16)
+
+
+@pytest.fixture
+def server():
+    with OllamaServer(models={NOMIC: embedding_model(16, digest="ab12"), LLAMA: chat_model(6000, "cd34")}) as running:
+        yield running
+
+
+@pytest.fixture
+def here(server):
+    return client(server.url)
+
+
+@pytest.fixture
+def nowhere():
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        yield client(f"http://127.0.0.1:{taken.getsockname()[1]}")
+
+
+def client(url, offline=False):
+    return Ollama(url, connect_seconds=5, timeout_seconds=20, offline=offline)
+
+
+@pytest.fixture
+def embedder(model_cache):
+    def choose(ollama, setting="auto", model="nomic-embed-text", required=None):
+        return choose_embedder(
+            setting,
+            model,
+            required=required,
+            ollama=ollama,
+            batch_size=8,
+            cache_folder=model_cache,
+            on_notice=pytest.fail,
+        )
+
+    return choose
+
+
+def llm(ollama, setting="auto", model=LLAMA, num_ctx=8192):
+    return choose_llm(setting, model, ollama=ollama, temperature=0.0, num_ctx=num_ctx, num_predict=64)
+
+
+# -- embedder
+
+
+def test_auto_takes_ollama_where_it_has_the_model(embedder, here):
+    choice = embedder(here)
+    assert isinstance(choice.model, OllamaEmbedder)
+    assert choice.model.identity == FROM_OLLAMA
+    assert NOMIC in choice.why
+
+
+def test_auto_takes_the_embedded_model_where_ollama_lacks_it_or_does_not_run(embedder, here, nowhere):
+    without = embedder(here, model="mxbai-embed-large")
+    assert isinstance(without.model, MiniLM)
+    assert "no mxbai-embed-large" in without.why
+    assert "does not answer" in embedder(nowhere).why
+    assert embedder(nowhere).model.identity == IDENTITY
+
+
+def test_a_setting_is_followed_or_refused(embedder, here, nowhere):
+    assert isinstance(embedder(here, "embedded").model, MiniLM)
+    assert isinstance(embedder(here, "ollama").model, OllamaEmbedder)
+    with pytest.raises(ModelProblem, match="does not answer"):
+        embedder(nowhere, "ollama")
+    with pytest.raises(ModelProblem, match="no model mxbai"):
+        embedder(here, "ollama", "mxbai")
+    with pytest.raises(UsageError, match="nonsense"):
+        embedder(here, "nonsense")
+
+
+def test_a_library_gets_what_it_was_made_with(embedder, here, server):
+    assert isinstance(embedder(here, required=IDENTITY).model, MiniLM)
+    assert server.requests == []
+    for model in ("nomic-embed-text", NOMIC):
+        assert embedder(here, "ollama", model, FROM_OLLAMA).model.identity == FROM_OLLAMA
+    assert embedder(here, "auto", "another", FROM_OLLAMA).model.identity == FROM_OLLAMA
+
+
+@pytest.mark.parametrize("change", [{"digest": "ffff"}, {"dimension": 15}])
+def test_a_model_that_changed_since_is_refused(embedder, here, change):
+    with pytest.raises(LibraryUnavailable, match="is not what this library was made with") as caught:
+        embedder(here, required=dataclasses.replace(FROM_OLLAMA, **change))
+    assert "ingest.py rebuild --embeddings" in caught.value.fix
+
+
+def test_a_setting_for_another_embedder_than_the_librarys_is_refused(embedder, here):
+    for setting, model, required in (
+        ("embedded", "x", FROM_OLLAMA),
+        ("ollama", "nomic-embed-text", IDENTITY),
+        ("ollama", "mxbai", FROM_OLLAMA),
+    ):
+        with pytest.raises(LibraryUnavailable, match="was made with") as caught:
+            embedder(here, setting, model, required)
+        assert "ingest.py rebuild --embeddings" in caught.value.fix
+
+
+def test_a_librarys_model_that_cannot_be_reached_names_both_ways_out(embedder, nowhere):
+    with pytest.raises(ModelProblem, match="made with Ollama's nomic") as caught:
+        embedder(nowhere, required=FROM_OLLAMA)
+    assert "ollama serve" in caught.value.fix
+    assert "rebuild --embeddings" in caught.value.fix
+
+
+def test_offline_takes_no_ollama_of_another_machine(embedder):
+    remote = client("http://192.0.2.1:11434", offline=True)
+    assert isinstance(embedder(remote).model, MiniLM)
+    assert llm(remote).model is None
+    with pytest.raises(ModelProblem, match="another machine"):
+        embedder(remote, "ollama")
+
+
+def test_a_sentence_transformers_folder_is_taken(embedder, nowhere, tmp_path):
+    folder = make_bert(tmp_path / "own", labels=0)
+    choice = embedder(nowhere, "sentence-transformers", str(folder))
+    assert choice.model.identity.dimension == 32
+    assert embedder(nowhere, "auto", "x", choice.model.identity).model.identity == choice.model.identity
+    with pytest.raises(ModelProblem, match="not on this machine"):
+        embedder(nowhere, "sentence-transformers", "nobody/nothing")
+
+
+# -- reranker
+
+
+def test_the_cross_encoder_is_taken_where_its_files_are(small_cross_encoder, model_cache):
+    for setting in ("auto", "cross-encoder"):
+        name = str(small_cross_encoder)
+        choice = choose_reranker(setting, name, late=False, cache_folder=model_cache, on_notice=pytest.fail)
+        assert choice.model.score("a", ["b", "c"]).shape == (2,)
+        assert (choice.notice, name in choice.why) == ("", True)
+
+
+def test_a_missing_cross_encoder_is_a_notice_or_an_error(model_cache):
+    choice = choose_reranker("auto", "nobody/nothing", late=False, cache_folder=model_cache, on_notice=pytest.fail)
+    assert choice.model is None
+    assert "query.py models pull" in choice.notice
+    with pytest.raises(ModelProblem, match="nobody/nothing") as caught:
+        choose_reranker("cross-encoder", "nobody/nothing", late=False, cache_folder=model_cache, on_notice=pytest.fail)
+    assert "query.py models pull" in caught.value.fix
+
+
+def test_no_reranker_where_none_is_wanted(model_cache):
+    off = choose_reranker("off", "x", late=False, cache_folder=model_cache, on_notice=pytest.fail)
+    assert (off.model, off.notice) == (None, "")
+    late = choose_reranker("late-interaction", "x", late=True, cache_folder=model_cache, on_notice=pytest.fail)
+    assert (late.model, late.notice) == (None, "")
+    with pytest.raises(UsageError, match="nonsense"):
+        choose_reranker("nonsense", "x", late=False, cache_folder=model_cache, on_notice=pytest.fail)
+
+
+# -- answer
+
+
+def test_the_llm_is_ollamas_within_its_real_context(here):
+    choice = llm(here)
+    assert (choice.model.name, choice.model.num_ctx, choice.model.digest) == (LLAMA, 6000, "cd34")
+    assert llm(here, num_ctx=4096).model.num_ctx == 4096
+    assert llm(here, "ollama").why == "the setting is ollama"
+
+
+def test_without_a_chat_model_the_answer_is_made_of_quotes(here, nowhere):
+    missing = llm(here, model="mistral")
+    assert (missing.model, "ollama pull mistral" in missing.notice) == (None, True)
+    assert (llm(nowhere).model, llm(nowhere).notice) == (None, "")
+    assert "does not answer" in llm(nowhere).why
+    assert llm(here, "extractive").model is None
+    with pytest.raises(ModelProblem, match="no model mistral"):
+        llm(here, "ollama", "mistral")
+    with pytest.raises(UsageError, match="nonsense"):
+        llm(here, "nonsense")
+
+
+# -- the table
+
+
+def described(embedder, ollama, reranker, cache, **how):
+    return describe_models(
+        embedder=lambda: embedder(ollama, **how),
+        reranker=lambda: choose_reranker("auto", reranker, late=False, cache_folder=cache, on_notice=pytest.fail),
+        llm=lambda: llm(ollama),
+        ollama=ollama,
+    )
+
+
+def test_the_table_tells_part_model_place_reason_and_digest(embedder, here, small_cross_encoder, model_cache):
+    rows = described(embedder, here, str(small_cross_encoder), model_cache)
+    assert [row.part for row in rows] == ["embedder", "reranker", "answer"]
+    assert [row.model for row in rows] == [NOMIC, str(small_cross_encoder), LLAMA]
+    assert [row.where for row in rows] == [here.url, str(small_cross_encoder), here.url]
+    assert [row.digest for row in rows] == ["ab12", "", "cd34"]
+    assert all(row.why for row in rows)
+
+
+def test_the_table_of_a_bare_machine(embedder, nowhere, model_cache):
+    first, second, third = described(embedder, nowhere, "nobody/nothing", model_cache)
+    assert (first.model, first.where, first.digest) == (IDENTITY.model, str(find_minilm()), IDENTITY.digest)
+    assert (second.model, third.model) == (None, None)
+    assert "models pull" in second.notice
+    assert "does not answer" in third.why
+
+
+def test_a_part_with_a_problem_leaves_the_others(embedder, here, nowhere, model_cache, tmp_path):
+    rows = described(embedder, here, "nobody/nothing", model_cache, setting="ollama", model="mistral")
+    assert (rows[0].model, "ollama pull mistral" in rows[0].notice) == (None, True)
+    assert rows[2].model == LLAMA
+    own = make_bert(tmp_path / "own", labels=0)
+    rows = described(embedder, nowhere, "nobody/nothing", model_cache, setting="sentence-transformers", model=str(own))
+    assert rows[0].where == str(own)
+
+
+def test_auto_answers_by_quotes_where_ollama_will_not_describe_its_model(server, here):
+    server.fault("/api/show", status=500, times=None)
+    choice = llm(here)
+    assert choice.model is None
+    assert "quotes" in choice.notice
+    with pytest.raises(ModelProblem, match="no usable answer"):
+        llm(client(server.url), "ollama")

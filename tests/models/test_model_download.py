@@ -1,0 +1,161 @@
+"""Downloads: from a hub that is a server in this test, and through Ollama's API."""
+
+import hashlib
+import socket
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+import pytest
+
+from ragscience.errors import ModelProblem
+from ragscience.models.cross_encoder import find_on_this_machine
+from ragscience.models.model_download import pull_cross_encoder, pull_ollama
+from ragscience.models.ollama_api import Ollama
+from tests.models.conftest import make_bert
+from tests.ollama_server import OllamaServer
+
+COMMIT = "0123456789abcdef0123456789abcdef01234567"
+
+
+class Hub(BaseHTTPRequestHandler):
+    """What huggingface_hub needs of a hub: HEAD and GET of OWNER/NAME/resolve/REVISION/FILE."""
+
+    files: dict[str, bytes]
+    asked: list[tuple[str, str]]
+
+    def log_message(self, *args):
+        pass
+
+    def do_HEAD(self):
+        self.answer(body=False)
+
+    def do_GET(self):
+        self.answer(body=True)
+
+    def answer(self, *, body):
+        self.asked.append((self.command, self.path))
+        repository, _, rest = self.path.lstrip("/").partition("/resolve/")
+        content = self.files.get(rest.partition("/")[2]) if repository == "tiny/cross" else None
+        self.send_response(200 if content is not None else 404)
+        if content is None:
+            self.send_header("X-Error-Code", "EntryNotFound" if repository == "tiny/cross" else "RepoNotFound")
+        else:
+            self.send_header("ETag", f'"{hashlib.sha256(content).hexdigest()}"')
+            self.send_header("X-Repo-Commit", COMMIT)
+        self.send_header("Content-Length", str(len(content or b"")))
+        self.end_headers()
+        if body and content:
+            self.wfile.write(content)
+
+
+def go_online(monkeypatch, port, cache):
+    monkeypatch.setenv("HF_ENDPOINT", f"http://127.0.0.1:{port}")
+    monkeypatch.setenv("HF_HUB_CACHE", str(cache))
+    monkeypatch.delenv("HF_HUB_OFFLINE", raising=False)
+    # huggingface_hub read the environment when it was first imported, maybe by an earlier test.
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", False)
+
+
+@pytest.fixture
+def hub(tmp_path, monkeypatch):
+    folder = make_bert(tmp_path / "source", labels=1)
+    names = ("config.json", "tokenizer.json", "model.safetensors")
+    handler = type("TinyHub", (Hub,), {"files": {name: (folder / name).read_bytes() for name in names}, "asked": []})
+    server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
+    thread = threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True)
+    thread.start()
+    go_online(monkeypatch, server.server_address[1], tmp_path / "hub")
+    yield handler
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
+def test_the_cross_encoder_is_fetched_and_then_found(hub):
+    progress = []
+    folder = pull_cross_encoder("tiny/cross", progress.append)
+    assert find_on_this_machine("tiny/cross") == folder
+    for name, content in hub.files.items():
+        assert (folder / name).read_bytes() == content
+        size = len(content)
+        assert [step.done_bytes for step in progress if step.item == name][-1] == size
+    assert {step.item for step in progress} == set(hub.files)
+    before = sum(command == "GET" for command, _ in hub.asked)
+    pull_cross_encoder("tiny/cross", progress.append)
+    assert sum(command == "GET" for command, _ in hub.asked) == before
+
+
+def test_a_file_that_the_hub_lacks_is_named(hub):
+    del hub.files["tokenizer.json"]
+    with pytest.raises(ModelProblem, match=r"no tokenizer\.json"):
+        pull_cross_encoder("tiny/cross", lambda step: None)
+
+
+def test_a_model_that_the_hub_lacks_is_named(hub):
+    with pytest.raises(ModelProblem, match="nobody/nothing"):
+        pull_cross_encoder("nobody/nothing", lambda step: None)
+
+
+def test_a_name_that_is_none_is_named(hub):
+    with pytest.raises(ModelProblem, match="not the name of a model"):
+        pull_cross_encoder("a/b/c d", lambda step: None)
+
+
+def test_without_network_one_clear_line(tmp_path, monkeypatch):
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        go_online(monkeypatch, taken.getsockname()[1], tmp_path / "hub")
+        with pytest.raises(ModelProblem, match="cannot be reached") as caught:
+            pull_cross_encoder("tiny/cross", lambda step: None)
+    assert "\n" not in caught.value.message
+
+
+def test_the_hubs_own_offline_switch_is_named(hub, monkeypatch):
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    with pytest.raises(ModelProblem, match="HF_HUB_OFFLINE"):
+        pull_cross_encoder("tiny/cross", lambda step: None)
+    assert hub.asked == []
+
+
+@pytest.fixture
+def server():
+    with OllamaServer(models=["llama3.1:8b"]) as running:
+        yield running
+
+
+def client(url, offline=False):
+    return Ollama(url, connect_seconds=5, timeout_seconds=20, offline=offline)
+
+
+def test_ollama_fetches_a_model_with_progress(server):
+    steps = []
+    pull_ollama(client(server.url), "nomic-embed-text", steps.append)
+    assert server.of("/api/pull") == [{"model": "nomic-embed-text", "stream": True}]
+    assert [step.done_bytes for step in steps if step.total_bytes == 1000] == [0, 500, 1000]
+    assert client(server.url).status.find("nomic-embed-text")
+
+
+@pytest.mark.parametrize(
+    ("fault", "said"),
+    [
+        ({"error": "pull model manifest: file does not exist"}, "does not exist"),
+        ({"status": 500, "error": "disk"}, "HTTP 500.*disk"),
+        ({"cut_after": 3}, "ended before"),
+        ({"cut_after": 0}, "ended before"),
+        ({"malformed": True}, "ended before"),
+    ],
+)
+def test_a_pull_that_fails_says_why(server, fault, said):
+    server.fault("/api/pull", **fault)
+    with pytest.raises(ModelProblem, match=said) as caught:
+        pull_ollama(client(server.url), "nomic-embed-text", lambda step: None)
+    assert "\n" not in caught.value.message
+
+
+def test_no_ollama_no_pull():
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        with pytest.raises(ModelProblem, match="does not answer"):
+            pull_ollama(client(f"http://127.0.0.1:{taken.getsockname()[1]}"), "x", lambda step: None)
+    with pytest.raises(ModelProblem, match="another machine"):
+        pull_ollama(client("http://192.0.2.1", offline=True), "x", lambda step: None)

@@ -1,0 +1,324 @@
+"""Embeddings and answers through the real clients, against a real server."""
+
+import socket
+import subprocess
+import sys
+import threading
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ragscience.errors import ModelProblem
+from ragscience.models.ollama_api import Ollama, is_loopback, status
+from ragscience.models.ollama_embedder import OllamaEmbedder, OllamaLLM, byte_windows
+from tests.ollama_server import OllamaServer, chat_model, embedding_model, hashed_embedding
+
+NOMIC, LLAMA = "nomic-embed-text:latest", "llama3.1:8b"
+
+
+@pytest.fixture
+def server():
+    models = {
+        NOMIC: embedding_model(16, 2048, "ab12"),
+        LLAMA: chat_model(),
+        "all-minilm:latest": embedding_model(8, 64),
+    }
+    with OllamaServer(models=models) as running:
+        yield running
+
+
+def client(url, *, timeout_seconds=20.0, offline=False):
+    return Ollama(url, connect_seconds=5, timeout_seconds=timeout_seconds, offline=offline)
+
+
+def embedder(server, name=NOMIC, batch_size=3, **how):
+    return OllamaEmbedder(client(server.url, **how), name, "ab12", batch_size=batch_size)
+
+
+def llm(url, **how):
+    return OllamaLLM(client(url, **how), LLAMA, temperature=0.0, num_ctx=4096, num_predict=99)
+
+
+@pytest.fixture
+def closed_url():
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))  # bound and not listening: whoever connects is refused
+        yield f"http://127.0.0.1:{taken.getsockname()[1]}"
+
+
+# -- status and show
+
+
+def test_status_tells_the_version_and_the_models_with_their_digests(server):
+    found = status(server.url, 5)
+    assert (found.running, found.version, found.why) == (True, "0.13.5", "")
+    assert found.models[NOMIC] == "ab12"
+    assert (found.find("nomic-embed-text"), found.find(LLAMA), found.find("llama3.1")) == (NOMIC, LLAMA, None)
+
+
+def test_the_status_is_asked_once(server):
+    ollama = client(server.url + "/")
+    assert ollama.status is ollama.status
+    assert [request.path for request in server.requests] == ["/api/version", "/api/tags"]
+
+
+def test_a_refused_connection_is_not_running(closed_url):
+    found = status(closed_url, 5)
+    assert not found.running
+    assert closed_url in found.why
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [{"malformed": True}, {"status": 500, "error": "x"}, {"cut_after": 0}, {"status": 302, "error": "elsewhere"}],
+)
+def test_what_is_not_ollama_is_not_running(server, fault):
+    server.fault("/api/tags", **fault)
+    found = status(server.url, 5)
+    assert not found.running
+    assert found.why
+
+
+def test_an_unanswered_call_ends_with_the_timeout(server):
+    server.fault("/api/version", until=threading.Event())
+    assert not status(server.url, 0.05).running
+
+
+def test_show_tells_the_context_and_the_dimension(server):
+    details = client(server.url).show(NOMIC)
+    assert (details.context_length, details.dimension, details.capabilities) == (2048, 16, ("embedding",))
+    with pytest.raises(ModelProblem, match="no model nothing") as caught:
+        client(server.url).show("nothing")
+    assert "ollama pull nothing" in caught.value.fix
+
+
+@pytest.mark.parametrize(
+    ("fault", "said"),
+    [({"malformed": True}, "no usable answer"), ({"status": 500}, "HTTP 500"), ({"cut_after": 0}, "does not answer")],
+)
+def test_show_tells_what_went_wrong(server, fault, said):
+    server.fault("/api/show", **fault)
+    with pytest.raises(ModelProblem, match=said):
+        client(server.url).show(NOMIC)
+
+
+def test_requests_to_this_machine_pass_by_the_proxy(server, monkeypatch, closed_url):
+    for name in ("http_proxy", "HTTP_PROXY", "ALL_PROXY", "all_proxy"):
+        monkeypatch.setenv(name, closed_url)
+    monkeypatch.delenv("no_proxy", raising=False)
+    monkeypatch.delenv("NO_PROXY", raising=False)
+    assert status(server.url, 5).running
+    assert embedder(server).embed_query("x").shape == (16,)
+    assert "".join(llm(server.url).stream("hi"))
+
+
+def test_offline_refuses_another_machine_without_asking_it():
+    ollama = client("http://192.0.2.1:11434", offline=True)
+    assert not ollama.status.running
+    assert "another machine" in ollama.status.why
+    with pytest.raises(ModelProblem, match="another machine"):
+        ollama.require(LLAMA)
+
+
+def test_require_says_what_is_missing(server, closed_url):
+    assert client(server.url).require("nomic-embed-text") == NOMIC
+    with pytest.raises(ModelProblem, match="no model mistral") as caught:
+        client(server.url).require("mistral")
+    assert "ollama pull mistral" in caught.value.fix
+    with pytest.raises(ModelProblem, match="does not answer") as caught:
+        client(closed_url).require(LLAMA)
+    assert "ollama serve" in caught.value.fix
+
+
+def test_an_address_that_is_none_is_told():
+    with pytest.raises(ModelProblem, match="not an address"):
+        client("ftp://127.0.0.1").show(NOMIC)
+
+
+@pytest.mark.parametrize(
+    ("url", "here"),
+    [
+        ("http://localhost:11434", True),
+        ("http://127.8.0.1", True),
+        ("http://[::1]:11434", True),
+        ("http://0.0.0.0:11434", True),
+        ("http://192.168.1.4", False),
+        ("http://localhost.evil.example", False),
+        ("http://127.0.0.1.nip.io", False),
+        ("http://", False),
+    ],
+)
+def test_this_machine_is_told_from_others(url, here):
+    assert is_loopback(url) is here
+
+
+# -- embeddings
+
+
+def test_prefixes_batches_and_unit_vectors(server):
+    server.scale = 7.0
+    texts = [f"text number {number}" for number in range(7)]
+    rows = embedder(server).embed_documents(texts)
+    asked = server.of("/api/embed")
+    assert [len(body["input"]) for body in asked] == [3, 3, 1]
+    assert asked[0]["input"][0] == "search_document: text number 0"
+    assert all(body["options"]["num_ctx"] == 2048 for body in asked)
+    for text, row in zip(texts, rows, strict=True):
+        np.testing.assert_allclose(row, hashed_embedding(f"search_document: {text}", 16), atol=1e-5)
+    embedder(server).embed_query("why?")
+    assert server.of("/api/embed")[-1]["input"] == ["search_query: why?"]
+
+
+def test_a_model_without_known_prefixes_gets_none(server):
+    embedder(server, "all-minilm:latest").embed_documents(["plain"])
+    assert server.of("/api/embed")[-1]["input"] == ["plain"]
+
+
+def test_the_identity_holds_name_digest_and_dimension(server):
+    identity = embedder(server).identity
+    assert (identity.provider, identity.model, identity.digest, identity.dimension) == ("ollama", NOMIC, "ab12", 16)
+
+
+def test_a_long_text_goes_out_in_windows_and_its_tail_counts(server):
+    # The server reads 64 words and drops the rest in silence, as Ollama does.
+    small = embedder(server, "all-minilm:latest")
+    head = "alpha beta gamma delta " * 60
+    one, other = small.embed_documents([head, head + "omega omega omega"])
+    assert one @ other < 0.9999
+    for window in (text for body in server.of("/api/embed") for text in body["input"]):
+        assert len(window.encode()) <= 128
+    assert np.linalg.norm(other) == pytest.approx(1, abs=1e-5)
+
+
+def test_no_texts_ask_nothing_and_an_empty_one_is_sent_as_a_blank(server):
+    assert embedder(server).embed_documents([]).shape == (0, 16)
+    assert server.of("/api/embed") == []
+    assert embedder(server).embed_documents([""]).shape == (1, 16)
+
+
+@pytest.mark.parametrize("fault", [{"cut_after": 0}, {"status": 500, "error": "runner process has terminated"}])
+def test_a_batch_that_fails_is_sent_again_and_only_that_one(server, fault):
+    server.fault("/api/embed", after=1, times=2, **fault)
+    rows = embedder(server, batch_size=2).embed_documents(["a", "b", "c", "d", "e", "f"])
+    sent = [body["input"][0][-1] for body in server.of("/api/embed")]
+    assert sent == ["a", "c", "c", "c", "e"]
+    np.testing.assert_allclose(rows[3], hashed_embedding("search_document: d", 16), atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("fault", "said", "fix"),
+    [
+        ({"status": 404, "error": "model not found"}, "no model nomic", "ollama pull nomic"),
+        ({"status": 500, "error": "model requires more system memory (5 GiB)"}, "fit in memory", "smaller"),
+        ({"status": 500, "error": "what\never\n"}, "what ever", "ollama ps"),
+        ({"status": 400, "error": "bad"}, "failed with nomic", "ollama ps"),
+        ({"malformed": True}, "could not be read", "again"),
+        ({"cut_after": 0}, "broke", "again"),
+        ({"dimension": 15}, r"dimension \[15\].*16 was expected", "rebuild --embeddings"),
+        ({"until": threading.Event()}, "too long", "RAG_OLLAMA_TIMEOUT_SECONDS"),
+    ],
+)
+def test_each_failure_is_one_clear_line(server, fault, said, fix):
+    known = embedder(server, timeout_seconds=0.5)
+    assert known.identity.dimension == 16
+    server.fault("/api/embed", times=None, **fault)
+    with pytest.raises(ModelProblem, match=said) as caught:
+        known.embed_query("x")
+    assert "\n" not in caught.value.message
+    assert fix in caught.value.fix
+
+
+def test_a_refusal_is_not_asked_again(server):
+    server.fault("/api/embed", status=500, error="out of memory", times=None)
+    with pytest.raises(ModelProblem):
+        embedder(server).embed_query("x")
+    assert len(server.of("/api/embed")) == 1
+
+
+def test_a_server_that_is_gone_is_told(server):
+    known = embedder(server)
+    assert known.identity.dimension == 16
+    server.__exit__()
+    with pytest.raises(ModelProblem, match="does not answer"):
+        known.embed_query("x")
+    server.__enter__()
+
+
+def test_vectors_that_are_no_directions_are_refused(server):
+    server.scale = 0.0
+    with pytest.raises(ModelProblem, match="zero or not a number"):
+        embedder(server).embed_query("x")
+
+
+@given(st.text(max_size=400), st.integers(64, 200))
+def test_windows_keep_to_the_bytes_and_lose_nothing(text, most_bytes):
+    text = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    windows = byte_windows(text, most_bytes)
+    assert all(len(window.encode()) <= most_bytes for window in windows)
+    covered = 0
+    for window in windows:
+        start = max((at for at in range(covered + 1) if text.startswith(window, at)), default=None)
+        assert start is not None
+        covered = max(covered, start + len(window))
+    assert covered == len(text)
+
+
+# -- answers
+
+
+def test_a_reply_is_streamed_piece_by_piece_with_every_option_sent(server):
+    server.script(pieces=["Atten", "tion", " is a sum."], prompt_eval_count=12)
+    assert list(llm(server.url).stream("What is \ud800 it?")) == ["Atten", "tion", " is a sum."]
+    (body,) = server.of("/api/chat")
+    assert body["messages"] == [{"role": "user", "content": "What is \ufffd it?"}]
+    assert {key: body["options"][key] for key in ("temperature", "num_ctx", "num_predict")} == {
+        "temperature": 0.0,
+        "num_ctx": 4096,
+        "num_predict": 99,
+    }
+
+
+def test_the_chat_model_is_langchains_own(server):
+    from langchain_ollama import ChatOllama
+
+    model = llm(server.url)
+    assert isinstance(model.chat_model, ChatOllama)
+    assert model.chat_model is model.chat_model
+    assert model.name == model.chat_model.model == LLAMA
+    server.script("Forty-two.", prompt_eval_count=77, eval_count=3)
+    reply = model.chat_model.invoke("?")
+    assert (reply.content, reply.usage_metadata["input_tokens"]) == ("Forty-two.", 77)
+
+
+@pytest.mark.parametrize(
+    ("fault", "said"),
+    [
+        ({"status": 404, "error": "model not found"}, "no model llama"),
+        ({"status": 500, "error": "CUDA error: out of memory"}, "fit in memory"),
+        ({"error": "runner crashed", "cut_after": 2}, "runner crashed"),
+        ({"cut_after": 2}, "broke"),
+        ({"malformed": True}, "could not be read"),
+        ({"until": threading.Event()}, "too long"),
+    ],
+)
+def test_a_reply_that_fails_keeps_what_came_and_says_why(server, fault, said):
+    server.script(pieces=["one ", "two ", "three"])
+    server.fault("/api/chat", **fault)
+    came = []
+    with pytest.raises(ModelProblem, match=said):
+        came.extend(llm(server.url, timeout_seconds=0.5).stream("hi"))
+    assert came == ["one ", "two "][: fault.get("cut_after", 0)]
+
+
+def test_no_server_no_reply(closed_url):
+    with pytest.raises(ModelProblem, match="does not answer"):
+        list(llm(closed_url).stream("hi"))
+
+
+def test_importing_it_loads_no_client():
+    heavy = ("langchain_ollama", "langchain_core", "ollama", "httpx", "tokenizers", "onnxruntime")
+    code = f"import sys, ragscience.models.ollama_embedder\nprint([name for name in {heavy} if name in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"

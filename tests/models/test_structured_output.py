@@ -1,0 +1,127 @@
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ragscience.errors import ModelProblem
+from ragscience.models.ollama_api import Ollama
+from ragscience.models.ollama_llm import OllamaLLM
+from ragscience.models.structured_output import ask_structured, json_values
+from tests.ollama_server import OllamaServer
+
+SCHEMA = {"type": "object", "properties": {"score": {"type": "number"}}, "required": ["score"]}
+MESSAGES = [("user", "Grade this.")]
+
+
+def score_of(value):
+    if not isinstance(value, dict) or not isinstance(value.get("score"), int | float):
+        raise ValueError('there is no number called "score"')
+    return value["score"]
+
+
+@pytest.fixture
+def server():
+    with OllamaServer(models=["llama3.1:8b"]) as server:
+        yield server
+
+
+def asked(server, *, seconds=30.0, max_tokens=200):
+    ollama = Ollama(server.url, connect_seconds=5.0, timeout_seconds=5.0, offline=True)
+    llm = OllamaLLM(ollama, "llama3.1:8b", temperature=0.0, num_ctx=4096, num_predict=100, sleep=lambda _: None)
+    return ask_structured(llm, MESSAGES, schema=SCHEMA, read=score_of, max_tokens=max_tokens, seconds=seconds)
+
+
+def test_schema_goes_out_as_the_format_and_the_value_comes_back(server):
+    server.script('{"score": 0.5}', prompt_eval_count=40, eval_count=7)
+    done = asked(server)
+    assert (done.value, done.calls, done.failure) == (0.5, 1, "")
+    assert done.tokens == {"prompt": 40, "answer": 7}
+    assert server.of("/api/chat")[0]["format"] == SCHEMA
+    assert server.of("/api/chat")[0]["options"]["num_predict"] == 200
+
+
+def test_plain_reply_sends_no_format(server):
+    ollama = Ollama(server.url, connect_seconds=5.0, timeout_seconds=5.0, offline=True)
+    llm = OllamaLLM(ollama, "llama3.1:8b", temperature=0.0, num_ctx=4096, num_predict=100)
+    assert "".join(llm.reply(MESSAGES, max_tokens=10))
+    assert not server.of("/api/chat")[0].get("format")
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        'Sure! Here it is:\n```json\n{"score": 1}\n```\nHope that helps.',
+        'The set {a, b} is graded {"score": 1}.',
+        '<think>Perhaps {"score": 0}?</think>{"score": 1}',
+        'well {"score": 0}? no.</think>{"score": 1}',
+        '<think>I say {"score": 1}',
+        '[0] {"note": "no"} {"score": 1}',
+        '{"score": NaN} {"score": 1}',
+        '{"text": "two\nlines", "score": 1}',
+        '{"outer": {"score": 1, {"score": 1}',
+    ],
+)
+def test_json_is_found_wherever_it_is(server, said):
+    server.script(pieces=[said])
+    assert (asked(server).value, len(server.of("/api/chat"))) == (1, 1)
+
+
+def test_wrong_shape_is_told_and_repaired_once(server):
+    server.script('{"grade": "good"}', prompt_eval_count=10, eval_count=3)
+    server.script('{"score": 0.25}', prompt_eval_count=20, eval_count=4)
+    done = asked(server)
+    assert (done.value, done.calls, done.tokens) == (0.25, 2, {"prompt": 30, "answer": 7})
+    again = server.of("/api/chat")[1]["messages"]
+    assert [message["role"] for message in again] == ["user", "assistant", "user"]
+    assert 'there is no number called "score"' in again[2]["content"]
+    assert json.dumps(SCHEMA) in again[2]["content"]
+
+
+@pytest.mark.parametrize("said", ["no idea", "", "  ", "{" * 500, "[" * 5000, '{"score": "high"}', '{"score": NaN}'])
+def test_what_stays_wrong_is_no_value_and_no_third_call(server, said):
+    server.script(pieces=[said])
+    server.script(pieces=[said])
+    done = asked(server)
+    assert (done.value, done.calls, done.problem) == (None, 2, None)
+    assert done.failure.startswith("llama3.1:8b gave no usable JSON: ")
+    assert len(server.of("/api/chat")) == 2
+
+
+def test_empty_reply_is_not_shown_to_the_model_again(server):
+    server.script("", '{"score": 1}')
+    assert asked(server).value == 1
+    assert [message["role"] for message in server.of("/api/chat")[1]["messages"]] == ["user", "user"]
+
+
+def test_failure_of_the_server_is_kept(server):
+    server.fault("/api/chat", status=500, error="out of memory", times=None)
+    done = asked(server)
+    assert (done.value, done.calls) == (None, 1)
+    assert isinstance(done.problem, ModelProblem)
+    assert done.failure == str(done.problem)
+
+
+def test_reply_without_an_end_is_left_at_the_deadline(server):
+    server.script(pieces=["for ever "], endless=True)
+    done = asked(server, seconds=0.05, max_tokens=10_000_000)
+    assert (done.value, done.calls, done.problem) == (None, 1, None)
+    assert done.failure == "llama3.1:8b was not done after 0.05 seconds."
+
+
+def test_reply_without_an_end_is_left_at_its_cap(server):
+    server.script(pieces=["for ever "], endless=True)
+    server.script(pieces=["and ever "], endless=True)
+    done = asked(server, max_tokens=20)
+    assert (done.value, done.calls) == (None, 2)
+
+
+@given(st.text(), st.dictionaries(st.text(), st.integers() | st.text()), st.text(alphabet="abc \n"))
+def test_any_object_is_found_behind_words(before, value, after):
+    words = before.translate({ord(c): " " for c in "{}[]<>"})
+    assert value in list(json_values(words + json.dumps(value) + after))
+
+
+@given(st.text(alphabet='{}[]",:0a<think/> \\'))
+def test_no_text_breaks_the_search(text):
+    assert all(isinstance(value, dict | list) for value in json_values(text))

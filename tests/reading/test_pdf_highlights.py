@@ -1,0 +1,150 @@
+"""Marked pages, read back: which words lie under the highlights, and what can be seen of them."""
+
+import pymupdf
+import pytest
+
+from ragscience.errors import FileProblem
+from ragscience.reading.pdf_highlights import Mark, MarkedPage, join_pages, mark_pages
+from ragscience.reading.pdf_reader import read_pdf
+from ragscience.reading.worker_process import ReaderProcess
+from tests.pdf_factory import make_endless_pdf, make_pdf
+
+PAGES = ["Bees steer by polarised light\nIn fog they fly slower", "A second page", "The glaze matures at 1280 degrees"]
+
+
+def boxes_of(path, words):
+    document = read_pdf(path)
+    start = document.text.index(words)
+    return tuple(
+        line.box
+        for page in document.pages
+        for line in page.lines
+        if line.start < start + len(words) and start < line.end
+    )
+
+
+def highlights(path):
+    """(page index, words under each highlight, its text) of each."""
+    found = []
+    with pymupdf.open(path) as document:
+        for page in document:
+            for annotation in page.annots(types=[pymupdf.PDF_ANNOT_HIGHLIGHT]):
+                vertices = annotation.vertices
+                words = []
+                for at in range(0, len(vertices), 4):
+                    rect = pymupdf.Quad(vertices[at : at + 4]).rect
+                    words += [
+                        word[4]
+                        for word in page.get_text("words")
+                        if (pymupdf.Rect(word[:4]) & rect).get_area() > 0.5 * pymupdf.Rect(word[:4]).get_area()
+                    ]
+                found.append((page.number, " ".join(words), annotation.info["content"]))
+    return found
+
+
+def notes(path):
+    with pymupdf.open(path) as document:
+        return [[note.info["content"] for note in page.annots(types=[pymupdf.PDF_ANNOT_TEXT])] for page in document]
+
+
+@pytest.mark.parametrize("rotation", [0, 90, 180, 270])
+def test_a_highlight_lies_on_its_quote(tmp_path, rotation):
+    # Twice, so that looking for the words instead would show.
+    source = make_pdf(tmp_path / "plain.pdf", ["", "", f"{PAGES[2]}\n\n{PAGES[2]}"])
+    with pymupdf.open(source) as document:
+        for page in document:
+            page.set_rotation(rotation)
+        document.save(tmp_path / "a.pdf")
+    source = tmp_path / "a.pdf"
+    quote = "The glaze matures at 1280 degrees"
+    marks = (Mark(quote, boxes_of(source, quote)),)
+    assert mark_pages(source, tmp_path / "out.pdf", [MarkedPage(3, "a.pdf, p.3", marks)]) == 0
+    assert highlights(tmp_path / "out.pdf") == [(0, quote, f"a.pdf, p.3: {quote}")]
+    with pymupdf.open(tmp_path / "out.pdf") as out:
+        assert out[0].rotation == rotation
+        left, top, right, bottom = boxes_of(source, quote)[0]
+        picture = out[0].get_pixmap(dpi=72)
+        colours = {
+            picture.pixel(x, y) for x in range(int(left) + 1, int(right)) for y in range(int(top) + 2, int(bottom) - 2)
+        }
+        assert any(red > 200 and blue < 120 for red, _, blue in colours), colours
+        assert picture.pixel(int(right) + 30 if right < 500 else int(left) - 30, int(bottom)) == (255, 255, 255)
+
+
+def test_every_page_is_there_once_with_a_note_of_its_quotes(tmp_path):
+    source = make_pdf(tmp_path / "a.pdf", PAGES)
+    first = MarkedPage(
+        1,
+        "a.pdf, p.1",
+        (
+            Mark("Bees steer by polarised light", boxes_of(source, "Bees steer")),
+            Mark("fly slower", ()),
+            Mark("no such words", ()),
+            Mark("", ()),
+        ),
+    )
+    third = MarkedPage(3, "a.pdf, p.3", (Mark("1280 degrees", ()),))
+    assert mark_pages(source, tmp_path / "out.pdf", [first, third]) == 2
+    assert [(page, words) for page, words, _ in highlights(tmp_path / "out.pdf")] == [
+        (0, "Bees steer by polarised light"),
+        (0, "fly slower"),
+        (1, "1280 degrees"),
+    ]
+    assert notes(tmp_path / "out.pdf") == [
+        ["a.pdf, p.1\n\nBees steer by polarised light\n\nfly slower\n\nno such words\n\n"],
+        ["a.pdf, p.3\n\n1280 degrees"],
+    ]
+
+
+def test_boxes_with_other_words_in_them_are_not_believed(tmp_path):
+    source = make_pdf(tmp_path / "a.pdf", PAGES)
+    elsewhere = boxes_of(source, "Bees steer")
+    page = MarkedPage(1, "p.1", (Mark("In fog they fly slower", elsewhere), Mark("Gone since then", elsewhere)))
+    assert mark_pages(source, tmp_path / "out.pdf", [page]) == 1
+    assert [words for _, words, _ in highlights(tmp_path / "out.pdf")] == ["In fog they fly slower"]
+
+
+def test_parts_are_joined_in_their_order(tmp_path):
+    parts = []
+    for number in (3, 1):
+        source = make_pdf(tmp_path / f"{number}.pdf", PAGES)
+        parts.append(tmp_path / f"part{number}.pdf")
+        mark_pages(source, parts[-1], [MarkedPage(number, f"p.{number}", (Mark("1280", ()), Mark("Bees", ())))])
+    join_pages(parts, tmp_path / "whole.pdf")
+    assert [words for _, words, _ in highlights(tmp_path / "whole.pdf")] == ["1280", "Bees"]
+    assert [len(page) for page in notes(tmp_path / "whole.pdf")] == [1, 1]
+
+
+def test_a_page_that_is_no_longer_there(tmp_path):
+    source = make_pdf(tmp_path / "a.pdf", PAGES)
+    with pytest.raises(FileProblem, match="has 3 pages now") as caught:
+        mark_pages(source, tmp_path / "out.pdf", [MarkedPage(4, "a.pdf, p.4", ())])
+    assert caught.value.reason == "changed"
+    with pytest.raises(FileProblem, match="does not exist"):
+        mark_pages(tmp_path / "gone.pdf", tmp_path / "out.pdf", [MarkedPage(1, "p.1", ())])
+    with pytest.raises(FileProblem, match="damaged"):
+        mark_pages(source, tmp_path / "no folder" / "out.pdf", [MarkedPage(1, "p.1", ())])
+
+
+def test_a_worker_marks_joins_and_reads_on(tmp_path):
+    source, out = make_pdf(tmp_path / "a.pdf", PAGES), tmp_path / "out.pdf"
+    reader = ReaderProcess(60, 1 << 30)
+    try:
+        assert reader.mark(source, out, [MarkedPage(1, "a.pdf, p.1", (Mark("fog", ()), Mark("nowhere", ())))]) == 1
+        assert reader.mark(tmp_path / "b.pdf", out, []).reason == "missing"
+        assert reader.join([out], tmp_path / "whole.pdf") == 0
+        assert reader.join([tmp_path / "none.pdf"], tmp_path / "x.pdf").reason == "missing"
+        assert reader.read(source, "").pages[2].number == 3
+    finally:
+        reader.close()
+    assert highlights(tmp_path / "whole.pdf") == [(0, "fog", "a.pdf, p.1: fog")]
+
+
+def test_a_file_that_never_ends_costs_its_worker_only(tmp_path):
+    reader = ReaderProcess(1, 1 << 30)
+    try:
+        page = MarkedPage(1, "a.pdf, p.1", (Mark("to look for", ()),))
+        assert reader.mark(make_endless_pdf(tmp_path / "a.pdf"), tmp_path / "out.pdf", [page]).reason == "timeout"
+        assert not reader.is_alive
+    finally:
+        reader.close()

@@ -1,0 +1,153 @@
+"""Late interaction over a real library with the real embedded model."""
+
+import hashlib
+
+import numpy as np
+import pytest
+
+from ragscience.chunking import chunk_document
+from ragscience.models.maxsim import compress, maxsim, question_tokens
+from ragscience.models.minilm import MiniLM
+from ragscience.records import Document, Filters, Page, Profile
+from ragscience.retrieval import search
+from ragscience.retrieval.late_interaction import MAX_LIVE_PASSAGES, late_scores, maxsim_scores
+from ragscience.store import Home, Library, text_hash
+
+TEXTS = [
+    "Honeybees steer by polarised light. In dense fog they fly at 3.7 metres per second.",
+    "Porcelain glaze matures at 1280 degrees, and cobalt oxide colours it blue.",
+    "The tide machine at Dover sums ten harmonic constituents on brass wheels.",
+    "Fog in the harbour kept the ferries waiting for the tide.",
+]
+PROFILE = Profile("default", 20, 20, "weighted", 0.7, 0.3, 20, 4)
+
+
+class Counting(MiniLM):
+    """The embedded model; remembers what it was given."""
+
+    def __init__(self, **more):
+        super().__init__(**more)
+        self.read = []
+
+    def embed_with_tokens(self, texts):
+        self.read.append(list(texts))
+        return super().embed_with_tokens(texts)
+
+
+@pytest.fixture(scope="module")
+def model(model_cache):
+    return Counting(cache_folder=model_cache, on_notice=pytest.fail)
+
+
+@pytest.fixture
+def home(tmp_path, model):
+    """The texts as one paper each; all but the last have stored token vectors."""
+    home = Home(tmp_path)
+    with Library.open_for_writing(home) as library:
+        library.set_identity(model.identity, "whole")
+        for number, text in enumerate(TEXTS):
+            document = Document(text, (Page(1, 0, len(text)),))
+            (each,) = model.embed_with_tokens([text])
+            library.add_paper(
+                path=f"/papers/{number}.pdf",
+                md5=hashlib.md5(text.encode()).hexdigest(),
+                size_bytes=1,
+                modified_ns=1,
+                document=document,
+                chunks=chunk_document(document, size=1500, overlap=200, separators=("\n", "")),
+                vectors=each.vector[np.newaxis],
+                tokens={text_hash(text): compress(each)} if number < 3 else {},
+            )
+        library.refresh_indexes()
+    model.read.clear()
+    return home
+
+
+def found(library, model, tokens_from, question="How fast do honeybees fly in fog?"):
+    return search(
+        question,
+        library=library,
+        embedder=model,
+        tokens_from=tokens_from,
+        reranker=None,
+        rerank_budget_ms=None,
+        profile=PROFILE,
+        filters=Filters(),
+    )
+
+
+def test_the_score_is_half_maxsim_and_half_fused(home, model):
+    with Library.open(home) as library:
+        result = found(library, model, model)
+        stored = library.token_vectors([1, 2, 3])
+    (asked,) = model.embed_with_tokens(["How fast do honeybees fly in fog?"])
+    (last,) = model.embed_with_tokens([TEXTS[3]])
+    passages = [stored[1], stored[2], stored[3], compress(last)]
+    sims = maxsim(question_tokens(asked), passages)
+    fused = {hit.chunk.chunk_id: hit.scores["fused"] for hit in result.hits}
+    low, high = min(fused.values()), max(fused.values())
+    for hit in result.hits:
+        sim = (sims[hit.chunk.chunk_id - 1] - sims.min()) / (sims.max() - sims.min())
+        expected = 0.5 * sim + 0.5 * (fused[hit.chunk.chunk_id] - low) / (high - low)
+        assert hit.scores["rerank"] == pytest.approx(expected, abs=1e-5)
+    assert result.hits[0].chunk.text == TEXTS[0]
+    assert [hit.score for hit in result.hits] == sorted((hit.score for hit in result.hits), reverse=True)
+
+
+def test_a_question_is_one_pass_and_only_what_has_no_tokens_is_read(home, model):
+    with Library.open(home) as library:
+        found(library, model, model)
+    assert model.read == [["How fast do honeybees fly in fog?"], [TEXTS[3]]]
+
+
+def test_without_late_interaction_nothing_is_read_but_the_question(home, model):
+    with Library.open(home) as library:
+        hits = found(library, model, None).hits
+    assert model.read == [["How fast do honeybees fly in fog?"]]
+    assert all(hit.scores["rerank"] is None for hit in hits)
+
+
+def test_only_a_few_passages_are_read_while_a_question_waits(home, model):
+    class Nothing:
+        """A library whose token vectors are all lost."""
+
+        def token_vectors(self, ids):
+            return {}
+
+        def chunks(self, ids):
+            with Library.open(home) as library:
+                (chunk,) = library.chunks([1])
+            from dataclasses import replace
+
+            return [replace(chunk, chunk_id=chunk_id) for chunk_id in ids]
+
+    (asked,) = model.embed_with_tokens(["fog"])
+    model.read.clear()
+    fused = {chunk_id: 1 / chunk_id for chunk_id in range(1, 31)}
+    maxsims = maxsim_scores(question_tokens(asked), fused, library=Nothing(), tokens_from=model)
+    assert [len(read) for read in model.read] == [MAX_LIVE_PASSAGES]
+    assert set(maxsims) == set(range(1, MAX_LIVE_PASSAGES + 1))
+    scores = late_scores(maxsims, fused)
+    assert set(scores) == set(fused)
+    assert scores[30] == min(scores.values())
+
+
+def test_the_signal_is_the_highest_maxsim_as_it_is(home, model):
+    with Library.open(home) as library:
+        seen = found(library, model, model).signals
+        stored = library.token_vectors([1, 2, 3])
+        without = found(library, model, None).signals
+    (asked,) = model.embed_with_tokens(["How fast do honeybees fly in fog?"])
+    sims = maxsim(question_tokens(asked), list(stored.values()))
+    assert seen["maxsim"] == pytest.approx(sims.max(), abs=1e-5)
+    assert "maxsim" not in without
+    assert "rerank" not in without
+
+
+def test_damaged_token_vectors_are_made_anew_for_the_question(home, model):
+    (path,) = home.tokens.iterdir()
+    path.write_bytes(b"\x00" * path.stat().st_size)
+    with Library.open(home) as library:
+        result = found(library, model, model)
+    assert len(model.read[1]) == 4
+    assert result.hits[0].chunk.text == TEXTS[0]

@@ -1,0 +1,158 @@
+"""What a search tells about itself, against a plain count over the texts."""
+
+import math
+from collections import Counter
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ragscience.records import Filters, Profile
+from ragscience.retrieval import search
+from ragscience.retrieval.search_signals import TOGETHER, asked_terms, signals
+from ragscience.store import Home, Library
+from ragscience.text.tokenizing import tokenize
+from tests.retrieval.test_hybrid_search import ToyEmbedder
+from tests.store.making import WORDS, add, numbered_paper
+
+PROFILE = Profile("default", 20, 20, "weighted", 0.7, 0.3, 20, 4)
+
+
+@pytest.fixture(scope="module")
+def library(tmp_path_factory):
+    home = Home(tmp_path_factory.mktemp("home"))
+    with Library.open_for_writing(home) as library:
+        for number in range(8):
+            add(library, numbered_paper(number))
+        library.refresh_indexes()
+        library.remove_papers([library.papers()[2].paper_id])
+        add(library, numbered_paper(9))
+    with Library.open(home) as library:
+        yield library
+
+
+def texts_of(library, file=None):
+    return {
+        chunk.chunk_id: chunk.text
+        for paper in library.papers()
+        if file in (None, paper.file)
+        for chunk in library.paper_chunks(paper.paper_id)
+    }
+
+
+def told(library, question, order, *, allowed=None, cosines=None, maxsims=None, rerank=None):
+    return signals(
+        question,
+        order,
+        library=library,
+        allowed=allowed,
+        cosines=cosines or {},
+        maxsims=maxsims or {},
+        rerank=rerank,
+    )
+
+
+def plainly(question, order, texts, everything):
+    """keyword_match and missing_term by counting words."""
+    terms = Counter(tokenize(question))
+    counts = {chunk_id: Counter(tokenize(text)) for chunk_id, text in everything.items()}
+    lengths = {chunk_id: sum(found.values()) for chunk_id, found in counts.items()}
+    mean = sum(lengths.values()) / len(lengths)
+    passages = max(len(texts), 1000)
+    rarity = {
+        term: math.log((passages + 1) / (sum(term in counts[chunk_id] for chunk_id in texts) + 0.5)) for term in terms
+    }
+    whole = sum(times * rarity[term] for term, times in terms.items())
+    matches = [
+        sum(
+            times
+            * rarity[term]
+            * counts[chunk_id][term]
+            / (counts[chunk_id][term] + 1.5 * (0.25 + 0.75 * lengths[chunk_id] / mean))
+            for term, times in terms.items()
+        )
+        / whole
+        for chunk_id in order
+    ]
+    missing = [rarity[term] for term in terms if not any(counts[chunk_id][term] for chunk_id in order[:TOGETHER])]
+    return max(matches), max(missing, default=0.0) / math.log((passages + 1) / 0.5)
+
+
+@settings(deadline=None, max_examples=60)
+@given(words=st.lists(st.sampled_from([*WORDS, "etcd", "7.25"]), min_size=1, max_size=8), data=st.data())
+def test_the_lexical_signals_are_what_counting_gives(library, words, data):
+    question = " ".join(words)
+    if not tokenize(question):
+        return
+    file = data.draw(st.sampled_from([None, library.papers()[3].file]))
+    everything = texts_of(library)
+    texts = texts_of(library, file)
+    allowed = None if file is None else np.array(sorted(texts), np.int64)
+    order = data.draw(st.lists(st.sampled_from(sorted(texts)), min_size=1, max_size=12, unique=True))
+    seen = told(library, question, order, allowed=allowed)
+    match, missing = plainly(question, order, texts, everything)
+    assert seen["keyword_match"] == pytest.approx(match, abs=1e-6)
+    assert seen["missing_term"] == pytest.approx(missing, abs=1e-6)
+    assert seen["terms"] == len(set(tokenize(question)))
+
+
+def test_a_name_that_the_papers_do_not_know_is_wholly_missing(library):
+    order = sorted(texts_of(library))[:6]
+    assert told(library, "attention of etcd", order)["missing_term"] == 1.0
+    assert told(library, "protein genome", sorted(texts_of(library)))["missing_term"] < 1.0
+
+
+def test_words_are_counted_in_the_papers_that_are_asked(library):
+    file = library.papers()[0].file
+    few = np.array(sorted(texts_of(library, file)), np.int64)
+    asked = search(
+        "protein lattice of etcd",
+        library=library,
+        embedder=ToyEmbedder(),
+        tokens_from=None,
+        reranker=None,
+        rerank_budget_ms=None,
+        profile=Profile("default", 500, 500, "weighted", 0.7, 0.3, 20, 500),
+        filters=Filters(papers=(file,)),
+    )
+    order = [hit.chunk.chunk_id for hit in asked.hits]
+    assert sorted(order) == few.tolist()
+    match, missing = plainly("protein lattice of etcd", order, texts_of(library, file), texts_of(library))
+    assert asked.signals["keyword_match"] == pytest.approx(match, abs=1e-6)
+    assert asked.signals["missing_term"] == pytest.approx(missing, abs=1e-6)
+
+
+@pytest.mark.parametrize("question", ["What is this paper about?", "Please summarize the documents.", "?!"])
+def test_a_question_that_asks_for_no_word_tells_nothing_of_words(library, question):
+    assert asked_terms(question) == []
+    seen = told(library, question, [1], cosines={1: 0.25, 2: 0.5}, maxsims={1: 0.125, 2: -1.0}, rerank=-3.5)
+    assert seen == {"terms": 0.0, "cosine": 0.5, "maxsim": 0.125, "rerank": -3.5}
+
+
+def test_without_candidates_there_is_nothing_to_tell(library):
+    assert told(library, "protein", []) == {"terms": 1.0}
+
+
+@pytest.mark.parametrize("broken", [float("nan"), float("-inf")])
+def test_a_damaged_rerankers_score_is_no_signal(library, broken):
+    assert "rerank" not in told(library, "protein", [], rerank=broken)
+
+
+def test_a_library_of_nothing_counts_nothing(tmp_path):
+    with Library.open(Home(tmp_path)) as empty:
+        counts = empty.term_counts(["protein"], [1, 2], None)
+    assert counts.counts.tolist() == [[0, 0]]
+    assert counts.frequencies.tolist() == [0]
+    assert counts.passages == 0
+
+
+def test_a_library_of_one_passage_still_matches(tmp_path):
+    home = Home(tmp_path)
+    with Library.open_for_writing(home) as library:
+        made = numbered_paper(0)
+        add(library, made)
+        (first, *_) = library.paper_chunks(library.papers()[0].paper_id)
+        seen = told(library, first.text, [first.chunk_id], allowed=np.array([first.chunk_id], np.int64))
+    assert seen["keyword_match"] > 0.2
+    assert seen["missing_term"] == 0.0

@@ -1,0 +1,432 @@
+"""A fetcher over more than one request: pauses, runs that end in the middle, several runs, small answers, TLS."""
+
+import contextlib
+import resource
+import signal
+import ssl
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+
+from ragscience.errors import SourceError
+from ragscience.sources.partial_files import lock_part
+from ragscience.sources.pdf_check import in_words, why_unreadable
+from tests.pdf_factory import make_pdf, make_raw_pdf
+from tests.sources.fault_server import FaultServer, Raw, Reply, serving
+from tests.sources.fetching import Clock, fetcher, resumable
+
+ATOM = "application/atom+xml"
+HTML = b"<!DOCTYPE html><p>Sorry."
+
+
+def quiet(done, total):
+    pass
+
+
+def test_requests_to_one_host_begin_three_seconds_apart(server, pdf, tmp_path):
+    clock = Clock()
+    server.on("/feed", Reply(b"<feed/>", content_type=ATOM))
+    server.on("/a.pdf", Reply(b"", 302, {"Location": "/b.pdf"}))
+    server.on("/b.pdf", Reply(pdf))
+    with fetcher(clock, pause_s=3) as network:
+        network.get(f"{server.url}/feed", kinds=(ATOM,), max_bytes=100)
+        clock.now += 1
+        network.pdf(f"{server.url}/a.pdf", tmp_path, on_progress=quiet)
+        assert clock.slept == [2, 3]
+        network.get(f"http://localhost:{server.port}/feed", kinds=(ATOM,), max_bytes=100)
+        assert clock.slept == [2, 3]
+
+
+def test_pauses_do_not_count_as_time_of_the_file(server, pdf, tmp_path):
+    clock = Clock()
+    server.on("/a.pdf", *[Reply(b"", 429, {"Retry-After": "100"})] * 3, Reply(pdf))
+    with fetcher(clock, total_s=30) as network:
+        assert network.pdf(f"{server.url}/a.pdf", tmp_path, on_progress=quiet).size == len(pdf)
+    assert clock.slept == [100, 100, 100]
+    server.on("/b.pdf", Reply(b"", 302, {"Location": "/a.pdf"}))
+    with fetcher(clock, total_s=30, pause_s=40) as network:
+        assert network.pdf(f"{server.url}/b.pdf", tmp_path, on_progress=quiet).size == len(pdf)
+    assert clock.slept[3:] == [40]
+
+
+def test_whoever_waits_is_told_why(server, pdf, tmp_path):
+    told = []
+    server.on("/a.pdf", Reply(b"", 503), Reply(pdf))
+    with fetcher(on_wait=lambda why, seconds: told.append((why, seconds))) as network:
+        network.pdf(f"{server.url}/a.pdf", tmp_path, on_progress=quiet)
+    assert told == [("127.0.0.1 is busy: it answered 503 (Service Unavailable).", 5)]
+
+
+def test_what_is_sent_names_the_project_and_nothing_of_the_user(server, pdf, tmp_path):
+    server.on("/a.pdf", Reply(pdf))
+    with fetcher() as network:
+        network.pdf(f"{server.url}/a.pdf", tmp_path, on_progress=quiet)
+    assert server.requests[0].headers == {
+        "host": f"127.0.0.1:{server.port}",
+        "user-agent": "RAG-Science/0 (tests)",
+        "accept": "application/pdf, */*;q=0.5",
+        "accept-encoding": "identity",
+        "connection": "close",
+    }
+
+
+def test_progress_goes_from_nothing_to_all_of_it(server, pdf, tmp_path):
+    seen = []
+    server.on("/a.pdf", Reply(pdf))
+    with fetcher() as network:
+        network.pdf(f"{server.url}/a.pdf", tmp_path, on_progress=lambda *one: seen.append(one))
+    assert (seen[0], seen[-1]) == ((0, len(pdf)), (len(pdf), len(pdf)))
+    assert seen == sorted(seen)
+
+
+def interrupt(done, total):
+    if done:
+        raise KeyboardInterrupt
+
+
+def test_ctrl_c_leaves_a_part_that_the_next_run_goes_on_with(server, pdf, tmp_path):
+    url = server.on("/a.pdf", serving(pdf, cut_after=2500), serving(pdf))
+    with fetcher() as network, pytest.raises(KeyboardInterrupt):
+        network.pdf(url, tmp_path, on_progress=interrupt)
+    assert resumable(tmp_path) == [2500]
+    seen = []
+    with fetcher() as network:
+        got = network.pdf(url, tmp_path, on_progress=lambda *one: seen.append(one))
+        assert got.path.read_bytes() == pdf
+    assert seen[0] == (2500, len(pdf))
+    assert server.asked("/a.pdf")[1].headers["range"] == "bytes=2500-"
+
+
+def test_ctrl_c_leaves_nothing_where_nothing_could_be_resumed(server, pdf, tmp_path):
+    url = server.on("/a.pdf", Reply(pdf, cut_after=2500))
+    with fetcher() as network, pytest.raises(KeyboardInterrupt):
+        network.pdf(url, tmp_path, on_progress=interrupt)
+    assert list(tmp_path.iterdir()) == []
+
+
+KILLED = """
+import os, signal, sys
+from pathlib import Path
+from tests.sources.fetching import fetcher
+def kill(done, total):
+    if done:
+        os.kill(os.getpid(), signal.SIGKILL)
+fetcher().pdf(sys.argv[1], Path(sys.argv[2]), on_progress=kill)
+"""
+
+
+def test_a_killed_run_leaves_what_the_next_one_goes_on_with(server, pdf, tmp_path):
+    url = server.on("/a.pdf", serving(pdf, cut_after=2500), serving(pdf))
+    root = Path(__file__).resolve().parents[2]
+    done = subprocess.run([sys.executable, "-c", KILLED, url, str(tmp_path)], cwd=root, check=False)
+    assert done.returncode == -signal.SIGKILL
+    assert resumable(tmp_path) == [2500]
+    with fetcher() as network:
+        assert network.pdf(url, tmp_path, on_progress=quiet).path.read_bytes() == pdf
+    assert server.asked("/a.pdf")[-1].headers["range"] == "bytes=2500-"
+
+
+@pytest.mark.parametrize(
+    "sidecar",
+    [
+        "",
+        "{",
+        "[]",
+        "{}",
+        '{"url": "https://other.test/", "validator": "x", "total": null}',
+        '{"url": "URL", "validator": "", "total": 9}',
+        '{"url": "URL", "validator": 1, "total": 9}',
+        '{"url": "URL", "validator": "a\\r\\nb", "total": 99999}',
+        '{"url": "URL", "validator": "x", "total": "9"}',
+        '{"url": "URL", "validator": "x", "total": 9}',
+        None,
+    ],
+)
+def test_a_part_that_nobody_can_vouch_for_is_fetched_anew(sidecar, server, pdf, tmp_path):
+    url = server.on("/a.pdf", serving(pdf, cut_after=2500), serving(pdf))
+    with fetcher() as network, pytest.raises(KeyboardInterrupt):
+        network.pdf(url, tmp_path, on_progress=interrupt)
+    known = next(tmp_path.glob("*.json"))
+    if sidecar is None:
+        known.unlink()
+    else:
+        known.write_text(sidecar.replace("URL", url))
+    with fetcher() as network:
+        assert network.pdf(url, tmp_path, on_progress=quiet).path.read_bytes() == pdf
+    assert "range" not in server.asked("/a.pdf")[1].headers
+
+
+def test_two_halves_of_different_files_are_thrown_away_and_all_is_fetched(server, pdf, tmp_path):
+    """A server that vouches for a file which is another one by now: what came of it does not open, or does not end."""
+    garbage = b"%PDF-1.7\n" + b"#" * (len(pdf) - 9)
+    url = server.on("/a.pdf", serving(pdf, cut_after=2500), serving(garbage), serving(pdf))
+    clock = Clock()
+    with fetcher(clock) as network:
+        assert network.pdf(url, tmp_path, on_progress=quiet).path.read_bytes() == pdf
+    assert [asked.headers.get("range") for asked in server.asked("/a.pdf")] == [None, "bytes=2500-", None]
+    assert clock.slept == [5, 10]
+
+
+def test_a_complete_file_is_locked_until_it_is_moved_or_the_run_ends(server, pdf, tmp_path):
+    url = server.on("/a.pdf", serving(pdf))
+    with fetcher() as first, fetcher() as second:
+        got = first.pdf(url, tmp_path / "parts", on_progress=quiet)
+        with pytest.raises(SourceError, match="Another run is fetching this file"):
+            second.pdf(url, tmp_path / "parts", on_progress=quiet)
+        assert got.path.read_bytes() == pdf
+        moved = got.path.replace(tmp_path / "paper.pdf")
+        again = second.pdf(url, tmp_path / "parts", on_progress=quiet)
+        assert moved.read_bytes() == again.path.read_bytes() == pdf
+        assert first.get(url, kinds=(), max_bytes=len(pdf)).body == pdf
+    with fetcher() as third:
+        third.pdf(url, tmp_path / "parts", on_progress=quiet)
+        assert third.pdf(url, tmp_path / "parts", on_progress=quiet).path.read_bytes() == pdf
+
+
+def test_a_part_that_has_a_name_among_the_papers_is_not_written_to(server, pdf, tmp_path):
+    """What a run leaves that was killed between giving the file its second name and taking away the first."""
+    url = server.on("/a.pdf", serving(pdf), Reply(HTML))
+    paper = tmp_path / "paper.pdf"
+    with fetcher() as network:
+        paper.hardlink_to(network.pdf(url, tmp_path / "parts", on_progress=quiet).path)
+    with fetcher() as network, pytest.raises(SourceError, match="a web page"):
+        network.pdf(url, tmp_path / "parts", on_progress=quiet)
+    assert paper.read_bytes() == pdf
+    assert resumable(tmp_path / "parts") == []
+
+
+@pytest.mark.parametrize("another_took_the_name", [False, True])
+def test_a_file_that_was_moved_away_between_opening_and_locking_it_is_left_alone(another_took_the_name, tmp_path):
+    path = tmp_path / "a.part"
+    path.write_text("whole")
+    with path.open("r+b") as file:
+        path.rename(tmp_path / "paper.pdf")
+        if another_took_the_name:
+            path.write_text("new")
+        with pytest.raises(SourceError, match="Another run"):
+            lock_part(file, path)
+
+
+def test_two_runs_do_not_write_one_part(server, pdf, tmp_path):
+    url, other = server.on("/a.pdf", serving(pdf)), []
+
+    def meanwhile(done, total):
+        with fetcher() as second, pytest.raises(SourceError) as caught:
+            second.pdf(url, tmp_path, on_progress=quiet)
+        other.append(str(caught.value))
+
+    with fetcher() as first:
+        assert first.pdf(url, tmp_path, on_progress=meanwhile).path.read_bytes() == pdf
+    assert set(other) == {"Another run is fetching this file. Wait until it is done."}
+
+
+def test_one_request_at_a_time_also_from_several_threads(server, pdf, tmp_path):
+    lock, meeting, met = threading.Lock(), threading.Event(), []
+
+    def watching(asked):
+        if lock.acquire(blocking=False):
+            # Long enough for a second request to come in, were there one.
+            meeting.wait(0.05)
+            lock.release()
+        else:
+            met.append(asked)
+            meeting.set()
+        return Reply(pdf)
+
+    urls = [server.on(f"/{number}.pdf", watching) for number in range(4)]
+    with fetcher() as network:
+        threads = [
+            threading.Thread(target=network.pdf, args=(url, tmp_path), kwargs={"on_progress": quiet}) for url in urls
+        ]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert len(list(tmp_path.glob("*.part"))) == 4
+    assert met == []
+
+
+@contextlib.contextmanager
+def file_limit(count):
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (count, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+
+
+@pytest.mark.parametrize("etag", ["", '"v1"'])
+def test_a_disk_without_room_is_one_line(etag, server, pdf, tmp_path):
+    url = server.on("/a.pdf", Reply(pdf, headers={"ETag": etag}))
+    with fetcher() as network, file_limit(4000), pytest.raises(SourceError, match="The disk is full") as caught:
+        network.pdf(url, tmp_path / "parts", on_progress=quiet)
+    assert caught.value.reason == "disk"
+    assert resumable(tmp_path / "parts") == ([4000] if etag else [])
+
+
+def test_a_folder_that_cannot_be_made_is_one_line(server, pdf, tmp_path):
+    (tmp_path / "file").write_text("")
+    url = server.on("/a.pdf", Reply(pdf))
+    with fetcher() as network, pytest.raises(SourceError, match=r"cannot be written: .*\. Look at its permissions"):
+        network.pdf(url, tmp_path / "file" / "parts", on_progress=quiet)
+    assert server.requests == []
+
+
+def test_a_part_that_is_a_link_is_not_followed(server, pdf, tmp_path):
+    url = server.on("/a.pdf", serving(pdf, cut_after=2500), serving(pdf))
+    with fetcher() as network, pytest.raises(KeyboardInterrupt):
+        network.pdf(url, tmp_path / "parts", on_progress=interrupt)
+    part = next((tmp_path / "parts").glob("*.part"))
+    part.unlink()
+    (tmp_path / "precious").write_text("mine")
+    part.symlink_to(tmp_path / "precious")
+    with fetcher() as network, pytest.raises(SourceError):
+        network.pdf(url, tmp_path / "parts", on_progress=quiet)
+    assert (tmp_path / "precious").read_text() == "mine"
+
+
+def test_nobody_listens(tmp_path):
+    clock = Clock()
+    with fetcher(clock) as network, pytest.raises(SourceError) as caught:
+        network.pdf("http://127.0.0.1:9/a.pdf", tmp_path, on_progress=quiet)
+    assert str(caught.value) == (
+        "The connection to 127.0.0.1 failed: Connection refused. It was tried 4 times. Try again later."
+    )
+    assert clock.slept == [5, 10, 15]
+
+
+@pytest.mark.parametrize("content_type", [ATOM, "Application/Atom+XML; charset=utf-8", ""])
+def test_a_small_answer(content_type, server):
+    server.on("/feed", Reply(b"<feed/>", content_type=content_type))
+    with fetcher() as network:
+        got = network.get(f"{server.url}/feed?q=a+b#x", kinds=(ATOM, "text/xml"), max_bytes=7)
+    assert (got.url, got.body, got.status) == (f"{server.url}/feed?q=a+b", b"<feed/>", 200)
+    assert got.content_type == (ATOM if content_type else "")
+    assert server.requests[0].path == "/feed?q=a+b"
+    assert server.requests[0].headers["accept"] == f"{ATOM}, text/xml"
+
+
+@pytest.mark.parametrize(
+    ("reply", "reason", "said"),
+    [
+        (Reply(b"<html>", content_type="text/html"), "wrong-type", "/feed is text/html, not application/atom+xml."),
+        (Reply(b"<feed/>" * 2, content_type=ATOM), "too-large", "has 14 bytes, above the limit of 9 bytes."),
+        (Reply(b"<feed>", content_type=ATOM, endless=b"<x/>"), "too-large", "does not end"),
+        (Reply(b"<feed/>", content_type=ATOM, cut_after=3), "network", "It was tried 4 times"),
+        (Reply(b"no", 400, content_type="text/plain"), "status", "400 (Bad Request)"),
+        (Reply(b"<feed/>", 404, content_type=ATOM), "gone", "404"),
+        (Raw(b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\n\r\n"), "compressed", "comes compressed (gzip)"),
+    ],
+)
+def test_a_small_answer_that_is_none(reply, reason, said, server):
+    server.on("/feed", reply)
+    with fetcher() as network, pytest.raises(SourceError) as caught:
+        network.get(f"{server.url}/feed", kinds=(ATOM,), max_bytes=9)
+    assert caught.value.reason == reason
+    assert said in str(caught.value)
+    assert "RAG_SOURCES_MAX_MB" not in str(caught.value)
+
+
+def test_an_error_that_is_told_in_a_feed_is_given_as_one(server):
+    server.on("/feed", Reply(b"<feed/>", 400, content_type=ATOM))
+    with fetcher() as network:
+        got = network.get(f"{server.url}/feed", kinds=(ATOM,), max_bytes=9)
+    assert (got.status, got.body) == (400, b"<feed/>")
+
+
+def test_any_type_is_taken_where_none_is_named(server):
+    server.on("/feed", Reply(b"x", content_type="text/plain"))
+    with fetcher() as network:
+        assert network.get(f"{server.url}/feed", kinds=(), max_bytes=9).body == b"x"
+
+
+@pytest.fixture(scope="session")
+def certificate(tmp_path_factory):
+    """A certificate for papers.test, with its key; made by openssl."""
+    folder = tmp_path_factory.mktemp("tls")
+    command = "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 3650 -subj /CN=papers.test"
+    command += " -addext subjectAltName=DNS:papers.test -keyout key.pem -out cert.pem"
+    try:
+        subprocess.run(command.split(), cwd=folder, check=True, capture_output=True)
+    except FileNotFoundError:
+        pytest.skip("needs openssl")
+    return folder
+
+
+@pytest.fixture
+def tls_server(certificate):
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate / "cert.pem", certificate / "key.pem")
+    with FaultServer(context) as server:
+        yield server
+
+
+def trusting(certificate):
+    return ssl.create_default_context(cafile=certificate / "cert.pem")
+
+
+def to_this_machine(host, port):
+    return ["127.0.0.1"]
+
+
+def test_tls_is_checked_against_the_name_though_the_address_is_connected_to(certificate, tls_server, pdf, tmp_path):
+    tls_server.on("/a.pdf", Reply(pdf))
+    with fetcher(resolve=to_this_machine, tls=trusting(certificate), allow_http=False) as network:
+        url = f"https://papers.test:{tls_server.port}/a.pdf"
+        assert network.pdf(url, tmp_path, on_progress=quiet).path.read_bytes() == pdf
+        with pytest.raises(
+            SourceError, match=r"The certificate of other\.test is not to be trusted: Hostname mismatch"
+        ) as caught:
+            network.pdf(f"https://other.test:{tls_server.port}/a.pdf", tmp_path, on_progress=quiet)
+        assert caught.value.reason == "tls"
+    assert len(tls_server.asked("/a.pdf")) == 1
+
+
+def test_a_certificate_that_nobody_vouches_for_is_told_at_once(tls_server, tmp_path):
+    clock = Clock()
+    with fetcher(clock, resolve=to_this_machine) as network, pytest.raises(SourceError, match="self-signed") as caught:
+        network.pdf(f"https://papers.test:{tls_server.port}/a.pdf", tmp_path, on_progress=quiet)
+    assert caught.value.reason == "tls"
+    assert clock.slept == []
+
+
+def test_from_https_no_redirect_leads_to_http(certificate, tls_server, server, pdf, tmp_path):
+    server.on("/a.pdf", Reply(pdf))
+    tls_server.on("/a.pdf", Reply(b"", 301, {"Location": f"{server.url}/a.pdf"}))
+    url = f"https://papers.test:{tls_server.port}/a.pdf"
+    network = fetcher(resolve=to_this_machine, tls=trusting(certificate), allow_http=False)
+    with network, pytest.raises(SourceError, match=r"redirects: http://127\.0\.0\.1.* is not encrypted"):
+        network.pdf(url, tmp_path, on_progress=quiet)
+    assert server.requests == []
+
+
+def test_from_http_a_redirect_may_lead_to_https(certificate, tls_server, server, pdf, tmp_path):
+    tls_server.on("/a.pdf", Reply(pdf))
+    server.on("/a.pdf", Reply(b"", 301, {"Location": f"https://papers.test:{tls_server.port}/a.pdf"}))
+    with fetcher(resolve=to_this_machine, tls=trusting(certificate)) as network:
+        got = network.pdf(f"{server.url}/a.pdf", tmp_path, on_progress=quiet)
+    assert got.url == f"https://papers.test:{tls_server.port}/a.pdf"
+
+
+def test_a_file_is_opened_in_a_process_of_its_own(tmp_path, server, pdf):
+    good = make_pdf(tmp_path / "good.pdf", ["text"])
+    bad = make_raw_pdf(
+        tmp_path / "bad.pdf", [b"<< /Type /Catalog /Pages 2 0 R >>", b"<< /Type /Pages /Kids [] /Count 0 >>"]
+    )
+    assert why_unreadable(good) == ""
+    assert why_unreadable(bad) == "has no pages"
+    assert in_words("encrypted") == "is encrypted and needs a password"
+    server.on("/a.pdf", Reply(pdf))
+    with fetcher(unreadable=why_unreadable) as network:
+        assert network.pdf(f"{server.url}/a.pdf", tmp_path / "parts", on_progress=quiet).size == len(pdf)
+
+
+def test_a_process_that_crashes_costs_the_file(tmp_path, monkeypatch):
+    good = make_pdf(tmp_path / "good.pdf", ["text"])
+    # An interpreter that ends at once, as one does that was killed.
+    monkeypatch.setattr(sys, "executable", "/bin/false")
+    assert why_unreadable(good) == "makes the PDF reader crash"

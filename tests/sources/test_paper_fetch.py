@@ -1,0 +1,560 @@
+"""Papers come home: what is there is told apart, the rest enters papers/ whole and under a good name, or not at all."""
+
+import errno
+import io
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import pytest
+from jsonschema import Draft202012Validator
+
+from config import load_settings
+from ragscience.errors import NothingFound, SourceError, UsageError
+from ragscience.records import Metadata, Paper
+from ragscience.sources.arxiv import Candidate
+from ragscience.sources.downloads import Fetcher, NetworkRules
+from ragscience.sources.fetch_arguments import ArxivId
+from ragscience.sources.paper_fetch import Known, fetch, md5_of, once
+from ragscience.store import Home, Library
+from ragscience.terminal.fetching_session import order_of, run_fetch
+from ragscience.terminal.fetching_view import Bars, pick, picked
+from ragscience.terminal.ingest_session import IngestSession
+from ragscience.terminal.json_schemas import SCHEMAS
+from tests.conftest import ROOT
+from tests.pdf_factory import make_pdf
+
+from .arxiv_feed import ATOM, ArxivServer, FeedPaper, error_feed, feed
+from .fault_server import Reply, serving
+
+NAMES = ("one", "two", "three", "four", "five")
+HTML = Reply(b"<!DOCTYPE html><html><title>Please log in</title></html>", content_type="text/html")
+RULES = NetworkRules(
+    allow_http=True,
+    allow_loopback=True,
+    max_bytes=2**20,
+    max_redirects=3,
+    timeout_s=10,
+    total_s=60,
+    pause_s=0,
+    user_agent="tests",
+)
+
+
+@pytest.fixture(scope="module")
+def pdfs(tmp_path_factory):
+    """Five small PDFs by their names."""
+    folder = tmp_path_factory.mktemp("pdfs")
+    return {name: make_pdf(folder / f"{name}.pdf", [f"This is paper {name}."]).read_bytes() for name in NAMES}
+
+
+@pytest.fixture
+def arxiv(pdfs):
+    """Five papers on arXiv, 2101.00001v1 to 2101.00005v1: lovelace-2021-paper-one.pdf and so on."""
+    papers = [FeedPaper(f"2101.{number:05}v1", f"Paper {name}") for number, name in enumerate(NAMES, 1)]
+    with ArxivServer(papers) as server:
+        for paper, name in zip(papers, NAMES, strict=True):
+            server.put(paper.id, pdfs[name])
+        yield server
+
+
+@pytest.fixture
+def home(tmp_path):
+    return Home(tmp_path / "home")
+
+
+class Run:
+    """`ingest.py fetch` in this process; without ingest, which needs a model."""
+
+    def __init__(self, home, server, capsys):
+        self.home, self.server, self.capsys = home, server, capsys
+
+    def __call__(self, *said, count=5, sort="relevance", offline=False, narrow=None, **flags):
+        settings = load_settings(home=self.home.root, offline=offline, **self.server.flags)
+        flags = {"take_all": True, "only_list": False, "ingest": False, "json": False} | flags
+        fields = dict.fromkeys(("author", "title", "category", "since", "until"), "") | (narrow or {})
+        with IngestSession(settings, quiet=False) as session:
+            code = run_fetch(session, order_of(said, count, fields, sort, **flags))
+        self.out, self.err = self.capsys.readouterr()
+        return code
+
+    @property
+    def files(self):
+        return {path.name: path.read_bytes() for path in sorted(self.home.papers.glob("*"))}
+
+    @property
+    def parts(self):
+        return sorted(path.name for path in self.home.parts.glob("*"))
+
+    def json(self, *said, **more):
+        code = self(*said, json=True, **more)
+        answer = json.loads(self.out)
+        Draft202012Validator(SCHEMAS["fetch"]).validate(answer)
+        return code, answer
+
+
+@pytest.fixture
+def run(home, arxiv, capsys):
+    return Run(home, arxiv, capsys)
+
+
+def test_a_topic_brings_its_papers(run, pdfs):
+    assert run("bees", count=3) == 0
+    assert run.files == {f"lovelace-2021-paper-{name}.pdf": pdfs[name] for name in ("one", "three", "two")}
+    assert run.parts == []
+    assert "[2/3] fetched lovelace-2021-paper-two.pdf" in run.err
+    assert "3 fetched; files are in" in run.err
+    with Library.open(run.home) as library:
+        sources = library.sources.all()
+    assert {source.metadata.title for source in sources} == {"Paper one", "Paper two", "Paper three"}
+    assert {source.md5 for source in sources} == {md5_of(path) for path in run.home.papers.iterdir()}
+    assert sources[0].metadata.url.startswith(run.server.faults.url)
+
+
+def test_what_is_there_is_not_fetched_again(run):
+    run("bees", count=2)
+    before = run.server.paths
+    assert run("bees", count=2) == 0
+    assert run.server.paths == before
+    assert run.err.count("is there already") == 2
+    assert run("2101.00001v1") == 0
+    assert run("arXiv:2101.00001") == 0
+    assert run.server.paths == before
+    assert len(run.files) == 2
+
+
+def test_only_what_is_new_of_a_search_is_fetched(run):
+    run("2101.00002")
+    assert run("bees", count=3) == 0
+    assert len(run.files) == 3
+    assert run.server.paths == ["/pdf/2101.00002v1", "/pdf/2101.00001v1", "/pdf/2101.00003v1"]
+
+
+def test_a_newer_version_is_fetched_beside_the_older_and_an_older_is_not(run, pdfs):
+    run("2101.00001v1")
+    run.server.papers[0] = FeedPaper("2101.00001v3", "Paper one")
+    run.server.put("2101.00001v3", pdfs["five"])
+    assert run("2101.00001") == 0
+    assert run.files["lovelace-2021-paper-one-2.pdf"] == pdfs["five"]
+    calls = len(run.server.asked)
+    assert run("2101.00001v2") == 0
+    assert "is there already" in run.err
+    assert len(run.server.asked) == calls
+
+
+def test_ids_addresses_and_topics_in_one_order(run, pdfs):
+    url = run.server.put("/files/My%20Notes.pdf", pdfs["five"])
+    assert run("2101.00004", "https://doi.org/10.48550/arXiv.2101.00003", url, "bees", count=1) == 0
+    assert set(run.files) == {
+        "lovelace-2021-paper-four.pdf",
+        "lovelace-2021-paper-three.pdf",
+        "lovelace-2021-paper-one.pdf",
+        "my-notes.pdf",
+    }
+    assert run(url) == 0
+    assert "is there already" in run.err
+    assert run.server.paths.count("/files/My%20Notes.pdf") == 1
+
+
+def test_the_same_paper_said_in_three_ways_is_fetched_once(run):
+    assert run("2101.00001", "https://arxiv.org/abs/2101.00001v1", "bees", count=1) == 0
+    assert run.server.paths == ["/pdf/2101.00001v1"]
+
+
+def test_the_same_bytes_at_another_address_are_kept_once(run, pdfs):
+    first, second = (run.server.put(f"/{name}.pdf", pdfs["one"]) for name in ("a", "b"))
+    assert run(first, second) == 0
+    assert set(run.files) == {"a.pdf"}
+    assert "same bytes as a.pdf: not kept twice" in run.err
+    assert run.parts == []
+
+
+def test_a_file_that_the_user_put_there_is_known_by_its_bytes(run, pdfs):
+    run.home.papers.mkdir(parents=True)
+    (run.home.papers / "mine.pdf").write_bytes(pdfs["one"])
+    assert run("2101.00001") == 0
+    assert set(run.files) == {"mine.pdf"}
+    assert "same bytes as mine.pdf" in run.err
+    before = run.server.paths
+    assert run("2101.00001") == 0
+    assert run.server.paths == before
+    with Library.open(run.home) as library:
+        assert [source.metadata.arxiv_id for source in library.sources.all()] == ["2101.00001v1"]
+
+
+def test_two_papers_of_one_title_have_two_names(run, pdfs):
+    run.server.papers[1] = FeedPaper("2101.00002v1", "Paper one")
+    assert run("bees", count=2) == 0
+    assert run.files == {"lovelace-2021-paper-one.pdf": pdfs["one"], "lovelace-2021-paper-one-2.pdf": pdfs["two"]}
+
+
+def test_a_file_of_another_paper_is_never_replaced(run, pdfs):
+    run.home.papers.mkdir(parents=True)
+    (run.home.papers / "lovelace-2021-paper-one.pdf").write_bytes(b"something else")
+    (run.home.papers / "lovelace-2021-paper-one-2.pdf").symlink_to("nowhere")
+    run("2101.00001")
+    assert (run.home.papers / "lovelace-2021-paper-one.pdf").read_bytes() == b"something else"
+    assert (run.home.papers / "lovelace-2021-paper-one-3.pdf").read_bytes() == pdfs["one"]
+
+
+@pytest.mark.parametrize(
+    ("title", "authors", "name"),
+    [
+        ("../../x", (), "2021-x.pdf"),
+        ("/etc/passwd", ("..",), "2021-etc-passwd.pdf"),
+        ("\u202efdp.exe", ("Ada Lovelace",), "lovelace-2021-fdp-exe.pdf"),
+        ("t" * 400, (), f"2021-{'t' * 60}.pdf"),
+        ("注意力机制", ("李明",), "2101-00001v1.pdf"),
+        ("", (), "2101-00001v1.pdf"),
+        ("CON", ("NUL",), "nul-2021-con.pdf"),
+    ],
+)
+def test_no_title_leads_out_of_the_folder(run, title, authors, name):
+    run.server.papers[0] = FeedPaper("2101.00001v1", title, authors)
+    assert run("2101.00001") == 0
+    assert set(run.files) == {name}
+    assert {path.name for path in run.home.root.iterdir()} <= {"papers", "vectorstore", "ingested.json"}
+
+
+@pytest.mark.parametrize(
+    ("bad", "said"),
+    [
+        (Reply(status=404, content_type="text/html"), "404"),
+        (HTML, "is not a PDF: it is a web page"),
+        (Reply(b"%PDF-1.7 cut"), "cut off"),
+        (Reply(b"%PDF-1.7\n\x00\x00garbage\n%%EOF\n"), "2101.00001v1"),
+        (Reply(headers={"Location": "http://169.254.169.254/latest"}, status=302), "169.254.169.254"),
+        (Reply(b"%PDF-1.7\n", length=2**31), "above the limit"),
+    ],
+    ids=["404", "html", "cut", "garbage", "redirect", "huge"],
+)
+def test_one_bad_download_does_not_stop_the_others(run, bad, said):
+    run.server.put("2101.00001v1", bad)
+    code, answer = run.json("bees", count=2)
+    assert code == 3
+    assert set(run.files) == {"lovelace-2021-paper-two.pdf"}
+    assert [paper["status"] for paper in answer["papers"]] == ["failed", "fetched"]
+    assert said in answer["papers"][0]["error"]
+    (line,) = [line for line in run.err.split("\n") if line.startswith("not fetched: 2101.00001v1 (Paper one): ")]
+    assert said in line
+    assert "1 fetched, 1 not fetched" in run.err
+    assert run.parts == []
+
+
+def test_a_withdrawn_paper_is_told_as_that(run):
+    run.server.papers[0] = FeedPaper("2101.00001v2", comment="This paper has been withdrawn by its authors")
+    assert run("2101.00001") == 3
+    assert "2101.00001v2 was withdrawn by its authors" in run.err
+    assert run.files == {}
+
+
+@pytest.mark.parametrize(
+    ("reply", "error", "said"),
+    [
+        (Reply(feed([], 0), content_type=ATOM), NothingFound, "arXiv has nothing for 'bees'"),
+        (Reply(error_feed("bad query"), 400, content_type=ATOM), SourceError, "reports an error: bad query"),
+        (Reply(error_feed("bad query"), content_type=ATOM), SourceError, "reports an error: bad query"),
+        (HTML, SourceError, "text/html"),
+        (Reply(b"not xml", content_type=ATOM), SourceError, "cannot be read"),
+        (Reply(b'<!DOCTYPE a [<!ENTITY b "c">]><feed/>', content_type=ATOM), SourceError, "not plain Atom"),
+        (Reply(b"<feed>", content_type=ATOM, endless=b"x" * 2**16), SourceError, "more than the limit"),
+        (Reply(status=404, content_type="text/plain"), SourceError, "404"),
+    ],
+    ids=["empty", "error", "error-200", "html", "not-xml", "bomb", "endless", "404"],
+)
+def test_an_api_that_fails_is_one_line(run, reply, error, said):
+    run.server.api = reply
+    with pytest.raises(error, match=said) as caught:
+        run("bees")
+    assert "\n" not in str(caught.value)
+    assert caught.value.fix
+    assert run.files == {}
+    assert not run.home.database.exists()
+
+
+def test_a_topic_without_results_does_not_cost_the_named_ones(run):
+    run.server.papers.clear()
+    run.server.put("/a.pdf", serving(b""))
+    assert run("bees", "2101.00001", "wasps") == 3
+    for said in ("bees", "2101.00001", "wasps"):
+        assert f"not found: {said}: arXiv has no" in run.err
+
+
+def test_an_api_that_fails_does_not_cost_an_address(run, pdfs):
+    run.server.api = HTML
+    assert run("2101.00001", run.server.put("/a.pdf", pdfs["one"]), "bees") == 3
+    assert set(run.files) == {"a.pdf"}
+    assert run.err.count("not found: ") == run.err.count("is text/html, not application/atom+xml") == 2
+
+
+def test_an_id_that_arxiv_does_not_have(run):
+    with pytest.raises(NothingFound, match=r"arXiv has no paper 2199\.00001"):
+        run("2199.00001")
+    code, answer = run.json("2199.00001")
+    assert code == NothingFound.exit_code
+    assert answer["papers"] == []
+    assert answer["failures"][0]["argument"] == "2199.00001"
+
+
+@pytest.mark.parametrize(
+    ("said", "more"),
+    [
+        ((), {}),
+        (("",), {}),
+        (("10.1103/PhysRevD.76.013009",), {}),
+        (("2101.00001",), {"narrow": {"author": "Ada"}}),
+        (("bees",), {"narrow": {"since": "soon"}}),
+        (("bees",), {"narrow": {"category": "all of them"}}),
+        (("bees",), {"sort": "best"}),
+        (("bees",), {"offline": True}),
+        (("2101.00001",), {"offline": True}),
+    ],
+)
+def test_what_makes_no_sense_is_refused_before_anyone_is_asked(run, said, more):
+    with pytest.raises(UsageError):
+        run(*said, **more)
+    assert run.server.faults.requests == []
+    assert not run.home.root.exists()
+
+
+@pytest.mark.parametrize("url", ["file:///etc/passwd", "ftp://127.0.0.1/a.pdf", "http://10.0.0.1/a.pdf"])
+def test_addresses_that_are_not_for_fetching_are_refused(run, url):
+    assert run(url) == 3
+    assert f"not fetched: {url}: " in run.err
+    assert run.files == {}
+
+
+def test_without_a_terminal_a_search_only_lists(run):
+    assert run("bees", count=2, take_all=False) == 0
+    assert "Paper two" in run.out
+    assert "Lovelace, Émile Borel" in run.out
+    assert "--yes takes all of it" in run.err
+    assert run.files == {}
+    assert run.server.paths == []
+
+
+def test_without_a_terminal_what_is_named_is_fetched(run):
+    assert run("2101.00001", take_all=False) == 0
+    assert len(run.files) == 1
+
+
+def test_a_dry_run_lists_what_is_named_too(run):
+    run("2101.00001")
+    assert run("bees", "2101.00005", count=2, only_list=True) == 0
+    assert all(f"Paper {name}" in run.out for name in ("one", "two", "five"))
+    assert "is there: " in run.out
+    assert len(run.files) == 1
+
+
+def test_json_tells_all_of_each_paper(run):
+    run.server.papers[0] = FeedPaper(doi="10.1000/x", journal_ref="J. Bees 1", title="Bees\x1b[31m")
+    code, answer = run.json("bees", count=1)
+    assert code == 0
+    (paper,) = answer["papers"]
+    assert paper["status"] == "fetched"
+    assert (paper["doi"], paper["venue"], paper["arxiv_id"]) == ("10.1000/x", "J. Bees 1", "2101.00001v1")
+    assert paper["file"].endswith(".pdf")
+    assert run.json("bees", count=1)[1]["papers"][0]["status"] == "known"
+
+
+def test_a_narrowed_search_needs_no_topic(run):
+    narrow = {"author": "Lovelace", "category": "cs.CL", "since": "2020", "until": "2021-06"}
+    assert run(count=1, narrow=narrow, sort="newest") == 0
+    (asked,) = run.server.asked
+    assert asked["search_query"] == 'au:"Lovelace" AND cat:cs.CL AND submittedDate:[202001010000 TO 202106302359]'
+    assert asked["sortBy"] == "submittedDate"
+
+
+@pytest.mark.parametrize(
+    ("answer", "chosen"),
+    [
+        ("1", [0]),
+        ("1,3-5", [0, 2, 3, 4]),
+        (" 5 2 ", [1, 4]),
+        ("2-2;2", [1]),
+        ("1 - 3", [0, 1, 2]),
+        ("ALL", [0, 1, 2, 3, 4]),
+        ("none", []),
+        ("", []),
+        ("n", []),
+        (",", []),
+    ],
+)
+def test_picks_are_understood(answer, chosen):
+    assert picked(answer, 5) == chosen
+
+
+@pytest.mark.parametrize("answer", ["0", "6", "3-1", "1-", "-1", "x", "1,x", "1.5", "٣", "9" * 5000, "1-999999"])
+def test_picks_that_make_no_sense_are_asked_again(answer):
+    answers, told = iter([answer, "2"]), []
+    assert pick(5, lambda question: next(answers), told.append) == [1]
+    assert len(told) == 1
+
+
+class Screen(io.StringIO):
+    def isatty(self):
+        return True
+
+
+def test_a_terminal_shows_a_bar_for_each_download(monkeypatch):
+    screen, told = Screen(), []
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setattr(sys, "stderr", screen)
+    with Bars(2, quiet=False, tell=told.append) as bars:
+        for name in ("first.pdf", "second\x1b[2J.pdf"):
+            on_progress = bars.begin(name)
+            on_progress(2**20, None)
+            on_progress(2**20, 2**21)
+            bars.done(f"fetched {name[:5]}")
+    assert told == ["[1/2] fetched first", "[2/2] fetched secon"]
+    assert "2/2 second" in screen.getvalue()
+    assert "\x1b[2J" not in screen.getvalue()
+
+
+def test_quiet_shows_no_bar(monkeypatch):
+    screen = Screen()
+    monkeypatch.setattr(sys, "stderr", screen)
+    with Bars(1, quiet=True, tell=lambda line: None) as bars:
+        bars.begin("a.pdf")(1, 2)
+    assert screen.getvalue() == ""
+
+
+def fetched(candidate, folder, known=None, remember=None, sleep=None):
+    with Fetcher(RULES, sleep=sleep or (lambda seconds: None)) as fetcher:
+        return fetch(
+            candidate,
+            fetcher,
+            parts=folder / "parts",
+            papers=folder / "papers",
+            known=known or Known(),
+            remember=remember or (lambda md5, metadata: None),
+            on_progress=lambda done, total: None,
+        )
+
+
+def test_a_download_that_is_cut_goes_on_and_comes_home_whole(arxiv, pdfs, tmp_path):
+    whole = pdfs["one"]
+    url = arxiv.put("/a.pdf", serving(whole, cut_after=len(whole) // 2))
+    got = fetched(Candidate(Metadata(), url), tmp_path)
+    assert (tmp_path / "papers" / "a.pdf").read_bytes() == whole
+    assert got.is_new
+    first, second = arxiv.faults.asked("/a.pdf")
+    assert ("range" in first.headers, "range" in second.headers) == (False, True)
+    assert list((tmp_path / "parts").iterdir()) == []
+
+
+def test_what_is_known_is_written_down_before_the_file_is_seen(arxiv, pdfs, tmp_path):
+    seen = []
+
+    def remember(md5, metadata):
+        seen.append((md5, metadata.title, list((tmp_path / "papers").glob("*"))))
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    url = arxiv.put("/a.pdf", pdfs["one"])
+    with pytest.raises(OSError, match="No space"):
+        fetched(Candidate(Metadata("Bees"), url), tmp_path, remember=remember)
+    assert [(title, files) for _, title, files in seen] == [("Bees", [])]
+    assert not (tmp_path / "papers").exists()
+
+
+def test_a_folder_that_cannot_be_written_is_one_line(arxiv, pdfs, tmp_path):
+    (tmp_path / "papers").write_text("a file, not a folder")
+    url = arxiv.put("/a.pdf", pdfs["one"])
+    with pytest.raises(SourceError, match=r"a\.pdf could not be written") as caught:
+        fetched(Candidate(Metadata(), url), tmp_path)
+    assert caught.value.reason == "disk"
+
+
+def test_a_file_of_this_name_and_these_bytes_is_the_paper(arxiv, pdfs, tmp_path):
+    url = arxiv.put("/a.pdf", pdfs["one"])
+    fetched(Candidate(Metadata(), url), tmp_path)
+    got = fetched(Candidate(Metadata(), url), tmp_path)  # by someone who does not know of it
+    assert (got.is_new, [path.name for path in (tmp_path / "papers").iterdir()]) == (False, ["a.pdf"])
+    assert list((tmp_path / "parts").iterdir()) == []
+
+
+def test_papers_may_be_on_another_disk(arxiv, pdfs, tmp_path):
+    memory = Path("/dev/shm")  # a file system of its own on Linux
+    if not memory.is_dir() or memory.stat().st_dev == tmp_path.stat().st_dev:
+        pytest.skip("there is no second file system here")
+    with tempfile.TemporaryDirectory(dir=memory) as disk:
+        (tmp_path / "papers").symlink_to(disk)
+        fetched(Candidate(Metadata(), arxiv.put("/a.pdf", pdfs["one"])), tmp_path)
+        assert {path.name: path.read_bytes() for path in Path(disk).iterdir()} == {"a.pdf": pdfs["one"]}
+    assert list((tmp_path / "parts").iterdir()) == []
+
+
+def paper(file, metadata, md5="m"):
+    return Paper(1, file, f"/p/{file}", md5, 1, 1, 1, 1, "", "", (), metadata)
+
+
+@pytest.mark.parametrize(
+    ("metadata", "candidate", "is_there"),
+    [
+        (Metadata(arxiv_id="2101.00001v2"), ("2101.00001", 2), True),
+        (Metadata(arxiv_id="2101.00001v2"), ("2101.00001", 1), True),
+        (Metadata(arxiv_id="2101.00001v2"), ("2101.00001", 3), False),
+        (Metadata(arxiv_id="2101.00001"), ("2101.00001", 3), True),
+        (Metadata(arxiv_id="2101.00001v2", confidence={"arxiv_id": 0.3}), ("2101.00001", 1), False),
+        (Metadata(arxiv_id="2101.00009v2"), ("2101.00001", 1), False),
+        (Metadata(doi="10.1000/X"), ("2101.00001", 1), True),
+        (Metadata(doi="10.1000/X", confidence={"doi": 0.2}), ("2101.00001", 1), False),
+        (Metadata(arxiv_id="2101.00001v1", doi="10.1000/x"), ("2101.00001", 2), False),
+        (Metadata(url="https://x.org/a"), ("2101.00001", 1), True),
+    ],
+)
+def test_what_is_there_is_told_by_its_numbers(metadata, candidate, is_there):
+    known = Known.of([paper("a.pdf", metadata)], {}, {})
+    wanted = Candidate(Metadata(doi="10.1000/x"), "https://x.org/a", ArxivId(*candidate))
+    assert known.file_of(wanted) == ("a.pdf" if is_there else "")
+
+
+def test_each_paper_is_taken_once_and_new():
+    older, newer, other = (Candidate(Metadata(), "", ArxivId(*one)) for one in (("a", 1), ("a", 2), ("b", 1)))
+    page = Candidate(Metadata(), "https://x.org/a")
+    assert once([older, page, other, newer, older, page]) == [newer, page, other]
+
+
+KILLED = """
+import os, signal, sys
+from ragscience.sources import paper_fetch as fetching
+from config import load_settings
+from ragscience.terminal.fetching_session import order_of, run_fetch
+from ragscience.terminal.ingest_session import IngestSession
+step = int(sys.argv[2])
+def watch(event, args):
+    # What changes the disk on the way from a whole download to a paper in papers/.
+    global step
+    if event in ("os.link", "os.remove", "os.rename") and ".part" in str(args):
+        step -= 1
+        if step == 0:
+            os.kill(os.getpid(), signal.SIGKILL)
+sys.addaudithook(watch)
+with IngestSession(load_settings(home=sys.argv[1]), quiet=True) as session:
+    narrow = dict.fromkeys(("author", "title", "category", "since", "until"), "")
+    run_fetch(session, order_of(["2101.00001"], 1, narrow, "relevance", ingest=False))
+print("done")
+"""
+
+
+def test_killed_at_any_step_there_is_nothing_or_a_good_paper(arxiv, pdfs, tmp_path):
+    environment = {**os.environ, **arxiv.environment}
+    outcomes = set()
+    for step in range(1, 40):
+        home = Home(tmp_path / f"home{step}")
+        command = [sys.executable, "-c", KILLED, str(home.root), str(step)]
+        done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
+        files = [path.read_bytes() for path in home.papers.glob("*")]
+        assert files in ([], [pdfs["one"]])
+        if files:
+            with Library.open(home) as library:
+                assert [source.metadata.title for source in library.sources.all()] == ["Paper one"]
+        outcomes.add((done.returncode, len(files)))
+        if done.returncode == 0:
+            break
+        assert done.returncode == -signal.SIGKILL, done.stderr
+    assert outcomes == {(-signal.SIGKILL, 0), (-signal.SIGKILL, 1), (0, 1)}

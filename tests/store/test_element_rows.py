@@ -1,0 +1,364 @@
+"""What a paper is made of and what it says of itself, kept and given back, also by libraries that are older."""
+
+import hashlib
+import sqlite3
+import struct
+import zlib
+from contextlib import closing
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ragscience.errors import NothingFound
+from ragscience.records import Chunk, Document, Element, Filters, Metadata, Page
+from ragscience.similarity import fingerprint_of
+from ragscience.store import Library, text_hash
+from ragscience.store.element_rows import pack_elements, pack_sketch, unpack_elements, unpack_sketch
+from ragscience.text.tokenizing import tokenize
+
+from .making import CHUNKER, DIMENSION, EMBEDDER, add, contents, numbered_paper, paper_of, unit_rows
+from .test_page_geometry import make_old, version
+
+TEXT = "Bees steer by light.\n\n[1] Ada. Bees. 1843."
+PAPER = Document(
+    TEXT,
+    (Page(1, 0, 20, "", (), "Journal of Bees\n17"), Page(2, 20, len(TEXT))),
+    "On Bees",
+    ("one thing is odd",),
+    (
+        Element(0, 20, "text", 1, 0, "1 Bees › 1.1 Light", (1.5, 2.0, 3.0, 4.25)),
+        Element(22, len(TEXT), "reference", 2, 0, "References", None),
+    ),
+    Metadata(
+        "On Bees",
+        ("Zoë Müller", "Łukasz Ørsted"),
+        1843,
+        "Proc. Bees",
+        "10.1/b",
+        "1706.03762v7",
+        {"title": 0.9, "year": 1.0},
+    ),
+)
+CHUNKS = (
+    Chunk(0, TEXT[:20], 0, 20, 1, 1, "1 Bees › 1.1 Light", "text", "On Bees › Zeppelins"),
+    Chunk(1, TEXT[22:], 22, len(TEXT), 2, 2, "References", "reference", "On Bees › References"),
+)
+
+elements = st.lists(
+    st.builds(
+        Element,
+        st.integers(0, 2**40),
+        st.integers(0, 2**40),
+        st.text(),
+        st.integers(1, 10**6),
+        st.integers(0, 9),
+        st.text(),
+        st.none() | st.tuples(*[st.floats(allow_nan=False)] * 4),
+    )
+).map(tuple)
+
+
+@given(elements)
+def test_elements_come_back_as_they_were_packed(elements):
+    assert unpack_elements(pack_elements(elements)) == elements
+
+
+@given(st.integers(0, 2**60), st.frozensets(st.integers(0, 2**64 - 1), max_size=300))
+def test_a_sketch_comes_back_as_it_was_packed(shingles, sketch):
+    packed = pack_sketch(shingles, sketch)
+    assert len(packed) == 8 * (len(sketch) + 1)
+    assert unpack_sketch(packed) == (shingles, sketch)
+
+
+@pytest.mark.parametrize(
+    "damaged", [b"", b"x", b"x" * 8 + b"y", zlib.compress(b"{"), zlib.compress(b"[[1]]"), zlib.compress(b"7")]
+)
+def test_damaged_bytes_are_no_structure(damaged):
+    assert unpack_elements(damaged) == ()
+    if len(damaged) % 8:
+        assert unpack_sketch(damaged) == (0, frozenset())
+    assert unpack_sketch(b"") == (0, frozenset())
+    assert unpack_sketch(struct.pack("<Q", 5)) == (5, frozenset())
+
+
+def add_bees(library, document=PAPER, chunks=CHUNKS, path="/p/bees.pdf", **more):
+    library.set_identity(EMBEDDER, CHUNKER)
+    return library.add_paper(
+        path=path,
+        md5=hashlib.md5((path + document.text).encode("utf-8", "replace")).hexdigest(),
+        size_bytes=7,
+        modified_ns=8,
+        document=document,
+        chunks=chunks,
+        vectors=unit_rows(np.random.default_rng(0), len(chunks)),
+        **more,
+    )
+
+
+def test_structure_and_metadata_come_back_as_they_were_given(home):
+    with Library.open_for_writing(home) as library:
+        paper = add_bees(library)
+        other = add(library, numbered_paper(1))
+    assert paper.metadata == PAPER.metadata
+    assert paper.title == "On Bees"
+    with Library.open(home) as library:
+        assert [each.metadata for each in library.papers()] == [Metadata(), PAPER.metadata]
+        assert library.elements(paper.paper_id) == PAPER.elements
+        assert library.elements(other.paper_id) == library.elements(99) == ()
+        assert [library.page(paper.paper_id, number) for number in (1, 2)] == list(PAPER.pages)
+        assert [chunk.header for chunk in library.paper_chunks(paper.paper_id)] == [chunk.header for chunk in CHUNKS]
+        assert [chunk.text for chunk in library.paper_chunks(paper.paper_id)] == [chunk.text for chunk in CHUNKS]
+
+
+def test_half_characters_are_replaced_wherever_they_are(home):
+    broken = "a\ud800"
+    document = Document(
+        "text",
+        (Page(1, 0, 4, "", (), broken),),
+        broken,
+        (),
+        (Element(0, 4, "text", 1, 0, broken),),
+        Metadata(broken, (broken,), None, broken, broken, broken),
+    )
+    with Library.open_for_writing(home) as library:
+        paper = add_bees(library, document, (Chunk(0, "text", 0, 4, 1, 1, broken, "text", broken),))
+        whole = "a\ufffd"
+        assert paper.metadata == Metadata(whole, (whole,), None, whole, whole, whole)
+        assert library.elements(paper.paper_id)[0].section == whole
+        assert library.page(paper.paper_id, 1).furniture == whole
+        assert library.paper_chunks(paper.paper_id)[0].header == whole
+
+
+def test_a_passage_is_searched_by_its_header_and_text_together(home):
+    with Library.open_for_writing(home) as library:
+        paper = add_bees(library)
+        first, _ = library.paper_chunks(paper.paper_id)
+        joined = "On Bees › Zeppelins\nBees steer by light."
+        assert first.searched == CHUNKS[0].searched == joined
+        assert next(library.texts(1)) == ([first.chunk_id], [joined])
+        assert list(library.vectors_by_hash([text_hash(joined), text_hash(first.text)])) == [text_hash(joined)]
+        assert library.term_counts(tokenize("zeppelins bees"), [1, 2], None).counts.tolist() == [[1, 0], [2, 2]]
+        assert replace(first, header="").searched == first.text
+
+
+def test_what_a_paper_is_compared_by_needs_no_reading_again(home):
+    with Library.open_for_writing(home) as library:
+        paper = add_bees(library)
+        expected = fingerprint_of(paper.file, TEXT, PAPER.metadata, 8)
+        assert library.fingerprints() == [expected]
+        assert expected.shingles
+    with Library.open(home) as library:
+        assert library.fingerprints() == [expected]
+
+
+def test_a_home_without_a_library_has_no_structure(home):
+    with Library.open(home) as library:
+        assert library.elements(1) == ()
+        assert library.fingerprints() == []
+        assert library.aside() == {}
+
+
+# Libraries of older versions
+
+
+@pytest.fixture
+def old(home):
+    with Library.open_for_writing(home) as library:
+        add_bees(library, chunks=tuple(replace(chunk, header="") for chunk in CHUNKS))
+        library.refresh_indexes()
+        before = contents(library)
+    make_old(home)
+    return home, before
+
+
+def as_it_is(library, before):
+    assert contents(library) == before
+    (paper,) = library.papers()
+    assert paper.metadata == Metadata()
+    assert library.elements(paper.paper_id) == ()
+    assert library.page(paper.paper_id, 1).furniture == ""
+    assert library.fingerprints() == [fingerprint_of(paper.file, "", Metadata(), 8)]
+    assert library.term_counts(tokenize("bees light"), [1, 2], None).counts.tolist() == [[1, 1], [1, 0]]
+    assert library.search_dense(np.eye(1, DIMENSION, dtype=np.float32)[0], 5, None)[0].size == 2
+    assert library.select(Filters()).tolist() == [1]
+    assert library.select(Filters(kinds=("reference",))).tolist() == [2]
+    with pytest.raises(NothingFound, match="of 1843"):
+        library.select(Filters(years=(1843, 1843)))
+
+
+def test_an_older_library_is_read_without_being_changed(old):
+    home, before = old
+    with Library.open(home) as library:
+        as_it_is(library, before)
+    assert version(home) == 1
+
+
+def test_a_library_that_is_taken_further_is_the_same_and_has_room(old):
+    home, before = old
+    with Library.open_for_writing(home) as library:
+        as_it_is(library, before)
+        paper = add_bees(library, path="/p/more.pdf")
+        assert paper.metadata == PAPER.metadata
+    assert version(home) == 5
+
+
+def test_a_reader_goes_on_while_a_writer_takes_the_library_further(old):
+    home, before = old
+    with Library.open(home) as reader:
+        assert contents(reader) == before
+        with Library.open_for_writing(home) as library:
+            paper = add_bees(library, path="/p/more.pdf")
+        assert reader.elements(paper.paper_id) == PAPER.elements
+        assert [each.metadata for each in reader.papers()] == [Metadata(), PAPER.metadata]
+        assert reader.page(paper.paper_id, 1).furniture == "Journal of Bees\n17"
+        assert {chunk.header for chunk in reader.paper_chunks(paper.paper_id)} == {chunk.header for chunk in CHUNKS}
+
+
+def test_a_library_that_is_taken_further_has_the_tables_of_a_new_one(old, tmp_path):
+    home, _ = old
+    Library.open_for_writing(home).close()
+    new = replace(home, root=tmp_path / "new")
+    Library.open_for_writing(new).close()
+
+    def columns(home):
+        with closing(sqlite3.connect(home.database)) as db:
+            tables = [name for (name,) in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
+            return {
+                table: {
+                    (name, kind, needed, usual)
+                    for _, name, kind, needed, usual, _ in db.execute(f"PRAGMA table_info({table})")
+                }
+                for table in tables
+            } | {"indexes": {name for (name,) in db.execute("SELECT name FROM sqlite_master WHERE type = 'index'")}}
+
+    expected = columns(new)
+    expected["papers"] = {
+        (name, kind, needed, usual or ("NULL" if name == "year" else None))
+        for name, kind, needed, usual in expected["papers"]
+    }
+    assert columns(home) == expected
+
+
+# Files that are not wanted
+
+
+def test_files_are_set_aside_while_their_newer_version_is_there(home):
+    with Library.open_for_writing(home) as library:
+        newer, other = add_bees(library), add(library, numbered_paper(1))
+        library.set_aside({"old one": newer})
+        library.set_aside({"another": other, other.md5: newer})
+        assert library.aside() == {"old one": newer, "another": other}
+        library.remove_papers([other.paper_id])
+        # "another" is older than what is itself older than the newest.
+        assert library.aside() == {"old one": newer, "another": newer, other.md5: newer}
+    with Library.open(home) as library:
+        assert set(library.aside()) == {"old one", "another", other.md5}
+        library_papers = library.papers()
+    with Library.open_for_writing(home) as library:
+        library.remove_papers([paper.paper_id for paper in library_papers])
+        assert library.aside() == {}
+
+
+def test_files_set_aside_for_each_other_are_both_wanted(home):
+    with Library.open_for_writing(home) as library:
+        newer = add_bees(library)
+        library.set_aside({"one": newer})
+        library.set_aside({newer.md5: replace(newer, md5="one")})
+        library.remove_papers([newer.paper_id])
+        assert library.aside() == {}
+
+
+@pytest.mark.parametrize("is_same", [True, False])
+def test_a_file_stays_aside_where_its_newer_version_changes_and_is_the_same_paper_still(home, is_same):
+    with Library.open_for_writing(home) as library:
+        newer = add_bees(library)
+        library.set_aside({"old one": newer})
+        metadata = newer.metadata if is_same else Metadata("Of Wasps and Other Things that Sting")
+        made = numbered_paper(1)
+        made = replace(made, path=newer.path, document=replace(made.document, metadata=metadata))
+        changed = add(library, made, replaces=[newer.paper_id])
+        assert library.aside() == ({"old one": changed} if is_same else {})
+
+
+# References, years and authors
+
+
+@pytest.fixture
+def mixed(home):
+    """Three papers of four passages, the last of which is a list of references in the first two."""
+    rng = np.random.default_rng(0)
+    told = [
+        Metadata("", ("José Müller", "Ada Lovelace"), 2017),
+        Metadata("", ("Łukasz Kaiser",), 2020),
+        Metadata("", (), None),
+    ]
+    with Library.open_for_writing(home) as library:
+        for number, metadata in enumerate(told):
+            made = paper_of(f"/p/{number}.pdf", [f"light {number} {row}" for row in range(4)], unit_rows(rng, 4))
+            kinds = ["text", "table", "text", "reference" if number < 2 else "text"]
+            chunks = tuple(replace(chunk, kind=kind) for chunk, kind in zip(made.chunks, kinds, strict=True))
+            add(library, replace(made, chunks=chunks, document=replace(made.document, metadata=metadata)))
+        library.refresh_indexes()
+    return home
+
+
+@pytest.mark.parametrize(
+    ("filters", "expected"),
+    [
+        (Filters(), [1, 2, 3, 5, 6, 7, 9, 10, 11, 12]),
+        (Filters(kinds=("reference",)), [4, 8]),
+        (Filters(kinds=("References",)), []),
+        (Filters(kinds=("REFERENCE", "table")), [2, 4, 6, 8, 10]),
+        (Filters(kinds=("all",)), None),
+        (Filters(kinds=("table", "All")), None),
+        (Filters(kinds=("all",), papers=("0.pdf",)), [1, 2, 3, 4]),
+        (Filters(kinds=("all",), pages=(4, 4)), [4, 8, 12]),
+        (Filters(pages=(4, 4)), [12]),
+        (Filters(papers=("0.pdf", "2.pdf")), [1, 2, 3, 9, 10, 11, 12]),
+        (Filters(years=(2017, 2019)), [1, 2, 3]),
+        (Filters(years=(2018, 2030), kinds=("reference",)), [8]),
+        (Filters(authors=("muller",)), [1, 2, 3]),
+        (Filters(authors=("JOSE\u0301  m\u00fc",)), [1, 2, 3]),
+        (Filters(authors=("lukasz", "lovelace")), [1, 2, 3, 5, 6, 7]),
+        (Filters(authors=("kaiser",), years=(2017, 2017)), []),
+        (Filters(papers=("0.pdf",), authors=("ada",), years=(2000, 2020), pages=(2, 4)), [2, 3]),
+    ],
+)
+def test_references_years_and_authors(mixed, filters, expected):
+    with Library.open(mixed) as library:
+        found = library.select(filters)
+        assert (found if found is None else found.tolist()) == expected
+
+
+@pytest.mark.parametrize(
+    ("filters", "said"),
+    [
+        (Filters(years=(1990, 1999)), "of 1990 to 1999"),
+        (Filters(years=(1990, 1990)), "of 1990[.]"),
+        (Filters(authors=("ada", "Turing")), "'Turing'"),
+    ],
+)
+def test_a_year_or_an_author_that_no_paper_has_is_said(mixed, filters, said):
+    with Library.open(mixed) as library, pytest.raises(NothingFound, match=said):
+        library.select(filters)
+
+
+def test_what_a_search_usually_may_find_is_worked_out_once_for_each_generation(mixed):
+    with Library.open(mixed) as library:
+        usual = library.select(Filters())
+        assert library.select(Filters()) is usual
+        with Library.open_for_writing(mixed) as writer:
+            first, second, _ = writer.papers()
+            writer.remove_papers([first.paper_id])
+            assert library.select(Filters()).tolist() == [5, 6, 7, 9, 10, 11, 12]
+            writer.remove_papers([second.paper_id])
+        assert library.select(Filters()) is None
+
+
+def test_references_are_found_by_an_index_and_not_by_looking_at_each_passage(mixed):
+    with closing(sqlite3.connect(mixed.database)) as db:
+        plan = db.execute("EXPLAIN QUERY PLAN SELECT chunk_id FROM chunks WHERE kind = 'reference' ORDER BY chunk_id")
+        assert "chunks_of_references" in plan.fetchall()[0][3]

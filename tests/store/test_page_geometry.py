@@ -1,0 +1,191 @@
+import sqlite3
+import zlib
+from contextlib import closing
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ragscience.errors import NothingFound
+from ragscience.records import Chunk, Document, Line, Page
+from ragscience.store import Library
+from ragscience.store.page_geometry import boxes_between, pack_lines, unpack_lines
+
+from .making import CHUNKER, EMBEDDER, add, contents, numbered_paper, unit_rows
+
+SIDE = st.integers(-(10**6), 10**6).map(lambda tenths: tenths / 10)
+LINES = st.lists(
+    st.builds(Line, st.integers(0, 10**7), st.integers(0, 10**7), st.tuples(SIDE, SIDE, SIDE, SIDE)), max_size=30
+)
+
+TEXT = "Bees steer.\nFog slows them.\nA wheel"
+FIRST = Line(0, 11, (10.0, 20.0, 120.0, 32.0))
+SECOND = Line(12, 27, (10.0, 40.0, 160.0, 52.0))
+THIRD = Line(28, 35, (10.0, 20.0, 80.0, 32.0))
+DOCUMENT = Document(TEXT, (Page(1, 0, 27, "", (FIRST, SECOND)), Page(2, 28, 35, "", (THIRD,))))
+
+
+@given(LINES, st.integers(0, 10**6))
+def test_lines_come_back_to_a_tenth_of_a_point(lines, page_start):
+    assert unpack_lines(pack_lines(lines, page_start), page_start) == tuple(lines)
+
+
+@given(st.binary())
+def test_bytes_that_are_no_lines_are_none(data):
+    assert unpack_lines(data, 0) == ()
+    unpack_lines(zlib.compress(data), 0)
+
+
+def test_a_box_beyond_all_bounds_is_kept_within_them():
+    (line,) = unpack_lines(pack_lines([Line(0, 1, (0.0, 0.0, 1e12, -1e12))], 0), 0)
+    assert line.box[:3] == (0.0, 0.0, (2**31 - 1) / 10)
+    assert line.box[3] == -line.box[2]
+
+
+def boxes(start, end, page=DOCUMENT.pages[0], document=DOCUMENT):
+    return boxes_between(page, document.text[page.start : page.end], start, end)
+
+
+def test_whole_lines_have_their_own_boxes():
+    assert boxes(0, 11) == (FIRST.box,)
+    assert boxes(0, 27) == (FIRST.box, SECOND.box)
+    assert boxes(0, 35) == (FIRST.box, SECOND.box)
+    assert boxes(0, 35, DOCUMENT.pages[1]) == (THIRD.box,)
+
+
+def test_part_of_a_line_is_a_part_of_its_box_and_a_letter_more():
+    assert boxes(5, 10) == ((50.0, 20.0, 120.0, 32.0),)  # "steer": from 5 / 11 of 110 points, less one letter of 10
+    assert boxes(0, 4) == ((10.0, 20.0, 60.0, 32.0),)
+    assert boxes(7, 16) == ((70.0, 20.0, 120.0, 32.0), (10.0, 40.0, 60.0, 52.0))
+
+
+@pytest.mark.parametrize(("start", "end"), [(0, 0), (5, 5), (9, 3), (11, 12), (4, 5), (28, 35), (1000, 2000)])
+def test_no_letters_of_the_page_have_no_box(start, end):
+    assert boxes(start, end) == ()
+
+
+def test_lines_that_run_upwards_or_to_the_left_are_given_whole():
+    upright = Line(0, 11, (10.0, 20.0, 22.0, 130.0))
+    assert boxes(5, 10, Page(1, 0, 11, "", (upright,))) == (upright.box,)
+    arabic = Document("سلام دنیا", (Page(1, 0, 9, "", (Line(0, 9, FIRST.box),)),))
+    assert boxes(0, 4, arabic.pages[0], arabic) == (FIRST.box,)
+
+
+@given(st.integers(0, 35), st.integers(0, 35))
+def test_every_box_lies_in_its_line(start, end):
+    for page in DOCUMENT.pages:
+        for left, top, right, bottom in boxes(start, end, page):
+            home = [line.box for line in page.lines if line.box[1] == top]
+            assert any(box[0] <= left < right <= box[2] and bottom == box[3] for box in home)
+
+
+def with_lines(home):
+    """A library of DOCUMENT, and of a paper whose lines are not known; their ids."""
+    with Library.open_for_writing(home) as library:
+        library.set_identity(EMBEDDER, CHUNKER)
+        paper = library.add_paper(
+            path="/p/a.pdf",
+            md5="abc",
+            size_bytes=7,
+            modified_ns=8,
+            document=DOCUMENT,
+            chunks=(Chunk(0, TEXT, 0, 35, 1, 2),),
+            vectors=unit_rows(np.random.default_rng(0), 1),
+        )
+        return paper.paper_id, add(library, numbered_paper(1)).paper_id
+
+
+def test_the_library_knows_where_a_quote_stands(home):
+    paper, other = with_lines(home)
+    with Library.open(home) as library:
+        assert [library.page(paper, number) for number in (1, 2)] == list(DOCUMENT.pages)
+        assert library.page_text(paper, 2) == "A wheel"
+        start = TEXT.index("wheel")
+        assert library.boxes(paper, 2, start, start + 5) == ((20.0, 20.0, 80.0, 32.0),)
+        assert library.boxes(other, 1, 0, 5) == ()
+        assert library.page(other, 1).lines == ()
+        for missing in ((paper, 3), (99, 1)):
+            with pytest.raises(NothingFound, match="no page"):
+                library.boxes(*missing, 0, 5)
+
+
+def test_boxes_of_a_home_without_a_library(home):
+    with Library.open(home) as library, pytest.raises(NothingFound):
+        library.boxes(1, 1, 0, 5)
+
+
+_ADDED_SINCE = {
+    "pages": ("lines", "furniture"),
+    "chunks": ("header",),
+    "papers": (
+        "stated_title", "authors", "year", "venue", "doi", "arxiv_id", "confidence", "sketch", "elements",
+    ),
+}  # fmt: skip
+
+
+def drop_graph(db):
+    """What the versions before 4 did not have."""
+    db.execute("DROP TABLE graph_passages")
+    db.execute("DROP TABLE graph_apart")
+    db.execute("DELETE FROM meta WHERE key = 'graph_generation'")
+    db.execute("DROP TABLE sources")
+    db.commit()
+
+
+def make_old(home):
+    """What the version before this one wrote: no place for lines."""
+    with closing(sqlite3.connect(home.database)) as db:
+        db.execute("DROP INDEX chunks_of_references")
+        drop_graph(db)
+        for table, columns in _ADDED_SINCE.items():
+            for column in columns:
+                db.execute(f"ALTER TABLE {table} DROP COLUMN {column}")
+        db.execute("PRAGMA user_version = 1")
+
+
+def version(home):
+    with closing(sqlite3.connect(home.database)) as db:
+        return db.execute("PRAGMA user_version").fetchone()[0]
+
+
+def test_an_older_library_is_read_as_it_is(home):
+    paper, _ = with_lines(home)
+    make_old(home)
+    with Library.open(home) as library:
+        assert library.page_text(paper, 2) == "A wheel"
+        assert library.boxes(paper, 2, 28, 35) == ()
+        assert len(library.pages(paper)) == 2
+    assert version(home) == 1
+
+
+def test_an_older_library_is_taken_further_when_it_is_written_to(home):
+    paper, _ = with_lines(home)
+    with Library.open(home) as library:
+        before = contents(library)
+    make_old(home)
+    with Library.open_for_writing(home) as library:
+        assert contents(library) == before
+        assert library.page(paper, 1).lines == ()
+        library.remove_papers([paper])
+    assert version(home) == 5
+    newer, _ = with_lines_again(home)
+    with Library.open(home) as library:
+        assert library.page(newer, 1) == DOCUMENT.pages[0]
+
+
+def with_lines_again(home):
+    with Library.open_for_writing(home) as library:
+        for paper in library.papers():
+            library.remove_papers([paper.paper_id])
+    return with_lines(home)
+
+
+def test_a_reader_goes_on_while_a_library_is_taken_further(home):
+    paper, _ = with_lines(home)
+    make_old(home)
+    with Library.open(home) as reader:
+        assert reader.boxes(paper, 1, 0, 5) == ()
+        with Library.open_for_writing(home):
+            assert reader.page(paper, 1).end == 27
+        assert reader.boxes(paper, 1, 0, 5) == ()

@@ -1,0 +1,314 @@
+"""Spans: the tree by itself, and what OpenTelemetry's SDK makes of it."""
+
+import subprocess
+import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from http.server import BaseHTTPRequestHandler, HTTPServer
+
+import pytest
+
+from ragscience.errors import RagScienceError, UsageError
+from ragscience.telemetry import otel_spans as spans_module
+from ragscience.telemetry.otel_spans import Spans, exporters_wanted, spans_wanted
+from ragscience.telemetry.span_tree import span_tree
+from tests.conftest import ROOT
+from tests.telemetry.making import BEGAN, OWN, SEARCH, TRACE, stage, step, told, told_answer
+
+AGENT = (
+    step("decompose_query", 0, 0.001),
+    step("retrieve", 1, 0.03, searches=2),
+    step("reason", 40, 0.05, llm_calls=1, tokens=940),
+    step("reflect", 95, 0.001),
+)
+TWO_SEARCHES = (
+    stage("search", 2, 10), stage("retrieval", 3, 8), stage("dense", 4, 2),
+    stage("search", 15, 12), stage("retrieval", 16, 9), stage("dense", 17, 2),
+)  # fmt: skip
+
+
+def tree(account, **more):
+    """Each span's way from the root."""
+    spans = span_tree(account, **{"with_questions": False, **more})
+
+    def way(number):
+        above = spans[number].parent
+        return spans[number].name if above is None else f"{way(above)} > {spans[number].name}"
+
+    return [way(number) for number in range(len(spans))]
+
+
+def attributes(account, name, *, with_questions=False):
+    return next(span.attributes for span in span_tree(account, with_questions=with_questions) if span.name == name)
+
+
+# The tree
+
+
+def test_stages_stand_inside_what_they_are_a_part_of():
+    graph = (stage("graph", 8, 1), stage("gear", 9, 1), stage("late", 11, 2), stage("rerank", 14, 5))
+    assert tree(told_answer(search=(*SEARCH, *graph))) == [
+        "ask",
+        "ask > search",
+        "ask > search > retrieval",
+        "ask > search > retrieval > embed",
+        "ask > search > retrieval > dense",
+        "ask > search > retrieval > bm25",
+        "ask > search > retrieval > graph",
+        "ask > search > retrieval > gear",
+        "ask > search > late",
+        "ask > search > rerank",
+        "ask > llm",
+        "ask > check",
+    ]
+
+
+def test_stages_of_an_agents_run_stand_inside_the_step_and_the_search_that_they_are_of():
+    account = told_answer(trace=AGENT, search=TWO_SEARCHES, own=(stage("llm", 41, 40), stage("check", 82, 5)))
+    assert tree(account) == [
+        "agent",
+        "agent > decompose_query",
+        "agent > retrieve",
+        "agent > reason",
+        "agent > reflect",
+        *("agent > retrieve > search", "agent > retrieve > search > retrieval"),
+        "agent > retrieve > search > retrieval > dense",
+        *("agent > retrieve > search", "agent > retrieve > search > retrieval"),
+        "agent > retrieve > search > retrieval > dense",
+        "agent > reason > llm",
+        "agent > reason > check",
+    ]
+    spans = span_tree(account, with_questions=False)
+    searches = [number for number, span in enumerate(spans) if span.name == "search"]
+    assert [span.parent for span in spans if span.name == "retrieval"] == searches
+
+
+def test_a_stage_that_nobody_knows_stands_under_the_question():
+    assert tree(told(stages=(stage("newer", 0, 1),))) == ["search", "search > newer"]
+
+
+def test_a_step_of_an_older_version_has_no_time_and_no_span():
+    assert tree(told("agent", steps=(step("reason", -BEGAN * 1000, 1),))) == ["agent"]
+
+
+def test_every_span_lies_within_the_question():
+    for account in (told_answer(), told_answer(trace=AGENT, search=TWO_SEARCHES)):
+        root, *others = span_tree(account, with_questions=False)
+        end = root.started + root.ms / 1000
+        assert all(root.started <= each.started <= each.started + each.ms / 1000 <= end + 1e-6 for each in others)
+
+
+def test_the_model_and_its_tokens_are_named_as_the_conventions_say():
+    assert attributes(told_answer(), "llm") == {
+        "gen_ai.request.model": "llama3.1:8b",
+        "gen_ai.operation.name": "chat",
+        "gen_ai.provider.name": "ollama",
+        "gen_ai.usage.input_tokens": 900,
+        "gen_ai.usage.output_tokens": 40,
+    }
+    assert attributes(told_answer(), "embed")["gen_ai.operation.name"] == "embeddings"
+    rerank = attributes(told_answer(search=(stage("rerank", 3, 2),)), "rerank")
+    assert rerank == {"gen_ai.request.model": "ms-marco"}
+
+
+def test_an_agents_tokens_are_the_whole_runs():
+    account = told_answer(trace=AGENT)
+    assert "gen_ai.usage.input_tokens" not in attributes(account, "llm")
+    whole = attributes(account, "agent")
+    assert (whole["gen_ai.operation.name"], whole["gen_ai.usage.input_tokens"]) == ("invoke_agent", 900)
+    assert attributes(account, "reason")["ragscience.step.tokens"] == 940
+
+
+def test_the_words_of_the_question_are_told_only_where_that_is_asked_for():
+    account = told_answer("Is it a secret?")
+    said = [value for span in span_tree(account, with_questions=False) for value in span.attributes.values()]
+    assert not any("secret" in str(value) for value in said)
+    assert attributes(account, "ask", with_questions=True)["ragscience.question"] == "Is it a secret?"
+    searched = attributes(account, "search", with_questions=True)["gen_ai.retrieval.query.text"]
+    assert searched == "searched: Is it a secret?"
+
+
+# What is asked for
+
+
+@pytest.mark.parametrize(
+    ("environment", "wanted"),
+    [
+        ({}, ()),
+        ({"OTEL_EXPORTER_OTLP_ENDPOINT": "http://collector:4318"}, ()),
+        ({"OTEL_TRACES_EXPORTER": ""}, ()),
+        ({"OTEL_TRACES_EXPORTER": "none"}, ()),
+        ({"OTEL_TRACES_EXPORTER": "console"}, ("console",)),
+        ({"OTEL_TRACES_EXPORTER": "otlp, console,otlp"}, ("otlp", "console")),
+        ({"OTEL_TRACES_EXPORTER": "console", "OTEL_SDK_DISABLED": "True"}, ()),
+    ],
+)
+def test_no_exporter_unless_it_is_named(environment, wanted):
+    assert exporters_wanted(environment) == wanted
+    if not wanted:
+        assert spans_wanted(environment, with_questions=False, offline=False) is None
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        ({"OTEL_EXPORTER_OTLP_ENDPOINT": "http://collector.example:4318"}, "to collector.example"),
+        ({"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT": "collector.example:4317"}, "to collector.example"),
+        ({"OTEL_EXPORTER_OTLP_ENDPOINT": "http://127.0.0.1.example"}, "to 127.0.0.1.example"),
+        ({"OTEL_TRACES_EXPORTER": "zipkin"}, "zipkin"),
+    ],
+)
+def test_offline_sends_nothing_away(more, said):
+    with pytest.raises(UsageError, match=said):
+        spans_wanted({"OTEL_TRACES_EXPORTER": "otlp", **more}, with_questions=False, offline=True)
+
+
+def test_without_the_package_a_configured_exporter_is_one_clear_line():
+    code = (
+        "import sys\nsys.modules['opentelemetry'] = None\n"
+        "from ragscience.errors import UsageError\nfrom ragscience.telemetry.otel_spans import spans_wanted\n"
+        "assert spans_wanted({}, with_questions=False, offline=False) is None\n"
+        "try: spans_wanted({'OTEL_TRACES_EXPORTER': 'console'}, with_questions=False, offline=False)\n"
+        "except UsageError as error: print(error)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert "OpenTelemetry is not installed. Install what sends it: pip install -r requirements-tel" in done.stdout
+
+
+# With the SDK
+
+
+@pytest.fixture
+def exporter():
+    return pytest.importorskip("opentelemetry.sdk.trace.export.in_memory_span_exporter").InMemorySpanExporter()
+
+
+def sent(exporter, *accounts, environment=None, with_questions=False):
+    spans = Spans([exporter], environment or {}, with_questions=with_questions)
+    for account in accounts:
+        spans.tell(account)
+    spans.close()
+    return exporter.get_finished_spans()
+
+
+def test_the_sdks_spans_are_the_tree_with_the_times_that_were_measured(exporter):
+    account = told_answer(trace=AGENT, search=TWO_SEARCHES)
+    wanted = span_tree(account, with_questions=False)
+    made = sorted(sent(exporter, account), key=lambda span: (span.start_time, -span.end_time))
+    assert {span.context.trace_id for span in made} == {int(TRACE, 16)}
+    names = {span.context.span_id: span.name for span in made}
+    assert sorted((each.name, names.get(each.parent.span_id) if each.parent else None) for each in made) == sorted(
+        (each.name, None if each.parent is None else wanted[each.parent].name) for each in wanted
+    )
+    for span in wanted:
+        start = round((span.started - BEGAN) * 1e6)
+        assert any(
+            each.name == span.name
+            and (each.start_time // 1000 - round(BEGAN * 1e6), (each.end_time - each.start_time) // 1000)
+            == (start, round(span.ms * 1000))
+            and dict(each.attributes) == span.attributes
+            for each in made
+        )
+
+
+def test_a_failure_is_an_error(exporter):
+    (span,) = sent(exporter, told("ask", error="ModelProblem"))
+    assert (span.status.status_code.name, span.attributes["error.type"]) == ("ERROR", "ModelProblem")
+
+
+def test_only_the_call_to_the_model_is_a_clients(exporter):
+    assert {span.name for span in sent(exporter, told_answer()) if span.kind.name == "CLIENT"} == {"llm"}
+
+
+@pytest.mark.parametrize(
+    ("environment", "name"),
+    [
+        ({}, "ragscience"),
+        ({"OTEL_SERVICE_NAME": "mine"}, "mine"),
+        ({"OTEL_RESOURCE_ATTRIBUTES": "service.name=theirs"}, "theirs"),
+    ],
+)
+def test_the_service_has_a_name(exporter, monkeypatch, environment, name):
+    for key, text in environment.items():
+        monkeypatch.setenv(key, text)
+    (span,) = sent(exporter, told(), environment=environment)
+    assert span.resource.attributes["service.name"] == name
+
+
+def test_questions_told_from_many_threads_keep_their_own_traces(exporter):
+    accounts = [told_answer(trace_id=f"{number:032x}") for number in range(1, 65)]
+    spans = Spans([exporter], {}, with_questions=False)
+    with ThreadPoolExecutor(8) as threads:
+        list(threads.map(spans.tell, accounts))
+    spans.close()
+    made = exporter.get_finished_spans()
+    by_trace = {span.context.trace_id: 0 for span in made}
+    for span in made:
+        by_trace[span.context.trace_id] += 1
+        assert span.parent is None or span.parent.trace_id == span.context.trace_id
+    assert by_trace == dict.fromkeys(range(1, 65), 8)
+
+
+def test_nothing_else_of_the_process_is_traced(exporter):
+    from opentelemetry import trace
+
+    sent(exporter, told())
+    with trace.get_tracer("theirs").start_as_current_span("theirs") as span:
+        assert not span.is_recording()
+
+
+def test_otlp_sends_to_the_collector_that_is_configured(monkeypatch):
+    pytest.importorskip("opentelemetry.exporter.otlp.proto.http.trace_exporter")
+    from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
+
+    got = []
+
+    class Collector(BaseHTTPRequestHandler):
+        def do_POST(self):
+            got.append((self.path, self.rfile.read(int(self.headers["Content-Length"]))))
+            self.send_response(200)
+            self.end_headers()
+
+        def log_message(self, *_):
+            pass
+
+    with HTTPServer(("127.0.0.1", 0), Collector) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        environment = {
+            "OTEL_TRACES_EXPORTER": "otlp",
+            "OTEL_EXPORTER_OTLP_ENDPOINT": f"http://127.0.0.1:{server.server_port}",
+            "OTEL_EXPORTER_OTLP_COMPRESSION": "none",
+        }
+        for key, text in environment.items():
+            monkeypatch.setenv(key, text)
+        spans = spans_wanted(environment, with_questions=False, offline=True)
+        spans.tell(told_answer())
+        spans.close()
+        server.shutdown()
+    ((path, body),) = got
+    assert path == "/v1/traces"
+    (scope,) = ExportTraceServiceRequest.FromString(body).resource_spans[0].scope_spans
+    assert {span.trace_id.hex() for span in scope.spans} == {TRACE}
+    assert {span.name for span in scope.spans} == {"ask", *(each.name for each in (*SEARCH, *OWN[:-1]))}
+
+
+def test_a_collector_that_does_not_answer_is_given_up(monkeypatch):
+    pytest.importorskip("opentelemetry.exporter.otlp.proto.http.trace_exporter")
+    monkeypatch.setattr(spans_module, "FLUSH_SECONDS", 0.05)  # how long is waited, not what is done then
+    monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", "http://127.0.0.1:9")
+    spans = spans_wanted({"OTEL_TRACES_EXPORTER": "otlp"}, with_questions=False, offline=True)
+    spans.tell(told())
+    with pytest.raises(RagScienceError, match="did not take the spans"):
+        spans.close()
+
+
+def test_an_exporter_that_is_not_installed_is_one_clear_line(exporter):
+    environment = {"OTEL_TRACES_EXPORTER": "carrier-pigeon"}
+    with pytest.raises(UsageError, match="names 'carrier-pigeon', and no such exporter is installed"):
+        spans_wanted(environment, with_questions=False, offline=False)
+
+
+def test_grpc_is_another_exporter(exporter):
+    environment = {"OTEL_TRACES_EXPORTER": "otlp", "OTEL_EXPORTER_OTLP_PROTOCOL": "grpc"}
+    with pytest.raises(UsageError, match="names 'otlp', and no such exporter is installed"):
+        spans_wanted(environment, with_questions=False, offline=False)

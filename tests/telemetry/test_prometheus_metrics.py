@@ -1,0 +1,199 @@
+"""The metrics file, read back by Prometheus's own parser."""
+
+import bisect
+import fcntl
+import os
+import subprocess
+import sys
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ragscience.errors import UsageError
+from ragscience.telemetry import prometheus_metrics as metrics
+from ragscience.telemetry.prometheus_metrics import (
+    BUCKETS,
+    FAMILIES,
+    PAUSE_SECONDS,
+    MetricsFile,
+    counted,
+    parse,
+    render,
+)
+from tests.conftest import ROOT
+from tests.telemetry.making import stage, told, told_answer
+
+parser = pytest.importorskip("prometheus_client.parser")
+
+
+class Clock:
+    def __init__(self):
+        self.now = 0.0
+
+    def __call__(self):
+        return self.now
+
+
+def read(text):
+    """{(sample, labels): value} by Prometheus's parser."""
+    families = list(parser.text_string_to_metric_families(text))
+    return {(s.name, tuple(sorted(s.labels.items()))): s.value for family in families for s in family.samples}
+
+
+def value(text, name, **labels):
+    return read(text)[name, tuple(sorted(labels.items()))]
+
+
+def test_one_answer_gives_what_it_counts():
+    text = render(counted(told_answer(refused=True)))
+    assert value(text, "ragscience_questions_total", how="ask") == 1
+    assert value(text, "ragscience_questions_total", how="search") == 0
+    assert value(text, "ragscience_answers_total", mode="llm") == 1
+    assert value(text, "ragscience_refusals_total", mode="llm") == 1
+    assert value(text, "ragscience_citations_total", verdict="supported") == 1
+    assert value(text, "ragscience_sentences_total", verdict="supported") == 1
+    assert value(text, "ragscience_passages_total") == 1
+    assert value(text, "ragscience_tokens_total", kind="prompt") == 900
+    assert value(text, "ragscience_stage_duration_seconds_sum", stage="llm") == 0.07
+    assert value(text, "ragscience_question_duration_seconds_count", how="ask") == 1
+
+
+def test_a_failure_is_counted_by_its_kind_and_is_no_answer():
+    text = render(counted(told("ask", error="ModelProblem")))
+    assert value(text, "ragscience_failures_total", error="ModelProblem") == 1
+    assert value(text, "ragscience_answers_total", mode="llm") == 0
+
+
+def test_every_family_has_its_type_and_help_and_a_name_by_the_rules():
+    found = {family.name: family for family in parser.text_string_to_metric_families(render(counted(told_answer())))}
+    for family in FAMILIES:
+        # The parser takes _total off a counter's name, as OpenMetrics has it.
+        given_back = found[family.name.removesuffix("_total")]
+        assert (given_back.type, given_back.documentation) == (family.kind, family.about)
+        assert family.name.endswith("_total" if family.kind == "counter" else "_seconds")
+
+
+@given(st.lists(st.floats(0, 100_000), min_size=1, max_size=8))
+def test_a_histogram_has_in_each_bucket_what_is_below_it(times):
+    samples = read(render(counted(told(stages=tuple(stage("dense", 0, ms) for ms in times)))))
+    name, labels = "ragscience_stage_duration_seconds", ("stage", "dense")
+    seconds = sorted(ms / 1000 for ms in times)
+    for bound in BUCKETS:
+        below = bisect.bisect_right(seconds, float(bound))
+        assert samples[f"{name}_bucket", (("le", bound), labels)] == below
+    assert samples[f"{name}_sum", (labels,)] == pytest.approx(sum(seconds), rel=1e-9, abs=1e-9)
+    assert samples[f"{name}_count", (labels,)] == len(times)
+
+
+@given(st.text(max_size=20))
+def test_any_label_comes_back(error):
+    text = render(counted(told(error=error or "x")))
+    assert value(text, "ragscience_failures_total", error=error or "x") == 1
+    assert render(parse(text)) == text
+
+
+def test_runs_add_up_in_one_file(tmp_path):
+    path = tmp_path / "r.prom"
+    for _ in range(3):
+        one = MetricsFile(path)
+        one.tell(told_answer())
+        one.close()
+    text = path.read_text()
+    assert read(text) == pytest.approx({key: 3 * each for key, each in read(render(counted(told_answer()))).items()})
+    assert {each.name for each in tmp_path.iterdir()} == {"r.prom", "r.prom.lock"}
+
+
+def test_the_collector_of_another_user_can_read_it(tmp_path):
+    before = os.umask(0o022)
+    try:
+        MetricsFile(tmp_path / "r.prom")
+    finally:
+        os.umask(before)
+    assert (tmp_path / "r.prom").stat().st_mode & 0o777 == 0o644
+
+
+def test_the_first_count_is_written_at_once_and_later_ones_after_a_pause_or_at_the_end(tmp_path):
+    clock, path = Clock(), tmp_path / "r.prom"
+    file = MetricsFile(path, clock=clock)
+
+    def asked():
+        return value(path.read_text(), "ragscience_questions_total", how="search")
+
+    file.tell(told())
+    assert asked() == 1
+    file.tell(told())
+    assert asked() == 1
+    clock.now = PAUSE_SECONDS
+    file.tell(told())
+    assert asked() == 3
+    file.tell(told())
+    file.close()
+    assert asked() == 4
+    file.close()
+    assert asked() == 4
+
+
+def test_processes_at_once_lose_no_count(tmp_path):
+    code = (
+        "import sys\nfrom pathlib import Path\nfrom ragscience.telemetry import Told\n"
+        "from ragscience.telemetry.prometheus_metrics import MetricsFile\n"
+        "for n in range(25):\n"
+        "    one = MetricsFile(Path(sys.argv[1]))\n    one.tell(Told('ask', '0' * 32, '', 0.0, 1.0))\n"
+    )
+    running = [subprocess.Popen([sys.executable, "-c", code, str(tmp_path / "r.prom")], cwd=ROOT) for _ in range(3)]
+    assert [each.wait(60) for each in running] == [0, 0, 0]
+    assert value((tmp_path / "r.prom").read_text(), "ragscience_questions_total", how="ask") == 75
+
+
+def test_what_could_not_be_written_is_written_later(tmp_path, monkeypatch):
+    monkeypatch.setattr(metrics, "LOCK_SECONDS", 0.0)  # how long is waited, not what is done then
+    clock, path = Clock(), tmp_path / "r.prom"
+    file = MetricsFile(path, clock=clock)
+    with (tmp_path / "r.prom.lock").open("a") as other:
+        fcntl.flock(other, fcntl.LOCK_EX)
+        with pytest.raises(BlockingIOError):
+            file.tell(told())
+    clock.now = PAUSE_SECONDS
+    file.tell(told())
+    assert value(path.read_text(), "ragscience_questions_total", how="search") == 2
+
+
+@pytest.mark.parametrize(
+    "content",
+    [b"node_load1 0.5\n", b"my notes\n", b"\xff\xfe\n", b'ragscience_answers_total{mode="llm"} many\n', b"PK\x03\x04"],
+)
+def test_a_file_that_is_not_ours_is_left_alone(tmp_path, content):
+    path = tmp_path / "r.prom"
+    path.write_bytes(content)
+    with pytest.raises(UsageError, match="is not a metrics file of this program"):
+        MetricsFile(path)
+    assert path.read_bytes() == content
+
+
+@pytest.mark.parametrize("name", ["folder", "no/such/folder.prom", "device"])
+def test_what_cannot_be_a_file_is_said_before_the_work(tmp_path, name):
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "device").symlink_to(os.devnull)
+    with pytest.raises(UsageError, match=r"is no file|cannot be written"):
+        MetricsFile(tmp_path / name)
+    assert (tmp_path / "device").is_symlink()
+
+
+def test_a_link_to_a_file_stays_a_link(tmp_path):
+    (tmp_path / "real.prom").touch()
+    (tmp_path / "r.prom").symlink_to("real.prom")
+    MetricsFile(tmp_path / "r.prom").tell(told())
+    assert (tmp_path / "r.prom").is_symlink()
+    assert value((tmp_path / "real.prom").read_text(), "ragscience_questions_total", how="search") == 1
+
+
+def test_nothing_is_left_of_a_write_that_failed(tmp_path):
+    path = tmp_path / "r.prom"
+    file = MetricsFile(path)
+    path.unlink()
+    path.mkdir()
+    (path / "inside").touch()
+    with pytest.raises(IsADirectoryError):
+        file.tell(told())
+    assert {each.name for each in tmp_path.iterdir()} == {"r.prom", "r.prom.lock"}

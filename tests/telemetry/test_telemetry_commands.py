@@ -1,0 +1,151 @@
+"""The doors with everything on: one question's JSON, log line, metrics and spans are of one piece."""
+
+import importlib.util
+import json
+import os
+import re
+import subprocess
+import sys
+
+import jsonschema
+import pytest
+
+from ragscience.telemetry.log_line import log_line
+from ragscience.telemetry.span_tree import span_tree
+from ragscience.terminal.json_schemas import SCHEMAS
+from tests.conftest import ROOT
+from tests.ollama_server import OllamaServer, chat_model
+from tests.telemetry.test_log_line import fields
+from tests.telemetry.test_prometheus_metrics import value
+
+ANSWER = "Bees fly at 3.7 metres per second in fog (bees.pdf, p.2)."
+QUESTION = "How fast do bees fly in fog?"
+
+
+def spans_of(text):
+    """What the console exporter wrote: one JSON object after the other, among other lines."""
+    decoder, found, at = json.JSONDecoder(), [], text.find("{\n")
+    while at >= 0:
+        span, end = decoder.raw_decode(text, at)
+        found.append(span)
+        at = text.find("{\n", end)
+    return found
+
+
+def shape(text):
+    """A line with its numbers and ids taken out."""
+    return re.sub(r"=(\"[^\"]*\"|\S+)", "=", re.sub(r"^\S+", "", text.strip()))
+
+
+@pytest.fixture(scope="module")
+def page():
+    spec = importlib.util.spec_from_file_location("telemetry_page", ROOT / "tools" / "telemetry_page.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_one_answer_is_told_everywhere_under_one_trace_id_and_as_the_page_shows(asked, tmp_path, page):
+    pytest.importorskip("opentelemetry.sdk.trace")
+    log, metrics = tmp_path / "q.log", tmp_path / "q.prom"
+    with OllamaServer(models={"llama3.1:8b": chat_model()}) as server:
+        server.script(ANSWER, prompt_eval_count=700, eval_count=20)
+        ran = asked.query(
+            *("ask", QUESTION, "--json", "--log", log, "--metrics", metrics),
+            RAG_OLLAMA_URL=server.url,
+            RAG_RERANK="late-interaction",
+            OTEL_TRACES_EXPORTER="console",
+        )
+    assert ran.code == 0, ran.err
+    answer = json.loads(ran.out)
+    jsonschema.validate(answer, SCHEMAS["ask"])
+    (line,) = log.read_text().splitlines()
+    told = fields(line)
+    spans = spans_of(ran.err)
+    assert {int(span["context"]["trace_id"], 16) for span in spans} == {int(answer["trace_id"], 16)}
+    assert (told["trace_id"], told["answer_id"]) == (answer["trace_id"], answer["answer_id"])
+    # One timing, told three times.
+    for name, taken in answer["timings_ms"].items():
+        if name == "first_token_ms":
+            continue
+        assert told[name] == f"{taken:.1f}"
+        if name != "total_ms":
+            seconds = value(metrics.read_text(), "ragscience_stage_duration_seconds_sum", stage=name[:-3])
+            assert seconds == pytest.approx(taken / 1000)
+    assert value(metrics.read_text(), "ragscience_tokens_total", kind="prompt") == answer["tokens"]["prompt"] == 700
+    # docs/telemetry.md shows a question as this one is told.
+    assert shape(line) == shape(log_line(page.example()))
+    shown = span_tree(page.example(), with_questions=False)
+    ids = {span["context"]["span_id"]: span["name"] for span in spans}
+    assert {(span["name"], ids.get(span["parent_id"]), *sorted(span["attributes"])) for span in spans} == {
+        (span.name, None if span.parent is None else shown[span.parent].name, *sorted(span.attributes))
+        for span in shown
+    }
+
+
+def test_the_search_before_the_answer_is_a_part_of_its_time(asked, tmp_path):
+    with OllamaServer(models={"llama3.1:8b": chat_model()}) as server:
+        server.script(ANSWER)
+        ran = asked.query("ask", QUESTION, "--json", "--quiet", RAG_OLLAMA_URL=server.url)
+    times = json.loads(ran.out)["timings_ms"]
+    assert times["search_ms"] >= times["retrieval_ms"] >= times["dense_ms"] > 0
+    assert times["total_ms"] >= times["search_ms"] + times["llm_ms"] + times["check_ms"]
+
+
+def test_several_runs_add_up_and_a_search_is_told_too(asked, tmp_path):
+    log, metrics = tmp_path / "q.log", tmp_path / "q.prom"
+    found = asked.query(
+        "search", "harmonic constituents", "--json", RAG_LOG_FILE=str(log), RAG_METRICS_FILE=str(metrics)
+    )
+    assert json.loads(found.out)["timings_ms"]["search_ms"] > 0
+    questions = f"{QUESTION}\nWhat is the blue\tcolour?\n"
+    more = asked.query("ask", "--from", "-", "--log", log, "--metrics", metrics, "--quiet", stdin=questions.encode())
+    assert more.code == 0, more.err
+    agent = asked.query("ask", QUESTION, "--agent", "--log", log, "--metrics", metrics, "--quiet")
+    assert agent.code == 0, agent.err
+    lines = [fields(line) for line in log.read_text().splitlines()]
+    assert [line["query"] for line in lines[1:]] == [QUESTION, "What is the blue\tcolour?", QUESTION]
+    assert len({line["trace_id"] for line in lines}) == 4
+    text = metrics.read_text()
+    counts = [value(text, "ragscience_questions_total", how=how) for how in ("search", "ask", "agent")]
+    assert counts == [1, 2, 1]
+    assert value(text, "ragscience_answers_total", mode="extractive") == 3
+
+
+def test_the_chat_tells_its_answers_and_searches(asked, tmp_path):
+    log = tmp_path / "q.log"
+    typed = f"{QUESTION}\n/search glaze\n/quit\n"
+    ran = asked.query("chat", "--log", log, "--no-history", stdin=typed.encode())
+    assert ran.code == 0, ran.err
+    assert [line.split()[3] for line in log.read_text().splitlines()] == ["ask", "search"]
+
+
+def test_a_question_that_fails_is_logged_and_counted(asked, tmp_path):
+    log, metrics = tmp_path / "q.log", tmp_path / "q.prom"
+    ran = asked.query("search", "fog", "--paper", "nosuch", "--log", log, "--metrics", metrics)
+    assert ran.code == 4
+    assert "[ERROR]" in log.read_text()
+    assert value(metrics.read_text(), "ragscience_failures_total", error="NothingFound") == 1
+
+
+@pytest.mark.parametrize("command", ["ask", "search", "chat"])
+@pytest.mark.parametrize("option", ["--log", "--metrics"])
+def test_a_file_that_cannot_be_written_is_one_line_before_the_work(doors, command, option):
+    words = [command] if command == "chat" else [command, QUESTION]
+    ran = doors.query(*words, option, doors.home / "none" / "file", stdin=b"fog?\n")
+    assert (ran.code, ran.out) == (2, "")
+    assert ran.err.count("\n") == 1
+    assert "cannot be written" in ran.err
+
+
+def test_nothing_of_telemetry_is_loaded_or_written_unless_it_is_asked_for(library, tmp_path):
+    code = (
+        "import sys\nsys.argv = ['query.py', 'search', 'fog', '--quiet']\nimport query\n"
+        "from ragscience.terminal.door import run_door\n"
+        "try: run_door(query.app)\nfinally: print(sorted(name for name in sys.modules if 'opentelemetry' in name\n"
+        "    or name.startswith(('ragscience.telemetry.log', 'ragscience.telemetry.me', 'ragscience.telemetry.sp'))),"
+        " file=sys.stderr)\n"
+    )
+    home = {**os.environ, "RAG_HOME": str(library), "OTEL_EXPORTER_OTLP_ENDPOINT": "http://collector.example"}
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True, env=home)
+    assert done.stderr.splitlines()[-1] == "[]"

@@ -1,0 +1,114 @@
+"""The pipeline with a toy embedder: what is embedded, and what is said of papers that are the same."""
+
+import hashlib
+import random
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from ragscience.errors import FileProblem
+from ragscience.ingestion import Ingestion, find_pdfs, make_plan, run_plan
+from ragscience.records import Chunk, Document, Metadata, Page
+from ragscience.store import Home, Library, text_hash
+from tests.store.making import CHUNKER, DIMENSION, EMBEDDER
+
+
+class Recorder:
+    """An embedder that remembers what it was given."""
+
+    identity = EMBEDDER
+
+    def __init__(self):
+        self.given = []
+
+    def embed_documents(self, texts):
+        self.given += texts
+        seeds = [int.from_bytes(hashlib.md5(text.encode()).digest()[:4]) for text in texts]
+        rows = np.stack([np.random.default_rng(seed).standard_normal(DIMENSION) for seed in seeds])
+        return (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(np.float32)
+
+
+class Quiet:
+    def reading(self, state):
+        pass
+
+    embedded = failed = reading
+
+    def done(self, paper, *, updated):
+        pass
+
+
+def read_all(paths):
+    """A file's text is its content; its name tells the arXiv id."""
+    for path in paths:
+        text = path.read_text()
+        if text == "broken":
+            yield path, FileProblem("It is broken.")
+        else:
+            yield path, Document(text, (Page(1, 0, len(text)),), metadata=Metadata(arxiv_id=path.stem))
+
+
+def cut(document):
+    text = document.text
+    return [Chunk(0, text, 0, len(text), 1, 1, "1 Bees", "text", "On Bees › 1 Bees")]
+
+
+@pytest.fixture
+def library(tmp_path):
+    with Library.open_for_writing(Home(tmp_path / "home")) as library:
+        library.set_identity(EMBEDDER, CHUNKER)
+        yield library
+
+
+def ingest(library, folder, embedder=None):
+    plan = make_plan(library, find_pdfs([folder])[0])
+    return run_plan(library, plan, Ingestion(read_all, cut, embedder or Recorder(), 4), Quiet())
+
+
+def write(folder, name, text):
+    folder.mkdir(exist_ok=True)
+    path = Path(folder / f"{name}.pdf")
+    path.write_text(text)
+    return path
+
+
+def words(seed, count=300):
+    chooser = random.Random(seed)
+    return " ".join(f"w{chooser.randrange(10**6)}" for _ in range(count))
+
+
+def test_what_is_embedded_is_header_and_text_and_it_is_found_again_by_both(library, tmp_path):
+    write(tmp_path / "in", "1706.03762v1", "Bees steer by light.")
+    embedder = Recorder()
+    ingest(library, tmp_path / "in", embedder)
+    joined = "On Bees › 1 Bees\nBees steer by light."
+    assert embedder.given == [joined]
+    assert list(library.vectors_by_hash([text_hash(joined)])) == [text_hash(joined)]
+    assert library.chunks([1])[0].text == "Bees steer by light."
+    write(tmp_path / "in", "1706.03762v1", "Bees steer by light.\n")
+    again = ingest(library, tmp_path / "in")
+    assert (again.reused, again.embedded) == (0, 1)
+
+
+def test_a_paper_that_is_the_same_as_another_one_is_reported_once(library, tmp_path):
+    folder, text = tmp_path / "in", words(1)
+    write(folder, "1706.03762v1", text)
+    write(folder, "1801.00001v1", words(2))
+    assert ingest(library, folder).duplicates == []
+    write(folder, "1706.03762v2", text + " " + words(3, 10))
+    write(folder, "bad", "broken")
+    report = ingest(library, folder)
+    (pair,) = report.duplicates
+    assert (pair.newer, pair.older) == ("1706.03762v2.pdf", "1706.03762v1.pdf")
+    assert pair.reasons == ("identifier", "text")
+    assert pair.newer_by == "version"
+    assert len(report.failures) == 1
+    assert ingest(library, folder).duplicates == []
+
+
+def test_two_of_one_run_are_reported_once(library, tmp_path):
+    text = words(1)
+    for number in (1, 2):
+        write(tmp_path / "in", f"1706.03762v{number}", text + f" end{number}")
+    assert len(ingest(library, tmp_path / "in").duplicates) == 1
