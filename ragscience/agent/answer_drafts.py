@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING
 from ragscience.agent.passage_merging import merged
 from ragscience.answering.answerability import answerability
 from ragscience.answering.answers import REFUSAL, UNCITED, answer
-from ragscience.answering.prompt_sanitizer import defused
 from ragscience.answering.prompts import Prompts
 from ragscience.records import Answer, Found, Part, Stage
 from ragscience.stage_timing import Timings, timed
+from ragscience.text.prompt_sanitizer import sanitize
 
 if TYPE_CHECKING:
     from ragscience.agent.agent_context import Setting
@@ -141,5 +141,5 @@ def _with_notes(prompts: Prompts, notes: Sequence[str]) -> Prompts:
     """The prompts, with what tools said before the request: part of the template, so every brace of it is doubled."""
     if not notes:
         return prompts
-    said = defused("\n".join(notes))[:_NOTES_CHARS].replace("{", "{{").replace("}", "}}")
+    said = sanitize("\n".join(notes))[:_NOTES_CHARS].replace("{", "{{").replace("}", "}}")
     return replace(prompts, request=f"What tools of this program gave:\n{said}\n\n{prompts.request}")

@@ -18,11 +18,11 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 from ragscience.answering.answerability import answerability
-from ragscience.answering.prompt_sanitizer import defused
 from ragscience.answering.prompts import fenced_text, passage_text
 from ragscience.errors import ModelProblem
 from ragscience.models.structured_output import StructuredLLM, ask_structured
 from ragscience.records import Found, Hit
+from ragscience.text.prompt_sanitizer import sanitize
 from ragscience.text.words import joined_lines, terms
 
 __all__ = [
@@ -319,7 +319,7 @@ class _Look:
         self, llm: JudgingLLM, rules: str, hits: Sequence[Hit], max_tokens: int
     ) -> list[tuple[str, str]] | None:
         """Rules, as many passages as the window has room for, and the question; None where there is room for none."""
-        question = f"Question: {defused(self._question)}"
+        question = f"Question: {sanitize(self._question)}"
         # Twice the reply: a wrong one is shown again for its repair.
         left = llm.window - 2 * max_tokens - _SLACK_TOKENS - llm.counter.count(f"{rules}\n{question}")
         shown: list[str] = []
@@ -346,7 +346,7 @@ def _read_question(value: Any) -> str:
     said = value.get("question") if isinstance(value, dict) else None
     if not isinstance(said, str) or not said.strip() or len(said) > _LONGEST_QUESTION:
         raise ValueError(f'"question" is to be a text of at most {_LONGEST_QUESTION} characters')
-    return " ".join(defused(said).split())
+    return " ".join(sanitize(said).split())
 
 
 def _folded(text: str) -> str:

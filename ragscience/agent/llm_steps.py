@@ -1,6 +1,6 @@
 """What the loop asks an LLM for: sub-queries, and a grade of a draft. Both as JSON that is checked.
 
-All that others wrote (question, conversation, titles, passages, the draft itself) stands defused and in fences.
+All that others wrote (question, conversation, titles, passages, the draft itself) is sanitized and fenced.
 """
 
 from __future__ import annotations
@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 from ragscience.agent.agent_state import MOST_QUERIES
 from ragscience.agent.reflection import Reflection
-from ragscience.answering.prompt_sanitizer import defused
 from ragscience.answering.prompts import conversation, fenced_text, passage_text
 from ragscience.models.structured_output import Structured, ask_structured
 from ragscience.records import Answer, Paper, Turn
+from ragscience.text.prompt_sanitizer import sanitize
 
 if TYPE_CHECKING:
     from ragscience.agent.token_budget import BoundedLLM
@@ -86,16 +86,16 @@ def ask_for_queries(
     seconds: float,
 ) -> Structured[Split]:
     """Sub-queries for a question; with what was `asked`, for what is `missing` or `unsupported` after it."""
-    titles = [defused(paper.metadata.title or paper.title or paper.file)[:120] for paper in papers[:_MOST_TITLES]]
+    titles = [sanitize(paper.metadata.title or paper.title or paper.file)[:120] for paper in papers[:_MOST_TITLES]]
     lines = ["Titles of some papers:", *(f"- {' '.join(title.split())}" for title in titles)] if titles else []
     lines += [conversation(history[-2:]).strip()] if history else []
-    lines += [f"Question: {defused(question)}"]
+    lines += [f"Question: {sanitize(question)}"]
     for said, what in (
         ("Asked already:", asked),
         ("Not found yet:", missing),
         ("Said without a passage, to be looked up:", unsupported),
     ):
-        lines += [said, *(f"- {' '.join(defused(each).split())}" for each in what)] if what else []
+        lines += [said, *(f"- {' '.join(sanitize(each).split())}" for each in what)] if what else []
 
     def read(value: Any) -> Split:
         return _split(value, question, may_rewrite=bool(history))
@@ -106,7 +106,7 @@ def ask_for_queries(
 
 def ask_for_grade(llm: BoundedLLM, question: str, draft: Answer, *, seconds: float) -> Structured[Reflection]:
     """What the model thinks of a draft, given the passages that fit into its window, the best ones first."""
-    said = f"Question: {defused(question)}\n\nDraft:\n{defused(draft.text)}"
+    said = f"Question: {sanitize(question)}\n\nDraft:\n{sanitize(draft.text)}"
     count = llm.counter.count
     room = llm.window - _GRADE_TOKENS - count(_GRADE_RULES) - count(said) - _SLACK_TOKENS
     shown: list[str] = []
@@ -128,7 +128,7 @@ def _split(value: Any, question: str, *, may_rewrite: bool) -> Split:
     if not kept:
         raise ValueError('"queries" holds no short text')
     rewritten = value.get("question")
-    whole = " ".join(defused(rewritten).split()) if may_rewrite and isinstance(rewritten, str) else ""
+    whole = " ".join(sanitize(rewritten).split()) if may_rewrite and isinstance(rewritten, str) else ""
     return Split(whole if 0 < len(whole) <= _LONGEST_QUESTION else question, kept)
 
 
@@ -147,7 +147,7 @@ def _texts(value: Any, name: str) -> tuple[str, ...]:
         return ()
     if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
         raise ValueError(f'"{name}" is no list of texts')
-    cleaned = (" ".join(defused(item).split()) for item in value)
+    cleaned = (" ".join(sanitize(item).split()) for item in value)
     return tuple(dict.fromkeys(text for text in cleaned if text))
 
 

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from ragscience.agent.tool_calls import ToolResult
-from ragscience.answering.prompt_sanitizer import defused
 from ragscience.answering.prompts import PASSAGE, fenced_text, passage_text, prompt_name
 from ragscience.errors import NothingFound
 from ragscience.records import Element, Hit, Paper, StoredChunk
 from ragscience.text.page_spans import page_label
+from ragscience.text.prompt_sanitizer import sanitize
 
 if TYPE_CHECKING:
     from ragscience.store import Library
@@ -62,7 +62,7 @@ def shown(hits: Sequence[Hit], most_chars: int) -> ToolResult:
 
 def within(file: str, page: int, text: str, most_chars: int) -> str:
     """A page's text as a model reads it, cut to `most_chars`."""
-    harmless = defused(text)
+    harmless = sanitize(text)
     cut = harmless[:most_chars]
     fenced = PASSAGE.format(number=1, source=page_label(prompt_name(file), page), page_content=cut)
     left_out = len(harmless) - len(cut)
@@ -89,7 +89,7 @@ def _line(paper: Paper) -> str:
     known = paper.metadata
     others = " et al." if len(known.authors) > 1 else ""
     parts = [known.title or paper.title, f"{known.authors[0]}{others}" if known.authors else "", str(known.year or "")]
-    said = ", ".join(" ".join(defused(part).split()) for part in parts if part)
+    said = ", ".join(" ".join(sanitize(part).split()) for part in parts if part)
     return f"{prompt_name(paper.file)}: {said or 'title not known'} ({paper.pages} pages)"
 
 

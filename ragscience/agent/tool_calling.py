@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from ragscience.agent.tool_calls import TOOLS, ToolCall, ToolResult, parameters_schema, schemas
 from ragscience.agent.tools import Toolbox
-from ragscience.answering.prompt_sanitizer import defused
+from ragscience.text.prompt_sanitizer import sanitize
 
 if TYPE_CHECKING:
     from langchain_core.messages import AIMessage, ToolMessage
@@ -171,7 +171,7 @@ class _Talk:
         message = self._run_tool(call)
         result = message.artifact
         if not isinstance(result, ToolResult):  # the node's own word on a tool that there is not
-            result = ToolResult(f"Error: {defused(str(message.content))}", error=True)
+            result = ToolResult(f"Error: {sanitize(str(message.content))}", error=True)
         self.done.append((ToolCall(call["name"], dict(call["args"])), result))
         return message
 

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from ragscience.answering.prompt_sanitizer import sendable
 from ragscience.errors import UsageError
 from ragscience.records import Hit
+from ragscience.text.prompt_sanitizer import sendable
 
 __all__ = ["KINDS", "TOOLS", "Parameter", "Tool", "ToolCall", "ToolResult", "checked_arguments", "schemas"]
 

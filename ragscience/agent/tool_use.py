@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 from ragscience.agent.agent_context import ToolNote, ToolsUsed, ToolUse
 from ragscience.agent.tool_calling import ask_for_tools
 from ragscience.agent.tools import Toolbox, ToolCall, ToolResult, planned_calls
-from ragscience.answering.prompt_sanitizer import defused
 from ragscience.records import Hit, Paper
+from ragscience.text.prompt_sanitizer import sanitize
 
 if TYPE_CHECKING:
     from ragscience.models.ollama_llm import OllamaLLM
@@ -39,8 +39,8 @@ def tool_use(
         costs: list[Mapping[str, int]] = []
         done: Sequence[tuple[ToolCall, ToolResult]]
         if by_llm and llm is not None and llm.calls_tools:
-            wanted = [f"Question: {defused(question)}"]
-            wanted += ["Not found yet:", *(f"- {defused(each)}" for each in missing)] if missing else []
+            wanted = [f"Question: {sanitize(question)}"]
+            wanted += ["Not found yet:", *(f"- {sanitize(each)}" for each in missing)] if missing else []
             messages = [("user", "\n".join(wanted))]
             done = ask_for_tools(llm, messages, toolbox, most_calls=most_calls, seconds=seconds, on_reply=costs.append)
         else:

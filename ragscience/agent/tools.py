@@ -1,7 +1,7 @@
 """The tools that a model, or the planner without one, may use: each gives a text to read and passages to cite.
 
 Nothing that a model asks for raises: a wrong argument, an unknown paper or a page that is not there becomes a text that
-says so. What comes from papers is fenced and defused as in the answer's own prompt, and no result is longer than
+says so. What comes from papers is fenced and sanitized as in the answer's own prompt, and no result is longer than
 `most_chars`.
 """
 
@@ -16,11 +16,11 @@ from ragscience.agent.calculator import calculate
 from ragscience.agent.passages import looked_up, page_hits, paper_list, section_of, shown, within
 from ragscience.agent.tool_calls import KINDS, TOOLS, ToolCall, ToolResult, checked_arguments, schemas
 from ragscience.agent.tool_planning import named_papers, planned_calls
-from ragscience.answering.prompt_sanitizer import defused
 from ragscience.bibliography import as_bibtex, entries_of
 from ragscience.errors import NothingFound, RagScienceError, UsageError
 from ragscience.records import Filters, Found, Paper
 from ragscience.store.filter_selection import match_papers
+from ragscience.text.prompt_sanitizer import sanitize
 
 if TYPE_CHECKING:
     from ragscience.store import Library
@@ -55,7 +55,7 @@ class Toolbox:
                 raise UsageError(f"There is no tool {_quoted(name)}.", f"The tools are {', '.join(self._tools)}.")
             return self._tools[name](**checked_arguments(name, arguments))
         except RagScienceError as error:
-            return ToolResult(self._capped(f"Error: {defused(str(error))}"), error=True)
+            return ToolResult(self._capped(f"Error: {sanitize(str(error))}"), error=True)
 
     def search(self, query: str, paper: str = "", section: str = "", kind: str = "") -> ToolResult:
         """The best passages for a query. Raises RagScienceError, as all tools here do."""
@@ -74,7 +74,7 @@ class Toolbox:
             raise NothingFound(f"{which.file} has no page {page}.", f"Its pages are 1 to {which.pages}.")
         text = self._library.page_text(which.paper_id, page)
         if not text.strip():
-            return ToolResult(f"Page {page} of {defused(which.file)} has no text.")
+            return ToolResult(f"Page {page} of {sanitize(which.file)} has no text.")
         hits = looked_up(page_hits(self._library.paper_chunks(which.paper_id), page), "page")
         return ToolResult(within(which.file, page, text, self._most_chars), hits)
 
@@ -95,7 +95,7 @@ class Toolbox:
     def cite(self, paper: str) -> ToolResult:
         """A BibTeX entry."""
         entries = entries_of([self._paper(paper)], self._library.papers())
-        return ToolResult(self._capped(defused(as_bibtex(entries).rstrip())))
+        return ToolResult(self._capped(sanitize(as_bibtex(entries).rstrip())))
 
     def _paper(self, name: str) -> Paper:
         """The one paper that is meant. Raises NothingFound for none, UsageError for several."""

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 from ragscience.answering import prompts as wording
 from ragscience.answering.context_budget import Plan, condense_history, plan
 from ragscience.answering.generation import ChatLLM, Speech
-from ragscience.answering.prompt_sanitizer import defused
 from ragscience.errors import ModelProblem
 from ragscience.records import Found, Hit, Turn
 from ragscience.text.page_spans import page_label
+from ragscience.text.prompt_sanitizer import sanitize
 
 if TYPE_CHECKING:
     from langchain_core.callbacks import CallbackManagerForLLMRun, CallbackManagerForRetrieverRun
@@ -87,7 +87,7 @@ def generate(
     failure: ModelProblem | None = None
     try:
         with tracing_context(enabled=False):
-            run.chain().invoke({"question": defused(question), "chat_history": list(run.turns)})
+            run.chain().invoke({"question": sanitize(question), "chat_history": list(run.turns)})
     except _Failed as failed:
         failure = failed.problem
     return run.generated(failure)
@@ -115,7 +115,7 @@ class _Run:
         on_token: Callable[[str], None] | None,
         answer_seconds: float,
     ) -> None:
-        self._question = defused(question)
+        self._question = sanitize(question)
         self._history = history
         self._search = search
         self._is_answerable = is_answerable
@@ -288,6 +288,6 @@ def _standalone_question(asked: str) -> BaseOutputParser[str]:
         def parse(self, text: str) -> str:
             lines = [line.strip() for line in text.splitlines() if line.strip()]
             said = lines[-1].rpartition("uestion:")[2].strip(" \"'“”*") if lines else ""
-            return defused(said) if 0 < len(said) <= _LONGEST_QUESTION else asked
+            return sanitize(said) if 0 < len(said) <= _LONGEST_QUESTION else asked
 
     return StandaloneQuestion()

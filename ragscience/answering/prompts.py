@@ -1,8 +1,7 @@
-"""What the LLM is told: the rules of an answer, and passages fenced so that nothing in them can pass for a rule.
+"""What the LLM receives: the rules of an answer, and passages fenced so that nothing in them can pass for a rule.
 
-Three texts are settings (`answer_rules`, `answer_request`, `condense_prompt`): these are what stands for them where a
-setting is empty. Everything that others wrote, passages, file names, questions, earlier answers, goes through
-`defused` before it is put into one.
+Three texts are settings (`answer_rules`, `answer_request`, `condense_prompt`): these are the defaults of empty ones.
+Text by others (passages, file names, questions, earlier answers) goes through `sanitize` first.
 """
 
 from __future__ import annotations
@@ -11,9 +10,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from ragscience.answering.prompt_sanitizer import defused, sendable
 from ragscience.records import Hit, StoredChunk, Turn
 from ragscience.text.page_spans import page_label
+from ragscience.text.prompt_sanitizer import sanitize, sendable
 
 __all__ = [
     "ANSWER_REQUEST",
@@ -117,7 +116,7 @@ class Prompts:
 
 def prompt_name(file: str) -> str:
     """A file's name as the LLM is told it: on one line, and with nothing in it that closes a mark."""
-    return " ".join(defused(file).translate(_MARKUP).split())
+    return " ".join(sanitize(file).translate(_MARKUP).split())
 
 
 def passage_text(hit: Hit, text: str) -> str:
@@ -144,13 +143,13 @@ def fenced_text(chunk: StoredChunk) -> str:
     for (start, page), (end, _) in pairwise(breaks):
         if start > 0:
             parts.append(f'\n<page {page} source="{page_label(prompt_name(chunk.file), page)}">\n')
-        parts.append(defused(chunk.text[start:end]))
+        parts.append(sanitize(chunk.text[start:end]))
     return "".join(parts)
 
 
 def turn_text(turn: Turn) -> str:
     """A turn of the conversation, as a request shows it."""
-    return f"Question: {defused(turn.question)}\nAnswer: {defused(turn.answer)}"
+    return f"Question: {sanitize(turn.question)}\nAnswer: {sanitize(turn.answer)}"
 
 
 def conversation(turns: Sequence[Turn]) -> str:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from ragscience.answering.prompt_sanitizer import defused
 from ragscience.evaluation.question_drafts import Draft, Part, Source, stands
+from ragscience.text.prompt_sanitizer import sanitize
 
 __all__ = ["KINDS", "SCHEMA", "Ask", "messages", "reader", "worded"]
 
@@ -47,8 +47,8 @@ def worded(source: Source, ask: Ask, name: str) -> Iterator[Draft]:
 
 def messages(source: Source, part: Part) -> list[tuple[str, str]]:
     """What the model is told: its task, and the passage between fences that its text cannot close."""
-    passage = defused(part.text[:LONGEST_PASSAGE])
-    title = defused(source.title or source.file)
+    passage = sanitize(part.text[:LONGEST_PASSAGE])
+    title = sanitize(source.title or source.file)
     return [("system", _TASK), ("user", f"Paper: {title}\n\n<passage>\n{passage}\n</passage>")]
 
 

@@ -18,6 +18,7 @@ from ragscience.graph.entity_names import LONGEST_NAME, canonical, clean
 from ragscience.graph.graph_records import RELATION_TYPES, Extracted, Mention, Triple
 from ragscience.models.structured_output import StructuredLLM, ask_structured
 from ragscience.records import StoredChunk
+from ragscience.text.prompt_sanitizer import sanitize
 from ragscience.text.words import joined_lines
 
 __all__ = ["VERSION", "Asked", "ask_for"]
@@ -32,7 +33,6 @@ MOST_RELATIONS = 60
 LONGEST_PASSAGE = 12_000
 """Characters of a passage that are shown to the model."""
 _SPELLINGS = {"ORGANIZATION": "ORGANISATION", "EVALUATED ON": "EVALUATED_ON", "DATA SET": "DATASET"}
-_OPENING = str.maketrans("<>[]＜＞", "‹›()‹›")
 
 _BETWEEN = re.compile(r"[\s\-\u2010-\u2015\u2212_/]+")
 """What may stand between the words of a name."""
@@ -75,7 +75,7 @@ def ask_for(
     """What a model finds in passages that belong together, as a paper's abstract; two calls where JSON is broken."""
     text = "\n".join(dict.fromkeys(chunk.text for chunk in passages))[:LONGEST_PASSAGE]
     rules = _RULES.format(types=", ".join(types), relations=", ".join(RELATION_TYPES))
-    request = _REQUEST.format(title=title.translate(_OPENING)[:300], text=text.translate(_OPENING))
+    request = _REQUEST.format(title=sanitize(title)[:300], text=sanitize(text))
     said = ask_structured(
         llm,
         [("system", rules), ("user", request)],

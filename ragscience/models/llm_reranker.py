@@ -8,7 +8,6 @@ each. A passage for which no usable number came has no score (NaN), so that it k
 from __future__ import annotations
 
 import hashlib
-import re
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import islice
@@ -18,6 +17,7 @@ import numpy as np
 
 from ragscience.errors import ModelProblem
 from ragscience.models.structured_output import Structured, StructuredLLM, ask_structured
+from ragscience.text.prompt_sanitizer import sanitize
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -46,8 +46,6 @@ _LEAST_ROOM = 100
 """Tokens of a passage below which it is not worth reading."""
 _MESSAGES = 2
 _TOKENS_A_MESSAGE = 12
-_FENCE = re.compile(r"[<＜﹤‹]+(?=\s*[/\\]?\s*(?:passage|question))", re.IGNORECASE)
-_TEMPLATE = re.compile(r"<(?=\s*[|｜])|(?<=[|｜])>|\[(?=/?(?:INST|SYS))", re.IGNORECASE)
 
 
 class _Counter(Protocol):
@@ -133,7 +131,7 @@ class LLMReranker:
         return scores
 
     def _key(self, question: str, passage: str) -> bytes:
-        parts = (INSTRUCTIONS, self._llm.name, self._llm.digest, question, passage)
+        parts = (INSTRUCTIONS, self._llm.name, self._llm.digest, sanitize(question), sanitize(passage))
         digests = (hashlib.sha256(part.encode("utf-8", "surrogatepass")).digest() for part in parts)
         return hashlib.sha256(b"".join(digests)).digest()
 
@@ -215,17 +213,12 @@ def _reply_tokens(passages: int) -> int:
 def _messages(question: str, passages: Sequence[str]) -> list[tuple[str, str]]:
     fenced = "\n\n".join(_fenced(number, passage) for number, passage in enumerate(passages, start=1))
     told = f"Give each of the {len(passages)} passages a number."
-    asked = f"<question>\n{_harmless(question)}\n</question>\n\n{fenced}\n\n{told}"
+    asked = f"<question>\n{sanitize(question)}\n</question>\n\n{fenced}\n\n{told}"
     return [("system", INSTRUCTIONS), ("user", asked)]
 
 
 def _fenced(number: int, passage: str) -> str:
-    return f"<passage {number}>\n{_harmless(passage)}\n</passage {number}>"
-
-
-def _harmless(text: str) -> str:
-    """The text without what would close its fence or begin a turn of the chat."""
-    return _TEMPLATE.sub("", _FENCE.sub("‹", text))
+    return f"<passage {number}>\n{sanitize(passage)}\n</passage {number}>"
 
 
 class _Replies:

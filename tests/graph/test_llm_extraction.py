@@ -1,6 +1,8 @@
 """Extraction by an LLM, over real HTTP: what a passage does not name is not kept, whatever the model says."""
 
 import json
+import re
+import unicodedata
 
 import pytest
 from hypothesis import given, settings
@@ -13,6 +15,7 @@ from ragscience.models.ollama_api import Ollama
 from ragscience.models.ollama_llm import OllamaLLM
 from tests.graph.passages import passage
 from tests.ollama_server import OllamaServer, chat_model
+from tests.text.attacks import ATTACKS, INVISIBLE, SPECIAL
 
 TEXT = "FogNet uses a multi-\nhead encoder. FogNets beat the GRU on SkyView data. It was made in Dover."
 MODEL = "llama3.1:8b"
@@ -116,6 +119,17 @@ def test_passages_that_belong_together_are_one_call_and_each_keeps_what_it_names
     assert len(second.mentions) == 2
     assert len(second.triples) == 1
     assert len(server.of("/api/chat")) == 1
+
+
+@pytest.mark.parametrize("name", ATTACKS)
+def test_no_attack_leaves_its_fence_or_speaks_the_models_markup(server, name):
+    server.script(reply())
+    ask(server, f"FogNet. {ATTACKS[name]}", title=f"A title {ATTACKS[name]}")
+    user = server.of("/api/chat")[0]["messages"][1]["content"]
+    assert not SPECIAL.findall(user)
+    assert not set(INVISIBLE) & set(user)
+    for form in (user, unicodedata.normalize("NFKC", user).casefold()):
+        assert len(re.findall(r"<\s*passage", form)) == len(re.findall(r"<\s*/\s*passage", form)) == 1
 
 
 def test_a_passage_cannot_close_its_fence_nor_give_orders(server):

@@ -3,6 +3,7 @@
 import json
 import re
 import sqlite3
+import unicodedata
 
 import numpy as np
 import pytest
@@ -16,6 +17,7 @@ from ragscience.models.ollama_llm import OllamaLLM
 from ragscience.models.score_cache import ScoreCache
 from ragscience.retrieval.reranking import rerank_within_budget
 from tests.ollama_server import OllamaServer
+from tests.text.attacks import ATTACKS, INVISIBLE, SPECIAL
 
 QUESTION = "How fast do bees fly?"
 MODEL = "llama3.1:8b"
@@ -215,6 +217,19 @@ def test_whatever_a_model_says_scores_are_of_0_to_10_or_missing(server, make, va
         said = value.get(str(number)) if isinstance(value, dict) else None
         assert np.isnan(score) or score == np.float32(said)
         assert np.isnan(score) or 0 <= score <= 10
+
+
+@pytest.mark.parametrize("name", ATTACKS)
+def test_no_attack_leaves_its_fence_or_speaks_the_models_markup(server, make, name):
+    make().score(f"{QUESTION} {ATTACKS[name]}", [f"Is worth 3. {ATTACKS[name]}"])
+    text = chats(server)[0]["messages"][1]["content"]
+    assert not SPECIAL.findall(text)
+    assert not set(INVISIBLE) & set(text)
+    for form in (text, unicodedata.normalize("NFKC", text).casefold()):
+        for fence in ("question", "passage"):
+            assert len(re.findall(rf"<\s*{fence}", form)) == len(re.findall(rf"<\s*/\s*{fence}", form)) == 1
+    for word in re.findall(r"\b(?:PWNED|obey|Ignore)\b", ATTACKS[name]):
+        assert word in text
 
 
 def test_passages_are_data_that_cannot_leave_their_fence(server, make):

@@ -1,4 +1,4 @@
-"""What others wrote becomes harmless as part of a prompt: it cannot hide, close a fence, or speak the model's markup.
+"""Text by others, made harmless as part of a prompt: it cannot hide, close a fence, or contain the model's markup.
 
 A PDF's text, a file's name, a question and an earlier answer may all be an attacker's. The words stay, also those that
 look like orders; what is taken away is markup:
@@ -15,7 +15,7 @@ from __future__ import annotations
 import re
 import unicodedata
 
-__all__ = ["defused", "sendable"]
+__all__ = ["sanitize", "sendable"]
 
 _UNSENDABLE = frozenset({"Cc", "Cf", "Cs", "Co"})
 _FILLERS = re.compile(
@@ -27,7 +27,7 @@ _LINE_ENDS = re.compile("\r\n|[\r\v\f\x1c-\x1e\x85\u2028\u2029]")
 _LESS = "<＜﹤‹〈〈⟨❬❰⧼≺ᐸ˂𐐘《«⟪"
 _MORE = ">＞﹥›〉〉⟩❭❱⧽≻ᐳ˃》»⟫"
 _BAR = "|｜∣ǀ¦❘│┃"
-_FENCE_WORDS = ("passage", "page", "conversation")
+_FENCE_WORDS = ("passage", "page", "conversation", "question")
 _LOOKALIKES = str.maketrans(
     {"а": "a", "е": "e", "о": "o", "р": "p", "с": "c", "ѕ": "s", "і": "i", "ѵ": "v", "п": "n", "т": "t"}
     | {"α": "a", "ε": "e", "ο": "o", "ρ": "p", "ν": "v", "ι": "i", "τ": "t", "η": "n", "ϲ": "c", "ς": "s"}
@@ -36,7 +36,7 @@ _LOOKALIKES = str.maketrans(
 )
 """Letters of Cyrillic, Greek, Armenian and small capitals that pass for Latin ones, case-folded."""
 _AHEAD = 48
-"""Characters behind a bracket in which the word of a fence is looked for."""
+"""Characters after a bracket that are searched for the word of a fence."""
 
 _BARRED = re.compile(rf"[{_LESS}]\s*[{_BAR}]([^{_BAR}\n]{{0,80}})[{_BAR}]\s*[{_MORE}]")
 _TAG = re.compile(
@@ -54,7 +54,7 @@ def sendable(text: str) -> str:
     return "".join(c for c in plain if c in "\n\t" or unicodedata.category(c) not in _UNSENDABLE)
 
 
-def defused(text: str) -> str:
+def sanitize(text: str) -> str:
     """`sendable` text in which no fence and no token of a chat template is left; words and numbers are untouched."""
     text = sendable(text)
     before = ""
