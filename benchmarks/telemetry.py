@@ -131,7 +131,7 @@ def _alone(one: Session) -> dict[str, float]:
 
     found = told_search(one, QUESTIONS[0], Filters())
     log, metrics, spans = one.telemetry._sinks
-    told = of_search(found, {})
+    event = of_search(found, {})
 
     def timing() -> None:
         timings = Timings()
@@ -141,13 +141,13 @@ def _alone(one: Session) -> dict[str, float]:
 
     def files() -> None:
         account = of_search(found, {})
-        log.tell(account)
-        metrics.tell(account)
+        log.record(account)
+        metrics.record(account)
 
     alone = {
         "timing": _median_ms(timing),
         "log and metrics": _median_ms(files),
-        "spans": _median_ms(lambda: spans.tell(told)),  # type: ignore[attr-defined]
+        "spans": _median_ms(lambda: spans.record(event)),  # type: ignore[attr-defined]
     }
     started = time.perf_counter()
     metrics.close()  # type: ignore[attr-defined]

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from ragscience.records import Answer, Citation, Found, Sentence, Stage
-from ragscience.telemetry import Told, of_answer
+from ragscience.telemetry import QuestionEvent, of_answer
 from ragscience.telemetry.log_line import log_line
 from ragscience.telemetry.prometheus_metrics import FAMILIES, PAUSE_SECONDS, counted, render
 from ragscience.telemetry.span_tree import Span, span_tree
@@ -30,7 +30,7 @@ TIMES = (
 """Stage, when it began and how long it took, in milliseconds."""
 
 
-def example() -> Told:
+def example() -> QuestionEvent:
     """The account of a question that a chat model answers."""
     stages = [Stage(name, BEGAN + began / 1000, ms) for name, began, ms in TIMES]
     of_search = [stage for stage in stages if stage.name not in ("search", "llm", "check", "total")]
@@ -77,17 +77,17 @@ def tree_text(spans: Sequence[Span]) -> str:
 
 def example_page(made: str, table: str) -> str:
     """The page. `made` is the line that says where it comes from, `table` the table of the stages."""
-    told = example()
-    spans = span_tree(told, with_questions=False)
+    event = example()
+    spans = span_tree(event, with_questions=False)
     attributes = [
         f"{span.name}: {', '.join(f'{key} = {value}' for key, value in span.attributes.items())}"
         for span in spans
         if span.attributes
     ]
-    samples = [line for line in render(counted(told)).splitlines() if "bucket" not in line]
+    samples = [line for line in render(counted(event)).splitlines() if "bucket" not in line]
     return PAGE.format(
         made=made,
-        line=log_line(told),
+        line=log_line(event),
         stages=table,
         tree=tree_text(spans),
         attributes="\n".join(attributes),

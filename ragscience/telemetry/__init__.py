@@ -5,7 +5,16 @@ log line, the spans and the metrics are three ways to write that account down. N
 standard OTEL_ variables name an exporter.
 """
 
-from ragscience.telemetry.question_event import STAGES, Told, new_trace_id, of_answer, of_failure, of_search
+from ragscience.telemetry.question_event import STAGES, QuestionEvent, new_trace_id, of_answer, of_failure, of_search
 from ragscience.telemetry.sinks import Telemetry, open_telemetry
 
-__all__ = ["STAGES", "Telemetry", "Told", "new_trace_id", "of_answer", "of_failure", "of_search", "open_telemetry"]
+__all__ = [
+    "STAGES",
+    "QuestionEvent",
+    "Telemetry",
+    "new_trace_id",
+    "of_answer",
+    "of_failure",
+    "of_search",
+    "open_telemetry",
+]

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from ragscience.errors import UsageError
-from ragscience.telemetry.question_event import STAGES, Told
+from ragscience.telemetry.question_event import STAGES, QuestionEvent
 
 __all__ = ["LogFile", "log_line"]
 
@@ -17,30 +17,30 @@ LONGEST_QUESTION = 200
 """Characters of a question that are logged; the answer's JSON and the history have all of it."""
 
 
-def log_line(told: Told) -> str:
+def log_line(event: QuestionEvent) -> str:
     """The line of one question, without an end: `<time> [INFO] trace_id=… ask query="…" retrieval_ms=12.3 …`.
 
     The time is that of the question's beginning, ISO 8601 in UTC. Stages that did not run are left out. A value in
     quotes is a JSON string, and all in it that is not printable is escaped.
     """
-    when = datetime.fromtimestamp(told.started, UTC).isoformat(timespec="milliseconds")
-    pairs: list[str] = [f"trace_id={told.trace_id}", told.how, f"query={_quoted(told.question)}"]
-    if told.answer_id:
-        pairs.append(f"answer_id={_safe(told.answer_id)}")
+    when = datetime.fromtimestamp(event.started, UTC).isoformat(timespec="milliseconds")
+    pairs: list[str] = [f"trace_id={event.trace_id}", event.how, f"query={_quoted(event.question)}"]
+    if event.answer_id:
+        pairs.append(f"answer_id={_safe(event.answer_id)}")
     pairs += [
-        f"{stage.name}_ms={told.timings_ms[f'{stage.name}_ms']:.1f}"
+        f"{stage.name}_ms={event.timings_ms[f'{stage.name}_ms']:.1f}"
         for stage in STAGES
-        if f"{stage.name}_ms" in told.timings_ms
+        if f"{stage.name}_ms" in event.timings_ms
     ]
-    pairs.append(f"total_ms={told.total_ms:.1f}")
-    if told.error:
-        return " ".join([when, "[ERROR]", *pairs, f"error={_safe(told.error)}"])
-    pairs += [f"passages={told.passages}", f"profile={_safe(told.profile)}"]
-    if told.answer_id:
-        tokens = told.tokens.get("prompt", 0) + told.tokens.get("answer", 0)
-        pairs += [f"tokens={tokens}", f"mode={_safe(told.mode)}", f"refused={'yes' if told.refused else 'no'}"]
-        pairs += [f"{verdict}={count}" for verdict, count in told.citations.items()]
-        pairs.append(f"llm={_safe(told.models.get('llm') or '-')}")
+    pairs.append(f"total_ms={event.total_ms:.1f}")
+    if event.error:
+        return " ".join([when, "[ERROR]", *pairs, f"error={_safe(event.error)}"])
+    pairs += [f"passages={event.passages}", f"profile={_safe(event.profile)}"]
+    if event.answer_id:
+        tokens = event.tokens.get("prompt", 0) + event.tokens.get("answer", 0)
+        pairs += [f"tokens={tokens}", f"mode={_safe(event.mode)}", f"refused={'yes' if event.refused else 'no'}"]
+        pairs += [f"{verdict}={count}" for verdict, count in event.citations.items()]
+        pairs.append(f"llm={_safe(event.models.get('llm') or '-')}")
     return " ".join([when, "[INFO]", *pairs])
 
 
@@ -57,12 +57,12 @@ class LogFile:
                 f"The log {path} cannot be written: {error.strerror}.", "Give --log (RAG_LOG_FILE) another file."
             ) from error
 
-    def tell(self, told: Told) -> None:
+    def record(self, event: QuestionEvent) -> None:
         """Append the line of one question. Raises OSError."""
-        self._append(f"{log_line(told)}\n".encode())
+        self._append(f"{log_line(event)}\n".encode())
 
     def close(self) -> None:
-        """Nothing: every line is written when it is told."""
+        """Nothing: every line is written when it is event."""
 
     def _append(self, line: bytes) -> None:
         # Opened each time, so that a log that was rotated away is begun anew; one write of a file opened for appending

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from ragscience.errors import RagScienceError, UsageError
-from ragscience.telemetry.question_event import Told
+from ragscience.telemetry.question_event import QuestionEvent
 from ragscience.telemetry.span_tree import Span, span_tree
 
 if TYPE_CHECKING:
@@ -123,26 +123,26 @@ class Spans:
         self._tracer = self._provider.get_tracer("ragscience")
         self._lock = Lock()
 
-    def tell(self, told: Told) -> None:
+    def record(self, event: QuestionEvent) -> None:
         """Make the spans of one question, under its trace id, with the times that were measured."""
         from opentelemetry.context import Context
         from opentelemetry.trace import SpanKind, StatusCode, set_span_in_context
 
         contexts: list[Context] = []
         made: list[tuple[Any, int]] = []
-        for span in span_tree(told, with_questions=self._with_questions):
+        for span in span_tree(event, with_questions=self._with_questions):
             start, end = _nanoseconds(span)
             context = Context() if span.parent is None else contexts[span.parent]
             kind = SpanKind.CLIENT if span.name == "llm" else SpanKind.INTERNAL
             how: dict[str, Any] = {"context": context, "kind": kind, "attributes": span.attributes, "start_time": start}
             if span.parent is None:
                 with self._lock:  # two threads may tell at once, and the id is the root's alone
-                    self._ids.trace_id = int(told.trace_id, 16)
+                    self._ids.trace_id = int(event.trace_id, 16)
                     one = self._tracer.start_span(span.name, **how)
             else:
                 one = self._tracer.start_span(span.name, **how)
-            if span.parent is None and told.error:
-                one.set_status(StatusCode.ERROR, told.error)
+            if span.parent is None and event.error:
+                one.set_status(StatusCode.ERROR, event.error)
             contexts.append(set_span_in_context(one, Context()))
             made.append((one, end))
         for one, end in reversed(made):

@@ -22,7 +22,7 @@ from itertools import accumulate
 from pathlib import Path
 
 from ragscience.errors import UsageError
-from ragscience.telemetry.question_event import Told
+from ragscience.telemetry.question_event import QuestionEvent
 
 __all__ = ["FAMILIES", "Family", "MetricsFile", "Tally", "counted", "parse", "render"]
 
@@ -91,23 +91,23 @@ class Tally:
         self._histograms: dict[tuple[str, tuple[str, str]], list[float]] = {}
         """For each bucket what falls into it and into no smaller one; last the sum."""
 
-    def add(self, told: Told) -> None:
+    def add(self, event: QuestionEvent) -> None:
         """Count one question."""
-        self._add("ragscience_questions_total", "how", told.how)
-        self._add("ragscience_passages_total", "", "", told.passages)
-        if told.answer_id:
-            self._add("ragscience_answers_total", "mode", told.mode)
-            self._add("ragscience_refusals_total", "mode", told.mode, told.refused)
-            for verdict, count in told.citations.items():
+        self._add("ragscience_questions_total", "how", event.how)
+        self._add("ragscience_passages_total", "", "", event.passages)
+        if event.answer_id:
+            self._add("ragscience_answers_total", "mode", event.mode)
+            self._add("ragscience_refusals_total", "mode", event.mode, event.refused)
+            for verdict, count in event.citations.items():
                 self._add("ragscience_citations_total", "verdict", verdict, count)
-            for verdict, count in told.sentences.items():
+            for verdict, count in event.sentences.items():
                 self._add("ragscience_sentences_total", "verdict", verdict, count)
             for kind in ("prompt", "answer"):
-                self._add("ragscience_tokens_total", "kind", kind, told.tokens.get(kind, 0))
-        if told.error:
-            self._add("ragscience_failures_total", "error", told.error)
-        self._observe("ragscience_question_duration_seconds", ("how", told.how), told.total_ms / 1000)
-        for stage in told.stages:
+                self._add("ragscience_tokens_total", "kind", kind, event.tokens.get(kind, 0))
+        if event.error:
+            self._add("ragscience_failures_total", "error", event.error)
+        self._observe("ragscience_question_duration_seconds", ("how", event.how), event.total_ms / 1000)
+        for stage in event.stages:
             self._observe("ragscience_stage_duration_seconds", ("stage", stage.name), stage.ms / 1000)
 
     def counts(self) -> dict[Key, float]:
@@ -134,10 +134,10 @@ class Tally:
 _EDGES = [float(bound) for bound in BUCKETS]
 
 
-def counted(told: Told) -> dict[Key, float]:
+def counted(event: QuestionEvent) -> dict[Key, float]:
     """What one question adds."""
     tally = Tally()
-    tally.add(told)
+    tally.add(event)
     return tally.counts()
 
 
@@ -239,10 +239,10 @@ class MetricsFile:
                 "Give --metrics (RAG_METRICS_FILE) another file.",
             ) from error
 
-    def tell(self, told: Told) -> None:
+    def record(self, event: QuestionEvent) -> None:
         """Add what one question adds. Raises OSError or UsageError; what was not written is kept for later."""
         self._pending = self._pending or Tally()
-        self._pending.add(told)
+        self._pending.add(event)
         if self._written is None or self._clock() - self._written >= PAUSE_SECONDS:
             self.close()
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from ragscience.records import Answer, Found, Stage, Step
 
-__all__ = ["STAGES", "StageName", "Told", "new_trace_id", "of_answer", "of_failure", "of_search"]
+__all__ = ["STAGES", "QuestionEvent", "StageName", "new_trace_id", "of_answer", "of_failure", "of_search"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,7 @@ TOTAL = "total"
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class QuestionEvent:
     """What is told of one question."""
 
     how: str
@@ -87,13 +87,13 @@ def new_trace_id() -> str:
     return uuid.uuid4().hex
 
 
-def of_answer(answer: Answer) -> Told:
+def of_answer(answer: Answer) -> QuestionEvent:
     """The account of an answer; one by the agent is told by its steps."""
     own, total = _without_total(answer.stages)
     stages = _in_order((*answer.found.stages, *own))
     started, total_ms = _whole(stages, answer.trace, total, answer.timings_ms.get("total_ms", 0.0))
     supported = sum(citation.supported for citation in answer.citations)
-    return Told(
+    return QuestionEvent(
         how="agent" if answer.trace else "ask",
         trace_id=answer.trace_id or new_trace_id(),
         question=answer.question,
@@ -115,11 +115,11 @@ def of_answer(answer: Answer) -> Told:
     )
 
 
-def of_search(found: Found, models: Mapping[str, str | None]) -> Told:
+def of_search(found: Found, models: Mapping[str, str | None]) -> QuestionEvent:
     """The account of a search without an answer; `models` as `Answer.models`."""
     stages = _in_order(found.stages)
     started, total_ms = _whole(stages, (), None, found.timings_ms.get("search_ms", 0.0))
-    return Told(
+    return QuestionEvent(
         how="search",
         trace_id=new_trace_id(),
         question=found.question,
@@ -134,9 +134,9 @@ def of_search(found: Found, models: Mapping[str, str | None]) -> Told:
     )
 
 
-def of_failure(how: str, question: str, error: str, *, started: float, total_ms: float) -> Told:
+def of_failure(how: str, question: str, error: str, *, started: float, total_ms: float) -> QuestionEvent:
     """The account of a question that came to nothing."""
-    return Told(how, new_trace_id(), question, started, total_ms, {"total_ms": total_ms}, error=error)
+    return QuestionEvent(how, new_trace_id(), question, started, total_ms, {"total_ms": total_ms}, error=error)
 
 
 def _without_total(stages: Sequence[Stage]) -> tuple[list[Stage], Stage | None]:

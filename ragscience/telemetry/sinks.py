@@ -10,7 +10,7 @@ from threading import Thread
 from typing import Protocol
 
 from ragscience.errors import RagScienceError
-from ragscience.telemetry.question_event import Told
+from ragscience.telemetry.question_event import QuestionEvent
 
 __all__ = ["Sink", "Telemetry", "open_telemetry"]
 
@@ -18,7 +18,7 @@ __all__ = ["Sink", "Telemetry", "open_telemetry"]
 class Sink(Protocol):
     """One place that accounts go to."""
 
-    def tell(self, told: Told) -> None:
+    def record(self, event: QuestionEvent) -> None:
         """Write down one account. Raises OSError or RagScienceError."""
 
     def close(self) -> None:
@@ -35,7 +35,7 @@ class Telemetry:
     def __init__(self, sinks: Sequence[Sink], on_problem: Callable[[str], None]) -> None:
         self._sinks = tuple(sinks)
         self._on_problem = on_problem
-        self._waiting: Queue[Told | None] = Queue()
+        self._waiting: Queue[QuestionEvent | None] = Queue()
         self._problems: SimpleQueue[str] = SimpleQueue()
         self._thread: Thread | None = None
 
@@ -44,7 +44,7 @@ class Telemetry:
         """Whether anything is told anywhere."""
         return bool(self._sinks)
 
-    def tell(self, told: Told) -> None:
+    def record(self, event: QuestionEvent) -> None:
         """Tell all sinks, soon."""
         self._say_problems()
         if not self._sinks:
@@ -52,7 +52,7 @@ class Telemetry:
         if self._thread is None:
             self._thread = Thread(target=self._work, name="telemetry", daemon=True)
             self._thread.start()
-        self._waiting.put(told)
+        self._waiting.put(event)
 
     def wait(self) -> None:
         """Until all that was told has arrived."""
@@ -70,10 +70,10 @@ class Telemetry:
         self._say_problems()
 
     def _work(self) -> None:
-        while (told := self._waiting.get()) is not None:
+        while (event := self._waiting.get()) is not None:
             try:
                 for sink in self._sinks:
-                    self._guarded(partial(sink.tell, told))
+                    self._guarded(partial(sink.record, event))
             finally:
                 self._waiting.task_done()
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, TypeVar
 from ragscience.errors import RagScienceError
 from ragscience.records import Answer, Filters, Found, Stage
 from ragscience.stage_timing import Timings, timed
-from ragscience.telemetry import Telemetry, Told, of_answer, of_failure, of_search, open_telemetry
+from ragscience.telemetry import QuestionEvent, Telemetry, of_answer, of_failure, of_search, open_telemetry
 
 if TYPE_CHECKING:
     from ragscience.terminal.session import Session
@@ -44,7 +44,7 @@ def told_answer(session: Session, question: str, ask: Callable[[], Answer], *, a
     """The answer that `ask` gives, told; an error that comes instead is told and raised."""
     answer = _told(session, "agent" if agent else "ask", question, ask)
     if session.telemetry.is_on:
-        session.telemetry.tell(of_answer(answer))
+        session.telemetry.record(of_answer(answer))
     return answer
 
 
@@ -59,7 +59,7 @@ def told_search(session: Session, question: str, filters: Filters) -> Found:
     found = _told(session, "search", question, find)
     found = replace(found, timings_ms={**found.timings_ms, **timings}, stages=(*found.stages, *timings.stages))
     if session.telemetry.is_on:
-        session.telemetry.tell(of_search(found, _models(session, found)))
+        session.telemetry.record(of_search(found, _models(session, found)))
     return found
 
 
@@ -92,11 +92,11 @@ def _told(session: Session, how: str, question: str, act: Callable[[], T]) -> T:
         return act()
     except RagScienceError as error:
         took = round((time.perf_counter() - started) * 1000, 3)
-        session.telemetry.tell(_failed(how, question, error, began, took))
+        session.telemetry.record(_failed(how, question, error, began, took))
         raise
 
 
-def _failed(how: str, question: str, error: RagScienceError, began: float, took: float) -> Told:
+def _failed(how: str, question: str, error: RagScienceError, began: float, took: float) -> QuestionEvent:
     return of_failure(how, question, type(error).__name__, started=began, total_ms=took)
 
 

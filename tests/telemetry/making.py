@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from ragscience.records import Stage, Step
-from ragscience.telemetry import Told, of_answer
+from ragscience.telemetry import QuestionEvent, of_answer
 from tests.history.making import answer
 
 BEGAN = 1767225600.0
@@ -22,7 +22,7 @@ def step(node, began_ms, seconds, **more):
     return Step(node, 1, "done", "llm", seconds=seconds, started=BEGAN + began_ms / 1000, **more)
 
 
-def told_answer(question="How fast?", *, search=SEARCH, own=OWN, **more):
+def answer_event(question="How fast?", *, search=SEARCH, own=OWN, **more):
     """What is told of an answer by a chat model."""
     given = {
         "mode": "llm",
@@ -37,6 +37,8 @@ def told_answer(question="How fast?", *, search=SEARCH, own=OWN, **more):
     return of_answer(replace(made, found=replace(made.found, stages=search, timings_ms=times)))
 
 
-def told(how="search", **more):
+def bare_event(how="search", **more):
     """An account of hardly anything."""
-    return Told(**{"how": how, "trace_id": TRACE, "question": "How fast?", "started": BEGAN, "total_ms": 1.0, **more})
+    return QuestionEvent(
+        **{"how": how, "trace_id": TRACE, "question": "How fast?", "started": BEGAN, "total_ms": 1.0, **more}
+    )

@@ -22,7 +22,7 @@ from ragscience.telemetry.prometheus_metrics import (
     render,
 )
 from tests.conftest import ROOT
-from tests.telemetry.making import stage, told, told_answer
+from tests.telemetry.making import answer_event, bare_event, stage
 
 parser = pytest.importorskip("prometheus_client.parser")
 
@@ -46,7 +46,7 @@ def value(text, name, **labels):
 
 
 def test_one_answer_gives_what_it_counts():
-    text = render(counted(told_answer(refused=True)))
+    text = render(counted(answer_event(refused=True)))
     assert value(text, "ragscience_questions_total", how="ask") == 1
     assert value(text, "ragscience_questions_total", how="search") == 0
     assert value(text, "ragscience_answers_total", mode="llm") == 1
@@ -60,13 +60,13 @@ def test_one_answer_gives_what_it_counts():
 
 
 def test_a_failure_is_counted_by_its_kind_and_is_no_answer():
-    text = render(counted(told("ask", error="ModelProblem")))
+    text = render(counted(bare_event("ask", error="ModelProblem")))
     assert value(text, "ragscience_failures_total", error="ModelProblem") == 1
     assert value(text, "ragscience_answers_total", mode="llm") == 0
 
 
 def test_every_family_has_its_type_and_help_and_a_name_by_the_rules():
-    found = {family.name: family for family in parser.text_string_to_metric_families(render(counted(told_answer())))}
+    found = {family.name: family for family in parser.text_string_to_metric_families(render(counted(answer_event())))}
     for family in FAMILIES:
         # The parser takes _total off a counter's name, as OpenMetrics has it.
         given_back = found[family.name.removesuffix("_total")]
@@ -76,7 +76,7 @@ def test_every_family_has_its_type_and_help_and_a_name_by_the_rules():
 
 @given(st.lists(st.floats(0, 100_000), min_size=1, max_size=8))
 def test_a_histogram_has_in_each_bucket_what_is_below_it(times):
-    samples = read(render(counted(told(stages=tuple(stage("dense", 0, ms) for ms in times)))))
+    samples = read(render(counted(bare_event(stages=tuple(stage("dense", 0, ms) for ms in times)))))
     name, labels = "ragscience_stage_duration_seconds", ("stage", "dense")
     seconds = sorted(ms / 1000 for ms in times)
     for bound in BUCKETS:
@@ -88,7 +88,7 @@ def test_a_histogram_has_in_each_bucket_what_is_below_it(times):
 
 @given(st.text(max_size=20))
 def test_any_label_comes_back(error):
-    text = render(counted(told(error=error or "x")))
+    text = render(counted(bare_event(error=error or "x")))
     assert value(text, "ragscience_failures_total", error=error or "x") == 1
     assert render(parse(text)) == text
 
@@ -97,10 +97,10 @@ def test_runs_add_up_in_one_file(tmp_path):
     path = tmp_path / "r.prom"
     for _ in range(3):
         one = MetricsFile(path)
-        one.tell(told_answer())
+        one.record(answer_event())
         one.close()
     text = path.read_text()
-    assert read(text) == pytest.approx({key: 3 * each for key, each in read(render(counted(told_answer()))).items()})
+    assert read(text) == pytest.approx({key: 3 * each for key, each in read(render(counted(answer_event()))).items()})
     assert {each.name for each in tmp_path.iterdir()} == {"r.prom", "r.prom.lock"}
 
 
@@ -120,14 +120,14 @@ def test_the_first_count_is_written_at_once_and_later_ones_after_a_pause_or_at_t
     def asked():
         return value(path.read_text(), "ragscience_questions_total", how="search")
 
-    file.tell(told())
+    file.record(bare_event())
     assert asked() == 1
-    file.tell(told())
+    file.record(bare_event())
     assert asked() == 1
     clock.now = PAUSE_SECONDS
-    file.tell(told())
+    file.record(bare_event())
     assert asked() == 3
-    file.tell(told())
+    file.record(bare_event())
     file.close()
     assert asked() == 4
     file.close()
@@ -136,10 +136,10 @@ def test_the_first_count_is_written_at_once_and_later_ones_after_a_pause_or_at_t
 
 def test_processes_at_once_lose_no_count(tmp_path):
     code = (
-        "import sys\nfrom pathlib import Path\nfrom ragscience.telemetry import Told\n"
+        "import sys\nfrom pathlib import Path\nfrom ragscience.telemetry import QuestionEvent\n"
         "from ragscience.telemetry.prometheus_metrics import MetricsFile\n"
         "for n in range(25):\n"
-        "    one = MetricsFile(Path(sys.argv[1]))\n    one.tell(Told('ask', '0' * 32, '', 0.0, 1.0))\n"
+        "    one = MetricsFile(Path(sys.argv[1]))\n    one.record(QuestionEvent('ask', '0' * 32, '', 0.0, 1.0))\n"
     )
     running = [subprocess.Popen([sys.executable, "-c", code, str(tmp_path / "r.prom")], cwd=ROOT) for _ in range(3)]
     assert [each.wait(60) for each in running] == [0, 0, 0]
@@ -153,9 +153,9 @@ def test_what_could_not_be_written_is_written_later(tmp_path, monkeypatch):
     with (tmp_path / "r.prom.lock").open("a") as other:
         fcntl.flock(other, fcntl.LOCK_EX)
         with pytest.raises(BlockingIOError):
-            file.tell(told())
+            file.record(bare_event())
     clock.now = PAUSE_SECONDS
-    file.tell(told())
+    file.record(bare_event())
     assert value(path.read_text(), "ragscience_questions_total", how="search") == 2
 
 
@@ -183,7 +183,7 @@ def test_what_cannot_be_a_file_is_said_before_the_work(tmp_path, name):
 def test_a_link_to_a_file_stays_a_link(tmp_path):
     (tmp_path / "real.prom").touch()
     (tmp_path / "r.prom").symlink_to("real.prom")
-    MetricsFile(tmp_path / "r.prom").tell(told())
+    MetricsFile(tmp_path / "r.prom").record(bare_event())
     assert (tmp_path / "r.prom").is_symlink()
     assert value((tmp_path / "real.prom").read_text(), "ragscience_questions_total", how="search") == 1
 
@@ -195,5 +195,5 @@ def test_nothing_is_left_of_a_write_that_failed(tmp_path):
     path.mkdir()
     (path / "inside").touch()
     with pytest.raises(IsADirectoryError):
-        file.tell(told())
+        file.record(bare_event())
     assert {each.name for each in tmp_path.iterdir()} == {"r.prom", "r.prom.lock"}

@@ -9,7 +9,7 @@ import pytest
 from ragscience.errors import UsageError
 from ragscience.telemetry import Telemetry, open_telemetry
 from tests.conftest import ROOT
-from tests.telemetry.making import told
+from tests.telemetry.making import bare_event
 
 
 def opened(said, **more):
@@ -20,7 +20,7 @@ def opened(said, **more):
 def test_nobody_is_told_unless_it_is_asked_for():
     telemetry = opened([])
     assert not telemetry.is_on
-    telemetry.tell(told())
+    telemetry.record(bare_event())
     telemetry.close()
 
 
@@ -28,7 +28,7 @@ def test_a_log_and_metrics_are_told(tmp_path):
     said = []
     telemetry = opened(said, log_file=tmp_path / "q.log", metrics_file=tmp_path / "q.prom")
     assert telemetry.is_on
-    telemetry.tell(told())
+    telemetry.record(bare_event())
     telemetry.close()
     assert "query=" in (tmp_path / "q.log").read_text()
     assert 'ragscience_questions_total{how="search"} 1' in (tmp_path / "q.prom").read_text()
@@ -45,7 +45,7 @@ def test_one_sink_that_fails_later_leaves_the_others_alone(tmp_path):
     telemetry = opened(said, log_file=tmp_path / "q.log", metrics_file=tmp_path / "q.prom")
     (tmp_path / "q.log").unlink()
     (tmp_path / "q.log").mkdir()
-    telemetry.tell(told())
+    telemetry.record(bare_event())
     telemetry.wait()
     assert len(said) == 1
     assert "q.log" in said[0]
@@ -56,7 +56,7 @@ def test_a_metrics_file_that_became_another_ones_is_left_alone(tmp_path):
     said = []
     telemetry = opened(said, metrics_file=tmp_path / "q.prom")
     (tmp_path / "q.prom").write_text("node_load1 0.5\n")
-    telemetry.tell(told())
+    telemetry.record(bare_event())
     telemetry.close()
     assert "is not a metrics file" in said[0]
     assert (tmp_path / "q.prom").read_text() == "node_load1 0.5\n"
@@ -68,7 +68,7 @@ class Slow:
     def __init__(self):
         self.may, self.took, self.thread = threading.Event(), [], None
 
-    def tell(self, account):
+    def record(self, account):
         assert self.may.wait(60)
         self.took.append(account)
         self.thread = threading.current_thread()
@@ -80,9 +80,9 @@ class Slow:
 def test_who_asks_waits_for_no_sink_and_the_end_for_all():
     sink = Slow()
     telemetry = Telemetry([sink], on_problem=print)
-    accounts = [told(), told()]
+    accounts = [bare_event(), bare_event()]
     for account in accounts:
-        telemetry.tell(account)
+        telemetry.record(account)
     assert sink.took == []
     sink.may.set()
     telemetry.close()
@@ -94,10 +94,10 @@ def test_who_asks_waits_for_no_sink_and_the_end_for_all():
 def test_opentelemetry_is_imported_only_where_an_exporter_is_named(tmp_path, exporter):
     pytest.importorskip("opentelemetry.sdk.trace")
     code = (
-        "import os, sys\nfrom pathlib import Path\nfrom ragscience.telemetry import Told, open_telemetry\n"
+        "import os, sys\nfrom pathlib import Path\nfrom ragscience.telemetry import QuestionEvent, open_telemetry\n"
         "one = open_telemetry(log_file=Path(sys.argv[1]), metrics_file=None, environment=os.environ, offline=False,\n"
         "                     with_questions=False, on_problem=print)\n"
-        "one.tell(Told('ask', '1' * 32, 'fog?', 1.0, 1.0))\none.close()\n"
+        "one.record(QuestionEvent('ask', '1' * 32, 'fog?', 1.0, 1.0))\none.close()\n"
         "print(len([name for name in sys.modules if name.split('.')[0] == 'opentelemetry']))\n"
     )
     command = [sys.executable, "-c", code, str(tmp_path / "q.log")]

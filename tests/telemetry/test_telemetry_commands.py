@@ -60,15 +60,15 @@ def test_one_answer_is_told_everywhere_under_one_trace_id_and_as_the_page_shows(
     answer = json.loads(ran.out)
     jsonschema.validate(answer, SCHEMAS["ask"])
     (line,) = log.read_text().splitlines()
-    told = fields(line)
+    logged = fields(line)
     spans = spans_of(ran.err)
     assert {int(span["context"]["trace_id"], 16) for span in spans} == {int(answer["trace_id"], 16)}
-    assert (told["trace_id"], told["answer_id"]) == (answer["trace_id"], answer["answer_id"])
+    assert (logged["trace_id"], logged["answer_id"]) == (answer["trace_id"], answer["answer_id"])
     # One timing, told three times.
     for name, taken in answer["timings_ms"].items():
         if name == "first_token_ms":
             continue
-        assert told[name] == f"{taken:.1f}"
+        assert logged[name] == f"{taken:.1f}"
         if name != "total_ms":
             seconds = value(metrics.read_text(), "ragscience_stage_duration_seconds_sum", stage=name[:-3])
             assert seconds == pytest.approx(taken / 1000)

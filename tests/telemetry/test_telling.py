@@ -13,20 +13,20 @@ from tests.history.making import answer
 from tests.telemetry.making import BEGAN, SEARCH, stage
 
 
-class Told:
-    """Stands where a session's telemetry is, and keeps what it is told."""
+class Recorder:
+    """Stands where a session's telemetry is, and keeps its events."""
 
     def __init__(self, *, is_on=True):
         self.is_on = is_on
         self.accounts = []
 
-    def tell(self, account):
+    def record(self, account):
         self.accounts.append(account)
 
 
 def session(**more):
     embedder = SimpleNamespace(identity=SimpleNamespace(model="m"))
-    return SimpleNamespace(**{"telemetry": Told(), "embedder": embedder, "reranker_name": "r", **more})
+    return SimpleNamespace(**{"telemetry": Recorder(), "embedder": embedder, "reranker_name": "r", **more})
 
 
 def made_after(*own, search=SEARCH):
@@ -64,7 +64,7 @@ def test_an_answer_is_told_and_given_back(agent):
 
 
 def test_where_nobody_listens_no_account_is_made():
-    one = session(telemetry=Told(is_on=False), search=lambda question, _: Found(question, "default", ()))
+    one = session(telemetry=Recorder(is_on=False), search=lambda question, _: Found(question, "default", ()))
     told_answer(one, "fog?", answer, agent=False)
     told_search(one, "fog?", Filters())
     assert one.telemetry.accounts == []
@@ -109,8 +109,8 @@ def test_a_session_ends_its_telemetry_though_the_library_does_not_close(tmp_path
             raise ModelProblem("It does not close.")
 
     one = Session(load_settings(home=tmp_path, offline=True), quiet=True, wanted=None)
-    one.__dict__ |= {"library": Closing(), "telemetry": (told := SimpleNamespace(closed=False))}
-    told.close = lambda: setattr(told, "closed", True)
+    one.__dict__ |= {"library": Closing(), "telemetry": (recorder := SimpleNamespace(closed=False))}
+    recorder.close = lambda: setattr(recorder, "closed", True)
     with pytest.raises(ModelProblem), one:
         pass
-    assert told.closed
+    assert recorder.closed
