@@ -49,17 +49,16 @@ def cli_page() -> str:
     """docs/cli.md: each command of both doors as it is, and the exit codes."""
     import typer.main
 
-    import ingest
-    import query
     from ragscience.errors import EXIT_CODES
-    from ragscience.terminal.door import CANCELLED
+    from ragscience.terminal import ingest_cli, query_cli
+    from ragscience.terminal.cli import CANCELLED
 
     parts = [
         MADE,
         "# Commands\n",
         "The result goes to stdout, everything else to stderr. Every command also has `--help`.\n",
     ]
-    for script, app in (("ingest.py", ingest.app), ("query.py", query.app)):
+    for script, app in (("ingest.py", ingest_cli.app), ("query.py", query_cli.app)):
         group = typer.main.get_command(app)
         parts += [f"## {script}\n", f"{paragraph(group.help)}\n", habits(f"python {script}", group)]
         for name, inner in group.commands.items():
@@ -145,7 +144,7 @@ def default_of(option: Any) -> str:
 
 def config_page() -> str:
     """docs/config.md: every setting with its default, bounds and reason."""
-    from config import Settings
+    from ragscience.settings import Settings
 
     properties = Settings.model_json_schema()["properties"]
     rows = [
@@ -153,7 +152,7 @@ def config_page() -> str:
             f"`{name}`",
             f"`RAG_{name.upper()}`",
             allowed(properties[name]),
-            written(field.default),
+            written(name, field.default),
             field.description or "",
         )
         for name, field in Settings.model_fields.items()
@@ -186,11 +185,11 @@ def allowed(schema: Mapping[str, Any]) -> str:
     return ", ".join([words, *limits])
 
 
-def written(default: object) -> str:
+def written(name: str, default: object) -> str:
     """A default as it is written in the environment; folders without the names of this machine."""
+    if name == "home":
+        return "the folder that the scripts are in"
     if isinstance(default, Path):
-        if default == ROOT:
-            return "the folder that config.py is in"
         text = f"~/{default.relative_to(Path.home())}" if default.is_relative_to(Path.home()) else str(default)
         return f"`{text}`"
     if isinstance(default, tuple):

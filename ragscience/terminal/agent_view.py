@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.text import Text
 
 from ragscience.records import Step
-from ragscience.terminal.door import say
+from ragscience.terminal.cli import say
 from ragscience.terminal.plain import counted, plain
 
 __all__ = ["cost_line", "say_step", "step_lines", "trace_view"]

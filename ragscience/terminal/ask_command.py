@@ -12,7 +12,7 @@ from ragscience.answering.query_rewriting import standalone
 from ragscience.audit import Request
 from ragscience.errors import RagScienceError
 from ragscience.records import Answer, Filters, Turn
-from ragscience.terminal.door import say
+from ragscience.terminal.cli import say
 from ragscience.terminal.filtering import joined
 from ragscience.terminal.json_output import answer_json, dump, error_json, found_json
 from ragscience.terminal.keeping import Talk

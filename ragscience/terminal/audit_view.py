@@ -15,7 +15,7 @@ from ragscience.audit import SCHEMA_VERSION, AuditReader, delete_log
 from ragscience.errors import NothingFound
 from ragscience.store import Home, Library
 from ragscience.terminal.ask_command import console
-from ragscience.terminal.door import say
+from ragscience.terminal.cli import say
 from ragscience.terminal.json_output import dump
 from ragscience.terminal.plain import counted, plain
 from ragscience.terminal.views import listing, page_label, shortened

@@ -9,7 +9,7 @@ from ragscience.bibliography import Entry, as_bibtex, as_csl, entries_cited, ent
 from ragscience.errors import UsageError
 from ragscience.records import Answer
 from ragscience.store import Home, Library
-from ragscience.terminal.door import say
+from ragscience.terminal.cli import say
 from ragscience.terminal.keeping import kept_answer
 from ragscience.terminal.markdown_export import hand_over
 

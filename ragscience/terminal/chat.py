@@ -12,7 +12,7 @@ from ragscience.history import History
 from ragscience.records import Answer, Filters
 from ragscience.terminal.ask_command import ask_once, console
 from ragscience.terminal.bib_view import cited_text
-from ragscience.terminal.door import say
+from ragscience.terminal.cli import say
 from ragscience.terminal.explaining import source_number, surroundings_view, why_view
 from ragscience.terminal.filtering import described, refiltered
 from ragscience.terminal.history_views import SHOWN, found_view

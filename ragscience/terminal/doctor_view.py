@@ -14,14 +14,15 @@ from ragscience.doctor import Finding, examine, worst
 from ragscience.doctor.findings import guarded
 from ragscience.errors import RagScienceError, UsageError
 from ragscience.store import Home, Library
+from ragscience.terminal.cli import default_home
 from ragscience.terminal.json_output import SCHEMA_VERSION, dump
 from ragscience.terminal.plain import plain
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from config import Settings
     from ragscience.records import EmbedderIdentity
+    from ragscience.settings import Settings
 
 __all__ = ["run_doctor"]
 
@@ -49,7 +50,7 @@ def run_doctor(home: Path | None, console: Console | None, *, network: bool) -> 
 
 def settings_of(home: Path | None) -> tuple[Settings, list[Finding]]:
     """The settings, and what is wrong with them; where they cannot be used, those that nobody has changed."""
-    from config import ENV_PREFIX, Settings, load_settings
+    from ragscience.settings import ENV_PREFIX, Settings, load_settings
 
     known = {ENV_PREFIX + name.upper() for name in Settings.model_fields}
     unknown = sorted(name for name in os.environ if name.upper().startswith(ENV_PREFIX) and name.upper() not in known)
@@ -58,11 +59,13 @@ def settings_of(home: Path | None) -> tuple[Settings, list[Finding]]:
         for name in unknown
     ]
     try:
-        return load_settings(home=home), [Finding("settings", "ok", "The settings are as they may be.")]
+        return load_settings(default_home=default_home(), home=home), [
+            Finding("settings", "ok", "The settings are as they may be.")
+        ]
     except UsageError as problem:
         if not found:
             found = [Finding("settings", "error", problem.message, problem.fix)]
-    place = home or Path(os.environ.get(f"{ENV_PREFIX}HOME") or Settings.model_fields["home"].default)
+    place = home or Path(os.environ.get(f"{ENV_PREFIX}HOME") or default_home())
     unset: dict[str, Any] = {"_env_prefix": "RAGSCIENCE_UNSET_", "home": place.expanduser().resolve()}
     return Settings(**unset), found
 

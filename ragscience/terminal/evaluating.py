@@ -15,7 +15,7 @@ from ragscience.evaluation.eval_run import Outcome, judged, run
 from ragscience.evaluation.question_file import BadLine, KnownQuestion, as_listed, read_known_questions
 from ragscience.records import Answer, Filters
 from ragscience.terminal.ask_command import console
-from ragscience.terminal.door import say
+from ragscience.terminal.cli import say
 from ragscience.terminal.filtering import described
 from ragscience.terminal.json_output import SCHEMA_VERSION, dump
 from ragscience.terminal.modes import ASK, Mode, asker

@@ -17,7 +17,7 @@ from ragscience.sources.downloads import Fetcher, NetworkRules
 from ragscience.sources.fetch_arguments import Wanted, identify, shown
 from ragscience.sources.paper_fetch import Known, fetch, once
 from ragscience.store import Home, Library
-from ragscience.terminal.door import say
+from ragscience.terminal.cli import say
 from ragscience.terminal.fetching_json import fetch_json
 from ragscience.terminal.fetching_view import Bars, Row, found_view, pick, title_line
 from ragscience.terminal.ingest_session import SOME_FAILED, IngestSession

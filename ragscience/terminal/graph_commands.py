@@ -7,9 +7,8 @@ from typing import Annotated
 
 import typer
 
-from ragscience.terminal.door import Debug, HomeFolder, Quiet
+from ragscience.terminal.cli import Debug, HomeFolder, Quiet, home_of, settings_of
 from ragscience.terminal.options import Json
-from ragscience.terminal.setting_up import home_of, settings_of
 
 graph_app = typer.Typer()
 
@@ -74,7 +73,7 @@ def draw_map(
 ) -> int:
     """Draw the papers and the entities of the graph on one page for a browser; it needs no network."""
     from ragscience.store import Home
-    from ragscience.terminal.door import say
+    from ragscience.terminal.cli import say
     from ragscience.terminal.map_views import write_map
 
     settings = settings_of(home=home)

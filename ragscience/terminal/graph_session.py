@@ -15,13 +15,13 @@ from ragscience.graph.extraction import Report, extract_by_llm, extract_locally,
 from ragscience.graph.graph_cache import load_graph
 from ragscience.graph.graph_records import ENTITY_TYPES, OPTIONAL_TYPES
 from ragscience.store import Home, Library
-from ragscience.terminal.door import say
+from ragscience.terminal.cli import say
 from ragscience.terminal.plain import plain
 
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
 
-    from config import Settings
+    from ragscience.settings import Settings
 
 __all__ = ["GraphOrder", "run_graph", "types_named"]
 

@@ -24,8 +24,8 @@ from ragscience.terminal.source_list import cited_label
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from config import Settings
     from ragscience.graph.graph_model import KnowledgeGraph
+    from ragscience.settings import Settings
 
 __all__ = ["paths_view", "show_entity", "show_path"]
 

@@ -7,9 +7,8 @@ from typing import Annotated
 import typer
 
 from ragscience.errors import UsageError
-from ragscience.terminal.door import Debug, HomeFolder, Offline, Quiet, make_app
+from ragscience.terminal.cli import Debug, HomeFolder, Offline, Quiet, home_of, make_app, settings_of
 from ragscience.terminal.options import Json, Limit, Output, Which
-from ragscience.terminal.setting_up import home_of, settings_of
 
 history_app = make_app("Earlier conversations: kept in vectorstore/history.sqlite.", default="show", bare="list")
 models_app = make_app("What each part would use, and where it is.", default="list", bare="list")

@@ -17,7 +17,7 @@ from ragscience.history import Conversation, History, KeptAnswer
 from ragscience.store import Home
 from ragscience.terminal.ask_command import console
 from ragscience.terminal.bib_view import cited_text
-from ragscience.terminal.door import say
+from ragscience.terminal.cli import say
 from ragscience.terminal.json_output import SCHEMA_VERSION, answer_json, conversation_json, dump
 from ragscience.terminal.markdown_export import as_markdown, hand_over
 from ragscience.terminal.plain import plain

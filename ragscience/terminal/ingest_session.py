@@ -29,9 +29,9 @@ from ragscience.ingestion import (
 from ragscience.records import Chunk, Document, Paper
 from ragscience.store import Home, Library, text_hash
 from ragscience.store.row_records import short_names
+from ragscience.terminal.cli import say
 from ragscience.terminal.deduping import drop_older, leave_out
 from ragscience.terminal.deduping import said as pair_said
-from ragscience.terminal.door import say
 from ragscience.terminal.models_of import embedder_of, tokens_at_ingest
 from ragscience.terminal.plain import counted
 
@@ -39,9 +39,9 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from config import Settings
     from ragscience.models.model_protocols import Embedder, TokenEmbedder
     from ragscience.reading.worker_pool import ReadingPool
+    from ragscience.settings import Settings
 
 __all__ = ["IngestSession"]
 

@@ -11,7 +11,7 @@ from ragscience.errors import RagScienceError
 from ragscience.history import KeptAnswer
 from ragscience.records import Answer, Citation, Sentence
 from ragscience.store.atomic_files import disk_errors, write_atomically
-from ragscience.terminal.door import say
+from ragscience.terminal.cli import say
 from ragscience.terminal.plain import plain
 
 __all__ = ["as_markdown", "hand_over", "write_out"]

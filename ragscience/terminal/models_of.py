@@ -13,16 +13,16 @@ from ragscience.models.model_choice import Choice, choose_embedder, choose_llm, 
 from ragscience.models.model_protocols import TokenEmbedder
 from ragscience.models.ollama_api import Ollama
 from ragscience.store import Home, Library
-from ragscience.terminal.door import say
+from ragscience.terminal.cli import say
 from ragscience.terminal.plain import plain
 
 if TYPE_CHECKING:
-    from config import Settings
     from ragscience.models.llm_reranker import LLMReranker
     from ragscience.models.model_download import PullProgress
     from ragscience.models.model_protocols import Embedder, Reranker
     from ragscience.models.ollama_embedder import OllamaLLM
     from ragscience.records import EmbedderIdentity, Profile
+    from ragscience.settings import Settings
 
 __all__ = [
     "choices_of",

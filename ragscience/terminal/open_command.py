@@ -15,7 +15,7 @@ from ragscience.errors import FileProblem, RagScienceError
 from ragscience.records import Answer
 from ragscience.store import Home
 from ragscience.terminal.ask_command import console
-from ragscience.terminal.door import say
+from ragscience.terminal.cli import say
 from ragscience.terminal.keeping import kept_answer
 from ragscience.terminal.links import link_style
 from ragscience.terminal.plain import plain

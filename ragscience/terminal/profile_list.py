@@ -10,7 +10,7 @@ from ragscience.retrieval.profiles import EVERY_PASSAGE, all_profiles
 from ragscience.terminal.json_output import SCHEMA_VERSION, dump
 
 if TYPE_CHECKING:
-    from config import Settings
+    from ragscience.settings import Settings
 
 __all__ = ["show_profiles"]
 

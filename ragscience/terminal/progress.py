@@ -7,7 +7,7 @@ import time
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
-from ragscience.terminal.door import say
+from ragscience.terminal.cli import say
 
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID

@@ -22,7 +22,7 @@ from ragscience.terminal.plain import plain
 from ragscience.terminal.session import Session
 
 if TYPE_CHECKING:
-    from config import Settings
+    from ragscience.settings import Settings
 
 __all__ = ["DIFFERENT", "replay"]
 

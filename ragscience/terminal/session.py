@@ -14,17 +14,17 @@ from ragscience.records import Answer, Filters, Found, Profile, Step, Turn
 from ragscience.retrieval import profile_named, read_by_llm, search, with_graph
 from ragscience.stage_timing import Timings, timed
 from ragscience.store import Home, Library
-from ragscience.terminal.door import say
+from ragscience.terminal.cli import say
 from ragscience.terminal.filtering import described
 
 if TYPE_CHECKING:
-    from config import Settings
     from ragscience.answering.circuit_breaker import Circuit
     from ragscience.answering.prompts import Prompts
     from ragscience.graph.graph_search import GraphSearch
     from ragscience.models.llm_reranker import LLMReranker
     from ragscience.models.model_protocols import Embedder, Reranker, TokenEmbedder
     from ragscience.models.ollama_embedder import OllamaLLM
+    from ragscience.settings import Settings
     from ragscience.telemetry import Telemetry
 
 __all__ = ["Session"]

@@ -23,9 +23,9 @@ from ragscience.terminal.json_output import SCHEMA_VERSION, dump
 from ragscience.terminal.plain import counted, plain
 
 if TYPE_CHECKING:
-    from config import Settings
     from ragscience.models.model_protocols import Embedder, TokenEmbedder
     from ragscience.reading.worker_pool import ReadingPool
+    from ragscience.settings import Settings
 
 __all__ = ["Events", "Signals", "WatchSession", "run_watch"]
 

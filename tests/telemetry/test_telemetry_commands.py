@@ -141,8 +141,8 @@ def test_a_file_that_cannot_be_written_is_one_line_before_the_work(doors, comman
 def test_nothing_of_telemetry_is_loaded_or_written_unless_it_is_asked_for(library, tmp_path):
     code = (
         "import sys\nsys.argv = ['query.py', 'search', 'fog', '--quiet']\nimport query\n"
-        "from ragscience.terminal.door import run_door\n"
-        "try: run_door(query.app)\nfinally: print(sorted(name for name in sys.modules if 'opentelemetry' in name\n"
+        "from ragscience.terminal.cli import run_app\n"
+        "try: run_app(query.app)\nfinally: print(sorted(name for name in sys.modules if 'opentelemetry' in name\n"
         "    or name.startswith(('ragscience.telemetry.log', 'ragscience.telemetry.me', 'ragscience.telemetry.sp'))),"
         " file=sys.stderr)\n"
     )

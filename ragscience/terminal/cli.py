@@ -1,4 +1,4 @@
-"""What both doors share: how a command line becomes a command, and how an error becomes one line and an exit code."""
+"""What all commands share: the command line, its settings, and how an error becomes one line and an exit code."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ import os
 import sys
 import traceback
 from collections.abc import Callable
+from contextvars import ContextVar
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from typer.core import TyperGroup
@@ -16,6 +17,10 @@ from typer.exceptions import TyperException
 from ragscience.errors import RagScienceError, UsageError
 from ragscience.terminal.plain import plain
 
+if TYPE_CHECKING:
+    from ragscience.settings import Settings
+    from ragscience.store import Home
+
 __all__ = [
     "CANCELLED",
     "Debug",
@@ -23,14 +28,19 @@ __all__ = [
     "HomeFolder",
     "Offline",
     "Quiet",
+    "default_home",
+    "home_of",
     "make_app",
     "page_range",
-    "run_door",
+    "run_app",
     "say",
+    "settings_of",
 ]
 
 CANCELLED = 130
 """The exit code after Ctrl-C, as shells have it (128 + SIGINT)."""
+
+_default_home: ContextVar[Path | None] = ContextVar("default_home", default=None)
 
 HomeFolder = Annotated[
     Path | None, typer.Option("--home", help="Folder with papers/, vectorstore/ and ingested.json.", metavar="DIR")
@@ -82,6 +92,25 @@ def say(text: str) -> None:
     sys.stderr.flush()
 
 
+def default_home() -> Path:
+    """The home where no flag and no variable names one: a script's own folder, else the current one."""
+    return _default_home.get() or Path.cwd()
+
+
+def settings_of(**flags: object) -> Settings:
+    """The settings of a command from its flags. Raises UsageError."""
+    from ragscience.settings import load_settings
+
+    return load_settings(default_home=default_home(), **flags)
+
+
+def home_of(home: Path | None) -> Home:
+    """The home that `--home` or else the settings name. Raises UsageError."""
+    from ragscience.store import Home
+
+    return Home(settings_of(home=home).home)
+
+
 def page_range(text: str | None) -> tuple[int, int] | None:
     """`3-9`, `3-` or `3` as first and last page, inclusive. Raises UsageError."""
     if text is None:
@@ -97,8 +126,9 @@ def page_range(text: str | None) -> tuple[int, int] | None:
     return low, high
 
 
-def run_door(app: Callable[..., Any]) -> None:
+def run_app(app: Callable[..., Any], *, default_home: Path | None = None) -> None:
     """Run the app; the only place where an error becomes a line on stderr and an exit code."""
+    _default_home.set(default_home)
     debug = "--debug" in sys.argv
     try:
         result = app(standalone_mode=False)
@@ -123,7 +153,7 @@ def run_door(app: Callable[..., Any]) -> None:
         where = f" ({error.filename})" if error.filename else ""
         say(f"error: {error.strerror or error}{where}. Check the path, the rights and the space left on the disk.")
         code = 1
-    except Exception as error:  # the door's last line of defence: never a traceback unasked
+    except Exception as error:  # the last line of defence: no traceback without --debug
         if debug:
             traceback.print_exc()
         say(f"error: something unforeseen, {type(error).__name__}: {error}. Run it again with --debug and report it.")

@@ -1,0 +1,319 @@
+"""The commands of `ingest.py`: papers into the library, and what is in it."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ragscience.errors import UsageError
+from ragscience.terminal.cli import Debug, HomeFolder, Offline, Quiet, home_of, make_app, settings_of
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from ragscience.terminal.ingest_session import IngestSession
+
+app = make_app(
+    "Read PDFs into the library: new and changed files of papers/, or the paths given.", default="add", bare="add"
+)
+
+Json = Annotated[bool, typer.Option("--json", help="One JSON object on stdout.")]
+Yes = Annotated[bool, typer.Option("--dry-run", help="Only say what would be done.")]
+Ocr = Annotated[bool, typer.Option("--ocr", help="Read pages without a text layer by OCR; needs Tesseract.")]
+Layout = Annotated[
+    bool, typer.Option("--layout", help="Ask PyMuPDF's layout model of each page, too: about 0.7 s a page.")
+]
+Dedupe = Annotated[
+    str | None,
+    typer.Option(
+        "--dedupe",
+        metavar="keep-newest",
+        help="Take the older of two versions of a paper out of the library; files stay.",
+    ),
+]
+
+
+@app.command()
+def add(
+    paths: Annotated[
+        list[Path] | None, typer.Argument(help="Files or folders, searched recursively; papers/ when none is given.")
+    ] = None,
+    dedupe: Dedupe = None,
+    ocr: Ocr = False,
+    layout: Layout = False,
+    home: HomeFolder = None,
+    offline: Offline = None,
+    quiet: Quiet = False,
+    debug: Debug = False,
+) -> int:
+    """Read new and changed PDFs into the library (the default command)."""
+    from ragscience.terminal.deduping import check_way
+
+    keep_newest = check_way(dedupe)
+    with _session(home, offline, quiet, ocr=ocr, layout=layout) as session:
+        return session.add(paths or [session.home.papers], keep_newest=keep_newest)
+
+
+@app.command()
+def fetch(
+    what: Annotated[
+        list[str] | None,
+        typer.Argument(help="Topics to search arXiv for, arXiv ids, arXiv's DOIs, addresses of PDFs, in any mix."),
+    ] = None,
+    count: Annotated[int, typer.Option("-n", "--count", help="Papers for each topic.", min=1, max=1000)] = 5,
+    author: Annotated[str, typer.Option("--author", metavar="NAME", help="Only by this author.")] = "",
+    title: Annotated[str, typer.Option("--title", metavar="TEXT", help="Only with this in the title.")] = "",
+    category: Annotated[str, typer.Option("--category", metavar="cs.CL", help="Only of this arXiv category.")] = "",
+    since: Annotated[str, typer.Option("--from", metavar="DATE", help="Only from then on: 2023 or 2023-05-17.")] = "",
+    until: Annotated[str, typer.Option("--to", metavar="DATE", help="Only until then.")] = "",
+    sort: Annotated[str, typer.Option("--sort", metavar="relevance|newest", help="Which come first.")] = "relevance",
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Take all that is found, without a question.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show what is found.")] = False,
+    no_ingest: Annotated[bool, typer.Option("--no-ingest", help="Leave the files in papers/ unread.")] = False,
+    json: Json = False,
+    home: HomeFolder = None,
+    offline: Offline = None,
+    quiet: Quiet = False,
+    debug: Debug = False,
+) -> int:
+    """Fetch papers from arXiv or an address into papers/, and read them; what is there already is not fetched again.
+
+    What a search finds is shown to pick from; what is named by id, DOI or address is taken.
+    """
+    from ragscience.terminal.fetching_session import order_of, run_fetch
+
+    narrow = {"author": author, "title": title, "category": category, "since": since, "until": until}
+    order = order_of(what or [], count, narrow, sort, take_all=yes, only_list=dry_run, ingest=not no_ingest, json=json)
+    with _session(home, offline, quiet) as session:
+        return run_fetch(session, order)
+
+
+@app.command("list")
+def list_papers(home: HomeFolder = None, json: Json = False, debug: Debug = False) -> int:
+    """Show what is in the library."""
+    from ragscience.store import Library
+
+    with Library.open(home_of(home)) as library:
+        papers = library.papers()
+    if json:
+        from ragscience.terminal.json_output import SCHEMA_VERSION, dump, paper_json
+
+        typer.echo(dump({"schema": SCHEMA_VERSION, "papers": [paper_json(paper) for paper in papers]}))
+        return 0
+    from ragscience.terminal.views import papers_view
+
+    papers_view(papers, _console())
+    return 0
+
+
+@app.command()
+def show(
+    file: Annotated[str, typer.Argument(help="A paper, by the name that `list` shows, its path or its MD5.")],
+    page: Annotated[
+        int | None,
+        typer.Option("--page", help="Show this page as it was read, with what each part was taken for.", min=1),
+    ] = None,
+    home: HomeFolder = None,
+    json: Json = False,
+    debug: Debug = False,
+) -> int:
+    """Show what is known of one paper and what it consists of, or one of its pages as it was read."""
+    from ragscience.ingestion import papers_named
+    from ragscience.store import Library
+    from ragscience.terminal.outline import show_page, show_paper
+
+    with Library.open(home_of(home)) as library:
+        for paper in papers_named(library, [file]):
+            if page is None:
+                show_paper(library, paper, None if json else _console())
+            elif page > paper.pages:
+                raise UsageError(f"{paper.file} has {paper.pages} pages, not {page}.", "Ask for one of them.")
+            else:
+                show_page(library, paper, page, None if json else _console())
+    return 0
+
+
+@app.command("duplicates")
+def show_duplicates(
+    dedupe: Dedupe = None,
+    home: HomeFolder = None,
+    quiet: Quiet = False,
+    json: Json = False,
+    debug: Debug = False,
+) -> int:
+    """Show which papers are there twice, in other bytes or an older version."""
+    from ragscience.duplicates import duplicates
+    from ragscience.store import Library
+    from ragscience.terminal.deduping import check_way, show_pairs
+
+    if check_way(dedupe):
+        with _session(home, None, quiet) as session:
+            pairs = session.duplicates()
+            removed = session.drop_older()
+    else:
+        with Library.open(home_of(home)) as library:
+            pairs, removed = duplicates(library), []
+    show_pairs(pairs, removed, None if json else _console())
+    return 0
+
+
+@app.command()
+def remove(
+    files: Annotated[list[str], typer.Argument(help="Papers, by the names that `list` shows, paths or MD5s.")],
+    home: HomeFolder = None,
+    quiet: Quiet = False,
+    debug: Debug = False,
+) -> int:
+    """Take papers out of the library; their files stay."""
+    with _session(home, None, quiet) as session:
+        return session.remove(files)
+
+
+@app.command()
+def sync(
+    dry_run: Yes = False,
+    ocr: Ocr = False,
+    layout: Layout = False,
+    home: HomeFolder = None,
+    offline: Offline = None,
+    quiet: Quiet = False,
+    debug: Debug = False,
+) -> int:
+    """Make the library what is on disk: read what is new or changed in papers/, remove what has vanished."""
+    with _session(home, offline, quiet, ocr=ocr, layout=layout) as session:
+        return session.sync(dry_run=dry_run)
+
+
+@app.command()
+def watch(
+    folder: Annotated[
+        Path | None, typer.Argument(help="A folder, with all that is in it; papers/ when none is given.")
+    ] = None,
+    ocr: Ocr = False,
+    layout: Layout = False,
+    json: Annotated[bool, typer.Option("--json", help="One JSON object a line for each event.")] = False,
+    home: HomeFolder = None,
+    offline: Offline = None,
+    quiet: Quiet = False,
+    debug: Debug = False,
+) -> int:
+    """Keep the library in step with a folder, a line for each paper, until Ctrl-C or SIGTERM.
+
+    Folders of other machines that report no changes are polled with WATCHFILES_FORCE_POLLING=1 in the environment.
+    """
+    from ragscience.terminal.watching_session import run_watch
+
+    settings = settings_of(home=home, offline=offline, ocr=ocr or None, layout="always" if layout else None)
+    return run_watch(settings, folder, quiet=quiet, as_json=json)
+
+
+@app.command()
+def rebuild(
+    embeddings: Annotated[bool, typer.Option("--embeddings", help="Only make the vectors anew.")] = False,
+    indexes: Annotated[bool, typer.Option("--indexes", help="Only make the search indexes anew.")] = False,
+    ocr: Ocr = False,
+    layout: Layout = False,
+    home: HomeFolder = None,
+    offline: Offline = None,
+    quiet: Quiet = False,
+    debug: Debug = False,
+) -> int:
+    """Read, cut and embed every paper again, with the settings and models of now."""
+    if embeddings and indexes:
+        raise UsageError("--embeddings and --indexes exclude each other.", "`rebuild` alone does both.")
+    with _session(home, offline, quiet, ocr=ocr, layout=layout) as session:
+        if indexes:
+            return session.rebuild_indexes()
+        if embeddings:
+            return session.rebuild_embeddings()
+        return session.rebuild()
+
+
+@app.command()
+def graph(
+    llm: Annotated[bool, typer.Option("--llm", help="Let the LLM read: titles and abstracts, or see --depth.")] = False,
+    local: Annotated[bool, typer.Option("--local", help="Read without an LLM, every passage (the default).")] = False,
+    depth: Annotated[
+        str, typer.Option("--depth", metavar="abstract|full", help="What the LLM reads; full: every passage.")
+    ] = "abstract",
+    types: Annotated[
+        str | None,
+        typer.Option("--types", metavar="LIST", help="Look for these too: person, organisation, task."),
+    ] = None,
+    again: Annotated[bool, typer.Option("--again", help="Read passages anew that were read before.")] = False,
+    export: Annotated[
+        Path | None, typer.Option("--export", metavar="DIR", help="Write nodes.jsonl and edges.jsonl there.")
+    ] = None,
+    graphml: Annotated[
+        Path | None, typer.Option("--graphml", metavar="FILE", help="Write the graph as GraphML.")
+    ] = None,
+    import_from: Annotated[
+        Path | None, typer.Option("--import", metavar="DIR", help="Take in a nodes.jsonl and edges.jsonl.")
+    ] = None,
+    merges: Annotated[
+        bool, typer.Option("--merges", help="Show which names were merged, and which are apart.")
+    ] = False,
+    unmerge: Annotated[str, typer.Option("--unmerge", metavar="NAME", help="Make a name an entity of its own.")] = "",
+    merge_again: Annotated[str, typer.Option("--merge-again", metavar="NAME", help="Undo --unmerge.")] = "",
+    home: HomeFolder = None,
+    offline: Offline = None,
+    quiet: Quiet = False,
+    debug: Debug = False,
+) -> int:
+    """Read the papers' entities and relations into the graph: what was not read yet; or export, import and mend it."""
+    from ragscience.terminal.graph_session import GraphOrder, run_graph, types_named
+
+    if llm and local:
+        raise UsageError("--llm and --local exclude each other.", "Run `graph` twice to have both.")
+    if depth not in ("abstract", "full"):
+        raise UsageError(f"--depth {depth!r} is not known.", "It is abstract or full.")
+    if depth == "full" and not llm:
+        raise UsageError("--depth is for --llm: without an LLM every passage is read.", "Add --llm or leave it out.")
+    order = GraphOrder(
+        llm=llm,
+        local=local,
+        full=depth == "full",
+        again=again,
+        types=types_named(types),
+        export=export,
+        graphml=graphml,
+        import_from=import_from,
+        merges=merges,
+        unmerge=unmerge,
+        merge_again=merge_again,
+    )
+    return run_graph(settings_of(home=home, offline=offline), order, quiet=quiet)
+
+
+@app.command()
+def doctor(
+    network: Annotated[
+        bool, typer.Option("--network", help="Also ask whether arXiv and Ollama can be reached; else nothing leaves.")
+    ] = False,
+    home: HomeFolder = None,
+    json: Json = False,
+    debug: Debug = False,
+) -> int:
+    """Look for what is wrong, and say what to do about it; nothing is written. Exits with 1 where there is an error."""
+    from ragscience.terminal.doctor_view import run_doctor
+
+    return run_doctor(home, None if json else _console(), network=network)
+
+
+def _session(
+    home: Path | None, offline: bool | None, quiet: bool, *, ocr: bool = False, layout: bool = False
+) -> IngestSession:
+    from ragscience.terminal.ingest_session import IngestSession
+
+    return IngestSession(
+        settings_of(home=home, offline=offline, ocr=ocr or None, layout="always" if layout else None), quiet=quiet
+    )
+
+
+def _console() -> Console:
+    from rich.console import Console
+
+    return Console(highlight=False, markup=False, emoji=False, soft_wrap=not sys.stdout.isatty())
