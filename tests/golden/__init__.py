@@ -1,0 +1,1 @@
+"""What `--json` prints for the sample paper, command by command, kept as files that a test compares."""
