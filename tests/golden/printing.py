@@ -47,7 +47,20 @@ CHANGING = {
     "started_at", "seconds", "trace_id", "timings_ms", "program", "where",
 }  # fmt: skip
 """Keys whose values are of one run or one machine."""
-MESSAGES = {"message", "remedy", "fix", "why", "notice", "notices", "said", "notes", "differences", "about", "error", "reason"}
+MESSAGES = {
+    "message",
+    "remedy",
+    "fix",
+    "why",
+    "notice",
+    "notices",
+    "said",
+    "notes",
+    "differences",
+    "about",
+    "error",
+    "reason",
+}
 """Keys of sentences for people, whose words may change."""
 
 
