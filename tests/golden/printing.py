@@ -43,8 +43,8 @@ PRINTED = {
     "fetch-failed": ["ingest.py", "fetch", "http://127.0.0.1:9/a.pdf", "--dry-run"],
 }
 CHANGING = {
-    "added_at", "answer_id", "at", "changed_at", "created_at", "digest", "generation", "settings", "modified", "started",
-    "started_at", "seconds", "trace_id", "timings_ms", "program", "where",
+    "added_at", "answer_id", "at", "changed_at", "created_at", "digest", "generation", "settings", "modified",
+    "started", "started_at", "seconds", "trace_id", "timings_ms", "program", "where",
 }  # fmt: skip
 """Keys whose values are of one run or one machine."""
 MESSAGES = {
