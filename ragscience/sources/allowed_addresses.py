@@ -1,9 +1,8 @@
-"""Which addresses may be asked: of URLs as they are written, and of IP addresses after the name was looked up.
+"""Which addresses may be fetched from (protection against server-side request forgery).
 
-A URL comes from a person, from a feed or from a redirect, and none of them may make this program ask its own machine
-or the network around it. So a host is looked up once, each address that its name has is judged by `why_refused`, and
-the connection goes to one that passed (`connecting.py`): a name that means another address a moment later changes
-nothing. A name that has forbidden addresses beside good ones is asked at the good ones only.
+A URL comes from a person, a feed or a redirect, and none of them may reach this machine or the network around it. A
+host name is resolved once, `why_refused` judges each address, and the connection goes to one that passed
+(`http_client.CheckedBackend`), so that a name that resolves differently a moment later changes nothing.
 """
 
 from __future__ import annotations
@@ -29,45 +28,29 @@ _LONGEST_SHOWN = 120
 _LABEL = re.compile(r"(?!-)[a-z0-9_-]{1,63}(?<!-)")
 _NUMBER = re.compile(r"[0-9]+|0x[0-9a-f]*")
 
-_LOOPBACK = "this machine itself"
-_SPECIAL_4 = {
-    "0.0.0.0/8": "this machine itself",
-    "10.0.0.0/8": "a private network",
-    "100.64.0.0/10": "a provider's inner network",
-    "127.0.0.0/8": _LOOPBACK,
-    "168.63.129.16/32": "a cloud's metadata service",
-    "169.254.169.254/32": "a cloud's metadata service",
-    "169.254.0.0/16": "link-local",
-    "172.16.0.0/12": "a private network",
-    "192.0.0.0/24": "reserved",
-    "192.0.2.0/24": "reserved for examples",
-    "192.88.99.0/24": "a 6to4 relay",
-    "192.168.0.0/16": "a private network",
-    "198.18.0.0/15": "reserved for measurements",
-    "198.51.100.0/24": "reserved for examples",
-    "203.0.113.0/24": "reserved for examples",
-    "224.0.0.0/4": "multicast",
-    "240.0.0.0/4": "reserved",
+_KINDS = {
+    "is_loopback": "this machine itself",
+    "is_unspecified": "this machine itself",
+    "is_link_local": "link-local",
+    "is_multicast": "multicast",
+    "is_private": "a private network",
 }
-"""IANA's IPv4 Special-Purpose Address Registry, multicast, and the address of Azure's own services."""
-_SPECIAL_6 = {
-    "::1/128": _LOOPBACK,
-    "::ffff:0:0/96": "an IPv4 address in disguise",
-    "64:ff9b::/96": "an IPv4 address in disguise",
-    "64:ff9b:1::/48": "an IPv4 address in disguise",
-    "2001::/23": "reserved",
-    "2001:db8::/32": "reserved for examples",
-    "2002::/16": "an IPv4 address in disguise",
-    "3fff::/20": "reserved for examples",
-    "fd00:ec2::254/128": "a cloud's metadata service",
-    "fc00::/7": "a private network",
-    "fe80::/10": "link-local",
-    "ff00::/8": "multicast",
+"""Properties of `ipaddress` addresses, and what a message calls them."""
+_METADATA_SERVICES = frozenset(["168.63.129.16", "169.254.169.254", "fd00:ec2::254"])
+_UNICAST_6 = ipaddress.IPv6Network("2000::/3")
+"""All global IPv6 unicast addresses assigned so far (RFC 4291); mapped IPv4 addresses are outside."""
+_NOT_FETCHED = {
+    ipaddress.ip_network(network): name
+    for network, name in {
+        "100.64.0.0/10": "a provider's inner network",
+        "192.0.0.0/24": "reserved",
+        "192.88.99.0/24": "a 6to4 relay",
+        "2001::/23": "reserved",
+        "2002::/16": "an IPv4 address in disguise",
+        "3fff::/20": "reserved for examples",
+    }.items()
 }
-"""IANA's IPv6 Special-Purpose Address Registry, as far as it has another name than "reserved"."""
-_GLOBAL_6 = ipaddress.IPv6Network("2000::/3")
-"""All that has been given out as global unicast so far; every other address is reserved for something."""
-_SPECIAL = {ipaddress.ip_network(net): what for net, what in {**_SPECIAL_4, **_SPECIAL_6}.items()}
+"""Networks that `is_global` accepts in one version of Python or another, or that have a name of their own."""
 
 
 def why_refused(address: str, *, allow_loopback: bool) -> str:
@@ -75,17 +58,20 @@ def why_refused(address: str, *, allow_loopback: bool) -> str:
     try:
         number = ipaddress.ip_address(address)
     except ValueError:
-        return "no IP address"
-    if isinstance(number, ipaddress.IPv6Address) and number.scope_id:
-        return "link-local"
-    for network, what in _SPECIAL.items():
-        if number in network:
-            # 0.0.0.0 reaches this machine as well, but nobody means it.
-            is_loopback = number.is_loopback and what == _LOOPBACK
-            return "" if is_loopback and allow_loopback else what
-    if isinstance(number, ipaddress.IPv6Address) and number not in _GLOBAL_6:
-        return "reserved"
-    return ""
+        return "not an IP address"
+    if str(number) in _METADATA_SERVICES:
+        return "a cloud's metadata service"
+    if isinstance(number, ipaddress.IPv6Address):
+        if number.scope_id:
+            return "link-local"
+        if number.ipv4_mapped:
+            return "an IPv4 address in disguise"
+    if number.is_loopback and allow_loopback:
+        return ""
+    named = (name for network, name in _NOT_FETCHED.items() if number in network)
+    reason = next(named, None) or next((name for kind, name in _KINDS.items() if getattr(number, kind)), "")
+    is_global = number.is_global and (number.version == 4 or number in _UNICAST_6)
+    return reason or ("" if is_global else "reserved")
 
 
 def system_resolver(host: str, port: int) -> list[str]:
@@ -96,7 +82,7 @@ def system_resolver(host: str, port: int) -> list[str]:
 def allowed_addresses(host: str, port: int, resolve: Resolver, *, allow_loopback: bool) -> list[str]:
     """The addresses of a host that may be connected to, best first, at least one.
 
-    Ports other than 80 and 443 are for this machine alone, where that may be asked.
+    Ports other than 80 and 443 are allowed on this machine only.
     Raises SourceError with reason "unknown-host", or "refused-address" where none may.
     """
     try:
@@ -127,10 +113,10 @@ def allowed_addresses(host: str, port: int, resolve: Resolver, *, allow_loopback
 
 
 def checked_url(text: str, rules: NetworkRules, base: httpx.URL | None = None) -> httpx.URL:
-    """A URL that may be asked as far as its text tells, without its fragment; `base` is what redirected to it.
+    """The URL without its fragment, if its text allows it to be fetched; `base` is the URL that redirects to it.
 
-    Only https (and http by the rules), no user name or password, a host in its plain form, a port of the web (any where
-    this machine may be asked). Raises SourceError with reason "bad-url".
+    Only https (and http by the rules), no user name or password, a host in its plain form, port 80 or 443 (any port
+    where loopback is allowed). Raises SourceError with reason "bad-url".
     """
     text = text.strip(" \t\r\n")
     if len(text) > _LONGEST_URL:
@@ -140,7 +126,7 @@ def checked_url(text: str, rules: NetworkRules, base: httpx.URL | None = None) -
     try:
         url = (base.join(text) if base is not None else httpx.URL(text)).copy_with(fragment=None)
     except (httpx.InvalidURL, ValueError) as error:
-        raise _bad(text, "it is no URL") from error
+        raise _bad(text, "it is not a URL") from error
     if url.scheme not in _PORTS:
         raise _bad(text, f"its scheme is {url.scheme or 'missing'}, and only https is fetched")
     if url.scheme == "http" and not rules.allow_http:
@@ -155,16 +141,16 @@ def checked_url(text: str, rules: NetworkRules, base: httpx.URL | None = None) -
 
 
 def _plain_host(host: str, text: str) -> str:
-    """The host without a trailing dot. Raises SourceError for what is no plain name and no plain address.
+    """The host without a trailing dot. Raises SourceError for other than a plain name or a plain address.
 
-    A name that ends in a number would be an IPv4 address to some programs (http://2130706433/, http://0x7f.1/,
-    http://127.1/): only four decimal numbers are taken for one, as in the URL standard of the WHATWG.
+    Some programs read a name that ends in a number as an IPv4 address (http://2130706433/, http://0x7f.1/,
+    http://127.1/): only four decimal numbers are accepted, as in the WHATWG's URL standard.
     """
     if ":" in host:
         try:
             number = ipaddress.IPv6Address(host)
         except ValueError as error:
-            raise _bad(text, "its host is no IPv6 address") from error
+            raise _bad(text, "its host is not an IPv6 address") from error
         if number.scope_id is not None:
             raise _bad(text, "its host is an address of this machine's own network")
         return str(number)
@@ -173,7 +159,7 @@ def _plain_host(host: str, text: str) -> str:
     if not host:
         raise _bad(text, "it names no host")
     if len(host) > 253 or not all(_LABEL.fullmatch(label) for label in labels):
-        raise _bad(text, "its host is no name that can be looked up")
+        raise _bad(text, "its host is not a valid name")
     if _NUMBER.fullmatch(labels[-1]):
         try:
             return str(ipaddress.IPv4Address(host))

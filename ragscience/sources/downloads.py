@@ -1,4 +1,4 @@
-"""What is fetched: small answers into memory, PDFs into a folder of parts, from which only good ones are handed on."""
+"""Downloads: small responses into memory, PDFs into a folder of parts, which only complete and readable ones leave."""
 
 from __future__ import annotations
 
@@ -15,45 +15,45 @@ from typing import TypeVar
 
 from ragscience.errors import SourceError
 from ragscience.sources.allowed_addresses import Resolver, shown, system_resolver
+from ragscience.sources.file_names import suggested_name
 from ragscience.sources.http_client import Again, Answer, Asker, require_success
 from ragscience.sources.partial_files import Part, opened_part, part_path
 from ragscience.sources.pdf_check import why_unreadable
 from ragscience.sources.rate_limits import BACKOFF_S, LONGEST_WAIT_S, Deadline, NetworkRules, Pace
-from ragscience.sources.suggested_names import suggested_name
 
-__all__ = ["Downloaded", "Fetched", "Fetcher", "NetworkRules"]
+__all__ = ["Clock", "Downloaded", "Fetched", "Fetcher", "NetworkRules"]
 
 _T = TypeVar("_T")
 _HEADER_WITHIN_BYTES = 1024
 """Where `%PDF-` may begin (PDF 1.7 reference, appendix H, note 13)."""
 _TRAILER_WITHIN_BYTES = 4096
-"""Where `%%EOF` must be, from the end; readers ask for 1024, and some servers add a few lines of their own."""
+"""Where `%%EOF` must be, from the end; readers require 1024, and some servers add a few lines."""
 _WEB_PAGE = re.compile(
     rb"(?:\xef\xbb\xbf)?\s*(?:<\?xml[^>]*>\s*)?(?:<!--(?:(?!-->).)*-->\s*)*<(?:!doctype\s+html|html|head|script)\b",
     re.IGNORECASE | re.DOTALL,
 )
 _TITLE = re.compile(rb"<title[^>]*>([^<]{1,200})", re.IGNORECASE)
 _SPOILED = frozenset({"not-a-pdf", "truncated", "unreadable", "wrong-length"})
-"""Reasons for which what has come is worth nothing."""
-_NOT_TO_BE_HAD = frozenset({"gone", "too-large"})
-"""Reasons for which nobody will ask for the rest."""
+"""Errors after which the downloaded bytes are useless."""
+_FINAL = frozenset({"gone", "too-large"})
+"""Errors after which nobody will ask for the rest."""
 _BY_HAND = "Open the address in a browser; if it shows a PDF there, save that into the papers folder."
 _RAISE_LIMIT = "Raise RAG_SOURCES_MAX_MB if you want it."
 _ASK_LESS = "Ask for less at once."
-_RESUMES = "Run the same command again: what has come is kept, and the rest is asked for."
+_RESUMES = "Run the same command again: the download resumes."
 
 
 @dataclass(frozen=True)
 class Fetched:
-    """A small answer."""
+    """A small response."""
 
     url: str
-    """Behind all redirects."""
+    """After all redirects."""
     body: bytes
     content_type: str
     """In lower case, without parameters: "application/atom+xml"."""
     status: int = 200
-    """200, or 400: arXiv's API says in a feed what was wrong with a question."""
+    """200, or 400: arXiv's API reports errors in a feed."""
 
 
 @dataclass(frozen=True)
@@ -61,51 +61,57 @@ class Downloaded:
     """A complete PDF that opens and has a page."""
 
     url: str
-    """Behind all redirects."""
+    """After all redirects."""
     path: Path
-    """Where it is; to be moved away before the fetcher is closed, or it is fetched anew the next time."""
+    """To be moved away before the fetcher is closed, or the next run downloads it again."""
     size: int
     md5: str
-    """Of its bytes, in hexadecimal, as a library's key of a paper."""
+    """Of its bytes, in hexadecimal: the library's key of a paper."""
     name: str
-    """What its server calls it, safe on every system, with ".pdf" at its end."""
+    """The server's name for it, as it is sent: not safe as a file name."""
+
+
+@dataclass(frozen=True)
+class Clock:
+    """Where time comes from."""
+
+    monotonic: Callable[[], float] = time.monotonic
+    sleep: Callable[[float], None] = time.sleep
+    now: Callable[[], float] = time.time
+    """Seconds since 1970."""
 
 
 class Fetcher:
-    """One run's way to the network; a context manager.
+    """Downloads of one run, one request at a time; a context manager.
 
-    One request at a time. The addresses that a name has are checked before a connection, which then goes to one of
-    them, at each redirect anew. What may pass (429, 503, a connection that fails or is cut) is tried three times more,
-    after 5, 10 and 15 seconds or as many as the server asks for; `on_wait` is told why and how long.
-    Proxies from the environment are not used.
+    The addresses of a name are checked before each connection, at each redirect too. Passing errors (429, 503, a
+    connection that fails or is cut) are tried three times more, after 5, 10 and 15 seconds or as many as the server
+    asks for; `on_wait` receives the reason and the seconds. Proxies from the environment are not used.
 
-    All that goes wrong is a SourceError. `clock` gives seconds that only grow, `now` seconds since 1970; `resolve`
-    gives the addresses of a name; `tls` says which certificates are trusted (None: those that the package certifi has);
-    `unreadable` says what is wrong with a PDF that has come, empty for nothing.
+    All errors are SourceErrors. `resolve` gives the addresses of a name; `tls` has the trusted certificates (None:
+    certifi's); `unreadable` gives what is wrong with a downloaded PDF, empty for nothing.
     """
 
     def __init__(
         self,
         rules: NetworkRules,
         *,
-        clock: Callable[[], float] = time.monotonic,
-        sleep: Callable[[float], None] = time.sleep,
-        now: Callable[[], float] = time.time,
+        clock: Clock | None = None,
         resolve: Resolver = system_resolver,
         tls: ssl.SSLContext | None = None,
         on_wait: Callable[[str, float], None] | None = None,
         unreadable: Callable[[Path], str] = why_unreadable,
     ) -> None:
         self._rules = rules
-        self._clock = clock
-        self._sleep = sleep
-        self._now = now
+        self._clock = clock or Clock()
         self._on_wait = on_wait
         self._unreadable = unreadable
-        self._asker = Asker(rules, Pace(rules.pause_s, clock, sleep), resolve, tls, now)
+        self._asker = Asker(
+            rules, Pace(rules.pause_s, self._clock.monotonic, self._clock.sleep), resolve, tls, self._clock.now
+        )
         self._one_at_a_time = threading.Lock()
         self._locks: dict[Path, int] = {}
-        """Handles that keep other runs from complete files that have not been moved away yet."""
+        """Handles that lock complete files until they are moved away."""
 
     def __enter__(self) -> Fetcher:
         return self
@@ -117,9 +123,9 @@ class Fetcher:
             self._unlock(path)
 
     def get(self, url: str, *, kinds: tuple[str, ...], max_bytes: int) -> Fetched:
-        """A small answer, whole, of one of the content types `kinds` (any, where that is empty).
+        """A small response of one of the content types `kinds`; one of status 400 only where it has such a type.
 
-        An answer without a content type is taken, and one of status 400 where its type is one of `kinds`.
+        Without `kinds` every type is accepted, and a response without a type always.
         """
 
         def attempt(deadline: Deadline) -> Fetched:
@@ -140,10 +146,10 @@ class Fetcher:
             return self._patiently(attempt)
 
     def pdf(self, url: str, folder: Path, *, on_progress: Callable[[int, int | None], None]) -> Downloaded:
-        """A PDF, as a complete file in `folder`; what an earlier run left there of it is gone on with.
+        """A PDF, as a complete file in `folder`; resumes what an earlier run left there of it.
 
-        `on_progress` is told how many bytes have come and how many the file has, where that is known. Whatever happens,
-        Ctrl-C too, no file stays in the folder but complete ones that were handed out and parts that can be resumed.
+        `on_progress` receives the bytes so far and the size of the file, where that is known. Whatever happens, Ctrl-C
+        too, only complete files that are returned and parts that can be resumed stay in the folder.
         """
         self._unlock(part_path(folder, url))
         with self._one_at_a_time, opened_part(folder, url) as part:
@@ -153,25 +159,25 @@ class Fetcher:
                 try:
                     return self._transferred(url, part, deadline, on_progress)
                 except SourceError as error:
-                    if error.reason in _SPOILED or error.reason in _NOT_TO_BE_HAD:
+                    if error.reason in _SPOILED or error.reason in _FINAL:
                         part.clear()
                     if was_resumed and error.reason in _SPOILED:
-                        # Two halves that do not belong together, whatever the server said of them.
+                        # Two halves that do not belong together, whatever the headers are.
                         raise Again(error) from error
                     raise
 
             return self._patiently(attempt)
 
     def _patiently(self, attempt: Callable[[Deadline], _T]) -> _T:
-        """What an attempt gives, tried again after a while where it may go well then. Raises SourceError."""
-        deadline = Deadline(self._clock, self._rules.total_s)
+        """The result of an attempt, repeated after a pause where that may help. Raises SourceError."""
+        deadline = Deadline(self._clock.monotonic, self._rules.total_s)
         for pause in (*BACKOFF_S, None):
             try:
                 return attempt(deadline)
             except Again as again:
                 problem = again.problem
                 if again.after_s > LONGEST_WAIT_S:
-                    problem.message = f"{problem.message.rstrip('.')}, and asks to be left alone."
+                    problem.message = f"{problem.message.rstrip('.')}, and asks for a long pause."
                     problem.fix = f"Come back {self._when(again.after_s)}."
                     raise problem from again
                 if pause is None:
@@ -180,31 +186,31 @@ class Fetcher:
                 seconds = max(pause, again.after_s)
                 if self._on_wait is not None:
                     self._on_wait(problem.message, seconds)
-                self._sleep(seconds)
+                self._clock.sleep(seconds)
                 deadline.extend(seconds)
         raise AssertionError("the last attempt returns or raises")
 
     def _when(self, seconds: float) -> str:
         if seconds > 7 * 24 * 3600:
             return "in more than a week"
-        then = time.localtime(self._now() + seconds)
+        then = time.localtime(self._clock.now() + seconds)
         return f"in {seconds / 60:.0f} minutes, at {time.strftime('%Y-%m-%d %H:%M', then)}"
 
     def _transferred(
         self, url: str, part: Part, deadline: Deadline, on_progress: Callable[[int, int | None], None]
     ) -> Downloaded:
-        """One attempt to bring the file, or its rest. Raises SourceError and Again."""
+        """One attempt to download the file, or its rest. Raises SourceError and Again."""
         asked = part.asks_for_rest
         headers = {"Accept": "application/pdf, */*;q=0.5", **asked}
         with self._asker.answer(url, headers, deadline) as answer:
-            if asked and (answer.status == 416 or (answer.status == 206 and not part.continues(answer.headers))):
-                is_restarted = True
-            else:
-                is_restarted = False
+            is_restarted = bool(asked) and (
+                answer.status == 416 or (answer.status == 206 and not part.continues(answer.headers))
+            )
+            if not is_restarted:
                 require_success(answer, expected=(200, 206) if asked else (200,))
                 self._received(answer, part, on_progress)
         if is_restarted:
-            # It is another file by now, or the server cannot count: all of it is asked for, and no range any more.
+            # It is another file by now, or the server's ranges are wrong: all of it is requested.
             part.clear()
             return self._transferred(url, part, deadline, on_progress)
         _require_whole_pdf(answer, part)
@@ -217,7 +223,7 @@ class Fetcher:
         return Downloaded(str(answer.url), part.path, size, md5, name)
 
     def _received(self, answer: Answer, part: Part, on_progress: Callable[[int, int | None], None]) -> None:
-        """Write the body of an answer behind what is there. Raises SourceError and Again."""
+        """Append the body of a response to the part. Raises SourceError and Again."""
         if answer.status == 200:
             part.begin(answer.headers, answer.announced)
         _require_announced(answer, part.total, self._rules.max_bytes, _RAISE_LIMIT)
@@ -233,7 +239,7 @@ class Fetcher:
                 is_checked = _is_pdf_so_far(answer, part)
             on_progress(part.size, part.total)
         if part.total is not None and part.size < part.total:
-            raise Again(SourceError(f"{shown(str(answer.url))} ended before it was whole.", _RESUMES))
+            raise Again(SourceError(f"{shown(str(answer.url))} ended too early.", _RESUMES))
 
     def _unlock(self, path: Path) -> None:
         if (handle := self._locks.pop(path, None)) is not None:
@@ -257,7 +263,7 @@ def _size(count: int) -> str:
 
 
 def _is_pdf_so_far(answer: Answer, part: Part) -> bool:
-    """Whether what has come begins as a PDF does; False while that is open. Raises SourceError where it does not."""
+    """Whether the part begins as a PDF does; False while it is too short to tell. Raises SourceError for no PDF."""
     head = part.begins_with(_HEADER_WITHIN_BYTES)
     if b"%PDF-" in head:
         return True
@@ -267,7 +273,7 @@ def _is_pdf_so_far(answer: Answer, part: Part) -> bool:
 
 
 def _require_whole_pdf(answer: Answer, part: Part) -> None:
-    """Raise SourceError unless all that has come is one PDF, by its beginning and its end."""
+    """Raise SourceError unless the part has a PDF's beginning and end."""
     if not _is_pdf_so_far(answer, part):
         raise _not_a_pdf(answer, part.begins_with(_HEADER_WITHIN_BYTES))
     if b"%%EOF" not in part.ends_with(_TRAILER_WITHIN_BYTES):
@@ -281,7 +287,7 @@ def _not_a_pdf(answer: Answer, head: bytes) -> SourceError:
 
 
 def _seems(head: bytes, headers: Mapping[str, str]) -> str:
-    """In a few words, what an answer seems to be by its first bytes."""
+    """What a file seems to be by its first bytes, in a few words."""
     if not head:
         return "empty"
     if _WEB_PAGE.match(head):
@@ -298,10 +304,10 @@ def _seems(head: bytes, headers: Mapping[str, str]) -> str:
             return what
     if head.startswith(b"\x1f\x8b"):
         return "compressed (gzip)"
-    kind = _plain(headers.get("content-type", "")) or "nothing in particular"
-    return f"something without a PDF's beginning, sent as {kind}"
+    kind = _plain(headers.get("content-type", "")) or "no type in particular"
+    return f"sent as {kind}, without a PDF's beginning"
 
 
 def _plain(text: str) -> str:
-    """What a server says, so that it can stand in a line."""
+    """A server's text, fit for one line of a message."""
     return "".join(character for character in text if character.isprintable())[:80]

@@ -1,24 +1,24 @@
-"""One question to the network: a GET with its redirects, each of them checked, and what can go wrong with it in words.
+"""A GET request with its redirects, each of them checked, and its errors in words.
 
-HTTP/1.1 by httpcore, a connection for each request. Not httpx, which has no way to say where a connection goes. Proxies
-from the environment (HTTP_PROXY …) are not used: a proxy looks names up itself, and nobody could check its addresses.
+HTTP/1.1 by httpcore, one connection per request; httpx has no way to choose the address of a connection. Proxies from
+the environment (HTTP_PROXY …) are not used: a proxy resolves names itself, and nobody could check its addresses.
 No cookies, no credentials from .netrc, no referrer, no compression.
 """
 
 from __future__ import annotations
 
 import ssl
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from http import HTTPStatus
+from typing import Any
 
 import httpcore
 import httpx
 
 from ragscience.errors import SourceError
-from ragscience.sources.allowed_addresses import Resolver, checked_url, host_of, port_of, shown
-from ragscience.sources.connections import CheckedBackend
+from ragscience.sources.allowed_addresses import Resolver, allowed_addresses, checked_url, host_of, port_of, shown
 from ragscience.sources.rate_limits import Deadline, NetworkRules, Pace, seconds_to_wait
 
 __all__ = ["Again", "Answer", "Asker", "require_success"]
@@ -29,10 +29,12 @@ _GONE = {404, 410}
 _FORBIDDEN = {401, 402, 403, 407, 451}
 _BY_HAND = "Download it with a browser and put it into the papers folder."
 _LATER = "Try again later."
+_MOST_ADDRESSES = 4
+"""Addresses of one name that are tried, one after the other."""
 
 
 class Again(Exception):
-    """It may go well the next time; `problem` tells what went wrong, `after_s` how long to wait at least."""
+    """A request that may succeed later: `problem` is the error, `after_s` the shortest pause in seconds."""
 
     def __init__(self, problem: SourceError, after_s: float = 0.0) -> None:
         super().__init__(str(problem))
@@ -42,29 +44,29 @@ class Again(Exception):
 
 @dataclass(frozen=True)
 class Answer:
-    """The beginning of an answer; `chunks` gives its body as it comes."""
+    """The head of a response; `chunks` gives its body as it arrives."""
 
     url: httpx.URL
-    """The last one, behind all redirects."""
+    """After all redirects."""
     status: int
     headers: Mapping[str, str]
-    """By their names in lower case; of several with one name the first."""
+    """By lower-case name; the first of several with one name."""
     chunks: Iterator[bytes]
 
     @property
     def content_type(self) -> str:
-        """Its main part in lower case: "application/pdf"; empty where none is told."""
+        """In lower case, without parameters: "application/pdf"; empty where it is missing."""
         return self.headers.get("content-type", "").partition(";")[0].strip().lower()
 
     @property
     def announced(self) -> int | None:
-        """How many bytes the body is to have."""
+        """The Content-Length, in bytes."""
         length = self.headers.get("content-length", "")
         return int(length) if length.isdecimal() else None
 
 
 class Asker:
-    """Asks, one request after the other. `now` gives seconds since 1970 and is for the dates of Retry-After alone."""
+    """Sends requests, one after the other. `now` gives seconds since 1970, for the dates of Retry-After."""
 
     def __init__(
         self, rules: NetworkRules, pace: Pace, resolve: Resolver, tls: ssl.SSLContext | None, now: Callable[[], float]
@@ -77,24 +79,24 @@ class Asker:
 
     @contextmanager
     def answer(self, url: str, headers: Mapping[str, str], deadline: Deadline) -> Iterator[Answer]:
-        """The answer to a GET, after redirects. Raises SourceError, and Again for what may pass.
+        """The response to a GET, after redirects. Raises SourceError, and Again where a later try may succeed.
 
-        What goes wrong with the connection inside the `with`, while the body is read, comes out of it in the same way.
+        Connection errors inside the `with`, while the body is read, are raised in the same way.
         """
         target, seen = checked_url(url, self._rules), set[str]()
         while True:
             seen.add(str(target))
             deadline.extend(self._pace.wait(host_of(target)))
-            with self._told(target, deadline), self._one(target, headers, deadline) as answer:
+            with self._errors_of(target, deadline), self._one(target, headers, deadline) as answer:
                 if answer.status not in _REDIRECTS:
-                    self._require_leisure(answer)
+                    self._require_not_busy(answer)
                     yield answer
                     return
             target = self._next(answer, seen)
 
     @contextmanager
     def _one(self, url: httpx.URL, headers: Mapping[str, str], deadline: Deadline) -> Iterator[Answer]:
-        """The answer to one request, without a look at it. Raises httpcore's errors, and SourceError."""
+        """The response to one request, whatever its status. Raises httpcore's errors, and SourceError."""
         if url.scheme == "https" and self._tls is None:
             self._tls = httpx.create_ssl_context()
         origin = httpcore.Origin(url.scheme.encode(), url.raw_host, port_of(url))
@@ -123,26 +125,26 @@ class Asker:
             connection.close()
 
     def _next(self, answer: Answer, seen: set[str]) -> httpx.URL:
-        """Where a redirect leads. Raises SourceError."""
-        location = answer.headers.get("location", "")
+        """The target of a redirect. Raises SourceError."""
+        where, location = shown(str(answer.url)), answer.headers.get("location", "")
         if not location.strip():
-            message = f"{shown(str(answer.url))} redirects ({answer.status}) without saying where to."
-            raise SourceError(message, _BY_HAND, reason="redirect")
-        try:
-            target = checked_url(location, self._rules, answer.url)
-        except SourceError as error:
-            error.message = f"{shown(str(answer.url))} redirects: {error.message}"
-            raise
-        if str(target) in seen:
-            message = f"{shown(str(answer.url))} redirects in a circle, back to {shown(str(target))}."
-            raise SourceError(message, _BY_HAND, reason="redirect")
-        if len(seen) > self._rules.max_redirects:
-            message = f"{shown(str(answer.url))} redirects again, after {self._rules.max_redirects} redirects."
-            raise SourceError(message, _BY_HAND, reason="redirect")
-        return target
+            problem = f"redirects ({answer.status}) without a target"
+        else:
+            try:
+                target = checked_url(location, self._rules, answer.url)
+            except SourceError as error:
+                error.message = f"{where} redirects: {error.message}"
+                raise
+            if str(target) in seen:
+                problem = f"redirects in a circle, back to {shown(str(target))}"
+            elif len(seen) > self._rules.max_redirects:
+                problem = f"redirects again, after {self._rules.max_redirects} redirects"
+            else:
+                return target
+        raise SourceError(f"{where} {problem}.", _BY_HAND, reason="redirect")
 
-    def _require_leisure(self, answer: Answer) -> None:
-        """Raise Again where the server asks to be left alone for a while."""
+    def _require_not_busy(self, answer: Answer) -> None:
+        """Raise Again where the server asks for a pause."""
         if answer.status not in _BUSY:
             return
         asked = seconds_to_wait(answer.headers.get("retry-after", ""), answer.headers.get("date", ""), self._now())
@@ -150,8 +152,8 @@ class Asker:
         raise Again(problem, asked)
 
     @contextmanager
-    def _told(self, url: httpx.URL, deadline: Deadline) -> Iterator[None]:
-        """Turn what httpcore raises into words."""
+    def _errors_of(self, url: httpx.URL, deadline: Deadline) -> Iterator[None]:
+        """Turn httpcore's errors into SourceError and Again."""
         host = host_of(url)
         try:
             yield
@@ -167,24 +169,24 @@ class Asker:
 
 
 def require_success(answer: Answer, *, expected: tuple[int, ...]) -> None:
-    """Raise SourceError unless the status is expected and the body comes as it is, not compressed."""
-    where = f"{shown(str(answer.url))}"
+    """Raise SourceError unless the status is expected and the body is not compressed."""
+    where = shown(str(answer.url))
     if answer.status in _GONE:
         raise SourceError(f"{where} is not there: {_status(answer)}.", "Check the address.", reason="gone")
     if answer.status in _FORBIDDEN:
-        raise SourceError(f"{where} is not given to everyone: {_status(answer)}.", _BY_HAND, reason="forbidden")
+        raise SourceError(f"{where} is not public: {_status(answer)}.", _BY_HAND, reason="forbidden")
     if answer.status not in expected:
         fix = _LATER if answer.status >= 500 else _BY_HAND
         raise SourceError(f"{where} was answered with {_status(answer)}.", fix, reason="status")
     encoding = answer.headers.get("content-encoding", "").strip().lower()
     if encoding not in ("", "identity"):
-        # Nothing compressed was asked for, and what unpacks to gigabytes is not even begun.
+        # No compression was requested, and a body that unpacks to gigabytes is not even started.
         message = f"{where} comes compressed ({_short(encoding)}), although that was not asked for."
         raise SourceError(message, _BY_HAND, reason="compressed")
 
 
 def _status(answer: Answer) -> str:
-    """The status with its usual name: what a server says instead is not repeated."""
+    """The status with its standard name, not the server's own text."""
     try:
         return f"{answer.status} ({HTTPStatus(answer.status).phrase})"
     except ValueError:
@@ -211,8 +213,68 @@ def _short(text: str) -> str:
 
 
 def _text(value: bytes) -> str:
-    """A header's value: UTF-8 where it is that, as many servers send it, else Latin-1, which everything is."""
+    """A header's value: UTF-8 as many servers send it, else Latin-1, which every byte string is."""
     try:
         return value.decode("utf-8")
     except UnicodeDecodeError:
         return value.decode("latin-1")
+
+
+class CheckedBackend(httpcore.NetworkBackend):
+    """Resolves a name once, checks its addresses, and connects to exactly those.
+
+    httpcore gives TLS the original name, so certificates are still checked against it.
+    """
+
+    def __init__(self, resolve: Resolver, deadline: Deadline, *, allow_loopback: bool) -> None:
+        self._resolve = resolve
+        self._deadline = deadline
+        self._allow_loopback = allow_loopback
+
+    def connect_tcp(
+        self,
+        host: str,
+        port: int,
+        timeout: float | None = None,
+        local_address: str | None = None,
+        socket_options: Iterable[Any] | None = None,
+    ) -> httpcore.NetworkStream:
+        """A connection to the first allowed address that answers. Raises SourceError and httpcore's ConnectError."""
+        addresses = allowed_addresses(host, port, self._resolve, allow_loopback=self._allow_loopback)
+        last: Exception = AssertionError("there is at least one address")
+        for address in addresses[:_MOST_ADDRESSES]:
+            seconds = self._deadline.sooner(timeout, host)
+            try:
+                stream = httpcore.SyncBackend().connect_tcp(address, port, seconds, local_address, socket_options)
+            except (httpcore.ConnectError, httpcore.ConnectTimeout) as error:
+                last = error
+            else:
+                return _TimedStream(stream, host, self._deadline)
+        raise last
+
+
+class _TimedStream(httpcore.NetworkStream):
+    """A stream that also ends at the deadline of the whole file, however little arrives at once."""
+
+    def __init__(self, stream: httpcore.NetworkStream, host: str, deadline: Deadline) -> None:
+        self._stream = stream
+        self._host = host
+        self._deadline = deadline
+
+    def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
+        return self._stream.read(max_bytes, self._deadline.sooner(timeout, self._host))
+
+    def write(self, buffer: bytes, timeout: float | None = None) -> None:
+        self._stream.write(buffer, self._deadline.sooner(timeout, self._host))
+
+    def close(self) -> None:
+        self._stream.close()
+
+    def start_tls(
+        self, ssl_context: ssl.SSLContext, server_hostname: str | None = None, timeout: float | None = None
+    ) -> httpcore.NetworkStream:
+        seconds = self._deadline.sooner(timeout, self._host)
+        return _TimedStream(self._stream.start_tls(ssl_context, server_hostname, seconds), self._host, self._deadline)
+
+    def get_extra_info(self, info: str) -> Any:
+        return self._stream.get_extra_info(info)

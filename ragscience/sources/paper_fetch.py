@@ -1,13 +1,12 @@
-"""Papers come home: what is there already is told apart, the rest is downloaded and put into papers/.
+"""One paper from the network to papers/, unless it is there already.
 
-A file gets its name in papers/ in a single step, when it is whole and what is known of it has been written down. A run
-that is killed at any moment leaves a download to go on from, or a good paper, which the next ingest reads.
+A file enters papers/ in a single step, when it is fully downloaded and its metadata is stored. A run that is killed at
+any moment leaves a download that can be resumed, or a good paper, which the next ingest reads.
 """
 
 from __future__ import annotations
 
 import errno
-import hashlib
 import os
 import shutil
 from collections.abc import Callable, Iterable, Mapping
@@ -19,12 +18,13 @@ from ragscience.errors import SourceError
 from ragscience.records import Metadata, Paper
 from ragscience.sources.arxiv import Candidate
 from ragscience.sources.fetch_arguments import ArxivId, arxiv_id
-from ragscience.sources.file_naming import file_name, numbered
+from ragscience.sources.file_names import file_name, numbered
+from ragscience.sources.partial_files import md5_of
 
 if TYPE_CHECKING:
     from ragscience.sources.downloads import Fetcher
 
-__all__ = ["Known", "Shelved", "fetch", "md5_of", "once"]
+__all__ = ["Known", "Shelf", "Shelved", "fetch", "once"]
 
 _SURE = 0.5
 """Confidence from which on an identifier that was read from a page is taken for the paper's own."""
@@ -32,7 +32,7 @@ _SURE = 0.5
 
 @dataclass
 class Known:
-    """What is there already: files of the library or of papers/, by all that can tell a paper."""
+    """Files of the library and of papers/, by everything that identifies a paper."""
 
     arxiv: dict[str, tuple[int | None, str]] = field(default_factory=dict)
     """Version and file by the id without it; None where the version is not known."""
@@ -41,13 +41,13 @@ class Known:
     urls: dict[str, str] = field(default_factory=dict)
     md5s: dict[str, str] = field(default_factory=dict)
     sourced: set[str] = field(default_factory=set)
-    """MD5s of files of which it is written down where they come from."""
+    """MD5s of files whose origin is stored."""
 
     @classmethod
     def of(cls, papers: Iterable[Paper], loose: Mapping[str, Path], sources: Mapping[str, Metadata]) -> Known:
-        """From the library's papers, and files by MD5 that it has not read yet.
+        """Of the library's papers, and of files by MD5 that it has not read yet (`loose`).
 
-        `sources` is what was said, where they were fetched, of files by MD5: those that are nowhere do not count.
+        `sources` is the stored metadata of fetched files by MD5; entries without a file do not count.
         """
         known = cls(sourced=set(sources))
         for paper in papers:
@@ -58,7 +58,7 @@ class Known:
         return known
 
     def add(self, md5: str, file: str, metadata: Metadata) -> None:
-        """Count a file in."""
+        """Add a file."""
         self.md5s.setdefault(md5, file)
         sure = metadata.confidence.get
         found = arxiv_id(metadata.arxiv_id) if sure("arxiv_id", 1.0) >= _SURE else None
@@ -70,7 +70,7 @@ class Known:
             self.urls.setdefault(metadata.url, file)
 
     def file_of(self, candidate: Candidate) -> str:
-        """The file that makes fetching needless: of the same or a newer version, DOI or address; "" where none does."""
+        """The file that is this paper already: of the same or a newer version, DOI or address; "" for none."""
         wanted = candidate.arxiv
         if wanted and wanted.base in self.arxiv:
             return self.version_of(wanted)
@@ -79,7 +79,7 @@ class Known:
         return self.urls.get(candidate.url, "")
 
     def version_of(self, wanted: ArxivId) -> str:
-        """The file that is this version or a newer one; a file whose version is not known counts as any."""
+        """The file that is this version or a newer one; a file of unknown version counts as any."""
         version, file = self.arxiv.get(wanted.base, (0, ""))
         return "" if version is not None and wanted.version is not None and version < wanted.version else file
 
@@ -89,8 +89,21 @@ def _newer(version: int | None, than: int | None) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
+class Shelf:
+    """Where fetched papers go."""
+
+    papers: Path
+    parts: Path
+    """Unfinished downloads, on the same file system."""
+    known: Known
+    """Learns of each paper."""
+    remember: Callable[[str, Metadata], None]
+    """Stores the metadata of the file with this MD5, before the file is in `papers`."""
+
+
+@dataclass(frozen=True, slots=True)
 class Shelved:
-    """A paper that is in papers/ now, or was there before in the same bytes."""
+    """A paper that is in papers/, now or with the same bytes before."""
 
     path: str
     md5: str
@@ -99,7 +112,7 @@ class Shelved:
 
 
 def once(candidates: Iterable[Candidate]) -> list[Candidate]:
-    """Each paper once, in the order of its first mention and in the newest version of all mentions."""
+    """Each paper once, in the order of its first mention and in the newest version mentioned."""
     found: dict[str, Candidate] = {}
     for one in candidates:
         key = one.arxiv.base if one.arxiv else one.url
@@ -110,22 +123,15 @@ def once(candidates: Iterable[Candidate]) -> list[Candidate]:
 
 
 def fetch(
-    candidate: Candidate,
-    fetcher: Fetcher,
-    *,
-    parts: Path,
-    papers: Path,
-    known: Known,
-    remember: Callable[[str, Metadata], None],
-    on_progress: Callable[[int, int | None], None],
+    candidate: Candidate, fetcher: Fetcher, shelf: Shelf, on_progress: Callable[[int, int | None], None]
 ) -> Shelved:
-    """Download one paper into the folder `parts` and move it to `papers`, on the same file system.
+    """Download one paper and move it to the shelf. Raises SourceError where that fails; `papers` is then unchanged.
 
-    `remember(MD5, metadata)` writes down what is known of the file, before it is in `papers`; `known` learns of it.
-    Raises SourceError where it cannot be had or put there; then `papers` is as it was.
+    `on_progress` receives the bytes so far and in all.
     """
+    known, papers = shelf.known, shelf.papers
     try:
-        downloaded = fetcher.pdf(candidate.url, parts, on_progress=on_progress)
+        downloaded = fetcher.pdf(candidate.url, shelf.parts, on_progress=on_progress)
     except SourceError as error:
         if candidate.is_withdrawn:
             raise SourceError(
@@ -137,7 +143,7 @@ def fetch(
     metadata = replace(candidate.metadata, url=candidate.url)
     there = known.md5s.get(downloaded.md5)
     if downloaded.md5 not in known.sourced:
-        remember(downloaded.md5, metadata)
+        shelf.remember(downloaded.md5, metadata)
         known.sourced.add(downloaded.md5)
     if there is not None:
         downloaded.path.unlink(missing_ok=True)
@@ -154,7 +160,7 @@ def fetch(
 
 
 def _put_in_place(part: Path, papers: Path, name: str, md5: str) -> tuple[Path, bool]:
-    """The path in `papers`, and whether the file is new there; no file that is there is ever replaced."""
+    """The path in `papers`, and whether the file is new there; never replaces a file."""
     papers.mkdir(parents=True, exist_ok=True)
     _sync(part)
     for free in numbered(name):
@@ -169,7 +175,7 @@ def _put_in_place(part: Path, papers: Path, name: str, md5: str) -> tuple[Path, 
 
 
 def _moved(part: Path, path: Path) -> bool:
-    """Whether the file has this name now; False where another one took it meanwhile."""
+    """Whether the file has this name now; False where another file took it meanwhile."""
     try:
         path.hardlink_to(part)  # unlike a rename it never replaces
     except FileExistsError:
@@ -184,7 +190,7 @@ def _moved(part: Path, path: Path) -> bool:
 
 
 def _copied(part: Path, path: Path) -> None:
-    """A copy under a hidden name that no ingest reads, until it is whole."""
+    """Copy under a hidden name, which no ingest reads, then rename."""
     copy = path.with_name(f".{path.name}.part")
     try:
         shutil.copyfile(part, copy)
@@ -192,12 +198,6 @@ def _copied(part: Path, path: Path) -> None:
         copy.rename(path)
     finally:
         copy.unlink(missing_ok=True)
-
-
-def md5_of(path: Path) -> str:
-    """Of the file's bytes, in hexadecimal. Raises OSError."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, lambda: hashlib.md5(usedforsecurity=False)).hexdigest()
 
 
 def _sync(path: Path) -> None:

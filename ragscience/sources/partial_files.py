@@ -1,10 +1,10 @@
-"""Files on their way: what has come of one, and by what the server tells whether the rest still belongs to it.
+"""Partial downloads that can be resumed.
 
     <hash of the URL>.part    the bytes so far
-    <hash of the URL>.json    {"url", "validator", "total"}: an ETag or a date, and how many bytes the whole file has
+    <hash of the URL>.json    {"url", "validator", "total"}: an ETag or a date, and the size of the whole file
 
-Only a part with a validator can be resumed, so no other is left behind. A part may be longer than its `.json` knows of
-(a killed run), never shorter or of another file: the part is emptied before a new `.json` is written.
+Only a part with a validator can be resumed, so no other stays. After a killed run a part may be longer than its `.json`
+says, never shorter or of another file: the part is emptied before a new `.json` is written.
 """
 
 from __future__ import annotations
@@ -22,45 +22,45 @@ from typing import BinaryIO
 
 from ragscience.errors import SourceError
 
-__all__ = ["Part", "disk_told", "lock_part", "opened_part", "part_path"]
+__all__ = ["Part", "disk_errors", "lock_part", "md5_of", "opened_part", "part_path"]
 
 _FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 _RANGE = re.compile(r"bytes ([0-9]{1,18})-([0-9]{1,18})/([0-9]{1,18}|\*)")
 
 
 class Part:
-    """A file that is being fetched; made by `opened_part`."""
+    """A file that is being downloaded; made by `opened_part`."""
 
     def __init__(self, path: Path, url: str, file: BinaryIO) -> None:
         self.path = path
         self.total: int | None = None
-        """How many bytes the whole file has, where that is known."""
+        """Bytes of the whole file, where that is known."""
         self._sidecar = path.with_suffix(".json")
         self._fresh = path.with_suffix(".new")
         self._url = url
         self._file = file
         self._validator = ""
         self._keeps = False
-        """Whether the file stays although nothing could resume it: it is complete."""
+        """Whether the file is complete, so that it stays."""
         self._remember()
 
     @property
     def size(self) -> int:
-        """The bytes that have come."""
+        """Bytes so far."""
         return os.fstat(self._file.fileno()).st_size
 
     @property
     def asks_for_rest(self) -> dict[str, str]:
-        """The headers with which the rest is asked for, of this very file (RFC 9110, section 13.1.5); none for all."""
+        """The headers that request the rest of this very file (RFC 9110, section 13.1.5); empty for all of it."""
         return {"Range": f"bytes={self.size}-", "If-Range": self._validator} if self.is_resumable else {}
 
     @property
     def is_resumable(self) -> bool:
-        """Whether there is something, and a way to know that the rest belongs to it."""
+        """Whether there are bytes, and a validator for the rest."""
         return bool(self._validator) and self.size > 0
 
     def continues(self, headers: Mapping[str, str]) -> bool:
-        """Whether an answer of status 206 is the rest of this file; it then says how long the whole is."""
+        """Whether a response of status 206 is the rest of this file; takes the total from it."""
         found = _RANGE.fullmatch(headers.get("content-range", "").strip())
         if found is None or int(found[1]) != self.size or int(found[2]) < int(found[1]):
             return False
@@ -74,9 +74,9 @@ class Part:
         return True
 
     def begin(self, headers: Mapping[str, str], total: int | None) -> None:
-        """Start over with a file that the headers of its answer tell apart from others."""
+        """Start over with the file of these response headers."""
         self.clear()
-        # A weak ETag says that two files mean the same, not that they have the same bytes.
+        # A weak ETag does not mean the same bytes.
         tag = headers.get("etag", "")
         self._validator = tag if tag.startswith('"') else headers.get("last-modified", "")
         self.total = total
@@ -92,7 +92,7 @@ class Part:
             view = view[self._file.write(view) :]
 
     def clear(self) -> None:
-        """Forget what has come."""
+        """Empty the part."""
         self._sidecar.unlink(missing_ok=True)
         self._file.truncate(0)
         self._validator, self.total = "", None
@@ -106,14 +106,13 @@ class Part:
         return os.pread(self._file.fileno(), count, max(0, self.size - count))
 
     def md5(self) -> str:
-        """Of all that has come, in hexadecimal."""
-        with self.path.open("rb") as file:
-            return hashlib.file_digest(file, lambda: hashlib.md5(usedforsecurity=False)).hexdigest()
+        """Of all bytes so far, in hexadecimal."""
+        return md5_of(self.path)
 
     def complete(self) -> int:
-        """Bring it to the disk; it stays, and the next run to ask for this URL begins anew.
+        """Sync the file, which stays; the next run for this URL starts over.
 
-        Gives an open handle that holds the lock further: close it when the file has been moved away.
+        Gives an open handle that holds the lock: close it after the file has been moved away.
         """
         os.fsync(self._file.fileno())
         self._sidecar.unlink(missing_ok=True)
@@ -121,14 +120,14 @@ class Part:
         return os.dup(self._file.fileno())
 
     def leave(self) -> None:
-        """Remove what nobody could go on with."""
+        """Remove a part that cannot be resumed."""
         self._fresh.unlink(missing_ok=True)
         if not (self._keeps or self.is_resumable):
             self._sidecar.unlink(missing_ok=True)
             self.path.unlink(missing_ok=True)
 
     def _remember(self) -> None:
-        """Take up what an earlier run left, or begin with nothing."""
+        """Load what an earlier run left, or start empty."""
         try:
             known = json.loads(self._sidecar.read_text(encoding="utf-8"))
             validator, total = known["validator"], known["total"]
@@ -144,19 +143,19 @@ class Part:
 
 
 def part_path(folder: Path, url: str) -> Path:
-    """Where the part of a URL's file is."""
+    """The path of a URL's part."""
     return folder / f"{hashlib.sha256(url.encode('utf-8', 'surrogatepass')).hexdigest()[:32]}.part"
 
 
 @contextmanager
 def opened_part(folder: Path, url: str) -> Iterator[Part]:
-    """The part of a URL's file in `folder`, which is made; locked, so that two runs do not write the same one.
+    """The part of a URL's file in `folder`, which is made; locked against other runs.
 
-    At the end, however that comes, it is still there only where it is complete or the next run can go on with it.
-    Raises SourceError, also for what the disk does not take inside the `with`.
+    At the end it stays only where it is complete or can be resumed. Raises SourceError, also for disk errors inside
+    the `with`.
     """
     path = part_path(folder, url)
-    with disk_told(path):
+    with disk_errors(path):
         folder.mkdir(parents=True, exist_ok=True)
         with _open_locked(path) as file:
             part = Part(path, url, file)
@@ -175,7 +174,7 @@ def _open_locked(path: Path) -> BinaryIO:
             lock_part(file, path)
             if os.fstat(handle).st_nlink == 1:
                 return file
-            # A run that was killed had just given it a second name, among the papers. There it must stay as it is.
+            # A killed run has just linked it into papers/, where it must not change.
             path.unlink()
         except BaseException:
             file.close()
@@ -184,26 +183,31 @@ def _open_locked(path: Path) -> BinaryIO:
 
 
 def lock_part(file: BinaryIO, path: Path) -> None:
-    """Take the lock of a part that is still the one of this name. Raises SourceError."""
+    """Lock a part that still has this name. Raises SourceError."""
     with suppress(BlockingIOError, FileNotFoundError):
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        # The run that had the lock may have moved the file away in between, to where it must not be touched.
+        # The run that had the lock may have moved the file into papers/ in between.
         if path.stat().st_ino == os.fstat(file.fileno()).st_ino:
             return
     raise SourceError("Another run is fetching this file.", "Wait until it is done.", reason="busy")
 
 
 @contextmanager
-def disk_told(path: Path) -> Iterator[None]:
-    """Turn what the operating system says about writing a part into a SourceError."""
+def disk_errors(path: Path) -> Iterator[None]:
+    """Turn OSErrors of writing a part into SourceErrors."""
     try:
         yield
     except OSError as error:
         cause = error.strerror or str(error)
+        message = f"{path.parent} cannot be written: {cause}."
+        fix = "Look at its permissions, or name another folder with --home."
         if error.errno in _FULL:
             message = f"The disk is full: {path.parent} takes no more ({cause})."
-            raise SourceError(message, "Make room and run the same command again.", reason="disk") from error
-        message = f"{path.parent} cannot be written: {cause}."
-        raise SourceError(message, "Look at its permissions, or name another folder with --home.", reason="disk") from (
-            error
-        )
+            fix = "Make room and run the same command again."
+        raise SourceError(message, fix, reason="disk") from error
+
+
+def md5_of(path: Path) -> str:
+    """Of the file's bytes, in hexadecimal. Raises OSError."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, lambda: hashlib.md5(usedforsecurity=False)).hexdigest()

@@ -1,4 +1,4 @@
-"""How a server is asked: with a pause between two requests, with patience where it has too much to do, not forever."""
+"""Limits of requests: pauses between two of them, Retry-After, and a deadline for each file."""
 
 from __future__ import annotations
 
@@ -15,24 +15,24 @@ __all__ = ["BACKOFF_S", "LONGEST_WAIT_S", "Deadline", "NetworkRules", "Pace", "s
 BACKOFF_S = (5.0, 10.0, 15.0)
 """Before the second, third and fourth try; there is no fifth."""
 LONGEST_WAIT_S = 120.0
-"""A server that wants to be left alone for longer ends the run, with the time to come back at."""
+"""A server that asks for a longer pause ends the run; the message names the time to come back at."""
 _MOST_DIGITS = 9
 """More seconds than that, 30 years, are as good as never."""
 
 
 @dataclass(frozen=True)
 class NetworkRules:
-    """What the network may be asked for, how much, how long and how often."""
+    """Which requests are allowed, how large, how long and how often."""
 
     allow_http: bool
     """Whether http:// is allowed; else https:// alone."""
     allow_loopback: bool
-    """Whether this machine itself may be asked, at any port; no other private address ever is."""
+    """Whether this machine is allowed, at any port; no other private address ever is."""
     max_bytes: int
-    """The largest PDF that is taken."""
+    """Of the largest PDF."""
     max_redirects: int
     timeout_s: float
-    """Seconds until a connection stands, and between two pieces of an answer."""
+    """Seconds until a connection is made, and between two pieces of a response."""
     total_s: float
     """Seconds for one file with all its redirects and further tries, without the pauses in between."""
     pause_s: float
@@ -42,7 +42,7 @@ class NetworkRules:
 
 
 class Deadline:
-    """When a file must have come; `clock` gives seconds that only grow."""
+    """When a file must be complete; `clock` gives seconds that only grow."""
 
     def __init__(self, clock: Callable[[], float], seconds: float) -> None:
         self._clock = clock
@@ -50,8 +50,13 @@ class Deadline:
         self._end = clock() + seconds
 
     def extend(self, seconds: float) -> None:
-        """Leave out the time that was spent on purpose, waiting."""
+        """Leave out time that was spent waiting on purpose."""
         self._end += seconds
+
+    def sooner(self, timeout: float | None, host: str) -> float:
+        """The timeout, or the seconds that are left where those are fewer. Raises as `left` does."""
+        left = self.left(host)
+        return left if timeout is None else min(timeout, left)
 
     def left(self, host: str) -> float:
         """Seconds until then, above 0. Raises SourceError with reason "time" where there are none."""
@@ -60,7 +65,7 @@ class Deadline:
             return left
         raise SourceError(
             f"{host} took longer than the {self._seconds:g} s that one file may take.",
-            "Run the same command again: a server that can resume goes on where it was. Or raise RAG_SOURCES_TOTAL_S.",
+            "Run the same command again: the download resumes if the server allows it. Or raise RAG_SOURCES_TOTAL_S.",
             reason="time",
         )
 
@@ -75,7 +80,7 @@ class Pace:
         self._last: dict[str, float] = {}
 
     def wait(self, host: str) -> float:
-        """Sleep until `host` may be asked, and count that as asked; the seconds slept."""
+        """Sleep until a request to `host` is due, and count it as sent; the seconds slept."""
         now = self._clock()
         due = self._last[host] + self._pause_s if host in self._last else now
         if due > now:
@@ -85,10 +90,10 @@ class Pace:
 
 
 def seconds_to_wait(retry_after: str, date: str, now: float) -> float:
-    """What a Retry-After header (RFC 9110, section 10.2.3) asks for; 0 where it is missing, past or no sense.
+    """The seconds of a Retry-After header (RFC 9110, section 10.2.3); 0 where it is missing, past or invalid.
 
-    It is a number of seconds or an HTTP date. A date is held against the server's own `Date` header, as its clock may
-    be wrong, or where that is missing against `now`, in seconds since 1970. The result may be infinite.
+    It is a number of seconds or an HTTP date. A date is compared with the server's own `Date` header, as its clock may
+    be wrong, or where that is missing with `now`, in seconds since 1970. The result may be infinite.
     """
     text = retry_after.strip()
     if re.fullmatch("[0-9]+", text):

@@ -15,7 +15,7 @@ from ragscience.records import Metadata
 from ragscience.sources.arxiv import FEED_KINDS, LARGEST_FEED, Arxiv, Candidate, Search, search_query
 from ragscience.sources.downloads import Fetcher, NetworkRules
 from ragscience.sources.fetch_arguments import Wanted, identify, shown
-from ragscience.sources.paper_fetch import Known, fetch, once
+from ragscience.sources.paper_fetch import Known, Shelf, fetch, once
 from ragscience.store import Home, Library
 from ragscience.terminal.cli import say
 from ragscience.terminal.fetching_json import fetch_json
@@ -259,15 +259,8 @@ class _Run:
         home = self.session.home
         on_progress = bars.begin(title_line(row.candidate))
         try:
-            fetched = fetch(
-                row.candidate,
-                fetcher,
-                parts=home.parts,
-                papers=home.papers,
-                known=self.known,
-                remember=library.sources.put,
-                on_progress=on_progress,
-            )
+            shelf = Shelf(home.papers, home.parts, self.known, library.sources.put)
+            fetched = fetch(row.candidate, fetcher, shelf, on_progress)
         except RagScienceError as error:
             row.status, row.error = "failed", str(error)
             say(f"not fetched: {title_line(row.candidate)}: {error}")

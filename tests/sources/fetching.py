@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 
+from ragscience.sources.downloads import Clock as FetchClock
 from ragscience.sources.downloads import Fetcher, NetworkRules
 from ragscience.sources.pdf_check import in_words, reason_of
 
@@ -47,9 +48,8 @@ def fetcher(clock=None, *, resolve=None, now=lambda: 0.0, tls=None, on_wait=None
     clock = clock or Clock()
     more = {"resolve": resolve} if resolve else {}
     set_rules = replace(RULES, **{"pause_s": 0, **rules})
-    return Fetcher(
-        set_rules, clock=clock, sleep=clock.sleep, now=now, tls=tls, on_wait=on_wait, unreadable=unreadable, **more
-    )
+    times = FetchClock(clock, clock.sleep, now)
+    return Fetcher(set_rules, clock=times, tls=tls, on_wait=on_wait, unreadable=unreadable, **more)
 
 
 def resumable(folder):

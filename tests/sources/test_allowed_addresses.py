@@ -65,8 +65,8 @@ def test_an_ipv4_address_in_disguise_is_never_allowed(address):
         ("169.254.1.1", "link-local"),
         ("fe80::1%eth0", "link-local"),
         ("2606:4700::1%eth0", "link-local"),
-        ("::", "reserved"),
-        ("not an address", "no IP address"),
+        ("::", "this machine itself"),
+        ("not an address", "not an IP address"),
     ],
 )
 def test_the_reason_is_told(address, why):

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from ragscience.errors import UsageError
 from ragscience.records import Metadata
 from ragscience.sources.fetch_arguments import ArxivId, Wanted, identify
-from ragscience.sources.file_naming import file_name, numbered
+from ragscience.sources.file_names import file_name, numbered
 
 
 @pytest.mark.parametrize(

@@ -17,9 +17,10 @@ from config import load_settings
 from ragscience.errors import NothingFound, SourceError, UsageError
 from ragscience.records import Metadata, Paper
 from ragscience.sources.arxiv import Candidate
-from ragscience.sources.downloads import Fetcher, NetworkRules
+from ragscience.sources.downloads import Clock, Fetcher, NetworkRules
 from ragscience.sources.fetch_arguments import ArxivId
-from ragscience.sources.paper_fetch import Known, fetch, md5_of, once
+from ragscience.sources.paper_fetch import Known, Shelf, fetch, once
+from ragscience.sources.partial_files import md5_of
 from ragscience.store import Home, Library
 from ragscience.terminal.fetching_session import order_of, run_fetch
 from ragscience.terminal.fetching_view import Bars, pick, picked
@@ -424,16 +425,9 @@ def test_quiet_shows_no_bar(monkeypatch):
 
 
 def fetched(candidate, folder, known=None, remember=None, sleep=None):
-    with Fetcher(RULES, sleep=sleep or (lambda seconds: None)) as fetcher:
-        return fetch(
-            candidate,
-            fetcher,
-            parts=folder / "parts",
-            papers=folder / "papers",
-            known=known or Known(),
-            remember=remember or (lambda md5, metadata: None),
-            on_progress=lambda done, total: None,
-        )
+    shelf = Shelf(folder / "papers", folder / "parts", known or Known(), remember or (lambda md5, metadata: None))
+    with Fetcher(RULES, clock=Clock(sleep=sleep or (lambda seconds: None))) as fetcher:
+        return fetch(candidate, fetcher, shelf, lambda done, total: None)
 
 
 def test_a_download_that_is_cut_goes_on_and_comes_home_whole(arxiv, pdfs, tmp_path):
