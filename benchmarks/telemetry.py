@@ -110,7 +110,7 @@ def _with_spans(one: Session) -> None:
     from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
     from ragscience.telemetry.log_line import LogFile
-    from ragscience.telemetry.otel_spans import Spans
+    from ragscience.telemetry.otel_spans import SpanSender
     from ragscience.telemetry.prometheus_metrics import MetricsFile
     from ragscience.telemetry.sinks import Telemetry
     from ragscience.terminal.telling import _file
@@ -118,7 +118,7 @@ def _with_spans(one: Session) -> None:
     log, metrics = _file(one.settings.log_file), _file(one.settings.metrics_file)
     if log is None or metrics is None:
         raise ValueError("both files belong to this side")
-    spans = Spans([InMemorySpanExporter()], {}, with_questions=False)
+    spans = SpanSender([InMemorySpanExporter()], {}, with_questions=False)
     one.__dict__["telemetry"] = Telemetry([LogFile(log), MetricsFile(metrics), spans], one.notice)
 
 

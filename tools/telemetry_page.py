@@ -1,4 +1,4 @@
-"""docs/telemetry.md: how one question is told, made by the code that tells it from an answer with fixed times."""
+"""docs/telemetry.md: the log line, spans and metrics of one example answer with fixed times, written by the code."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from dataclasses import replace
 from ragscience.records import Answer, Citation, Found, Sentence, Stage
 from ragscience.telemetry import QuestionEvent, of_answer
 from ragscience.telemetry.log_line import log_line
-from ragscience.telemetry.prometheus_metrics import FAMILIES, PAUSE_SECONDS, counted, render
-from ragscience.telemetry.span_tree import Span, span_tree
+from ragscience.telemetry.otel_spans import Span, span_tree
+from ragscience.telemetry.prometheus_metrics import FAMILIES, PAUSE_SECONDS, metrics_text
 
 __all__ = ["example", "example_page", "tree_text"]
 
@@ -31,7 +31,7 @@ TIMES = (
 
 
 def example() -> QuestionEvent:
-    """The account of a question that a chat model answers."""
+    """The event of a question that a chat model answers."""
     stages = [Stage(name, BEGAN + began / 1000, ms) for name, began, ms in TIMES]
     of_search = [stage for stage in stages if stage.name not in ("search", "llm", "check", "total")]
     own = [stage for stage in stages if stage not in of_search]
@@ -60,7 +60,7 @@ def _named(stages: Sequence[Stage]) -> dict[str, float]:
 
 
 def tree_text(spans: Sequence[Span]) -> str:
-    """Spans as lines, what is inside a span indented under it: name, milliseconds from the beginning to the end."""
+    """Spans as lines, children indented under their parents: name, first and last millisecond."""
     lines: list[str] = []
 
     def add(number: int, depth: int) -> None:
@@ -76,7 +76,7 @@ def tree_text(spans: Sequence[Span]) -> str:
 
 
 def example_page(made: str, table: str) -> str:
-    """The page. `made` is the line that says where it comes from, `table` the table of the stages."""
+    """The page. `made` is the line that names its source, `table` the table of the stages."""
     event = example()
     spans = span_tree(event, with_questions=False)
     attributes = [
@@ -84,7 +84,7 @@ def example_page(made: str, table: str) -> str:
         for span in spans
         if span.attributes
     ]
-    samples = [line for line in render(counted(event)).splitlines() if "bucket" not in line]
+    samples = [line for line in metrics_text(event).splitlines() if "bucket" not in line]
     return PAGE.format(
         made=made,
         line=log_line(event),
@@ -99,27 +99,27 @@ def example_page(made: str, table: str) -> str:
 
 PAGE = """\
 {made}
-# What is told of a question
+# Logs and metrics
 
-Every stage is timed once. From these times come the answer's JSON, a line in a log, metrics for Prometheus and spans
-for OpenTelemetry. All but the JSON are off until they are asked for, and nothing leaves the machine by itself. What is
-shown here is made by the code from one answer with fixed times.
+Every stage is timed once. These times go into the answer's JSON, a line in a log, metrics for Prometheus and spans for
+OpenTelemetry. All but the JSON are off by default, and nothing leaves the machine by itself. The examples below are
+written by the code from one answer with fixed times.
 
 ```console
 $ python query.py search "How long did training take?" --log questions.log --metrics ragscience.prom
 $ grep -c retrieval_ms questions.log
 ```
 
-`--log` and `--metrics` are there for `ask`, `search` and `chat`; `RAG_LOG_FILE` and `RAG_METRICS_FILE` are the same for
-every run. A file that cannot be written is one line before the work begins. All of it is written in a thread of its
-own, behind the answer: nobody waits for it but the end of the run. What fails is said with the next question and costs
-no answer.
+`--log` and `--metrics` are options of `ask`, `search` and `chat`; `RAG_LOG_FILE` and `RAG_METRICS_FILE` set them for
+every run. A file that cannot be written is an error before the work begins. A thread of its own does all the writing,
+after the answer; only the end of the run waits for it. An error in it is shown with the next question and costs no
+answer.
 
 ## The stages
 
-In the JSON they are in `timings_ms`, in the log line they have the same names. A stage that did not run is left out;
-one that ran twice, as in an answer by the agent, is summed up. `total_ms` is the whole question, `first_token_ms` (JSON
-alone) the time until the chat model's first word. Tokens are in `tokens`.
+They are in `timings_ms` of the JSON, and have the same names in the log line. A stage that did not run is left out;
+the times of one that ran twice, as in an answer by the agent, are added. `total_ms` is the whole question,
+`first_token_ms` (JSON alone) the time until the chat model's first word. Tokens are in `tokens`.
 
 {stages}
 ## The log line
@@ -128,28 +128,29 @@ alone) the time until the chat model's first word. Tokens are in `tokens`.
 {line}
 ```
 
-One line a question, appended in one write, so that several processes can share a file. The time is that of the
-question's beginning. A value in quotes is a JSON string in which all that is not printable is escaped: no question can
-forge a line. A question is cut after 200 characters. A question that ends with an error has `[ERROR]` and its kind.
-`trace_id` is that of the answer's JSON, of the audit log and of the spans, and its first 12 digits are the `answer_id`.
-A rotated log is begun anew.
+One line per question, appended in one write, so that several processes can share a file. The time is when the question
+began. A value in quotes is a JSON string in which every character that is not printable is escaped: no question can
+forge a line. A question is cut after 200 characters. A question that ends with an error has `[ERROR]` and the kind of
+error. `trace_id` is the same in the answer's JSON, the audit log and the spans; its first 12 digits are the
+`answer_id`. A rotated log is created again.
 
 ## The spans
 
 ```text
 {tree}```
 
-With `--agent` the steps of its trace stand between the question and the stages. Attributes follow OpenTelemetry's
+With `--agent` the steps of its trace are between the question and the stages. Attributes follow OpenTelemetry's
 conventions for generative AI where they fit:
 
 ```text
 {attributes}
 ```
 
-The words of the question are in no span unless `RAG_TRACE_QUESTIONS=true`. Spans are sent where the standard variables
-say: `OTEL_TRACES_EXPORTER=otlp` with `OTEL_EXPORTER_OTLP_ENDPOINT`, or `OTEL_TRACES_EXPORTER=console`, which writes to
-stderr here, for stdout is the answer's. Without `OTEL_TRACES_EXPORTER` OpenTelemetry is not even imported. It is an
-extra: `pip install -r requirements-telemetry.txt`. With `--offline` only a collector on this machine is allowed.
+No span contains the words of the question unless `RAG_TRACE_QUESTIONS=true`. Spans are sent where the standard
+variables say: `OTEL_TRACES_EXPORTER=otlp` with `OTEL_EXPORTER_OTLP_ENDPOINT`, or `OTEL_TRACES_EXPORTER=console`, which
+writes to stderr, because stdout is for the answer. Without `OTEL_TRACES_EXPORTER` OpenTelemetry is not even imported.
+It is an extra: `pip install -r requirements-telemetry.txt`. With `--offline` only a collector on this machine is
+allowed.
 
 <!-- not run: needs a collector -->
 ```console
@@ -160,9 +161,9 @@ $ python query.py "How long did training take?"
 ## The metrics
 
 A file for the textfile collector of Prometheus's node exporter, which reads `*.prom` in its folder. Each process adds
-to what the file has, under a lock (`FILE.lock`), and replaces it in one step: at the first question, then every
-{pause} s at most, and at the end. Times are in seconds, each histogram has its `_bucket` series too. The example
-alone gives these of the {families} metrics:
+its counts to those in the file, under a lock (`FILE.lock`), and replaces the file in one step: at the first question,
+then every {pause} s at most, and at the end. Times are in seconds; each histogram has its `_bucket` series, too. The
+example gives these samples of the {families} metrics:
 
 ```text
 {metrics}

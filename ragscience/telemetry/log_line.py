@@ -18,20 +18,16 @@ LONGEST_QUESTION = 200
 
 
 def log_line(event: QuestionEvent) -> str:
-    """The line of one question, without an end: `<time> [INFO] trace_id=… ask query="…" retrieval_ms=12.3 …`.
+    """The line of one question, without a newline: `<time> [INFO] trace_id=… ask query="…" retrieval_ms=12.3 …`.
 
-    The time is that of the question's beginning, ISO 8601 in UTC. Stages that did not run are left out. A value in
-    quotes is a JSON string, and all in it that is not printable is escaped.
+    The time is when the question began, ISO 8601 in UTC. Stages that did not run are left out. A value in quotes is a
+    JSON string in which every character that is not printable is escaped.
     """
     when = datetime.fromtimestamp(event.started, UTC).isoformat(timespec="milliseconds")
     pairs: list[str] = [f"trace_id={event.trace_id}", event.how, f"query={_quoted(event.question)}"]
-    if event.answer_id:
-        pairs.append(f"answer_id={_safe(event.answer_id)}")
-    pairs += [
-        f"{stage.name}_ms={event.timings_ms[f'{stage.name}_ms']:.1f}"
-        for stage in STAGES
-        if f"{stage.name}_ms" in event.timings_ms
-    ]
+    pairs += [f"answer_id={_safe(event.answer_id)}"] if event.answer_id else []
+    names = [f"{stage.name}_ms" for stage in STAGES]
+    pairs += [f"{name}={event.timings_ms[name]:.1f}" for name in names if name in event.timings_ms]
     pairs.append(f"total_ms={event.total_ms:.1f}")
     if event.error:
         return " ".join([when, "[ERROR]", *pairs, f"error={_safe(event.error)}"])
@@ -45,10 +41,10 @@ def log_line(event: QuestionEvent) -> str:
 
 
 class LogFile:
-    """A file that lines are appended to, by several processes at once if need be."""
+    """A file to which several processes may append lines at once."""
 
     def __init__(self, path: Path) -> None:
-        """Make the file where there is none. Raises UsageError where it cannot be written."""
+        """Create the file if it does not exist. Raises UsageError where it cannot be written."""
         self._path = path
         try:
             self._append(b"")
@@ -65,8 +61,8 @@ class LogFile:
         """Nothing: every line is written when it is event."""
 
     def _append(self, line: bytes) -> None:
-        # Opened each time, so that a log that was rotated away is begun anew; one write of a file opened for appending
-        # is not torn by another process. A pipe that nobody reads is an error, not a wait.
+        # Opened each time, so that a rotated log is created again. One write in append mode is not torn by another
+        # process. A pipe that nobody reads is an error, not a wait.
         how = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NONBLOCK
         handle = os.open(self._path, how, 0o666)
         try:
@@ -85,6 +81,6 @@ def _quoted(text: str) -> str:
 
 
 def _safe(value: str) -> str:
-    """As it is where it is one plain word, else quoted."""
+    """The value, quoted unless it is one plain word."""
     plain = value.isascii() and value.isprintable() and not set(value) & set(' "=\\')
     return value if value and plain else _quoted(value)

@@ -1,15 +1,15 @@
-"""The account of one question, from which the log line, the spans and the metrics come; and the names of the stages."""
+"""The event of one question, from which the log line, the spans and the metrics come; and the names of the stages."""
 
 from __future__ import annotations
 
 import uuid
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from ragscience.records import Answer, Found, Stage, Step
 
-__all__ = ["STAGES", "QuestionEvent", "StageName", "new_trace_id", "of_answer", "of_failure", "of_search"]
+__all__ = ["STAGES", "QuestionEvent", "StageName", "of_answer", "of_failure", "of_search"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ TOTAL = "total"
 
 @dataclass(frozen=True, slots=True)
 class QuestionEvent:
-    """What is told of one question."""
+    """One question: what it asked, how long each stage took, and what came of it."""
 
     how: str
     """ "ask", "agent" or "search"."""
@@ -82,29 +82,15 @@ class QuestionEvent:
 _RANK = {stage.name: rank for rank, stage in enumerate(STAGES)}
 
 
-def new_trace_id() -> str:
-    """32 hexadecimal digits for what has no answer to take them from."""
-    return uuid.uuid4().hex
-
-
 def of_answer(answer: Answer) -> QuestionEvent:
-    """The account of an answer; one by the agent is told by its steps."""
-    own, total = _without_total(answer.stages)
-    stages = _in_order((*answer.found.stages, *own))
-    started, total_ms = _whole(stages, answer.trace, total, answer.timings_ms.get("total_ms", 0.0))
+    """The event of an answer; one by the agent has the steps of its trace."""
     supported = sum(citation.supported for citation in answer.citations)
-    return QuestionEvent(
+    event = _of_found(answer.found, answer.stages, answer.trace, answer.timings_ms)
+    return replace(
+        event,
         how="agent" if answer.trace else "ask",
-        trace_id=answer.trace_id or new_trace_id(),
+        trace_id=answer.trace_id or event.trace_id,
         question=answer.question,
-        started=started,
-        total_ms=total_ms,
-        timings_ms={**answer.found.timings_ms, **answer.timings_ms, "total_ms": total_ms},
-        stages=stages,
-        steps=answer.trace,
-        searched=answer.found.question,
-        profile=answer.found.profile,
-        passages=len(answer.found.hits),
         answer_id=answer.answer_id,
         mode=answer.mode,
         refused=answer.refused,
@@ -116,47 +102,41 @@ def of_answer(answer: Answer) -> QuestionEvent:
 
 
 def of_search(found: Found, models: Mapping[str, str | None]) -> QuestionEvent:
-    """The account of a search without an answer; `models` as `Answer.models`."""
-    stages = _in_order(found.stages)
-    started, total_ms = _whole(stages, (), None, found.timings_ms.get("search_ms", 0.0))
-    return QuestionEvent(
-        how="search",
-        trace_id=new_trace_id(),
-        question=found.question,
-        started=started,
-        total_ms=total_ms,
-        timings_ms={**found.timings_ms, "total_ms": total_ms},
-        stages=stages,
-        searched=found.question,
-        profile=found.profile,
-        passages=len(found.hits),
-        models={**models, "llm": None},
-    )
+    """The event of a search without an answer; `models` as `Answer.models`."""
+    event = _of_found(found, (), (), {"total_ms": found.timings_ms.get("search_ms", 0.0)})
+    return replace(event, models={**models, "llm": None})
 
 
 def of_failure(how: str, question: str, error: str, *, started: float, total_ms: float) -> QuestionEvent:
-    """The account of a question that came to nothing."""
-    return QuestionEvent(how, new_trace_id(), question, started, total_ms, {"total_ms": total_ms}, error=error)
+    """The event of a question that ended with an error."""
+    return QuestionEvent(how, uuid.uuid4().hex, question, started, total_ms, {"total_ms": total_ms}, error=error)
 
 
-def _without_total(stages: Sequence[Stage]) -> tuple[list[Stage], Stage | None]:
-    total = next((stage for stage in stages if stage.name == TOTAL), None)
-    return [stage for stage in stages if stage.name != TOTAL], total
+def _of_found(
+    found: Found, own: Sequence[Stage], steps: tuple[Step, ...], timings_ms: Mapping[str, float]
+) -> QuestionEvent:
+    """The event of a search with the further stages, steps and times of what followed it.
 
-
-def _in_order(stages: Sequence[Stage]) -> tuple[Stage, ...]:
-    return tuple(sorted(stages, key=lambda stage: (stage.started, _RANK.get(stage.name, len(_RANK)))))
-
-
-def _whole(stages: Sequence[Stage], steps: Sequence[Step], total: Stage | None, total_ms: float) -> tuple[float, float]:
-    """When the first part began, and the milliseconds of the whole: as they were timed, else until the last part ended.
-
-    A run of the agent that was interrupted and gone on with took less than lies between its first part and its last.
+    It takes `timings_ms["total_ms"]` where that is known, else until the last part ended: a run of the agent that was
+    interrupted and continued took less than the time between its first part and its last.
     """
-    parts = [(stage.started, stage.ms) for stage in (*stages, *([total] if total else []))]
+    every = (*found.stages, *own)
+    parts = [(stage.started, stage.ms) for stage in every]
     parts += [(step.started, step.seconds * 1000) for step in steps if step.started]
-    if not parts:
-        return 0.0, total_ms
-    started = min(began for began, _ in parts)
-    last = max((began - started) * 1000 + ms for began, ms in parts)
-    return started, total_ms or round(last, 3)
+    started = min((began for began, _ in parts), default=0.0)
+    last = max(((began - started) * 1000 + ms for began, ms in parts), default=0.0)
+    total_ms = timings_ms.get("total_ms", 0.0) or round(last, 3)
+    stages = [stage for stage in every if stage.name != TOTAL]
+    return QuestionEvent(
+        how="search",
+        trace_id=uuid.uuid4().hex,
+        question=found.question,
+        started=started,
+        total_ms=total_ms,
+        timings_ms={**found.timings_ms, **timings_ms, "total_ms": total_ms},
+        stages=tuple(sorted(stages, key=lambda stage: (stage.started, _RANK.get(stage.name, len(_RANK))))),
+        steps=steps,
+        searched=found.question,
+        profile=found.profile,
+        passages=len(found.hits),
+    )

@@ -1,4 +1,4 @@
-"""Where accounts go in this run: any of a log, a metrics file and spans, or nowhere."""
+"""The places that a run writes its question events to: any of a log, a metrics file and spans, or none."""
 
 from __future__ import annotations
 
@@ -16,20 +16,19 @@ __all__ = ["Sink", "Telemetry", "open_telemetry"]
 
 
 class Sink(Protocol):
-    """One place that accounts go to."""
+    """One place to write events to."""
 
     def record(self, event: QuestionEvent) -> None:
-        """Write down one account. Raises OSError or RagScienceError."""
+        """Write one event. Raises OSError or RagScienceError."""
 
     def close(self) -> None:
-        """Write what waits. Raises OSError or RagScienceError."""
+        """Write what is pending. Raises OSError or RagScienceError."""
 
 
 class Telemetry:
-    """All sinks of a run, told in a thread of their own: who asked does not wait for them.
+    """All sinks of a run. They write in a thread of their own, so that nobody waits for them.
 
-    What one of them fails at is said with the next question or at the end, by the thread that asks, and costs no
-    answer.
+    A sink's error goes to `on_problem` with the next event or at the end, in the caller's thread; no answer is lost.
     """
 
     def __init__(self, sinks: Sequence[Sink], on_problem: Callable[[str], None]) -> None:
@@ -41,33 +40,32 @@ class Telemetry:
 
     @property
     def is_on(self) -> bool:
-        """Whether anything is told anywhere."""
+        """Whether there is any sink."""
         return bool(self._sinks)
 
     def record(self, event: QuestionEvent) -> None:
-        """Tell all sinks, soon."""
-        self._say_problems()
-        if not self._sinks:
-            return
-        if self._thread is None:
-            self._thread = Thread(target=self._work, name="telemetry", daemon=True)
-            self._thread.start()
-        self._waiting.put(event)
+        """Hand the event to all sinks, without waiting for them."""
+        self._report_problems()
+        if self._sinks:
+            if self._thread is None:
+                self._thread = Thread(target=self._work, name="telemetry", daemon=True)
+                self._thread.start()
+            self._waiting.put(event)
 
     def wait(self) -> None:
-        """Until all that was told has arrived."""
+        """Return when all events have been written."""
         self._waiting.join()
-        self._say_problems()
+        self._report_problems()
 
     def close(self) -> None:
-        """Let all sinks write what waits."""
+        """Let all sinks write what is pending, and end the thread."""
         if self._thread is not None:
             self._waiting.put(None)
             self._thread.join()
             self._thread = None
         for sink in self._sinks:
             self._guarded(sink.close)
-        self._say_problems()
+        self._report_problems()
 
     def _work(self) -> None:
         while (event := self._waiting.get()) is not None:
@@ -77,13 +75,13 @@ class Telemetry:
             finally:
                 self._waiting.task_done()
 
-    def _guarded(self, act: Callable[[], None]) -> None:
+    def _guarded(self, write: Callable[[], None]) -> None:
         try:
-            act()
+            write()
         except (OSError, RagScienceError) as error:
             self._problems.put(f"Not all is logged or counted: {error}")
 
-    def _say_problems(self) -> None:
+    def _report_problems(self) -> None:
         while not self._problems.empty():
             self._on_problem(self._problems.get())
 
@@ -97,10 +95,10 @@ def open_telemetry(
     offline: bool,
     on_problem: Callable[[str], None],
 ) -> Telemetry:
-    """The sinks that are asked for, tried before any work begins; what nobody asked for is not imported.
+    """The sinks that are configured, tried before any work begins; what is not configured is not imported.
 
-    `environment` has the OTEL_ variables, `with_questions` lets spans have the question's words. Raises UsageError
-    where a file cannot be written, or an exporter is not there.
+    `environment` has the OTEL_ variables; `with_questions` puts the question's words into spans. Raises UsageError
+    where a file cannot be written, or an exporter is not installed.
     """
     sinks: list[Sink] = []
     if log_file is not None:
@@ -112,8 +110,8 @@ def open_telemetry(
 
         sinks.append(MetricsFile(metrics_file))
     if environment.get("OTEL_TRACES_EXPORTER"):
-        from ragscience.telemetry.otel_spans import spans_wanted
+        from ragscience.telemetry.otel_spans import open_spans
 
-        spans = spans_wanted(environment, with_questions=with_questions, offline=offline)
+        spans = open_spans(environment, with_questions=with_questions, offline=offline)
         sinks += [spans] if spans is not None else []
     return Telemetry(sinks, on_problem)

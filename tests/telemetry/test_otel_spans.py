@@ -1,4 +1,4 @@
-"""Spans: the tree by itself, and what OpenTelemetry's SDK makes of it."""
+"""SpanSender: the tree by itself, and what OpenTelemetry's SDK makes of it."""
 
 import subprocess
 import sys
@@ -10,8 +10,7 @@ import pytest
 
 from ragscience.errors import RagScienceError, UsageError
 from ragscience.telemetry import otel_spans as spans_module
-from ragscience.telemetry.otel_spans import Spans, exporters_wanted, spans_wanted
-from ragscience.telemetry.span_tree import span_tree
+from ragscience.telemetry.otel_spans import SpanSender, exporter_names, open_spans, span_tree
 from tests.conftest import ROOT
 from tests.telemetry.making import BEGAN, OWN, SEARCH, TRACE, answer_event, bare_event, stage, step
 
@@ -144,9 +143,9 @@ def test_the_words_of_the_question_are_told_only_where_that_is_asked_for():
     ],
 )
 def test_no_exporter_unless_it_is_named(environment, wanted):
-    assert exporters_wanted(environment) == wanted
+    assert exporter_names(environment) == wanted
     if not wanted:
-        assert spans_wanted(environment, with_questions=False, offline=False) is None
+        assert open_spans(environment, with_questions=False, offline=False) is None
 
 
 @pytest.mark.parametrize(
@@ -160,15 +159,15 @@ def test_no_exporter_unless_it_is_named(environment, wanted):
 )
 def test_offline_sends_nothing_away(more, said):
     with pytest.raises(UsageError, match=said):
-        spans_wanted({"OTEL_TRACES_EXPORTER": "otlp", **more}, with_questions=False, offline=True)
+        open_spans({"OTEL_TRACES_EXPORTER": "otlp", **more}, with_questions=False, offline=True)
 
 
 def test_without_the_package_a_configured_exporter_is_one_clear_line():
     code = (
         "import sys\nsys.modules['opentelemetry'] = None\n"
-        "from ragscience.errors import UsageError\nfrom ragscience.telemetry.otel_spans import spans_wanted\n"
-        "assert spans_wanted({}, with_questions=False, offline=False) is None\n"
-        "try: spans_wanted({'OTEL_TRACES_EXPORTER': 'console'}, with_questions=False, offline=False)\n"
+        "from ragscience.errors import UsageError\nfrom ragscience.telemetry.otel_spans import open_spans\n"
+        "assert open_spans({}, with_questions=False, offline=False) is None\n"
+        "try: open_spans({'OTEL_TRACES_EXPORTER': 'console'}, with_questions=False, offline=False)\n"
         "except UsageError as error: print(error)\n"
     )
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
@@ -184,7 +183,7 @@ def exporter():
 
 
 def sent(exporter, *accounts, environment=None, with_questions=False):
-    spans = Spans([exporter], environment or {}, with_questions=with_questions)
+    spans = SpanSender([exporter], environment or {}, with_questions=with_questions)
     for account in accounts:
         spans.record(account)
     spans.close()
@@ -237,7 +236,7 @@ def test_the_service_has_a_name(exporter, monkeypatch, environment, name):
 
 def test_questions_told_from_many_threads_keep_their_own_traces(exporter):
     accounts = [answer_event(trace_id=f"{number:032x}") for number in range(1, 65)]
-    spans = Spans([exporter], {}, with_questions=False)
+    spans = SpanSender([exporter], {}, with_questions=False)
     with ThreadPoolExecutor(8) as threads:
         list(threads.map(spans.record, accounts))
     spans.close()
@@ -281,7 +280,7 @@ def test_otlp_sends_to_the_collector_that_is_configured(monkeypatch):
         }
         for key, text in environment.items():
             monkeypatch.setenv(key, text)
-        spans = spans_wanted(environment, with_questions=False, offline=True)
+        spans = open_spans(environment, with_questions=False, offline=True)
         spans.record(answer_event())
         spans.close()
         server.shutdown()
@@ -296,7 +295,7 @@ def test_a_collector_that_does_not_answer_is_given_up(monkeypatch):
     pytest.importorskip("opentelemetry.exporter.otlp.proto.http.trace_exporter")
     monkeypatch.setattr(spans_module, "FLUSH_SECONDS", 0.05)  # how long is waited, not what is done then
     monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", "http://127.0.0.1:9")
-    spans = spans_wanted({"OTEL_TRACES_EXPORTER": "otlp"}, with_questions=False, offline=True)
+    spans = open_spans({"OTEL_TRACES_EXPORTER": "otlp"}, with_questions=False, offline=True)
     spans.record(bare_event())
     with pytest.raises(RagScienceError, match="did not take the spans"):
         spans.close()
@@ -305,10 +304,10 @@ def test_a_collector_that_does_not_answer_is_given_up(monkeypatch):
 def test_an_exporter_that_is_not_installed_is_one_clear_line(exporter):
     environment = {"OTEL_TRACES_EXPORTER": "carrier-pigeon"}
     with pytest.raises(UsageError, match="names 'carrier-pigeon', and no such exporter is installed"):
-        spans_wanted(environment, with_questions=False, offline=False)
+        open_spans(environment, with_questions=False, offline=False)
 
 
 def test_grpc_is_another_exporter(exporter):
     environment = {"OTEL_TRACES_EXPORTER": "otlp", "OTEL_EXPORTER_OTLP_PROTOCOL": "grpc"}
     with pytest.raises(UsageError, match="names 'otlp', and no such exporter is installed"):
-        spans_wanted(environment, with_questions=False, offline=False)
+        open_spans(environment, with_questions=False, offline=False)

@@ -11,7 +11,7 @@ import jsonschema
 import pytest
 
 from ragscience.telemetry.log_line import log_line
-from ragscience.telemetry.span_tree import span_tree
+from ragscience.telemetry.otel_spans import span_tree
 from ragscience.terminal.json_schemas import SCHEMAS
 from tests.conftest import ROOT
 from tests.ollama_server import OllamaServer, chat_model
@@ -142,9 +142,9 @@ def test_nothing_of_telemetry_is_loaded_or_written_unless_it_is_asked_for(librar
     code = (
         "import sys\nsys.argv = ['query.py', 'search', 'fog', '--quiet']\nimport query\n"
         "from ragscience.terminal.cli import run_app\n"
-        "try: run_app(query.app)\nfinally: print(sorted(name for name in sys.modules if 'opentelemetry' in name\n"
-        "    or name.startswith(('ragscience.telemetry.log', 'ragscience.telemetry.me', 'ragscience.telemetry.sp'))),"
-        " file=sys.stderr)\n"
+        "names = ('opentelemetry', 'prometheus_client', *(f'ragscience.telemetry.{n}' for n in ('l', 'o', 'p')))\n"
+        "try: run_app(query.app)\n"
+        "finally: print(sorted(name for name in sys.modules if name.startswith(names)), file=sys.stderr)\n"
     )
     home = {**os.environ, "RAG_HOME": str(library), "OTEL_EXPORTER_OTLP_ENDPOINT": "http://collector.example"}
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True, env=home)
