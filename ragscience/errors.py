@@ -7,7 +7,8 @@ RagScienceError                 exit 1
 ├── LibraryUnavailable          exit 5   busy, of another embedder, of a newer schema
 │   └── LibraryBusy             exit 5   another process writes it: waiting helps
 ├── ModelProblem                exit 1   a model is not there, not running, or not what it was
-└── SourceError                 exit 1   a paper, or the list of them, could not be fetched
+├── SourceError                 exit 1   a paper, or the list of them, could not be fetched
+└── Cancelled                   exit 130 the question was cancelled
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from typing import ClassVar
 
 __all__ = [
     "EXIT_CODES",
+    "Cancelled",
     "FileProblem",
     "LibraryBusy",
     "LibraryUnavailable",
@@ -93,3 +95,12 @@ class SourceError(RagScienceError):
     def __init__(self, message: str, fix: str = "", *, reason: str = "network") -> None:
         super().__init__(message, fix)
         self.reason = reason
+
+
+class Cancelled(RagScienceError):
+    """The question was cancelled before its answer was there."""
+
+    exit_code = 130
+
+    def __init__(self, message: str = "The question was cancelled.", fix: str = "") -> None:
+        super().__init__(message, fix)

@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 from ragscience.agent.agent_state import Limits, Passages
-from ragscience.answering.circuit_breaker import Circuit
-from ragscience.answering.prompts import Prompts
-from ragscience.records import Found, Hit, Paper, Step, Turn
+from ragscience.answering.answer_context import AnswerContext, AnswerRequest
+from ragscience.records import Found, Hit, Paper, Step
 
-if TYPE_CHECKING:
-    from ragscience.answering.generation import ChatLLM
-    from ragscience.models.model_protocols import Embedder, Reranker
-
-__all__ = ["Search", "Setting", "ToolNote", "ToolUse", "ToolsUsed"]
+__all__ = ["AgentContext", "Search", "ToolNote", "ToolUse", "ToolsUsed"]
 
 Search = Callable[[str, tuple[str, ...]], Found]
 """A query, and the files of the papers to search within (none: all that the question may use), to what was found.
@@ -54,28 +49,17 @@ class ToolUse(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Setting:
-    """One run: nothing in it changes while it goes on."""
+class AgentContext:
+    """One run: nothing in it changes on the way."""
 
-    question: str
-    history: tuple[Turn, ...]
+    request: AnswerRequest
+    answering: AnswerContext
+    """Models and limits of the drafts, and whether the question was cancelled."""
     papers: tuple[Paper, ...]
     """Those that the question may use."""
     search: Search
     passages: Passages
     use_tools: ToolUse | None
-    llm: ChatLLM | None
-    embedder: Embedder | None
-    scorer: Reranker | None
-    """Helps the check of citations, where there is one."""
-    models: Mapping[str, str | None]
-    """As `Answer.models`."""
-    prompts: Prompts
-    circuit: Circuit
     limits: Limits
-    answer_seconds: float
-    extractive_sentences: int
-    answerable_threshold: float
-    strict: bool
     on_step: Callable[[Step], None] | None
-    """Is told each step when it is done."""
+    """Receives each step when it is done."""

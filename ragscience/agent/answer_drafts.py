@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ragscience.agent.passage_merging import merged
+from ragscience.answering.answer_context import AnswerRequest
 from ragscience.answering.answerability import answerability
 from ragscience.answering.answers import REFUSAL, UNCITED, answer
 from ragscience.answering.prompts import Prompts
@@ -18,7 +19,7 @@ from ragscience.stage_timing import Timings, timed
 from ragscience.text.prompt_sanitizer import sanitize
 
 if TYPE_CHECKING:
-    from ragscience.agent.agent_context import Setting
+    from ragscience.agent.agent_context import AgentContext
     from ragscience.answering.generation import ChatLLM
 
 __all__ = ["added_timings", "draft", "guarded", "merged_found", "own_stages", "searched"]
@@ -28,11 +29,11 @@ _NOTES_CHARS = 2000
 _SUMMED = ("llm_ms", "check_ms", "quotes_ms")
 
 
-def searched(setting: Setting, query: str, papers: tuple[str, ...]) -> Found:
+def searched(context: AgentContext, query: str, papers: tuple[str, ...]) -> Found:
     """What the search finds for one sub-query, with the time that it took as `search_ms`."""
     timings = Timings()
     with timed(timings, "search_ms"):
-        found = setting.search(query, papers)
+        found = context.search(query, papers)
     both = {**found.timings_ms, **timings}
     return replace(found, question=query, timings_ms=both, stages=(*found.stages, *timings.stages))
 
@@ -67,16 +68,16 @@ def merged_found(question: str, parts: Sequence[str], found: Sequence[Found], li
     return Found(question, whole.profile, hits, notices, timings, signals, parts=in_parts, stages=stages)
 
 
-def draft(setting: Setting, found: Found, notes: Sequence[str], *, llm: ChatLLM | None, seconds: float) -> Answer:
+def draft(context: AgentContext, found: Found, notes: Sequence[str], *, llm: ChatLLM | None, seconds: float) -> Answer:
     """The answer to `found.question` from what was found, and from what tools said, by `llm` within `seconds`.
 
     What an LLM says without citing a page cannot be checked, however right it is: quotes stand in for it.
     """
-    made = _answer(setting, found, notes, llm=llm, seconds=seconds)
+    made = _answer(context, found, notes, llm=llm, seconds=seconds)
     if llm is None or made.mode != "llm" or made.refused or made.citations:
         return made
     why = f"The draft of {llm.name} cited no page that it was given, so nothing in it could be checked: quotes instead."
-    quotes = _answer(setting, found, notes, llm=None, seconds=seconds)
+    quotes = _answer(context, found, notes, llm=None, seconds=seconds)
     return replace(
         quotes,
         notices=(*(each for each in made.notices if each != UNCITED), why, *quotes.notices),
@@ -86,23 +87,16 @@ def draft(setting: Setting, found: Found, notes: Sequence[str], *, llm: ChatLLM 
     )
 
 
-def _answer(setting: Setting, found: Found, notes: Sequence[str], *, llm: ChatLLM | None, seconds: float) -> Answer:
-    return answer(
-        found.question,
-        history=(),
-        search=lambda _: found,
+def _answer(
+    context: AgentContext, found: Found, notes: Sequence[str], *, llm: ChatLLM | None, seconds: float
+) -> Answer:
+    answering = replace(
+        context.answering,
         llm=llm,
-        embedder=setting.embedder,
-        scorer=setting.scorer,
-        models=setting.models,
-        on_token=None,
-        prompts=_with_notes(setting.prompts, notes),
-        circuit=setting.circuit,
-        answer_seconds=min(setting.answer_seconds, seconds),
-        extractive_sentences=setting.extractive_sentences,
-        answerable_threshold=setting.answerable_threshold,
-        strict=setting.strict,
+        prompts=_with_notes(context.answering.prompts, notes),
+        answer_seconds=min(context.answering.answer_seconds, seconds),
     )
+    return answer(AnswerRequest(found.question, strict=context.request.strict), answering, search=lambda _: found)
 
 
 def guarded(best: Answer, notes: Sequence[str]) -> Answer:

@@ -32,6 +32,7 @@ __all__ = [
     "INCORRECT",
     "Corrected",
     "Corrective",
+    "CorrectiveContext",
     "JudgingLLM",
     "corrective_search",
     "expansions",
@@ -115,29 +116,33 @@ class Corrected:
     """The server's own failure, where that is why."""
 
 
-def corrective_search(
-    question: str,
-    *,
-    search: Callable[[str], Found],
-    llm: JudgingLLM | None,
-    title_of: Callable[[str], str],
-    most_passages: int,
-    may_rewrite: bool,
-    seconds: float,
-) -> Corrected:
-    """Search, judge what was found, and search once more where that is doubtful and `may_rewrite`.
+@dataclass(frozen=True, slots=True)
+class CorrectiveContext:
+    """The searches and models of a corrective search."""
 
-    `title_of` gives the title of a file's paper, or nothing; `most_passages` bounds what is given back where a second
-    search adds to the first; `seconds` is for each call of the LLM. What `search` raises at first is raised.
+    search: Callable[[str], Found]
+    llm: JudgingLLM | None
+    title_of: Callable[[str], str]
+    """A file to the title of its paper, or to nothing."""
+    most_passages: int
+    """Most passages where a second search adds to the first."""
+    seconds: float
+    """Of each call of the LLM."""
+
+
+def corrective_search(question: str, context: CorrectiveContext, *, may_rewrite: bool = True) -> Corrected:
+    """Search, judge the result, and search once more where that is ambiguous and `may_rewrite`.
+
+    Raises what the first search raises.
     """
-    look = _Look(question, llm, title_of, seconds)
-    found = search(question)
+    look = _Look(question, context)
+    found = context.search(question)
     verdict = look.judged(found)
     rewritten = look.rewritten(found) if verdict == AMBIGUOUS and may_rewrite and found.hits else ""
     notices: list[str] = []
     if rewritten:
         first = found
-        found, failed = _again(first, rewritten, search, most_passages)
+        found, failed = _again(first, rewritten, context)
         added = found.hits[len(first.hits) :]
         if added:
             verdict = look.judged(found, added) if look.judges_by_llm else verdict
@@ -150,12 +155,10 @@ def corrective_search(
     return Corrected(found, verdict, tuple(notices), rewritten, look.llm_calls, look.tokens, look.failure, look.problem)
 
 
-def _again(
-    first: Found, rewritten: str, search: Callable[[str], Found], most_passages: int
-) -> tuple[Found, tuple[str, ...]]:
+def _again(first: Found, rewritten: str, context: CorrectiveContext) -> tuple[Found, tuple[str, ...]]:
     """The first search joined with that of the rewritten question, and what is to be said where that failed."""
     try:
-        return joined(first, search(rewritten), most_passages), ()
+        return joined(first, context.search(rewritten), context.most_passages), ()
     except ModelProblem as problem:
         return first, (f"The search could not be repeated: {problem}",)
 
@@ -166,21 +169,8 @@ class Corrective:
     `on_failure` is told when the LLM's server fails; an LLM that failed in any way is not asked again.
     """
 
-    def __init__(
-        self,
-        search: Callable[[str], Found],
-        *,
-        llm: JudgingLLM | None,
-        title_of: Callable[[str], str],
-        most_passages: int,
-        seconds: float,
-        on_failure: Callable[[str], None],
-    ) -> None:
-        self._search = search
-        self._llm = llm
-        self._title_of = title_of
-        self._most_passages = most_passages
-        self._seconds = seconds
+    def __init__(self, context: CorrectiveContext, *, on_failure: Callable[[str], None]) -> None:
+        self._context = context
         self._on_failure = on_failure
         self._rewrites = 0
         self.done: dict[str, Corrected] = {}
@@ -189,18 +179,10 @@ class Corrective:
     def __call__(self, question: str) -> Found:
         """What was found, judged. Raises what the search raises."""
         if question not in self.done:
-            corrected = corrective_search(
-                question,
-                search=self._search,
-                llm=self._llm,
-                title_of=self._title_of,
-                most_passages=self._most_passages,
-                may_rewrite=self._rewrites < MOST_REWRITES,
-                seconds=self._seconds,
-            )
+            corrected = corrective_search(question, self._context, may_rewrite=self._rewrites < MOST_REWRITES)
             self._rewrites += bool(corrected.rewritten)
             if corrected.failure:
-                self._llm = None
+                self._context = replace(self._context, llm=None)
             if corrected.problem is not None:
                 self._on_failure(str(corrected.problem))
             self.done[question] = corrected
@@ -268,11 +250,11 @@ def expansions(question: str, hits: Sequence[Hit]) -> list[str]:
 class _Look:
     """Judges and rewrites for one question, and counts what the LLM took."""
 
-    def __init__(self, question: str, llm: JudgingLLM | None, title_of: Callable[[str], str], seconds: float) -> None:
+    def __init__(self, question: str, context: CorrectiveContext) -> None:
         self._question = question
-        self._llm = llm
-        self._title_of = title_of
-        self._seconds = seconds
+        self._llm = context.llm
+        self._title_of = context.title_of
+        self._seconds = context.seconds
         self.llm_calls = 0
         self.tokens: dict[str, int] = {}
         self.failure = ""

@@ -17,9 +17,9 @@ from ragscience.records import Answer, Paper, Turn
 from ragscience.text.prompt_sanitizer import sanitize
 
 if TYPE_CHECKING:
-    from ragscience.agent.token_budget import BoundedLLM
+    from ragscience.answering.generation import ChatLLM
 
-__all__ = ["Split", "ask_for_grade", "ask_for_queries"]
+__all__ = ["Split", "SplitRequest", "ask_for_grade", "ask_for_queries"]
 
 _LONGEST_QUERY = 400
 """Characters: a longer "sub-query" is a model that talks."""
@@ -67,33 +67,41 @@ _GRADE_SCHEMA = {
 
 
 @dataclass(frozen=True, slots=True)
+class SplitRequest:
+    """A question to be split into sub-queries."""
+
+    question: str
+    history: Sequence[Turn]
+    """Of a question that is not yet standalone; otherwise empty."""
+    papers: Sequence[Paper]
+    asked: Sequence[str]
+    """Sub-queries of earlier passes."""
+    missing: Sequence[str]
+    """What the last draft does not answer."""
+    unsupported: Sequence[str]
+    """Sentences of the last draft that no passage supports."""
+
+
+@dataclass(frozen=True, slots=True)
 class Split:
-    """A question made to stand alone, and what to search for; at least one query."""
+    """A standalone question, and what to search for; at least one query."""
 
     question: str
     queries: tuple[str, ...]
 
 
-def ask_for_queries(
-    llm: BoundedLLM,
-    question: str,
-    *,
-    history: Sequence[Turn],
-    papers: Sequence[Paper],
-    asked: Sequence[str],
-    missing: Sequence[str],
-    unsupported: Sequence[str],
-    seconds: float,
-) -> Structured[Split]:
-    """Sub-queries for a question; with what was `asked`, for what is `missing` or `unsupported` after it."""
-    titles = [sanitize(paper.metadata.title or paper.title or paper.file)[:120] for paper in papers[:_MOST_TITLES]]
+def ask_for_queries(llm: ChatLLM, wanted: SplitRequest, *, seconds: float) -> Structured[Split]:
+    """Sub-queries for a question; after the first pass, for what is missing or unsupported."""
+    question, history = wanted.question, wanted.history
+    papers = wanted.papers[:_MOST_TITLES]
+    titles = [sanitize(paper.metadata.title or paper.title or paper.file)[:120] for paper in papers]
     lines = ["Titles of some papers:", *(f"- {' '.join(title.split())}" for title in titles)] if titles else []
     lines += [conversation(history[-2:]).strip()] if history else []
     lines += [f"Question: {sanitize(question)}"]
     for said, what in (
-        ("Asked already:", asked),
-        ("Not found yet:", missing),
-        ("Said without a passage, to be looked up:", unsupported),
+        ("Asked already:", wanted.asked),
+        ("Not found yet:", wanted.missing),
+        ("Said without a passage, to be looked up:", wanted.unsupported),
     ):
         lines += [said, *(f"- {' '.join(sanitize(each).split())}" for each in what)] if what else []
 
@@ -104,7 +112,7 @@ def ask_for_queries(
     return ask_structured(llm, messages, schema=_SPLIT_SCHEMA, read=read, max_tokens=_QUERY_TOKENS, seconds=seconds)
 
 
-def ask_for_grade(llm: BoundedLLM, question: str, draft: Answer, *, seconds: float) -> Structured[Reflection]:
+def ask_for_grade(llm: ChatLLM, question: str, draft: Answer, *, seconds: float) -> Structured[Reflection]:
     """What the model thinks of a draft, given the passages that fit into its window, the best ones first."""
     said = f"Question: {sanitize(question)}\n\nDraft:\n{sanitize(draft.text)}"
     count = llm.counter.count
@@ -151,7 +159,7 @@ def _texts(value: Any, name: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(text for text in cleaned if text))
 
 
-def _within(llm: BoundedLLM, text: str, rules: str, answer_tokens: int) -> str:
+def _within(llm: ChatLLM, text: str, rules: str, answer_tokens: int) -> str:
     """The end of a text, where the question stands, as far as the window has room for it."""
     room = llm.window - answer_tokens - llm.counter.count(rules) - _SLACK_TOKENS
     while text and llm.counter.count(text) > room:

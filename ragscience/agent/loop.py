@@ -13,7 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ragscience.agent.agent_context import Setting
+from ragscience.agent.agent_context import AgentContext
 from ragscience.agent.agent_state import AgentState
 from ragscience.agent.checkpoints import kept_runs
 from ragscience.agent.nodes import Nodes
@@ -27,14 +27,14 @@ __all__ = ["answer_by_agent"]
 
 
 def answer_by_agent(
-    setting: Setting, *, checkpoints: Path | None, run_id: str, on_resume: Callable[[int], None] | None = None
+    context: AgentContext, *, checkpoints: Path | None, run_id: str, on_resume: Callable[[int], None] | None = None
 ) -> Answer:
-    """The answer to `setting.question` by as many passes as the limits allow, with its trace.
+    """The answer to `context.request.question` by as many passes as the limits allow, with its trace.
 
     Each finished step is kept in the SQLite file `checkpoints` (None keeps nothing) under `run_id`, which must stand
     for the question, the library and all settings: a run that was interrupted goes on where it stopped when the same
     id comes again, and `on_resume` is told how many steps are done already. A finished run leaves nothing behind.
-    Raises what `setting.search` raises where nothing at all could be searched for, and what `on_step` raises.
+    Raises what `context.search` raises where nothing at all could be searched for, and what `on_step` raises.
     """
     # What takes long to import is not of the run's own time.
     import langgraph.graph  # noqa: F401
@@ -42,24 +42,24 @@ def answer_by_agent(
 
     with kept_runs(checkpoints) as saver, tracing_context(enabled=False):
         earlier = None if saver is None else _interrupted(saver, run_id)
-        nodes = Nodes(setting, earlier["spent"] if earlier else {})
+        nodes = Nodes(context, earlier["spent"] if earlier else {})
         if earlier is not None and on_resume is not None:
             on_resume(len(earlier["steps"]))
         graph = _graph(nodes, saver)
         config: Any = {
             "configurable": {"thread_id": run_id},
-            "recursion_limit": 5 * setting.limits.iterations + 10,
+            "recursion_limit": 5 * context.limits.iterations + 10,
         }
         how: dict[str, Any] = {} if saver is None else {"durability": "sync"}
-        state: Any = graph.invoke(None if earlier else _begun(setting), config, **how)
+        state: Any = graph.invoke(None if earlier else _begun(context), config, **how)
         if saver is not None:
             _forget(saver, run_id)
         return nodes.answer(state)
 
 
-def _begun(setting: Setting) -> AgentState:
+def _begun(context: AgentContext) -> AgentState:
     return {
-        "question": setting.question,
+        "question": context.request.question,
         "iteration": 0,
         "asked": [],
         "parts": [],

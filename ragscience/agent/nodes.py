@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from ragscience.agent.agent_context import Setting, ToolsUsed
+from ragscience.agent.agent_context import AgentContext, ToolsUsed
 from ragscience.agent.agent_state import (
     MOST_QUERIES,
     AgentState,
@@ -22,11 +22,12 @@ from ragscience.agent.agent_state import (
     plain_stages,
 )
 from ragscience.agent.answer_drafts import added_timings, draft, guarded, merged_found, own_stages
-from ragscience.agent.llm_steps import Split, ask_for_grade, ask_for_queries
+from ragscience.agent.llm_steps import Split, SplitRequest, ask_for_grade, ask_for_queries
 from ragscience.agent.query_planning import SubQuery, more_queries, placed, sub_queries
 from ragscience.agent.reflection import Reflection, lower_of, reflect
 from ragscience.agent.search_cache import LookUp
 from ragscience.agent.token_budget import BoundedLLM, Spending
+from ragscience.answering.generation import CancellableLLM, ChatLLM
 from ragscience.answering.query_rewriting import standalone
 from ragscience.errors import RagScienceError
 from ragscience.models.structured_output import Structured
@@ -49,16 +50,16 @@ class _Done:
 
 
 class Nodes:
-    """The nodes over one setting; `before` is what an interrupted run had spent."""
+    """The nodes over one context; `before` is what an interrupted run had spent."""
 
-    def __init__(self, setting: Setting, before: Mapping[str, float]) -> None:
-        self._setting = setting
-        self._spending = Spending(setting.limits, before)
-        self._llm = None if setting.llm is None else BoundedLLM(setting.llm, self._spending)
+    def __init__(self, context: AgentContext, before: Mapping[str, float]) -> None:
+        self._context = context
+        self._spending = Spending(context.limits, before)
+        self._llm = None if context.answering.llm is None else BoundedLLM(context.answering.llm, self._spending)
         self._given_up: set[str] = set()
         """What the LLM was asked for in vain, and is not asked for again in this run."""
         self._chunks: dict[int, StoredChunk] = {}
-        self._look_up = LookUp(setting, self._spending)
+        self._look_up = LookUp(context, self._spending)
 
     # -- the nodes
 
@@ -96,11 +97,11 @@ class Nodes:
 
     def after_reflect(self, state: AgentState) -> str:
         """To the end where the draft is good enough, else to another pass within the limits."""
-        enough = state["feedback"]["score"] >= self._setting.limits.enough
+        enough = state["feedback"]["score"] >= self._context.limits.enough
         return "generate_answer" if enough else self._again(state)
 
     def _again(self, state: AgentState) -> str:
-        more = state["iteration"] < self._setting.limits.iterations and self._spending.may_go_on()
+        more = state["iteration"] < self._context.limits.iterations and self._spending.may_go_on()
         return "decompose_query" if more else "generate_answer"
 
     # -- what comes of a run
@@ -115,7 +116,7 @@ class Nodes:
         times = {"search_ms": round(search_ms, 3), "total_ms": round(1000 * spent["seconds"], 3)}
         return replace(
             best,
-            question=self._setting.question,
+            question=self._context.request.question,
             notices=tuple(dict.fromkeys((*state["notices"], *best.notices))),
             timings_ms={**best.timings_ms, **state["timings"], **times},
             tokens={**best.tokens, **used} if any(used.values()) else best.tokens,
@@ -127,22 +128,22 @@ class Nodes:
     # -- decompose_query
 
     def _decompose(self, state: AgentState) -> _Done:
-        setting, asked = self._setting, state["asked"]
+        context, asked = self._context, state["asked"]
         first = not asked
         split, notices = self._split(state)
         question = state["question"]
         if first:
-            question = split.question if split else standalone(setting.question, setting.history)
+            question = split.question if split else standalone(context.request.question, context.request.history)
         wanted = [SubQuery(question)] if first else []
-        wanted += [each for text in split.queries for each in placed(text, setting.papers)] if split else []
+        wanted += [each for text in split.queries for each in placed(text, context.papers)] if split else []
         queue, by = _not_asked(wanted, asked), "llm"
         if split is None or not queue:
             by = "rules"
             feedback = state["feedback"]
             queue = _not_asked(
-                (*wanted, *sub_queries(question, setting.papers, self._look_up.home))
+                (*wanted, *sub_queries(question, context.papers, self._look_up.home))
                 if first
-                else more_queries(question, [_query(each) for each in asked], feedback["missing"], setting.papers),
+                else more_queries(question, [_query(each) for each in asked], feedback["missing"], context.papers),
                 asked,
             )
         names = [query.text for query in queue]
@@ -167,16 +168,16 @@ class Nodes:
         if llm is None:
             return None, []
         first = not state["asked"]
-        done = ask_for_queries(
-            llm,
-            self._setting.question if first else state["question"],
-            history=self._setting.history if first else (),
-            papers=self._setting.papers,
-            asked=[query["text"] for query in state["asked"]],
-            missing=state["feedback"]["missing"],
-            unsupported=state["feedback"]["unsupported"],
-            seconds=self._step_seconds(),
+        request, feedback = self._context.request, state["feedback"]
+        wanted = SplitRequest(
+            request.question if first else state["question"],
+            request.history if first else (),
+            self._context.papers,
+            [query["text"] for query in state["asked"]],
+            feedback["missing"],
+            feedback["unsupported"],
         )
+        done = ask_for_queries(llm, wanted, seconds=self._step_seconds())
         return done.value, self._given_up_on("sub-queries", done)
 
     # -- retrieve
@@ -187,6 +188,7 @@ class Nodes:
         before = len(known)
         failed: RagScienceError | None = None
         for query in state["queue"]:
+            self._context.answering.raise_if_cancelled()
             # The question itself is searched for however late it is: there must be something to answer from.
             if found and not self._spending.may_go_on():
                 notices.append("The agent's budget was spent before everything was searched for.")
@@ -230,17 +232,17 @@ class Nodes:
         return _Done(changes, f"{_count(new, 'new passage', 'new passages')}, {len(known)} in all", told=counted)
 
     def _used_tools(self, state: AgentState) -> ToolsUsed:
-        setting, spending = self._setting, self._spending
-        if setting.use_tools is None or not spending.may_go_on() or setting.limits.tool_calls == 0:
+        context, spending = self._context, self._spending
+        if context.use_tools is None or not spending.may_go_on() or context.limits.tool_calls == 0:
             return ToolsUsed()
         by_llm = self._asking("tools") is not None
         if not by_llm and state["iteration"] > 1:
             return ToolsUsed()  # rules choose the same tools each time
-        used = setting.use_tools(
+        used = context.use_tools(
             state["question"],
             state["feedback"]["missing"],
             by_llm=by_llm,
-            most_calls=setting.limits.tool_calls,
+            most_calls=context.limits.tool_calls,
             seconds=self._step_seconds(),
         )
         spending.tool_calls += len(used.notes)
@@ -253,10 +255,10 @@ class Nodes:
 
     def _reason(self, state: AgentState) -> _Done:
         found = [self._found_of(each) for each in state["found"]]
-        whole = merged_found(state["question"], state["parts"], found, self._setting.limits.passages)
+        whole = merged_found(state["question"], state["parts"], found, self._context.limits.passages)
         llm = self._llm if self._spending.may_ask() else None
         seconds = max(self._spending.seconds_left, 0.001)
-        made = draft(self._setting, whole, state["notes"], llm=llm, seconds=seconds)
+        made = draft(self._context, whole, state["notes"], llm=llm, seconds=seconds)
         claims = sum(each.verdict != "no-claim" for each in made.sentences)
         said = "a refusal" if made.refused else f"a draft of {_count(claims, 'sentence', 'sentences')}"
         return _Done(
@@ -295,7 +297,7 @@ class Nodes:
     # -- generate_answer
 
     def _generate(self, state: AgentState) -> _Done:
-        best, enough = state["best"], self._setting.limits.enough
+        best, enough = state["best"], self._context.limits.enough
         made = guarded(self._answer_of(best["draft"]), state["notes"])
         score, notices = best["rank"][1], list(state["notices"])
         if not made.refused and score < enough:
@@ -308,7 +310,8 @@ class Nodes:
     # -- shared
 
     def _step(self, node: str, state: AgentState, act: Callable[[AgentState], _Done]) -> AgentState:
-        """Act, note what it cost, and tell of it."""
+        """Act, and record what it cost."""
+        self._context.answering.raise_if_cancelled()
         before, began, started = self._spending.plain(), time.time(), time.perf_counter()
         done = act(state)
         spent = self._spending.plain()
@@ -327,14 +330,16 @@ class Nodes:
             started=began,
             **told,
         )
-        if self._setting.on_step is not None:
-            self._setting.on_step(step)
+        if self._context.on_step is not None:
+            self._context.on_step(step)
         return {**done.changes, "steps": [*state["steps"], asdict(step)], "spent": spent}
 
-    def _asking(self, what: str) -> BoundedLLM | None:
-        """The LLM, where it may be asked for this now."""
-        may = self._spending.may_ask() and self._setting.circuit.allows() and what not in self._given_up
-        return self._llm if may else None
+    def _asking(self, what: str) -> ChatLLM | None:
+        """The LLM, where it may be called for this now."""
+        if self._llm is None:
+            return None
+        may = self._spending.may_ask() and self._context.answering.circuit.allows() and what not in self._given_up
+        return CancellableLLM(self._llm, self._context.answering.cancelled) if may else None
 
     def _given_up_on(self, what: str, done: Structured[Any]) -> list[str]:
         """The notice about a question that came to nothing; it is not put again."""
@@ -361,7 +366,7 @@ class Nodes:
         """Read the passages of an interrupted run again."""
         absent = [hit["chunk_id"] for hit in hits if hit["chunk_id"] not in self._chunks]
         if absent:
-            self._chunks |= {chunk.chunk_id: chunk for chunk in self._setting.passages(absent)}
+            self._chunks |= {chunk.chunk_id: chunk for chunk in self._context.passages(absent)}
 
 
 def _not_asked(wanted: Sequence[SubQuery], asked: Sequence[Mapping[str, Any]]) -> list[SubQuery]:

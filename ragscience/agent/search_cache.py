@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ragscience.agent.agent_context import Setting
+from ragscience.agent.agent_context import AgentContext
 from ragscience.agent.agent_state import MOST_QUERIES
 from ragscience.agent.answer_drafts import searched
 from ragscience.agent.query_planning import SubQuery, home_papers
@@ -16,8 +16,8 @@ __all__ = ["LookUp"]
 class LookUp:
     """Searches within the run's limits, and counts them."""
 
-    def __init__(self, setting: Setting, spending: Spending) -> None:
-        self._setting = setting
+    def __init__(self, context: AgentContext, spending: Spending) -> None:
+        self._context = context
         self._spending = spending
         self._names: dict[str, Found | RagScienceError] = {}
         """What a search for a name alone found, or why it could not be made."""
@@ -47,4 +47,4 @@ class LookUp:
 
     def _search(self, text: str, papers: tuple[str, ...]) -> Found:
         self._spending.searches += 1
-        return searched(self._setting, text, papers)
+        return searched(self._context, text, papers)

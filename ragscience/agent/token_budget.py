@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ragscience.agent.agent_state import Limits
+from ragscience.answering.generation import ChatLLM, Reply, WrappedLLM
 from ragscience.errors import ModelProblem
-
-if TYPE_CHECKING:
-    from ragscience.answering.generation import ChatLLM, Counter, Reply
 
 __all__ = ["BoundedLLM", "Spending"]
 
@@ -65,58 +63,31 @@ class Spending:
         }
 
 
-class BoundedLLM:
+class BoundedLLM(WrappedLLM):
     """A chat model whose calls and tokens are counted; a call beyond the budget fails, and is not made.
 
     Tokens that the server did not count are estimated.
     """
 
     def __init__(self, llm: ChatLLM, spending: Spending) -> None:
-        self.llm = llm
+        super().__init__(llm)
         self._spending = spending
-        self.num_predict = llm.num_predict
-
-    @property
-    def name(self) -> str:
-        """The model's."""
-        return self.llm.name
-
-    @property
-    def window(self) -> int:
-        """Tokens, the model's."""
-        return self.llm.window
-
-    @property
-    def counter(self) -> Counter:
-        """The model's."""
-        return self.llm.counter
 
     def reply(
         self, messages: Sequence[tuple[str, str]], *, max_tokens: int, schema: Mapping[str, Any] | None = None
     ) -> Reply:
         """The model's; counted when it is iterated over. Its iteration raises ModelProblem where nothing is left."""
-        return _CountedReply(self.llm, self._spending, messages, max_tokens, schema)
-
-    def was_cut(
-        self, messages: Sequence[tuple[str, str]], prompt_tokens: int | None, answer_tokens: int | None
-    ) -> bool:
-        """As the model's."""
-        return self.llm.was_cut(messages, prompt_tokens, answer_tokens)
+        return _CountedReply(
+            super().reply(messages, max_tokens=max_tokens, schema=schema), self, self._spending, messages
+        )
 
 
 class _CountedReply:
-    def __init__(
-        self,
-        llm: ChatLLM,
-        spending: Spending,
-        messages: Sequence[tuple[str, str]],
-        max_tokens: int,
-        schema: Mapping[str, Any] | None,
-    ) -> None:
+    def __init__(self, reply: Reply, llm: BoundedLLM, spending: Spending, messages: Sequence[tuple[str, str]]) -> None:
         self._llm = llm
         self._spending = spending
         self._messages = messages
-        self._reply = llm.reply(messages, max_tokens=max_tokens, schema=schema)
+        self._reply = reply
         self.prompt_tokens: int | None = None
         self.answer_tokens: int | None = None
         self.done_reason = ""

@@ -1,97 +1,68 @@
-"""A question goes in, an answer comes out whose every sentence points at a page: worded by an LLM, or quoted."""
+"""From a question to an answer whose every sentence cites a page: written by an LLM, or quoted."""
 
 from __future__ import annotations
 
 import time
 import uuid
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from ragscience.answering.answer_context import AnswerContext, AnswerRequest, Searcher
 from ragscience.answering.answerability import is_answerable
-from ragscience.answering.circuit_breaker import Circuit
 from ragscience.answering.extractive import extract_parts, lead_line, quoted
 from ragscience.answering.generation import ChatLLM
-from ragscience.answering.prompts import NOT_FOUND, REFUSAL, Prompts, prompt_name
+from ragscience.answering.prompts import NOT_FOUND, REFUSAL, prompt_name
 from ragscience.answering.query_rewriting import standalone
 from ragscience.answering.replies import worded
 from ragscience.checking.check import Checked, check
-from ragscience.records import Answer, Citation, Found, Hit, Sentence, Stage, Turn
+from ragscience.records import Answer, Found, Hit, Sentence, Stage
 from ragscience.stage_timing import Timings, timed
 
 if TYPE_CHECKING:
     from ragscience.answering.chain import Generated
-    from ragscience.models.model_protocols import Embedder, Reranker
 
-__all__ = ["REFUSAL", "UNCITED", "ChatLLM", "Searcher", "answer"]
-
-Searcher = Callable[[str], Found]
+__all__ = ["REFUSAL", "UNCITED", "answer"]
 
 UNCITED = "The answer cites no page: nothing in it could be checked."
 BROKEN_OFF = " […]\n\n[The model broke off here. Quotes from the passages:]\n\n"
-"""Between what an LLM said before it failed, and the quotes that follow."""
+"""Between the unfinished text of an LLM and the quotes that follow."""
 
 
 def answer(
-    question: str,
-    *,
-    history: Sequence[Turn],
-    search: Searcher,
-    llm: ChatLLM | None,
-    embedder: Embedder | None,
-    scorer: Reranker | None,
-    models: Mapping[str, str | None],
-    on_token: Callable[[str], None] | None,
-    prompts: Prompts,
-    circuit: Circuit,
-    answer_seconds: float,
-    extractive_sentences: int,
-    answerable_threshold: float,
-    strict: bool,
+    request: AnswerRequest, context: AnswerContext, *, search: Searcher, on_token: Callable[[str], None] | None = None
 ) -> Answer:
-    """Answer from what `search` finds, by `llm`, or without one in at most `extractive_sentences` quotes.
+    """The answer from what `search` finds, by the context's LLM, or quotes without one.
 
-    With history the question is first rewritten so that it stands alone, by the LLM, or by taking the last turn along:
-    `found.question` is what was searched.
-    `on_token` gets the text piece by piece, as the LLM sends it and before its citations are checked; what has no
-    stream (quotes, a refusal) comes in one piece. The answer's own text is the one that counts. `scorer` helps the
-    check of the citations, where there is one. An LLM that fails, or takes longer than `answer_seconds`, costs a
-    notice: what it said so far is kept and marked, and quotes follow; while `circuit` is open it is not asked.
-    `strict` refuses an answer no sentence of which the cited pages hold, and where the search's own second look says
-    that what was found is wrong (`Found.verdict`). `models` are the identities of what was used;
-    `llm` becomes None where none worded the answer. The search's notices stay in `found`. What `search` and `on_token`
-    raise is raised.
+    With history the question is first rewritten to be standalone, by the LLM or by rules: `found.question` is what was
+    searched. `on_token` gets the text as it comes from the LLM, before its citations are checked; quotes and refusals
+    come in one piece. The answer's own text is the one that counts. An LLM that fails or takes too long costs a
+    warning: its text so far is kept and marked, and quotes follow. While the circuit breaker is open it is not called.
+    In `Answer.models` the `llm` is None where no LLM wrote the answer. The search's warnings stay in `found`.
+
+    Raises Cancelled, and what `search` and `on_token` raise.
     """
-    how = _How(search, embedder, scorer, models, on_token, extractive_sentences, answerable_threshold, strict)
-    run = _Run(question, history, how)
-    if llm is None:
+    run = _AnswerRun(request, context, search, on_token)
+    if context.llm is None:
         return run.by_quotes(())
-    if not circuit.allows():
-        return run.by_quotes((f"{circuit.notice} These are quotes instead.",))
-    return run.by_llm(llm, prompts, circuit, answer_seconds)
+    if not context.circuit.allows():
+        return run.by_quotes((f"{context.circuit.notice} These are quotes instead.",))
+    return run.by_llm(context.llm)
 
 
-@dataclass(frozen=True, slots=True)
-class _How:
-    """What `answer` was given, as its arguments are called."""
-
-    search: Searcher
-    embedder: Embedder | None
-    scorer: Reranker | None
-    models: Mapping[str, str | None]
-    on_token: Callable[[str], None] | None
-    extractive_sentences: int
-    answerable_threshold: float
-    strict: bool
-
-
-class _Run:
+class _AnswerRun:
     """One question on its way to its answer."""
 
-    def __init__(self, question: str, history: Sequence[Turn], how: _How) -> None:
-        self._question = question
-        self._history = history
-        self._how = how
+    def __init__(
+        self,
+        request: AnswerRequest,
+        context: AnswerContext,
+        search: Searcher,
+        on_token: Callable[[str], None] | None,
+    ) -> None:
+        self._request = request
+        self._context = context
+        self._search = search
+        self._on_token = on_token
         self._began, self._started = time.time(), time.perf_counter()
         self._timings = Timings()
         self._answerability: float | None = None
@@ -99,126 +70,93 @@ class _Run:
         self._prompt_cut = False
 
     def by_quotes(self, notices: tuple[str, ...]) -> Answer:
-        whole_question = standalone(self._question, self._history)
-        found = self._searched(whole_question)
-        if not self._is_answerable(found, whole_question):
-            return self._refusal(found, used_llm=False, notices=notices)
-        return self._quotes(found, said="", notices=notices)
+        found, answerable = self._searched(standalone(self._request.question, self._request.history))
+        return self._quotes(found, notices) if answerable else self._refusal(found, notices=notices)
 
-    def by_llm(self, llm: ChatLLM, prompts: Prompts, circuit: Circuit, answer_seconds: float) -> Answer:
+    def by_llm(self, llm: ChatLLM) -> Answer:
         from ragscience.answering.chain import generate
 
-        asked = time.perf_counter()
-        generated = generate(
-            self._question,
-            history=self._history,
-            search=self._searched,
-            is_answerable=self._is_answerable,
-            llm=llm,
-            prompts=prompts,
-            on_token=self._how.on_token,
-            answer_seconds=answer_seconds,
-        )
-        # It searches in between; what is left stands at its end, where most of it was.
-        llm_ms = round(max(0.0, _since(asked) - self._timings.get("search_ms", 0.0)), 3)
+        context, started = self._context, time.perf_counter()
+        generated = generate(self._request, context, llm, search=self._searched, on_token=self._on_token)
+        # The search runs in between; the rest is recorded at the end, where most of it was.
+        llm_ms = round(max(0.0, _since(started) - self._timings.get("search_ms", 0.0)), 3)
         self._timings.add("llm_ms", llm_ms, time.time() - llm_ms / 1000)
         if generated.first_token_ms is not None:
             self._timings["first_token_ms"] = generated.first_token_ms
         self._tokens, self._prompt_cut = generated.tokens, generated.prompt_cut
         if generated.failure is None:
-            circuit.succeeded()
+            context.circuit.succeeded()
         elif generated.asked:
-            circuit.failed(str(generated.failure))
+            context.circuit.failed(str(generated.failure))
         if generated.found is None:
-            why = f"{generated.failure} These are quotes instead."
-            return self.by_quotes((why, *generated.notices))
+            return self.by_quotes((f"{generated.failure} These are quotes instead.", *generated.notices))
         if not generated.answerable:
-            return self._refusal(generated.found, used_llm=False)
-        said = worded(generated.text)
-        if generated.failure is not None or not said:
-            return self._instead(llm.name, said, generated, generated.found)
-        return self._checked(said, generated, generated.found)
+            return self._refusal(generated.found)
+        text = worded(generated.text)
+        if generated.failure is None and text:
+            return self._checked_answer(text, generated, generated.found)
+        why = str(generated.failure) if generated.failure else f"{llm.name} gave an empty answer."
+        what = "The answer broke off; quotes follow it." if text else "These are quotes instead."
+        return self._quotes(generated.found, (f"{why} {what}", *generated.notices), text, generated.given)
 
-    def _checked(self, said: str, generated: Generated, found: Found) -> Answer:
-        checked = self._check(said, generated.given)
+    def _checked_answer(self, text: str, generated: Generated, found: Found) -> Answer:
+        checked = self._check(text, generated.given)
         if _refuses(checked):
-            return self._refusal(found, used_llm=True, streamed=True, notices=generated.notices)
-        if self._how.strict and not _holds(checked.sentences):
+            return self._refusal(found, used_llm=True, notices=generated.notices)
+        if self._request.strict and not _is_supported(checked.sentences):
             why = "No sentence of the model's answer is held by the pages that were given, so --strict refuses it."
-            return self._refusal(found, used_llm=True, streamed=True, notices=(why, *generated.notices))
-        return self._answer(
-            checked.text,
-            "llm",
-            found,
-            citations=checked.citations,
-            sentences=checked.sentences,
-            notices=(*generated.notices, *_check_notices(checked)),
-        )
+            return self._refusal(found, used_llm=True, notices=(why, *generated.notices))
+        return self._answer(found, "llm", checked, (*generated.notices, *_check_notices(checked)))
 
-    def _instead(self, name: str, said: str, generated: Generated, found: Found) -> Answer:
-        """Quotes, after what the LLM said before it failed."""
-        why = str(generated.failure) if generated.failure else f"{name} gave an empty answer."
-        what = "The answer broke off; quotes follow it." if said else "These are quotes instead."
-        return self._quotes(found, said=said, notices=(f"{why} {what}", *generated.notices), given=generated.given)
-
-    def _quotes(self, found: Found, *, said: str, notices: tuple[str, ...], given: Sequence[Hit] = ()) -> Answer:
+    def _quotes(self, found: Found, notices: tuple[str, ...], begun: str = "", given: Sequence[Hit] = ()) -> Answer:
+        """Quotes, after the text that an LLM had `begun` from the passages `given` before it failed."""
+        context = self._context
         with timed(self._timings, "quotes_ms"):
-            units, more = extract_parts(found, embedder=self._how.embedder, limit=self._how.extractive_sentences)
+            units, more = extract_parts(found, embedder=context.embedder, limit=context.extractive_sentences)
             text, citations = quoted(units)
-            quotes = check(text, found.hits, scorer=None)
+            quotes = check(text, found.hits, scorer=None, on_sentence=context.raise_if_cancelled)
             text = f"{lead_line(units)}\n\n{text}" if units else text
-        if not said:
-            self._tell(text)
-            return self._answer(
-                text, "extractive", found, citations=citations, sentences=quotes.sentences, notices=(*notices, *more)
-            )
-        checked = self._check(said, given)
-        self._tell(BROKEN_OFF + text)
-        return self._answer(
+        notices = (*notices, *more)
+        if not begun:
+            self._show(text)
+            return self._answer(found, "extractive", Checked(text, citations, quotes.sentences), notices)
+        checked = self._check(begun, given)
+        self._show(BROKEN_OFF + text)
+        both = Checked(
             checked.text + BROKEN_OFF + text,
-            "llm",
-            found,
-            citations=tuple(dict.fromkeys((*checked.citations, *citations))),
-            sentences=(*checked.sentences, *quotes.sentences),
-            notices=(*notices, *more, *_check_notices(checked, broken_off=True)),
+            tuple(dict.fromkeys((*checked.citations, *citations))),
+            (*checked.sentences, *quotes.sentences),
         )
+        return self._answer(found, "llm", both, (*notices, *_check_notices(checked, broken_off=True)))
 
-    def _check(self, said: str, given: Sequence[Hit]) -> Checked:
+    def _check(self, text: str, given: Sequence[Hit]) -> Checked:
+        context = self._context
         with timed(self._timings, "check_ms"):
-            return check(_real_names(said, given), given, scorer=self._how.scorer)
+            return check(_real_names(text, given), given, scorer=context.scorer, on_sentence=context.raise_if_cancelled)
 
-    def _refusal(
-        self, found: Found, *, used_llm: bool, streamed: bool = False, notices: tuple[str, ...] = ()
-    ) -> Answer:
-        if not streamed:
-            self._tell(REFUSAL)
-        return self._answer(REFUSAL, "llm" if used_llm else "extractive", found, refused=True, notices=notices)
+    def _refusal(self, found: Found, *, used_llm: bool = False, notices: tuple[str, ...] = ()) -> Answer:
+        if not used_llm:
+            self._show(REFUSAL)
+        return self._answer(found, "llm" if used_llm else "extractive", Checked(REFUSAL), notices, refused=True)
 
     def _answer(
-        self,
-        text: str,
-        mode: str,
-        found: Found,
-        *,
-        citations: tuple[Citation, ...] = (),
-        sentences: tuple[Sentence, ...] = (),
-        notices: tuple[str, ...] = (),
-        refused: bool = False,
+        self, found: Found, mode: str, checked: Checked, notices: tuple[str, ...], *, refused: bool = False
     ) -> Answer:
-        models, trace_id = self._how.models, uuid.uuid4().hex
+        self._context.raise_if_cancelled()
+        models, trace_id = self._context.models, uuid.uuid4().hex
         total_ms = _since(self._started)
         return Answer(
             answer_id=trace_id[:12],
-            question=self._question,
-            text=text,
+            question=self._request.question,
+            text=checked.text,
             mode=mode,
             refused=refused,
-            citations=citations,
+            citations=checked.citations,
             found=found,
             models=dict(models) if mode == "llm" else {**models, "llm": None},
             notices=notices,
             timings_ms={**self._timings, "total_ms": total_ms},
-            sentences=sentences,
+            sentences=checked.sentences,
             answerability=self._answerability,
             prompt_cut=self._prompt_cut,
             tokens=self._tokens,
@@ -226,18 +164,19 @@ class _Run:
             stages=(*self._timings.stages, Stage("total", self._began, total_ms)),
         )
 
-    def _searched(self, question: str) -> Found:
+    def _searched(self, question: str) -> tuple[Found, bool]:
+        """What the search finds, and whether to answer from it."""
+        self._context.raise_if_cancelled()
         with timed(self._timings, "search_ms"):
-            return self._how.search(question)
+            found = self._search(question)
+        self._context.raise_if_cancelled()
+        threshold = self._context.answerable_threshold
+        answerable, self._answerability = is_answerable(found, question, threshold=threshold)
+        return found, answerable and not (self._request.strict and found.verdict == "incorrect")
 
-    def _is_answerable(self, found: Found, question: str) -> bool:
-        """Whether to answer from what was found; how likely it answers is kept."""
-        answerable, self._answerability = is_answerable(found, question, threshold=self._how.answerable_threshold)
-        return answerable and not (self._how.strict and found.verdict == "incorrect")
-
-    def _tell(self, text: str) -> None:
-        if self._how.on_token is not None:
-            self._how.on_token(text)
+    def _show(self, text: str) -> None:
+        if self._on_token is not None:
+            self._on_token(text)
 
 
 def _refuses(checked: Checked) -> bool:
@@ -250,7 +189,7 @@ def _refuses(checked: Checked) -> bool:
     )
 
 
-def _holds(sentences: Sequence[Sentence]) -> bool:
+def _is_supported(sentences: Sequence[Sentence]) -> bool:
     """Whether the pages hold any of it, at least weakly."""
     return any(sentence.verdict in ("supported", "weak") for sentence in sentences)
 

@@ -1,6 +1,6 @@
 """The answer of an LLM: LangChain's ConversationalRetrievalChain over our search, within the window, streamed.
 
-The one module of this room that imports LangChain, and only when a function of it is called.
+The only module of this package that imports LangChain, inside its functions.
 """
 
 from __future__ import annotations
@@ -10,10 +10,11 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from ragscience.answering import prompts as wording
-from ragscience.answering.context_budget import Plan, condense_history, plan
-from ragscience.answering.generation import ChatLLM, Speech
+from ragscience.answering.answer_context import AnswerContext, AnswerRequest, Searcher
+from ragscience.answering.context_budget import Plan, Window, condense_history, plan
+from ragscience.answering.generation import CancellableLLM, ChatLLM, Generation
 from ragscience.errors import ModelProblem
-from ragscience.records import Found, Hit, Turn
+from ragscience.records import Found, Hit
 from ragscience.text.page_spans import page_label
 from ragscience.text.prompt_sanitizer import sanitize
 
@@ -26,9 +27,10 @@ if TYPE_CHECKING:
     from langchain_core.outputs import ChatResult
     from langchain_core.retrievers import BaseRetriever
 
-__all__ = ["Generated", "Searcher", "as_documents", "as_retriever", "generate", "import_langchain"]
+__all__ = ["Generated", "JudgedSearch", "as_documents", "as_retriever", "generate", "import_langchain"]
 
-Searcher = Callable[[str], Found]
+JudgedSearch = Callable[[str], tuple[Found, bool]]
+"""A question to what a search finds, and whether to answer from it."""
 
 
 def import_langchain() -> None:
@@ -66,28 +68,25 @@ class Generated:
 
 
 def generate(
-    question: str,
-    *,
-    history: Sequence[Turn],
-    search: Searcher,
-    is_answerable: Callable[[Found, str], bool],
+    request: AnswerRequest,
+    context: AnswerContext,
     llm: ChatLLM,
-    prompts: wording.Prompts,
+    *,
+    search: JudgedSearch,
     on_token: Callable[[str], None] | None,
-    answer_seconds: float,
 ) -> Generated:
-    """Rewrite a follow-up so that it stands alone, search, and let the model answer from the passages.
+    """Rewrite a follow-up to be standalone, search, and let the model answer from the passages.
 
-    The rewriting happens only with history; its tokens are not shown. Nothing leaves for a tracing service, whatever
-    the environment says. A failure of the model is returned, not raised; what `search` and `on_token` raise is raised.
+    The rewriting happens only with history; its tokens are not shown. Nothing goes to a tracing service, whatever the
+    environment says. A failure of the model is returned. Raises Cancelled, and what `search` and `on_token` raise.
     """
     from langsmith.run_helpers import tracing_context
 
-    run = _Run(question, history, search, is_answerable, llm, prompts, on_token, answer_seconds)
+    run = _ChainRun(request, context, llm, search, on_token)
     failure: ModelProblem | None = None
     try:
         with tracing_context(enabled=False):
-            run.chain().invoke({"question": sanitize(question), "chat_history": list(run.turns)})
+            run.chain().invoke({"question": sanitize(request.question), "chat_history": list(run.turns)})
     except _Failed as failed:
         failure = failed.problem
     return run.generated(failure)
@@ -101,34 +100,34 @@ class _Failed(Exception):
         self.problem = problem
 
 
-class _Run:
+class _ChainRun:
     """One question on its way through the chain."""
 
     def __init__(
         self,
-        question: str,
-        history: Sequence[Turn],
-        search: Searcher,
-        is_answerable: Callable[[Found, str], bool],
+        request: AnswerRequest,
+        context: AnswerContext,
         llm: ChatLLM,
-        prompts: wording.Prompts,
+        search: JudgedSearch,
         on_token: Callable[[str], None] | None,
-        answer_seconds: float,
     ) -> None:
-        self._question = sanitize(question)
-        self._history = history
+        self._question = sanitize(request.question)
+        self._history = request.history
         self._search = search
-        self._is_answerable = is_answerable
         self._llm = llm
-        self._prompts = prompts
-        self._condensing = Speech(llm, on_token=None, seconds=answer_seconds)
-        self._speech = Speech(llm, on_token=on_token, seconds=answer_seconds)
+        self._prompts = context.prompts
+        watched = CancellableLLM(llm, context.cancelled)
+        self._condensing = Generation(watched, on_token=None, seconds=context.answer_seconds)
+        self._answering = Generation(watched, on_token=on_token, seconds=context.answer_seconds)
         self._found: Found | None = None
         self._answerable = True
         self._plan: Plan | None = None
         self.turns, self._condense_tokens = condense_history(
-            self._question, history, prompts=prompts, count=llm.counter.count, window=llm.window
+            self._question, self._history, prompts=self._prompts, window=self._window()
         )
+
+    def _window(self) -> Window:
+        return Window(self._llm.window, self._llm.num_predict, self._llm.counter.count)
 
     def chain(self) -> Any:
         """LangChain's chain, with our models, our search and our share of the window in it."""
@@ -157,58 +156,48 @@ class _Run:
         return chain
 
     def generated(self, failure: ModelProblem | None) -> Generated:
-        """What came of it."""
-        made, speech = self._plan, self._speech
+        """The result, with the model's failure if it failed."""
+        made, generation = self._plan, self._answering
         notices = list(made.notices if made else ())
         left = len(self._history) - len(self.turns)
         if left:
             notices.append(f"The question was rewritten without the {left} oldest turns, which did not fit.")
         return Generated(
-            speech.text,
+            generation.text,
             self._found,
             made.hits if made else (),
             self._answerable,
             failure,
-            self._condensing.asked or speech.asked,
-            speech.first_ms,
-            (*notices, *(() if failure else speech.notices)),
-            speech.tokens,
-            speech.prompt_cut,
+            self._condensing.asked or generation.asked,
+            generation.first_ms,
+            (*notices, *(() if failure else generation.notices)),
+            generation.tokens,
+            generation.prompt_cut,
         )
 
     def _condense(self, messages: Sequence[tuple[str, str]]) -> str:
-        return self._said(self._condensing, messages, self._condense_tokens)
+        return self._generated_text(self._condensing, messages, self._condense_tokens)
 
     def _answer(self, messages: Sequence[tuple[str, str]]) -> str:
         made = self._plan  # never None here: the chain searches before it answers
-        return self._said(self._speech, messages, made.answer_tokens if made else self._llm.num_predict)
+        return self._generated_text(self._answering, messages, made.answer_tokens if made else self._llm.num_predict)
 
     @staticmethod
-    def _said(speech: Speech, messages: Sequence[tuple[str, str]], max_tokens: int) -> str:
-        speech.say(messages, max_tokens)
-        if speech.failure is not None:
-            raise _Failed(speech.failure)
-        return speech.text
+    def _generated_text(generation: Generation, messages: Sequence[tuple[str, str]], max_tokens: int) -> str:
+        generation.run(messages, max_tokens)
+        if generation.failure is not None:
+            raise _Failed(generation.failure)
+        return generation.text
 
     def _search_once(self, standalone: str) -> Found:
-        self._found = self._search(standalone)
-        self._answerable = self._is_answerable(self._found, standalone)
+        self._found, self._answerable = self._search(standalone)
         return self._found
 
     def _documents(self, found: Found) -> list[Document]:
         if not self._answerable:
             return []
         try:
-            self._plan = plan(
-                found.question,
-                found.hits,
-                self._history,
-                prompts=self._prompts,
-                count=self._llm.counter.count,
-                window=self._llm.window,
-                max_answer_tokens=self._llm.num_predict,
-                concepts=wording.concepts_text(found.concepts),
-            )
+            self._plan = plan(found, self._history, prompts=self._prompts, window=self._window())
         except ModelProblem as problem:
             raise _Failed(problem) from problem
         return as_documents(self._plan.passages, behind=self._plan.concepts)
@@ -256,7 +245,7 @@ def as_documents(passages: Sequence[tuple[Hit, str]], behind: str = "") -> list[
 
 
 def _chat_model(say: Callable[[Sequence[tuple[str, str]]], str]) -> BaseChatModel:
-    """A LangChain chat model that speaks through `say`, which gets (role, text) for each message."""
+    """A LangChain chat model that replies by `say`, which gets (role, text) for each message."""
     from langchain_core.language_models import BaseChatModel
     from langchain_core.messages import AIMessage
     from langchain_core.outputs import ChatGeneration, ChatResult

@@ -20,13 +20,13 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from ragscience.answering.prompts import Prompts, conversation, fenced_text, passage_text, turn_text
+from ragscience.answering.prompts import Prompts, concepts_text, conversation, fenced_text, passage_text, turn_text
 from ragscience.errors import ModelProblem
 from ragscience.models.token_counting import PER_MESSAGE
-from ragscience.records import Hit, Turn
+from ragscience.records import Found, Hit, Turn
 from ragscience.text.sentences import split_sentences
 
-__all__ = ["CUT_MARK", "Plan", "answer_reserve", "condense_history", "plan"]
+__all__ = ["CUT_MARK", "Plan", "Window", "condense_history", "plan"]
 
 CUT_MARK = " […]"
 """Stands where a passage or an earlier answer was cut."""
@@ -47,8 +47,23 @@ Count = Callable[[str], int]
 
 
 @dataclass(frozen=True, slots=True)
+class Window:
+    """The tokens that prompt and answer share."""
+
+    tokens: int
+    max_answer_tokens: int
+    count: Count
+    """Tokens of a text."""
+
+    @property
+    def answer_reserve(self) -> int:
+        """Tokens kept free for the answer."""
+        return min(self.max_answer_tokens, self.tokens // 3)
+
+
+@dataclass(frozen=True, slots=True)
 class Plan:
-    """What is sent, and what is not."""
+    """What is sent, and what is left out."""
 
     passages: tuple[tuple[Hit, str], ...]
     """Best first, each with its text as it stands inside its fence."""
@@ -67,31 +82,19 @@ class Plan:
         return tuple(hit for hit, _ in self.passages)
 
 
-def answer_reserve(window: int, max_answer_tokens: int) -> int:
-    """Tokens kept free for the answer."""
-    return min(max_answer_tokens, window // 3)
-
-
-def plan(
-    question: str,
-    hits: Sequence[Hit],
-    history: Sequence[Turn],
-    *,
-    prompts: Prompts,
-    count: Count,
-    window: int,
-    max_answer_tokens: int,
-    concepts: str = "",
-) -> Plan:
-    """Share the window out by the rule at the top of this file; `concepts` go behind the passages.
+def plan(found: Found, history: Sequence[Turn], *, prompts: Prompts, window: Window) -> Plan:
+    """Share the window out by the rule at the top of this file.
 
     Raises ModelProblem where the rules and the question leave no room for a passage.
     """
+    question, hits, count = found.question, found.hits, window.count
+    concepts = concepts_text(found.concepts)
     fixed = 2 * PER_MESSAGE + count(prompts.rules_text()) + count(prompts.request_text("", "", question))
-    room = window - answer_reserve(window, max_answer_tokens) - fixed
+    room = window.tokens - window.answer_reserve - fixed
     if room < SMALLEST_PASSAGE:
         raise ModelProblem(
-            f"The rules and the question take about {fixed} of {window} tokens, which leaves no room for a passage.",
+            f"The rules and the question take about {fixed} of {window.tokens} tokens, which leaves no room for a "
+            "passage.",
             "Raise RAG_NUM_CTX, or ask in fewer words.",
         )
     if concepts and count(concepts) + SMALLEST_PASSAGE > room // CONCEPTS_SHARE:
@@ -117,19 +120,19 @@ def plan(
     return Plan(
         tuple(texts[:kept]),
         turns,
-        max(answer_reserve(window, max_answer_tokens), min(max_answer_tokens, window - used)),
-        _notices(len(hits) - kept, len(hits), left_out, window, cut=cut),
+        max(window.answer_reserve, min(window.max_answer_tokens, window.tokens - used)),
+        _notices(len(hits) - kept, len(hits), left_out, window.tokens, cut=cut),
         concepts,
     )
 
 
 def condense_history(
-    question: str, history: Sequence[Turn], *, prompts: Prompts, count: Count, window: int
+    question: str, history: Sequence[Turn], *, prompts: Prompts, window: Window
 ) -> tuple[tuple[Turn, ...], int]:
     """The newest turns that the rewriting of a question has room for, and the longest reply in tokens."""
-    reply = min(CONDENSE_TOKENS, window // 4)
-    room = window - reply - PER_MESSAGE - count(prompts.condense_text("", question))
-    return _newest(history, room, count, turn_text), reply
+    reply = min(CONDENSE_TOKENS, window.tokens // 4)
+    room = window.tokens - reply - PER_MESSAGE - window.count(prompts.condense_text("", question))
+    return _newest(history, room, window.count, turn_text), reply
 
 
 def cut_text(text: str, most: int, count: Count) -> str:

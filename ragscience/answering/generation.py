@@ -1,19 +1,27 @@
-"""One reply of the LLM as it comes: shown, watched, and stopped where it does not stop by itself."""
+"""One reply of the LLM as it streams: shown, watched, and stopped where it does not stop by itself."""
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from typing import Any, Protocol
+from contextvars import copy_context
+from queue import Empty, SimpleQueue
+from threading import Event, Thread
+from typing import Any, Protocol, TypeVar
 
 from ragscience.answering.replies import ThoughtFilter, repeated_tail, without_thoughts
-from ragscience.errors import ModelProblem
+from ragscience.errors import Cancelled, ModelProblem
 
-__all__ = ["ChatLLM", "Counter", "Reply", "Speech"]
+__all__ = ["CancellableLLM", "ChatLLM", "Counter", "Generation", "Reply", "WrappedLLM", "cancellable"]
 
 _LOOK_EVERY = 128
 """Characters after which a reply is searched for a loop again."""
+_POLL_SECONDS = 0.1
+"""How often a silent model's question is looked at for cancellation."""
+
+T = TypeVar("T")
 
 
 class Reply(Protocol):
@@ -63,8 +71,113 @@ class ChatLLM(Protocol):
         """Whether the server read less than the messages, by the tokens that it counted; else it learns from them."""
 
 
-class Speech:
-    """One call of the LLM: `say` it, then read what came of it. `on_token` gets what may be shown, None shows nothing.
+class WrappedLLM:
+    """A chat model that does all that the wrapped one does."""
+
+    def __init__(self, llm: ChatLLM) -> None:
+        self.llm = llm
+        self.num_predict = llm.num_predict
+
+    @property
+    def name(self) -> str:
+        """The model's."""
+        return self.llm.name
+
+    @property
+    def window(self) -> int:
+        """Tokens, the model's."""
+        return self.llm.window
+
+    @property
+    def counter(self) -> Counter:
+        """The model's."""
+        return self.llm.counter
+
+    def reply(
+        self, messages: Sequence[tuple[str, str]], *, max_tokens: int, schema: Mapping[str, Any] | None = None
+    ) -> Reply:
+        """The model's."""
+        return self.llm.reply(messages, max_tokens=max_tokens, schema=schema)
+
+    def was_cut(
+        self, messages: Sequence[tuple[str, str]], prompt_tokens: int | None, answer_tokens: int | None
+    ) -> bool:
+        """As the model's."""
+        return self.llm.was_cut(messages, prompt_tokens, answer_tokens)
+
+
+class CancellableLLM(WrappedLLM):
+    """A chat model whose replies raise Cancelled within a second of the question's cancellation.
+
+    Each reply is read in a thread of its own, for a model may be silent for long; an abandoned reply ends with the
+    server's next token. With `cancelled` None the replies are the model's own.
+    """
+
+    def __init__(self, llm: ChatLLM, cancelled: Callable[[], bool] | None) -> None:
+        super().__init__(llm)
+        self._cancelled = cancelled
+
+    def reply(
+        self, messages: Sequence[tuple[str, str]], *, max_tokens: int, schema: Mapping[str, Any] | None = None
+    ) -> Reply:
+        """The model's reply; iterating over it raises Cancelled, too."""
+        reply = super().reply(messages, max_tokens=max_tokens, schema=schema)
+        return reply if self._cancelled is None else _CancellableReply(reply, self._cancelled)
+
+
+class _CancellableReply:
+    def __init__(self, reply: Reply, cancelled: Callable[[], bool]) -> None:
+        self._reply = reply
+        self._cancelled = cancelled
+        self.prompt_tokens: int | None = None
+        self.answer_tokens: int | None = None
+        self.done_reason = ""
+
+    def __iter__(self) -> Iterator[str]:
+        try:
+            yield from cancellable(iter(self._reply), self._cancelled)
+        finally:
+            reply = self._reply
+            self.prompt_tokens, self.answer_tokens = reply.prompt_tokens, reply.answer_tokens
+            self.done_reason = reply.done_reason
+
+
+def cancellable(pieces: Iterator[T], cancelled: Callable[[], bool]) -> Iterator[T]:
+    """The same pieces, read in another thread: silence cannot hold up a cancellation. Raises Cancelled."""
+    read: SimpleQueue[tuple[T] | BaseException | None] = SimpleQueue()
+    abandoned = Event()
+
+    def pump() -> None:
+        with suppress(BaseException):  # it is raised where the pieces are read
+            try:
+                for piece in pieces:
+                    read.put((piece,))
+                    if abandoned.is_set():
+                        break
+            finally:
+                read.put(sys.exception())
+                pieces.close()  # type: ignore[attr-defined]  # most are generators
+
+    Thread(target=copy_context().run, args=(pump,), daemon=True).start()
+    try:
+        while True:
+            if cancelled():
+                raise Cancelled
+            try:
+                piece = read.get(timeout=_POLL_SECONDS)
+            except Empty:
+                continue
+            if piece is None:
+                return
+            if isinstance(piece, BaseException):
+                raise piece
+            yield piece[0]
+    finally:
+        abandoned.set()
+
+
+class Generation:
+    """One call of the LLM: `run` it, then read the result. `on_token` gets the text to show, None shows nothing.
 
     A reply that runs in a loop is stopped and cut to one round of it; one that takes more than `seconds` fails.
     """
@@ -90,8 +203,8 @@ class Speech:
         """All that came, without thoughts."""
         return without_thoughts(self._raw)
 
-    def say(self, messages: Sequence[tuple[str, str]], max_tokens: int) -> None:
-        """Ask, and take the reply in; a failure of the model is kept, not raised. What `on_token` raises is raised."""
+    def run(self, messages: Sequence[tuple[str, str]], max_tokens: int) -> None:
+        """Call the model and read its reply; its failure is kept, not raised. What `on_token` raises is raised."""
         self.asked = True
         reply = self._llm.reply(messages, max_tokens=max_tokens)
         pieces = iter(reply)

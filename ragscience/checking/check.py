@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -35,24 +35,27 @@ class Checked:
 
     text: str
     """With each citation as `(file.pdf, p.N)`, unknown ones taken out, wrong pages corrected."""
-    citations: tuple[Citation, ...]
-    sentences: tuple[Sentence, ...]
-    """In order; the text of each stands so in `text`."""
-    unknown: int
+    citations: tuple[Citation, ...] = ()
+    sentences: tuple[Sentence, ...] = ()
+    """In order; the text of each is in `text`, as it is here."""
+    unknown: int = 0
     """How many citations were taken out, because no passage given is from there."""
-    corrected: int
+    corrected: int = 0
     """How many pages were changed to the page of the same paper that holds the sentence."""
     notices: tuple[str, ...] = ()
 
 
-def check(text: str, hits: Sequence[Hit], *, scorer: Reranker | None) -> Checked:
+def check(
+    text: str, hits: Sequence[Hit], *, scorer: Reranker | None, on_sentence: Callable[[], None] = lambda: None
+) -> Checked:
     """`text` with its citations resolved against the passages given, and a verdict on each sentence.
 
     A sentence is held against the pages that it cites, or each part of it against the citation behind that part. One
     that cites nothing is at most weak. `scorer` may lift and lower what the words leave open, never past a number, a
     name or a denial that is not on the page; when it fails, words alone decide and a notice says so.
+    `on_sentence` is called before each sentence, and may raise.
     """
-    return _Check(text, hits, scorer).done()
+    return _Check(text, hits, scorer).done(on_sentence)
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,10 +79,11 @@ class _Check:
         self._citations: dict[Citation, None] = {}
         self._corrected = 0
 
-    def done(self) -> Checked:
+    def done(self, on_sentence: Callable[[], None]) -> Checked:
         homes = _homes(self._text, self._sentences, self._mentions)
         judged = []
         for i, sentence in enumerate(self._sentences):
+            on_sentence()
             own = tuple(m for m, home in enumerate(homes) if i in home)
             inside = [m for m in own if self._mentions[m].start < sentence.end and _resolves(self._mentions[m])]
             end = max([sentence.end, *(self._mentions[m].end for m in own if homes[m] == (i,))])

@@ -13,7 +13,7 @@ from ragscience.retrieval import profile_named
 from ragscience.store.filter_selection import match_papers
 
 if TYPE_CHECKING:
-    from ragscience.agent.agent_context import Setting, ToolUse
+    from ragscience.agent.agent_context import AgentContext, ToolUse
     from ragscience.agent.agent_state import Limits
     from ragscience.terminal.session import Session
 
@@ -53,16 +53,16 @@ def agent_answer(
     from ragscience.terminal.quote_location import placed
 
     library, settings = session.library, session.settings
-    setting = _setting(session, question, tuple(history), filters, strict, on_step)
+    context = _agent_context(session, question, tuple(history), filters, strict, on_step)
 
     def resumed(steps: int) -> None:
         done = "1 step was" if steps == 1 else f"{steps} steps were"
         session.notice(f"Going on where this question was interrupted: {done} done already.")
 
     answer = answer_by_agent(
-        setting,
+        context,
         checkpoints=session.home.agent if settings.history and library.chunk_count else None,
-        run_id=_run_id(session, setting, filters),
+        run_id=_run_id(session, context, filters),
         on_resume=resumed,
     )
     if on_token is not None:
@@ -89,17 +89,18 @@ def agent_profile(session: Session) -> Profile:
     return profile if session.wanted else replace(profile, top_k=max(profile.top_k, settings.answer_passages))
 
 
-def _setting(
+def _agent_context(
     session: Session,
     question: str,
     history: tuple[Turn, ...],
     filters: Filters,
     strict: bool,
     on_step: Callable[[Step], None] | None,
-) -> Setting:
-    from ragscience.agent.agent_context import Setting
+) -> AgentContext:
+    from ragscience.agent.agent_context import AgentContext
+    from ragscience.answering.answer_context import AnswerRequest
 
-    library, settings, llm = session.library, session.settings, session.llm
+    library = session.library
     profile = agent_profile(session)
     papers = _papers(session, filters)
 
@@ -107,24 +108,14 @@ def _setting(
         within = replace(filters, papers=tuple(map(_named, files))) if files else filters
         return session.search(query, within, profile=profile)
 
-    return Setting(
-        question=question,
-        history=history,
+    return AgentContext(
+        request=AnswerRequest(question, history, strict),
+        answering=session.answer_context,
         papers=papers,
         search=search,
         passages=library.chunks,
         use_tools=_tools(session, filters, papers, profile) if library.chunk_count else None,
-        llm=llm,
-        embedder=session.embedder if library.chunk_count else None,
-        scorer=session.scorer,
-        models=session.models_used,
-        prompts=session.prompts,
-        circuit=session.circuit,
         limits=_limits(session),
-        answer_seconds=settings.answer_seconds,
-        extractive_sentences=settings.extractive_sentences,
-        answerable_threshold=settings.answerable_threshold,
-        strict=strict,
         on_step=on_step,
     )
 
@@ -182,21 +173,21 @@ def _named(file: str) -> str:
     return "".join(f"[{char}]" if char in "*?[" else char for char in file)
 
 
-def _run_id(session: Session, setting: Setting, filters: Filters) -> str:
+def _run_id(session: Session, context: AgentContext, filters: Filters) -> str:
     """What stands for the question, the library as it is now and all that an answer depends on."""
     from ragscience.agent.agent_state import STATE_VERSION
 
     library, llm = session.library, session.llm
     parts: list[Any] = [
         STATE_VERSION,
-        setting.question,
-        [[turn.question, turn.answer] for turn in setting.history],
+        context.request.question,
+        [[turn.question, turn.answer] for turn in context.request.history],
         asdict(filters),
         library.generation,
         asdict(library.embedder) if library.embedder else None,
         session.settings.model_dump(mode="json", exclude=NOT_OF_A_RUN),
         session.wanted,
         [llm.name, llm.digest] if llm else None,
-        setting.strict,
+        context.request.strict,
     ]
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()

@@ -18,6 +18,7 @@ from ragscience.terminal.cli import say
 from ragscience.terminal.filtering import described
 
 if TYPE_CHECKING:
+    from ragscience.answering.answer_context import AnswerContext
     from ragscience.answering.circuit_breaker import Circuit
     from ragscience.answering.prompts import Prompts
     from ragscience.graph.graph_search import GraphSearch
@@ -200,6 +201,24 @@ class Session:
         settings = self.settings
         return Circuit(failures=settings.llm_failures, pause_seconds=settings.llm_pause_seconds, clock=time.monotonic)
 
+    @property
+    def answer_context(self) -> AnswerContext:
+        """The models and limits of an answer."""
+        from ragscience.answering.answer_context import AnswerContext
+
+        settings = self.settings
+        return AnswerContext(
+            llm=self.llm,
+            embedder=self.embedder if self.library.chunk_count else None,
+            scorer=self.scorer,
+            models=self.models_used,
+            prompts=self.prompts,
+            circuit=self.circuit,
+            answer_seconds=settings.answer_seconds,
+            extractive_sentences=settings.extractive_sentences,
+            answerable_threshold=settings.answerable_threshold,
+        )
+
     @cached_property
     def answer_profile(self) -> Profile:
         """The same search, with as many passages as an answer is made from."""
@@ -255,6 +274,7 @@ class Session:
 
         With `corrective` what was found gets a second look first; None: as the settings or the profile say.
         """
+        from ragscience.answering.answer_context import AnswerRequest
         from ragscience.answering.answers import answer
         from ragscience.answering.query_rewriting import evidence_again
         from ragscience.terminal.quote_location import placed
@@ -282,24 +302,10 @@ class Session:
             return self.search(text, filters, evidence_again(question, history), profile=self.answer_profile)
 
         given = answer(
-            question,
-            history=history,
+            AnswerRequest(question, tuple(history), strict),
+            self.answer_context,
             search=self._with_second_look(find) if self._is_corrective(corrective) else find,
-            llm=llm,
-            embedder=self.embedder if library.chunk_count else None,
-            models={
-                "embedder": library.embedder.model if library.embedder else None,
-                "reranker": self.reranker_name if library.chunk_count else None,
-                "llm": llm.name if llm else None,
-            },
-            scorer=self.reranker if library.chunk_count and not self.llm_reranker else None,
             on_token=on_token,
-            prompts=self.prompts,
-            circuit=self.circuit,
-            answer_seconds=self.settings.answer_seconds,
-            strict=strict,
-            extractive_sentences=self.settings.extractive_sentences,
-            answerable_threshold=self.settings.answerable_threshold,
         )
         return after_first_search(placed(given, library), first_times)
 
@@ -314,7 +320,7 @@ class Session:
 
         As many passages as were asked for are never passed; without a number, a second search may add some.
         """
-        from ragscience.agent.corrective import EXTRA_PASSAGES, Corrective
+        from ragscience.agent.corrective import EXTRA_PASSAGES, Corrective, CorrectiveContext
 
         titles: dict[str, str] = {}
 
@@ -322,14 +328,14 @@ class Session:
             titles.update({} if titles else {paper.file: paper.title for paper in self.library.papers()})
             return titles.get(file, "")
 
-        return Corrective(
+        context = CorrectiveContext(
             find,
             llm=self.llm if self.circuit.allows() else None,
             title_of=title_of,
             most_passages=self._wanted or self.answer_profile.top_k + EXTRA_PASSAGES,
             seconds=self.settings.answer_seconds,
-            on_failure=self.circuit.failed,
         )
+        return Corrective(context, on_failure=self.circuit.failed)
 
     def answer_by_agent(
         self,

@@ -3,9 +3,10 @@
 import time
 from dataclasses import replace
 
-from ragscience.agent.agent_context import Setting
+from ragscience.agent.agent_context import AgentContext
 from ragscience.agent.agent_state import Limits
 from ragscience.agent.loop import answer_by_agent
+from ragscience.answering.answer_context import AnswerContext, AnswerRequest
 from ragscience.answering.circuit_breaker import Circuit
 from ragscience.answering.prompts import Prompts
 from ragscience.errors import ModelProblem
@@ -104,11 +105,8 @@ class ScriptedLLM:
         return False
 
 
-def setting_of(question, library, *, llm=None, limits=LIMITS, **how):
+def context_of(question, library, *, llm=None, limits=LIMITS, **how):
     given = {
-        "history": (),
-        "papers": (),
-        "use_tools": None,
         "embedder": WordEmbedder(),
         "scorer": None,
         "models": {"embedder": "words", "reranker": None, "llm": getattr(llm, "name", None)},
@@ -117,17 +115,17 @@ def setting_of(question, library, *, llm=None, limits=LIMITS, **how):
         "answer_seconds": 60.0,
         "extractive_sentences": 5,
         "answerable_threshold": 0.3,
-        "strict": False,
-        "on_step": None,
+        "cancelled": None,
     }
-    return Setting(
-        question=question, search=library.search, passages=library.chunks, llm=llm, limits=limits, **(given | how)
-    )
+    answering = AnswerContext(llm=llm, **{name: how.pop(name, value) for name, value in given.items()})
+    request = AnswerRequest(question, how.pop("history", ()), how.pop("strict", False))
+    rest = {"papers": (), "use_tools": None, "on_step": None, **how}
+    return AgentContext(request, answering, search=library.search, passages=library.chunks, limits=limits, **rest)
 
 
 def run(question, library, *, checkpoints=None, run_id="run", on_resume=None, **how):
     return answer_by_agent(
-        setting_of(question, library, **how), checkpoints=checkpoints, run_id=run_id, on_resume=on_resume
+        context_of(question, library, **how), checkpoints=checkpoints, run_id=run_id, on_resume=on_resume
     )
 
 

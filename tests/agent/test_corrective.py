@@ -16,6 +16,7 @@ from ragscience.agent.corrective import (
     INCORRECT_BELOW,
     MOST_REWRITES,
     Corrective,
+    CorrectiveContext,
     corrective_search,
     expansions,
     joined,
@@ -67,15 +68,8 @@ def title_of(file):
 
 
 def look(search, llm=None, *, question=QUESTION, most_passages=12, may_rewrite=True):
-    return corrective_search(
-        question,
-        search=search,
-        llm=llm,
-        title_of=title_of,
-        most_passages=most_passages,
-        may_rewrite=may_rewrite,
-        seconds=60.0,
-    )
+    context = CorrectiveContext(search, llm, title_of, most_passages, seconds=60.0)
+    return corrective_search(question, context, may_rewrite=may_rewrite)
 
 
 @pytest.fixture
@@ -228,14 +222,8 @@ def test_window_without_room_is_not_filled(server):
 
 
 def whole(search, llm=None, failures=None):
-    return Corrective(
-        search,
-        llm=llm,
-        title_of=title_of,
-        most_passages=12,
-        seconds=60.0,
-        on_failure=(failures if failures is not None else []).append,
-    )
+    context = CorrectiveContext(search, llm, title_of, most_passages=12, seconds=60.0)
+    return Corrective(context, on_failure=(failures if failures is not None else []).append)
 
 
 def test_same_question_is_searched_once():

@@ -3,15 +3,16 @@
 import json
 from dataclasses import replace
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from ragscience.agent.agent_context import ToolNote, ToolsUsed
 from ragscience.agent.agent_state import MOST_QUERIES
 from ragscience.answering.answers import REFUSAL
-from ragscience.errors import LibraryUnavailable, ModelProblem, NothingFound, RagScienceError
+from ragscience.errors import Cancelled, LibraryUnavailable, ModelProblem, NothingFound, RagScienceError
 from ragscience.records import Answer, Found
-from tests.agent.looping import ANSWERED, LIMITS, PASSAGES, TWO_PARTS, UNANSWERED, Library, ScriptedLLM, run
+from tests.agent.looping import ANSWERED, LIMITS, PASSAGES, TWO_PARTS, UNANSWERED, Library, ScriptedLLM, nodes_of, run
 
 QUESTIONS = st.sampled_from([ANSWERED, TWO_PARTS, UNANSWERED, "What is this about?", "?", "Compare BERT and Adam."])
 TEXTS = st.text(max_size=40)
@@ -122,3 +123,21 @@ def test_calls_beyond_the_number_allowed_are_not_made():
     answer = run(ANSWERED, Library(), llm=llm, use_tools=use_tools)
     assert llm.calls == ["split", "split"]
     assert answer.mode == "extractive"
+
+
+def test_a_cancelled_run_ends_at_its_next_step_and_goes_on_later(tmp_path):
+    library, done = Library(), []
+    with pytest.raises(Cancelled):
+        run(
+            ANSWERED,
+            library,
+            checkpoints=tmp_path / "runs.sqlite",
+            cancelled=lambda: len(done) == 2,
+            on_step=done.append,
+        )
+    assert [step.node for step in done] == ["decompose_query", "retrieve"]
+    searches = len(library.asked)
+    answer = run(ANSWERED, library, checkpoints=tmp_path / "runs.sqlite", cancelled=lambda: False)
+    assert nodes_of(answer)[:2] == ["decompose_query", "retrieve"]
+    assert len(library.asked) == searches
+    assert not answer.refused

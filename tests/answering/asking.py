@@ -2,6 +2,7 @@
 
 from contextlib import contextmanager
 
+from ragscience.answering.answer_context import AnswerContext, AnswerRequest
 from ragscience.answering.answers import answer
 from ragscience.answering.circuit_breaker import Circuit
 from ragscience.answering.prompts import Prompts
@@ -33,20 +34,23 @@ def circuit(failures=3, pause_seconds=60.0, clock=lambda: 0.0):
     return Circuit(failures=failures, pause_seconds=pause_seconds, clock=clock)
 
 
-def ask(llm, search, *, question=QUESTION, history=(), **how):
+def context_of(llm, **how):
     given = {
         "embedder": WordEmbedder(),
         "scorer": None,
         "models": MODELS,
-        "on_token": None,
         "prompts": Prompts(),
         "circuit": circuit(),
         "answer_seconds": 600.0,
         "extractive_sentences": 5,
         "answerable_threshold": 0.25,
-        "strict": False,
     }
-    return answer(question, history=history, search=search, llm=llm, **(given | how))
+    return AnswerContext(llm=llm, **(given | how))
+
+
+def ask(llm, search, *, question=QUESTION, history=(), strict=False, on_token=None, **how):
+    request = AnswerRequest(question, tuple(history), strict)
+    return answer(request, context_of(llm, **how), search=search, on_token=on_token)
 
 
 def prompt(server, which=-1):

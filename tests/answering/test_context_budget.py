@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ragscience.answering.context_budget import CUT_MARK, answer_reserve, condense_history, cut_text, plan
+from ragscience.answering.context_budget import CUT_MARK, Window, condense_history, cut_text, plan
 from ragscience.answering.prompts import Prompts, concepts_text, conversation, passage_text
 from ragscience.errors import ModelProblem
-from ragscience.records import Turn
+from ragscience.records import Found, Turn
 from tests.answering.asking import QUESTION, SAID, ask, open_llm, prompt
 from tests.answering.passages import Search, hit
 from tests.ollama_server import OllamaServer
@@ -31,12 +31,13 @@ def turns(count, length=20):
 
 
 def made(hits, history=(), *, window=1000, reserve=100, prompts=SHORT):
-    return plan("Why?", hits, history, prompts=prompts, count=words, window=window, max_answer_tokens=reserve)
+    found = Found("Why?", "default", tuple(hits))
+    return plan(found, history, prompts=prompts, window=Window(window, reserve, words))
 
 
 def test_the_answer_gets_its_share_first():
-    assert answer_reserve(8192, 1024) == 1024
-    assert answer_reserve(2048, 1024) == 682
+    assert Window(8192, 1024, words).answer_reserve == 1024
+    assert Window(2048, 1024, words).answer_reserve == 682
 
 
 def test_what_fits_is_sent_whole_and_without_a_word():
@@ -49,8 +50,8 @@ def test_what_fits_is_sent_whole_and_without_a_word():
 def test_related_concepts_take_their_room_from_the_passages_or_stay_out():
     def sent(window, names):
         hits = passages(12, 5)
-        text = concepts_text(names)
-        return plan("Why?", hits, (), prompts=SHORT, count=words, window=window, max_answer_tokens=100, concepts=text)
+        found = Found("Why?", "default", tuple(hits), concepts=tuple(names))
+        return plan(found, (), prompts=SHORT, window=Window(window, 100, words))
 
     names = [f"concept {n}" for n in range(10)]
     with_them, without = sent(1000, names), sent(1000, [])
@@ -116,7 +117,7 @@ def test_a_text_without_sentences_is_cut_at_a_word_and_a_word_not_at_all():
 
 def test_a_question_that_leaves_no_room_is_a_clear_problem():
     with pytest.raises(ModelProblem, match="no room for a passage") as caught:
-        plan("why " * 900, passages(1), (), prompts=SHORT, count=words, window=1000, max_answer_tokens=100)
+        plan(Found("why " * 900, "default", tuple(passages(1))), (), prompts=SHORT, window=Window(1000, 100, words))
     assert "RAG_NUM_CTX" in caught.value.fix
 
 
@@ -144,7 +145,7 @@ def test_nothing_ever_runs_over(lengths, answers, window, reserve):
     sent = made(hits, history, window=window, reserve=reserve)
     shown = "\n".join(passage_text(each, text) for each, text in sent.passages)
     used = words(SHORT.rules_text()) + words(SHORT.request_text(shown, conversation(sent.history), "Why?"))
-    assert used + answer_reserve(window, reserve) <= window
+    assert used + Window(window, reserve, words).answer_reserve <= window
     assert used + sent.answer_tokens <= window
     left = len(hits) - len(sent.passages)
     assert (left > 0) == any("lowest-ranked" in notice for notice in sent.notices)
@@ -152,7 +153,7 @@ def test_nothing_ever_runs_over(lengths, answers, window, reserve):
 
 
 def test_the_rewriting_gets_the_newest_turns_that_fit():
-    kept, reply = condense_history("And?", turns(50), prompts=Prompts(), count=words, window=600)
+    kept, reply = condense_history("And?", turns(50), prompts=Prompts(), window=Window(600, 100, words))
     assert reply == 150
     assert 1 <= len(kept) < 50
     assert kept[-1].question == "Question 49?"
@@ -161,7 +162,7 @@ def test_the_rewriting_gets_the_newest_turns_that_fit():
 
 
 def test_a_rewriting_without_any_room_is_left_out():
-    assert condense_history("And? " * 900, turns(2), prompts=Prompts(), count=words, window=600)[0] == ()
+    assert condense_history("And? " * 900, turns(2), prompts=Prompts(), window=Window(600, 100, words))[0] == ()
 
 
 # -- against a server that counts, and cuts as Ollama does

@@ -382,14 +382,14 @@ def test_the_extractive_path_imports_no_langchain():
 
     code = (
         "import sys\n"
+        "from ragscience.answering.answer_context import AnswerContext, AnswerRequest\n"
         "from ragscience.answering.answers import answer\n"
         "from ragscience.records import Found\n"
         "from ragscience.answering.circuit_breaker import Circuit\n"
         "from ragscience.answering.prompts import Prompts\n"
         "circuit = Circuit(failures=1, pause_seconds=1.0, clock=float)\n"
-        "answer('q', history=(), search=lambda q: Found(q, 'default', ()), llm=None, embedder=None, scorer=None,"
-        " models={}, on_token=None, prompts=Prompts(), circuit=circuit, answer_seconds=1.0, extractive_sentences=5,"
-        " answerable_threshold=0.25, strict=False)\n"
+        "context = AnswerContext(None, None, None, {}, Prompts(), circuit, 1.0, 5, 0.25)\n"
+        "answer(AnswerRequest('q'), context, search=lambda q: Found(q, 'default', ()))\n"
         "heavy = ('langchain', 'langsmith', 'httpx', 'ollama', 'torch', 'numpy')\n"
         "print([m for m in sys.modules if m.startswith(heavy)])"
     )

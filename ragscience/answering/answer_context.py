@@ -1,0 +1,59 @@
+"""What answers are made with: the models, the prompts, the limits, and whether the question was cancelled."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from ragscience.answering.circuit_breaker import Circuit
+from ragscience.answering.prompts import Prompts
+from ragscience.errors import Cancelled
+from ragscience.records import Found, Turn
+
+if TYPE_CHECKING:
+    from ragscience.answering.generation import ChatLLM
+    from ragscience.models.model_protocols import Embedder, Reranker
+
+__all__ = ["AnswerContext", "AnswerRequest", "Searcher"]
+
+Searcher = Callable[[str], Found]
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerRequest:
+    """A question, the conversation before it, and how strict the answer must be."""
+
+    question: str
+    history: tuple[Turn, ...] = ()
+    strict: bool = False
+    """Refuse an answer of which the cited pages support no sentence, and passages judged incorrect."""
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerContext:
+    """The models and limits of an answer."""
+
+    llm: ChatLLM | None
+    """None gives quotes."""
+    embedder: Embedder | None
+    scorer: Reranker | None
+    """Helps the citation check, where there is one."""
+    models: Mapping[str, str | None]
+    """As `Answer.models`."""
+    prompts: Prompts
+    circuit: Circuit
+    answer_seconds: float
+    """Longest time of one LLM reply."""
+    extractive_sentences: int
+    """Most quotes of an extractive answer."""
+    answerable_threshold: float
+    """Lowest `answerability` that is answered, 0 to 1."""
+    cancelled: Callable[[], bool] | None = None
+    """Whether the question was cancelled; it is called between stages and sentences, and several times a second while
+    an LLM replies. None: it cannot be cancelled."""
+
+    def raise_if_cancelled(self) -> None:
+        """Raises Cancelled."""
+        if self.cancelled is not None and self.cancelled():
+            raise Cancelled
