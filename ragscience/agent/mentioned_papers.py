@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from pathlib import PurePath
 
-from ragscience.metadata.person_names import last_name
+from ragscience.metadata.author_names import last_name
 from ragscience.records import Paper
 from ragscience.text.words import terms
 

@@ -1,7 +1,7 @@
 """Entries as BibTeX and as CSL-JSON.
 
-BibTeX is written in UTF-8, as biber reads it: letters stay, and what LaTeX would take for a command is escaped. Fields
-that are identifiers (doi, eprint, url) are read word for word by biblatex and by the url package and get no escapes.
+BibTeX is written in UTF-8, as biber reads it; characters that LaTeX takes for commands are escaped. Identifiers (doi,
+eprint, url) are read verbatim by biblatex and the url package and are not escaped.
 CSL-JSON follows https://docs.citationstyles.org/en/stable/specification.html, version 1.0.2.
 """
 
@@ -13,8 +13,7 @@ from collections.abc import Iterable
 from typing import Any
 from urllib.parse import quote
 
-from ragscience.bibliography.author_parts import Person
-from ragscience.bibliography.bib_entries import Entry
+from ragscience.bibliography.bib_entries import Entry, Person
 
 __all__ = ["as_bibtex", "as_csl", "latex", "title_latex"]
 
@@ -29,33 +28,33 @@ _LATEX = {
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
 _SENTENCE_ENDS = (":", ".", "?", "!", "–", "—")
 _SMALL_CHARS = 3
-"""A word without capitals of more letters than this shows that a title is not written in capitals."""
+"""Only words of more letters than this show whether a title capitalises all its words."""
 _FIELD = "  {name:13} = {{{value}}},"
 _CSL_TYPES = {"article": "article-journal", "inproceedings": "paper-conference"}
 _VENUE_FIELDS = {"article": "journal", "inproceedings": "booktitle"}
 
 
 def as_bibtex(entries: Iterable[Entry]) -> str:
-    """The entries with a blank line between them; empty without any."""
+    """The entries in BibTeX with a blank line between them."""
     return "\n".join(map(_bibtex, entries))
 
 
 def as_csl(entries: Iterable[Entry]) -> str:
-    """The entries as one JSON array."""
+    """The entries as one JSON array in CSL-JSON."""
     text = json.dumps([_csl(entry) for entry in entries], ensure_ascii=False, indent=2, allow_nan=False) + "\n"
     return text.encode("utf-8", "replace").decode()
 
 
 def latex(text: str) -> str:
-    """Text in which LaTeX takes nothing for a command; braces in it are balanced whatever the text has."""
+    """The text with LaTeX's special characters escaped; braces are always balanced."""
     return "".join(_LATEX.get(char, char) for char in text)
 
 
 def title_latex(title: str) -> str:
-    """A title, escaped, with braces around the words whose capitals a style must not make small.
+    """A title, escaped, with braces around the words whose capitals a style must keep.
 
-    Those are words with a capital behind their first letter, single letters, and in a title of mostly small letters
-    every word with a capital, but the first of a sentence. A title of capitals alone tells nothing and gets none.
+    Those are words with a capital after their first letter, single letters, and in a title of mostly lower-case words
+    every capitalised word but the first of a sentence. A title in capitals only gets no braces.
     """
     words = list(_WORD.finditer(title))
     in_small = [word for word in words[1:] if len(word[0]) > _SMALL_CHARS]
@@ -91,7 +90,7 @@ def _bibtex(entry: Entry) -> str:
 
 
 def _name(person: Person) -> str:
-    """As printed, given name first, where BibTeX takes that apart as we do; with commas where it would not."""
+    """The name, given name first where BibTeX splits it as we do, else with commas."""
     if person.literal:
         return f"{{{latex(person.literal)}}}"
     family = " ".join(filter(None, (person.particle, person.family)))
@@ -106,7 +105,7 @@ def _name(person: Person) -> str:
 
 
 def _verbatim(text: str) -> str:
-    """With nothing in it that ends the field, as a URL writes it."""
+    """The text with braces, quotes and backslashes percent-encoded, so that nothing ends the field."""
     return re.sub(r"[{}\\\"]", lambda found: quote(found[0]), text)
 
 

@@ -1,10 +1,8 @@
-"""Who wrote what, when and where: read from the first page, its stamp and the file's own metadata.
+"""Title, authors, year, venue and identifiers of a paper, read from its first page and the file's properties.
 
-No library of ours reads the file here: the pages come as PyMuPDF's `page.get_text("dict")` gives them, from a process
-that has them anyway.
+Nothing here opens the file: pages come as PyMuPDF's `page.get_text("dict")` gives them.
 """
 
-from ragscience.metadata.extraction_of_metadata import metadata_of
-from ragscience.metadata.reference_entries import reference_starts
+from ragscience.metadata.paper_metadata import metadata_of
 
-__all__ = ["metadata_of", "reference_starts"]
+__all__ = ["metadata_of"]

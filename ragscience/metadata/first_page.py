@@ -1,4 +1,4 @@
-"""The text of a page's spans as pieces of lines, with what sets one piece off from another: size, weight, place."""
+"""A first page as segments of lines, each with its size, weight and box."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ MARKS = "*∗⁎⋆★†‡§¶‖♯♮♭♦♣♠"
 
 _SUPERSCRIPT, _BOLD = 1, 16
 _SMALLEST_PT = 3.0
-"""Type 3 fonts of old TeX files are 0.1 pt and scaled by their matrix; what is smaller is measured by its glyphs."""
+"""Smaller sizes are replaced by the glyphs' size: Type 3 fonts of old TeX files have 0.1 pt and a scaling matrix."""
 _STEP_PT = 3.0
 """Sizes measured by glyph widths are no better than this."""
 _MOST_LINES = 4000
-"""Read of a page; a map or a plot may have a hundred times as many."""
+"""Lines read of a page; a map or a plot may have a hundred times as many."""
 _FAR_PT = 1e6
-"""Nothing is drawn so far out or so large but by a damaged file; not a number is not nearer."""
+"""Larger coordinates and sizes, and NaN, come from damaged files only."""
 _NEAR = 8
-"""Spans before a gap that tell how wide a gap is."""
+"""Spans before a gap whose size decides whether the gap is wide."""
 _RAISED = re.compile(rf"(?:[\s\d,;.{re.escape(MARKS)}]|[a-z](?![a-z])){{1,8}}")
 _SPACING_ACCENTS = {
     "´": "\u0301",
@@ -51,7 +51,7 @@ class Segment:
 
     text: str
     parts: tuple[str, ...]
-    """The text, taken apart where raised marks stand."""
+    """The text, split at raised marks."""
     size: float
     """Of its largest letters, in points."""
     bold: bool
@@ -74,7 +74,7 @@ class _Span:
 
 
 def plain_text(text: str) -> str:
-    """The text in NFKC with accents on their letters, without what cannot be seen, and with single blanks."""
+    """The text in NFKC with accents on their letters, without invisible characters, and with single blanks."""
     accented = _ACCENTED.sub(lambda match: match[2] + _SPACING_ACCENTS[match[1]], text)
     return " ".join(_UNSEEN.sub(" ", unicodedata.normalize("NFKC", accented.replace("\u00ad", ""))).split())
 
@@ -89,7 +89,7 @@ def stamps_of(page: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def blocks_of(page: Mapping[str, Any]) -> tuple[str, ...]:
-    """The text of each block, its lines joined and words that a line's end breaks made whole."""
+    """The text of each block: its lines joined, hyphenated words made whole."""
     texts = []
     for block in page.get("blocks", ()):
         lines = (
@@ -100,7 +100,7 @@ def blocks_of(page: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def segments_of(page: Mapping[str, Any]) -> tuple[Segment, ...]:
-    """The horizontal text of a page from top to bottom, and from left to right where it is beside each other."""
+    """The horizontal text of a page from top to bottom, and from left to right on one line."""
     lines = []
     for line in _lines(page):
         spans = [span for span in map(_span, line.get("spans", ())) if span is not None]
@@ -116,7 +116,7 @@ def segments_of(page: Mapping[str, Any]) -> tuple[Segment, ...]:
 
 
 def body_size(segments: Sequence[Segment]) -> float:
-    """The size in points that most letters are set in, 10 where there are none."""
+    """The most common type size, in points; 10 without letters."""
     letters: Counter[float] = Counter()
     for segment in segments:
         letters[round(segment.size * 2) / 2] += len(segment.text)
@@ -129,7 +129,7 @@ def _lines(page: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
 
 
 def _direction(line: Mapping[str, Any]) -> float:
-    """Cosine of the angle at which a line runs."""
+    """Cosine of a line's angle."""
     return float(line.get("dir", (1.0, 0.0))[0])
 
 
@@ -152,7 +152,7 @@ def _span(span: Mapping[str, Any]) -> _Span | None:
 
 
 def _measured(width: float, letters: int) -> float:
-    """The size of letters that are half as wide as high on average."""
+    """The size of letters that are on average half as wide as high."""
     return round(2 * width / max(letters, 1) / _STEP_PT) * _STEP_PT or _STEP_PT
 
 
@@ -165,7 +165,7 @@ def _middle(spans: Sequence[_Span]) -> float:
 
 
 def _joined(lines: Sequence[Sequence[_Span]]) -> Iterator[Segment]:
-    """Segments of the lines that stand beside each other, joined where no more than a blank is between them."""
+    """The segments of lines next to each other, joined where no more than a blank is between them."""
     held: list[_Span] = []
     for spans in lines:
         gap = spans[0].box[0] - held[-1].box[2] if held else 0.0

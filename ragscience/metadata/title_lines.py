@@ -6,8 +6,8 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from ragscience.metadata.author_names import names_in
 from ragscience.metadata.first_page import Segment, plain_text
-from ragscience.metadata.person_names import names_in
 
 __all__ = ["Title", "find_title", "says_nothing", "squashed"]
 
@@ -27,21 +27,21 @@ _NO_TITLE = re.compile(
     re.IGNORECASE,
 )
 _SHORTEST = 6
-"""Letters and digits that a title in a file's properties has at least."""
+"""Letters and digits of a title in a file's properties, at least."""
 _FIRST_PART = 0.65
-"""Of the page's height: no title begins below."""
+"""Share of the page's height: no title begins below it."""
 _STANDS_OUT = 1.12
-"""How many times larger than the running text a title is that can be told by its size."""
+"""How many times larger than the running text a title is, if its size alone shows it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Title:
-    """A title with where it ends, so that the authors are looked for below it."""
+    """A title and where it ends; the authors are below."""
 
     text: str
     confidence: float
     last: int
-    """Place of its last segment among the page's; -1 where it is not from the page."""
+    """Index of its last segment on the page; -1 where it is not from the page."""
 
 
 def squashed(text: str) -> str:
@@ -50,15 +50,15 @@ def squashed(text: str) -> str:
 
 
 def says_nothing(file_title: str) -> bool:
-    """Whether the title in a file's properties is what a program put there, or too short to be one."""
+    """Whether the title in a file's properties is a placeholder of a program, or too short."""
     own = plain_text(file_title)
     return bool(_NO_TITLE.fullmatch(own)) or len(squashed(own)) < _SHORTEST
 
 
 def find_title(segments: Sequence[Segment], height: float, body: float, file_title: str, text: str) -> Title:
-    """The title by size, place and what follows it, and the file's own where that agrees or nothing else is there.
+    """The title by its size, its place and what follows it, or the file's title where the page has none.
 
-    `height` is that of the page and `body` the size of its running text, in points; `text` decides about hyphens.
+    `height` is the page's and `body` the size of its running text, in points; `text` decides about hyphens.
     """
     own = "" if says_nothing(file_title) else plain_text(file_title)
     best: tuple[float, list[int]] = (0.0, [])
@@ -80,7 +80,7 @@ def find_title(segments: Sequence[Segment], height: float, body: float, file_tit
 
 
 def _end_of_front(segments: Sequence[Segment]) -> int:
-    """Place of the heading that the paper's text begins with, or how many segments there are."""
+    """Index of the first section heading, or the number of segments."""
     for place, segment in enumerate(segments):
         if place > 0 and _SECTION.fullmatch(segment.text):
             return place
@@ -88,7 +88,7 @@ def _end_of_front(segments: Sequence[Segment]) -> int:
 
 
 def _runs(segments: Sequence[Segment], end: int) -> list[list[int]]:
-    """Segments that are alike and stand below each other, the places of each run."""
+    """The indices of each run of segments of one type below each other."""
     runs: list[list[int]] = []
     for place in range(end):
         segment = segments[place]
@@ -107,7 +107,7 @@ def _continues(above: Segment, below: Segment) -> bool:
 
 
 def _score(segments: Sequence[Segment], places: list[int], height: float, body: float, own: str) -> float:
-    """How much a run of segments is like a title; 0 where it cannot be one."""
+    """How much a run of segments resembles a title; 0 where it cannot be one."""
     first, last = segments[places[0]], segments[places[-1]]
     text = " ".join(segments[place].text for place in places)
     letters, words = sum(map(str.isalpha, text)), len(text.split())
@@ -132,7 +132,7 @@ def _score(segments: Sequence[Segment], places: list[int], height: float, body: 
 
 
 def _joined(lines: list[str], text: str) -> str:
-    """The lines as one; a hyphen at a line's end stays where the word is written with it elsewhere or is two words."""
+    """The lines joined; a hyphen at a line's end stays where `text` has it in that word, or where it is two words."""
     joined = lines[0]
     for line in lines[1:]:
         if not joined.endswith("-"):
@@ -145,5 +145,5 @@ def _joined(lines: list[str], text: str) -> str:
 
 
 def _better_cased(own: str, printed: str) -> str:
-    """The file's title where the page has it in capitals alone, else the printed one."""
+    """The file's title where the page has only capitals, else the printed one."""
     return own if printed.isupper() and not own.isupper() else printed

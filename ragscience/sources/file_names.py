@@ -10,8 +10,7 @@ from urllib.parse import unquote
 
 import httpx
 
-from ragscience.metadata.ascii_names import plain_letters
-from ragscience.metadata.person_names import last_name
+from ragscience.metadata.author_names import last_name, plain_letters
 from ragscience.records import Metadata
 
 __all__ = ["file_name", "numbered", "suggested_name"]

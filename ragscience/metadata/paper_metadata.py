@@ -1,16 +1,20 @@
-"""Where and when a paper came out, and the numbers that name it: arXiv id, DOI, venue, year."""
+"""What a paper's file and first page say of it: title, authors, arXiv id, DOI, venue and year."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
-from ragscience.metadata.first_page import Segment
+from ragscience.metadata.author_names import find_authors
+from ragscience.metadata.first_page import Segment, blocks_of, body_size, plain_text, segments_of, stamps_of
+from ragscience.metadata.title_lines import find_title
+from ragscience.records import Metadata
 
-__all__ = ["Found", "find_arxiv_id", "find_doi", "find_venue", "find_year"]
+__all__ = ["find_arxiv_id", "find_doi", "find_venue", "find_year", "metadata_of"]
 
 Found = tuple[str, float]
-"""What was found, or "", and how sure that is (0 to 1)."""
+"""A value, maybe "", and a confidence from 0 to 1."""
 
 _ARXIV = r"(?:\d{4}\.\d{4,5}|[a-z]+(?:-[a-z]+)?(?:\.[A-Z]{2})?/\d{7})(?:v\d{1,2})?"
 _STAMP = re.compile(rf"\barXiv:\s*({_ARXIV})(?!\d)", re.IGNORECASE)
@@ -42,18 +46,54 @@ _VENUES = tuple(
         ),
     )
 )
-"""How pages and files say where a paper came out: the venue is the first group, the year the second."""
+"""Patterns of a venue (first group) with its year (second group), each with a confidence."""
 _MEETING = re.compile(r"\b(?:Proceedings|Conference|Symposium|Workshop)\b", re.IGNORECASE)
 _ORDINAL = re.compile(r"(\d) (st|nd|rd|th)\b")
 _FROM_STYLE = 0.3
 _COPYRIGHT = re.compile(rf"(?:©|\(c\)|copyright|c⃝)\s*{_YEAR}\b", re.IGNORECASE)
 _OLD_STYLE = re.compile(r"(?:[a-z.-]+/)?(\d\d)(\d\d)")
+_DEFAULT_HEIGHT_PT = 792.0
+
+
+def metadata_of(
+    page_dicts: Sequence[Mapping[str, Any]], file_metadata: Mapping[str, str | None], first_pages_text: str
+) -> Metadata:
+    """Title, authors, year, venue and identifiers, each with a confidence.
+
+    `page_dicts` are pages as PyMuPDF's `page.get_text("dict")` gives them (only the first is used), `file_metadata` is
+    `document.metadata`. The words of `first_pages_text` decide whether a hyphen in the title belongs to its word.
+    """
+    page: Mapping[str, Any] = page_dicts[0] if page_dicts else {}
+    height = float(page.get("height") or _DEFAULT_HEIGHT_PT)
+    segments, stamps = segments_of(page), stamps_of(page)
+    file_values = {name: plain_text(value) for name, value in file_metadata.items() if isinstance(value, str)}
+    stated = [file_values[name] for name in ("subject", "keywords", "title") if file_values.get(name)]
+
+    title = find_title(segments, height, body_size(segments), file_values.get("title", ""), first_pages_text)
+    authors, author_confidence = find_authors(segments, title.last, height, file_values.get("author", ""))
+    arxiv_id, arxiv_confidence = find_arxiv_id(stamps, segments, stated)
+    doi, doi_confidence = find_doi(segments, stated, height)
+    printed = [*(segment.text for segment in segments), *blocks_of(page)]
+    venue, venue_year, venue_confidence = find_venue(printed, stated)
+    created = file_values.get("creationDate", "")
+    year, year_confidence = find_year(segments, stamps, (venue_year, venue_confidence), arxiv_id, created)
+    confidence = {
+        "title": title.confidence,
+        "authors": author_confidence,
+        "year": year_confidence,
+        "venue": venue_confidence,
+        "doi": doi_confidence,
+        "arxiv_id": arxiv_confidence,
+    }
+    return Metadata(
+        title.text, authors, year, venue, doi, arxiv_id, {name: sure for name, sure in confidence.items() if sure}
+    )
 
 
 def find_arxiv_id(stamps: Iterable[str], segments: Sequence[Segment], file_values: Iterable[str]) -> Found:
-    """The id of this very paper: from the stamp in the margin, a line that begins with it, or the file.
+    """The paper's own arXiv id: from the stamp in the margin, the beginning of a line, or the file's properties.
 
-    Ids within a line are of papers that are cited, and do not count.
+    Ids within a line belong to cited papers and do not count.
     """
     for stamp in stamps:
         if match := _STAMP.search(stamp):
@@ -68,7 +108,7 @@ def find_arxiv_id(stamps: Iterable[str], segments: Sequence[Segment], file_value
 
 
 def find_doi(segments: Sequence[Segment], file_values: Iterable[str], height: float) -> Found:
-    """The DOI that the file or the first page gives, the one in a margin or behind "doi" first."""
+    """The DOI of the file's properties, or of the first page: one in a margin or after "doi" comes first."""
     for value in file_values:
         if match := _DOI.search(value):
             return _trimmed(match[1]), 0.95
@@ -76,8 +116,8 @@ def find_doi(segments: Sequence[Segment], file_values: Iterable[str], height: fl
     for segment in segments:
         if match := _DOI.search(segment.text):
             in_margin = segment.box[3] < 0.12 * height or segment.box[1] > 0.88 * height
-            is_told = "doi" in segment.text[: match.start()].casefold()
-            found.append((0.3 + 0.4 * is_told + 0.25 * in_margin, _trimmed(match[1])))
+            is_named = "doi" in segment.text[: match.start()].casefold()
+            found.append((0.3 + 0.4 * is_named + 0.25 * in_margin, _trimmed(match[1])))
     if not found:
         return "", 0.0
     confidence, doi = max(found, key=lambda one: one[0])
@@ -85,10 +125,10 @@ def find_doi(segments: Sequence[Segment], file_values: Iterable[str], height: fl
 
 
 def find_venue(printed: Iterable[str], file_values: Iterable[str]) -> tuple[str, str, float]:
-    """Venue, year as printed with it, and how sure that is: what the first of the texts that names one says.
+    """Venue, the year printed with it, and a confidence, from the first text that names a venue.
 
-    Proceedings that only the file's properties name are hardly to be trusted: a conference's LaTeX style puts them into
-    every paper that is set with it, accepted or not.
+    Proceedings named only in the file's properties have a low confidence: a conference's LaTeX style puts them into
+    every paper, accepted or not.
     """
     for texts, from_style in ((printed, False), (file_values, True)):
         for text in texts:
@@ -103,9 +143,9 @@ def find_venue(printed: Iterable[str], file_values: Iterable[str]) -> tuple[str,
 def find_year(
     segments: Sequence[Segment], stamps: Iterable[str], venue: Found, arxiv_id: str, created: str
 ) -> tuple[int | None, float]:
-    """The year of the venue, a date on its own line, the stamp, a copyright, the arXiv id, or the file, in turn.
+    """The year of the venue, of a date on its own line, the stamp, a copyright, the arXiv id or the file, in this order.
 
-    A venue that is doubtful comes last; what it and the date of the file say alike is less so.
+    A doubtful venue comes last; its year has a higher confidence where the file's date agrees.
     """
     if venue[1] > _FROM_STYLE:
         return int(venue[0]), venue[1]
@@ -129,7 +169,7 @@ def find_year(
 
 
 def _trimmed(doi: str) -> str:
-    """Without the punctuation of the sentence around it."""
+    """The DOI without the punctuation of its sentence."""
     doi = doi.rstrip(".,;:'\"”’")
     while doi.endswith(")") and doi.count(")") > doi.count("("):
         doi = doi[:-1].rstrip(".,;:")
