@@ -143,7 +143,7 @@ def find_venue(printed: Iterable[str], file_values: Iterable[str]) -> tuple[str,
 def find_year(
     segments: Sequence[Segment], stamps: Iterable[str], venue: Found, arxiv_id: str, created: str
 ) -> tuple[int | None, float]:
-    """The year of the venue, of a date on its own line, the stamp, a copyright, the arXiv id or the file, in this order.
+    """The year of the venue, a date on its own line, the stamp, a copyright, the arXiv id or the file, in this order.
 
     A doubtful venue comes last; its year has a higher confidence where the file's date agrees.
     """
