@@ -1,7 +1,15 @@
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Literal, get_args, get_origin
+
 import pytest
+from pydantic import ValidationError
 
 from config import Settings, load_settings
 from ragscience.errors import UsageError
+from ragscience.records import Filters
+from ragscience.settings import decides, deciding_settings, deciding_values
+from ragscience.terminal.agent_run import _run_id
 
 
 @pytest.fixture(autouse=True)
@@ -77,3 +85,64 @@ def test_a_list_that_is_no_list_is_refused(monkeypatch):
 
 def test_every_setting_says_what_it_is_for():
     assert all(field.description for field in Settings.model_fields.values())
+
+
+OTHERS = {
+    "dense_weight": 0.6,
+    "bm25_weight": 0.2,
+    "separators": ("\n", ""),
+    "graph_entity_types": ("METHOD",),
+    "ollama_url": "http://localhost:1",
+    "arxiv_url": "http://localhost:1/api",
+    "pdf_viewer": "other {file}",
+    "answer_request": "{context} {question}",
+    "condense_prompt": "{chat_history} {question}",
+}
+
+
+def other_value(name):
+    """An allowed value of a setting that is not its default."""
+    field = Settings.model_fields[name]
+    if name in OTHERS:
+        return OTHERS[name]
+    if field.annotation is bool:
+        return not field.default
+    if get_origin(field.annotation) is Literal:
+        return next(value for value in get_args(field.annotation) if value != field.default)
+    if field.annotation is Path:
+        return Path("/other")
+    if field.annotation is str:
+        return "other"
+    for value in (field.default + 1, field.default - 1, field.default / 2):
+        try:
+            return getattr(Settings(**{name: value}), name)
+        except ValidationError:
+            continue
+    raise AssertionError(name)
+
+
+def with_other(name):
+    """The settings where one is not its default; the two weights change together, since they add up to 1."""
+    values = {name: other_value(name)}
+    if name.endswith("_weight"):
+        values["bm25_weight" if name == "dense_weight" else "dense_weight"] = 1 - values[name]
+    return load_settings(**values)
+
+
+def run_id(settings):
+    """The id of an agent's run over an empty library, without a language model."""
+    library = SimpleNamespace(generation="1", embedder=None)
+    session = SimpleNamespace(library=library, llm=None, settings=settings, wanted=None)
+    return _run_id(session, SimpleNamespace(question="How?", history=(), strict=False), Filters())
+
+
+@pytest.mark.parametrize("name", Settings.model_fields)
+def test_an_agents_run_is_another_one_exactly_where_a_deciding_setting_is_another(name):
+    is_same = run_id(with_other(name)) == run_id(load_settings())
+    assert is_same == (decides(name) != "answers")
+
+
+def test_what_decides_is_kept_by_name():
+    assert set(deciding_values(load_settings())) == deciding_settings()
+    assert {"profile", "llm", "embedder", "answer_rules"} <= deciding_settings()
+    assert not {"home", "audit", "history", "arxiv_url", "chunk_size", "map_neighbours"} & deciding_settings()

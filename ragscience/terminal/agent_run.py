@@ -21,18 +21,6 @@ __all__ = ["agent_answer", "agent_profile"]
 
 TOOL_TEXT_CHARS = 4000
 """Of what one tool says."""
-NOT_OF_A_RUN = {
-    "home",
-    "cache_folder",
-    "pdf_viewer",
-    "history",
-    "history_turns",
-    "reading_workers",
-    "log_file",
-    "metrics_file",
-    "trace_questions",
-}
-"""Settings that change nothing about an answer."""
 
 
 def agent_answer(
@@ -176,6 +164,7 @@ def _named(file: str) -> str:
 def _run_id(session: Session, context: AgentContext, filters: Filters) -> str:
     """What stands for the question, the library as it is now and all that an answer depends on."""
     from ragscience.agent.agent_state import STATE_VERSION
+    from ragscience.settings import deciding_values
 
     library, llm = session.library, session.llm
     parts: list[Any] = [
@@ -185,7 +174,7 @@ def _run_id(session: Session, context: AgentContext, filters: Filters) -> str:
         asdict(filters),
         library.generation,
         asdict(library.embedder) if library.embedder else None,
-        session.settings.model_dump(mode="json", exclude=NOT_OF_A_RUN),
+        deciding_values(session.settings),
         session.wanted,
         [llm.name, llm.digest] if llm else None,
         context.request.strict,

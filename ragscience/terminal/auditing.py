@@ -9,31 +9,14 @@ from ragscience import __version__
 from ragscience.audit import AuditLog, Circumstances, Request, place_of, record_of
 from ragscience.errors import RagScienceError
 from ragscience.records import Answer, Paper, StoredChunk
+from ragscience.settings import deciding_values
 
 if TYPE_CHECKING:
     from ragscience.store import Library
     from ragscience.terminal.session import Session
 
-__all__ = ["DECIDING", "NOT_DECIDING", "audit", "record_for"]
+__all__ = ["audit", "record_for"]
 
-DECIDING = frozenset(
-    {
-        "agent_enough", "agent_iterations", "agent_passages", "agent_seconds", "agent_tokens", "agent_tool_calls",
-        "answer_passages", "answer_request", "answer_rules", "answer_seconds", "answerable_threshold", "answerer",
-        "bm25_weight", "condense_prompt", "corrective", "dense_weight", "embedder", "embedding_model",
-        "extractive_sentences", "graph", "graph_entity_types", "graph_filter", "graph_max_hops", "llm",
-        "llm_rerank_seconds", "max_answer_tokens", "num_ctx", "offline", "ollama_url", "profile", "rerank",
-        "rerank_budget_ms", "reranker", "temperature", "top_k", "top_k_candidates",
-    }
-)  # fmt: skip
-"""The settings that an answer depends on; they are kept with it."""
-NOT_DECIDING = frozenset(
-    {
-        "cache_folder", "embedding_batch", "history", "home", "llm_failures", "llm_pause_seconds",
-        "ollama_connect_seconds", "ollama_timeout_seconds", "token_cache_mb",
-    }
-)  # fmt: skip
-"""Settings that a session reads, too, and that make no difference to the answer to one question."""
 _MIB = 1 << 20
 
 
@@ -60,7 +43,7 @@ def record_for(session: Session, answer: Answer, asked: Request, *, at: str) -> 
         papers = _papers(library, [*(hit.chunk for hit in answer.found.hits), *earlier])
         under = Circumstances(
             program=__version__,
-            settings=session.settings.model_dump(mode="json", include=set(DECIDING)),
+            settings=deciding_values(session.settings),
             wanted=session.wanted,
             library_id=library.library_id,
             generation=library.generation,

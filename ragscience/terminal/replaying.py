@@ -13,10 +13,11 @@ from rich.text import Text
 from ragscience.audit import SCHEMA_VERSION, Difference, Request, compare
 from ragscience.errors import NothingFound, UsageError
 from ragscience.records import Filters, Turn
+from ragscience.settings import deciding_settings
 from ragscience.store import Home, Library
 from ragscience.terminal.ask_command import console
 from ragscience.terminal.audit_view import kept_record
-from ragscience.terminal.auditing import DECIDING, record_for
+from ragscience.terminal.auditing import record_for
 from ragscience.terminal.json_output import dump
 from ragscience.terminal.plain import plain
 from ragscience.terminal.session import Session
@@ -76,16 +77,16 @@ def _again(session: Session, before: Record, request: Request) -> dict[str, Any]
 
 def _settings(before: Record, settings_with: Callable[..., Settings]) -> tuple[Settings, list[Difference]]:
     """Those of the record over those of today, and what could not be restored."""
-    today = settings_with()
+    today, deciding = settings_with(), deciding_settings()
     kept = {name: value for name, value in before["settings"].items() if name not in NEVER_RESTORED}
-    known = {name: value for name, value in kept.items() if name in DECIDING and name in type(today).model_fields}
+    known = {name: value for name, value in kept.items() if name in deciding}
     said = [
         Difference("not restored", f"There is no setting {name} any more; it was {kept[name]}.")
         for name in sorted(kept.keys() - known.keys())
     ]
     said += [
         Difference("not restored", f"The record does not say what {name} was: it is as it is today.")
-        for name in sorted(DECIDING - before["settings"].keys())
+        for name in sorted(deciding - before["settings"].keys())
     ]
     now = today.model_dump(mode="json", include=set(known))
     said += [

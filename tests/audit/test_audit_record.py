@@ -3,16 +3,13 @@
 import hashlib
 import json
 import math
-import re
 import tomllib
 
 import pytest
 
 import ragscience
-from config import Settings
 from ragscience.audit import Request, place_of, without_credentials
 from ragscience.records import Filters, FoundPath, PathStep, Turn
-from ragscience.terminal.auditing import DECIDING, NOT_DECIDING
 from tests.audit.making import circumstances, paper, record
 from tests.conftest import ROOT
 from tests.history.making import answer, chunk
@@ -105,19 +102,6 @@ def test_every_field_is_in_the_documentation():
     text = (ROOT / "docs" / "audit.md").read_text()
     made = record()
     assert [name for name in (*made, *made["passages"][0], *made["library"]) if f"`{name}`" not in text] == []
-
-
-@pytest.mark.parametrize("module", ["session", "agent_run", "models_of", "graph_search"])
-def test_every_setting_that_a_session_reads_is_known_to_decide_or_not_to(module):
-    source = (ROOT / "ragscience" / "terminal" / f"{module}.py").read_text()
-    read = set(re.findall(r"\bsettings\.([a-z][a-z_0-9]*)", source)) & set(Settings.model_fields)
-    assert read
-    assert read - DECIDING - NOT_DECIDING == set()
-
-
-def test_the_settings_that_decide_are_settings():
-    assert set(Settings.model_fields) >= DECIDING | NOT_DECIDING
-    assert not DECIDING & NOT_DECIDING
 
 
 def test_the_version_is_the_one_of_the_project():

@@ -10,13 +10,14 @@ import threading
 import jsonschema
 import pytest
 
-from config import load_settings
 from ragscience.records import Filters
+from ragscience.settings import Settings, deciding_settings, load_settings
 from ragscience.terminal.agent_run import agent_profile
 from ragscience.terminal.json_schemas import SCHEMAS
 from ragscience.terminal.session import Session
 from tests.conftest import ROOT
 from tests.ollama_server import OllamaServer
+from tests.test_config import other_value
 
 TWO_PARTS = "At which temperature does the glaze mature, and how many harmonic constituents does the machine sum?"
 NO_FILTERS = Filters()
@@ -124,6 +125,18 @@ def test_interrupted_question_goes_on_only_where_nothing_changed(session_of):
     assert not again(history=False)
     assert again()
     assert not again()
+
+
+def test_interrupted_question_goes_on_though_a_setting_changed_that_it_does_not_depend_on(session_of):
+    with session_of() as session, pytest.raises(KeyboardInterrupt):
+        session.answer_by_agent(TWO_PARTS, history=(), filters=NO_FILTERS, on_step=interrupt)
+    others = {
+        name: other_value(name)
+        for name in set(Settings.model_fields) - deciding_settings() - {"home", "history", "cache_folder"}
+    }
+    with session_of(**others) as session:
+        session.answer_by_agent(TWO_PARTS, history=(), filters=NO_FILTERS)
+        assert any("interrupted" in notice for notice in session.notices)
 
 
 def test_as_many_passages_as_were_asked_for(session_of):

@@ -1,0 +1,346 @@
+"""Every setting of RAG Science: the only place where its default, unit, bounds and purpose are written."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Annotated, Any, Literal, Self, cast
+
+# pydantic looks through every installed package for plugins of its own when the first model is built; we use none.
+os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
+
+from pydantic import Field, ValidationInfo, field_validator, model_validator
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+from ragscience.settings.prompt_templates import TEMPLATE_PLACEHOLDERS, checked_template
+
+__all__ = ["ENV_PREFIX", "Settings", "decides", "deciding_settings", "deciding_values"]
+
+ENV_PREFIX = "RAG_"
+
+Decides = Literal["answers", "the library", ""]
+ANSWER: Decides = "answers"
+"""The same question after the same turns can be answered differently; audit records and agent runs keep the value."""
+LIBRARY: Decides = "the library"
+"""What the library holds; an answer depends on it through the library's generation alone."""
+NOTHING: Decides = ""
+"""Neither: limits, places, what is kept and shown."""
+
+
+def setting(default: Any, decides: Decides, description: str, *, guarded: bool = False, **bounds: Any) -> Any:
+    """A field of Settings; a `guarded` one can start a program, send text elsewhere, or read or write files."""
+    extra: dict[str, Any] = {"decides": decides, "guarded": guarded}
+    return Field(default, description=description, json_schema_extra=extra, **bounds)
+
+
+class Settings(BaseSettings):
+    """The settings of one run, checked."""
+
+    model_config = SettingsConfigDict(env_prefix=ENV_PREFIX, extra="forbid", frozen=True, validate_default=False)
+    # Files and folders
+    home: Path = Field(
+        default_factory=Path.cwd,
+        description="Folder that holds papers/, vectorstore/ and ingested.json.",
+        json_schema_extra={"decides": NOTHING, "guarded": True},
+    )
+    cache_folder: Path = setting(
+        Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "ragscience",
+        NOTHING,
+        "Where models are kept after their one-time conversion; safe to delete.",
+        guarded=True,
+    )
+
+    # Reading
+    reading_workers: int = setting(0, NOTHING, "Processes that read PDFs; 0: one for each core but one.", ge=0, le=64)
+    reading_timeout_seconds: float = setting(
+        60.0, NOTHING, "A file that takes longer is reported and left out.", gt=0, le=3600
+    )
+    reading_memory_mb: int = setting(1024, NOTHING, "Memory of one reading process, in MiB.", ge=256, le=65536)
+    ocr: bool = setting(False, LIBRARY, "Read pages without a text layer by OCR, 2 to 5 s a page; needs Tesseract.")
+    ocr_language: str = setting(
+        "eng",
+        LIBRARY,
+        "Language of scanned pages, by Tesseract's names; several as eng+deu.",
+        pattern=r"^[A-Za-z0-9_]+(\+[A-Za-z0-9_]+)*$",
+        max_length=100,
+    )
+    watch_settle_seconds: float = setting(
+        2.0, NOTHING, "`ingest.py watch` takes a file that has not changed for so many seconds.", gt=0, le=3600
+    )
+    layout: Literal["auto", "always", "never"] = setting(
+        "auto",
+        LIBRARY,
+        "When PyMuPDF's layout model reads a paper, too, for 0.7 s a page and up to 2 GiB more memory a process: "
+        "always, never, or (auto) where gaps in the section numbers show that a heading is missing.",
+    )
+
+    # Chunking (the guide)
+    chunk_size: int = setting(
+        1500, LIBRARY, "Characters in a chunk: a full paragraph, still a focused passage.", ge=50, le=20_000
+    )
+    chunk_overlap: int = setting(
+        200, LIBRARY, "Characters that neighbours share, so that a sentence is whole in one.", ge=0, le=10_000
+    )
+    separators: tuple[str, ...] = setting(
+        ("\n\n", "\n", ". ", " ", ""), LIBRARY, "Where to split, the best place first.", min_length=1
+    )
+
+    # The map (the graph guide)
+    map_neighbours: int = setting(3, NOTHING, "Nearest papers that each paper is joined with.", ge=1, le=50)
+    map_min_cosine: float = setting(0.3, NOTHING, "Cosine above which two papers are joined.", ge=-1, le=1)
+    map_max_nodes: int = setting(
+        2000, NOTHING, "Nodes in each drawing of the map; those with fewest relations go.", ge=10, le=10_000
+    )
+
+    # Models
+    embedder: Literal["auto", "embedded", "ollama", "sentence-transformers"] = setting(
+        "auto", ANSWER, "Makes the vectors; auto: Ollama where it runs and has the model, else the embedded one."
+    )
+    embedding_model: str = setting(
+        "nomic-embed-text", ANSWER, "Model for Ollama or sentence-transformers.", min_length=1, guarded=True
+    )
+    embedding_batch: int = setting(64, NOTHING, "Chunks that are embedded in one call.", ge=1, le=1024)
+    rerank: Literal["auto", "cross-encoder", "late-interaction", "llm", "off"] = setting(
+        "auto",
+        ANSWER,
+        "Reranker; auto: the cross-encoder where its files are, else late interaction over stored token vectors; llm: "
+        "Ollama's chat model, which scores the ten best.",
+    )
+    token_cache_mb: int = setting(
+        2048,
+        NOTHING,
+        "Disk for stored token vectors, in MiB (about 16 KiB a passage); past it, a search computes those of a few "
+        "candidates. 0 keeps none.",
+        ge=0,
+        le=1_048_576,
+    )
+    reranker: str = setting(
+        "cross-encoder/ms-marco-MiniLM-L-6-v2",
+        ANSWER,
+        "Cross-encoder: a name on the hub, or a folder.",
+        min_length=1,
+        guarded=True,
+    )
+    rerank_budget_ms: int = setting(
+        0,
+        ANSWER,
+        "Time for the cross-encoder, in ms; what it has not read by then keeps its order. 0: no limit.",
+        ge=0,
+        le=600_000,
+    )
+    llm_rerank_seconds: float = setting(
+        120.0,
+        ANSWER,
+        "Time for an LLM to score the passages of one search; those not scored by then keep their order.",
+        gt=0,
+        le=3600,
+    )
+    answerer: Literal["auto", "ollama", "extractive"] = setting(
+        "auto", ANSWER, "Writes the answer; auto: Ollama where it runs and has the model, else quotes."
+    )
+    llm: str = setting("llama3.1:8b", ANSWER, "Ollama's chat model.", min_length=1, guarded=True)
+    temperature: float = setting(0.0, ANSWER, "0: the same question gets the same answer.", ge=0, le=2)
+    num_ctx: int = setting(8192, ANSWER, "Tokens of context, sent to Ollama with every call.", ge=512, le=1_048_576)
+    max_answer_tokens: int = setting(1024, ANSWER, "Longest answer, in tokens.", ge=16, le=32768)
+    ollama_url: str = setting(
+        "http://127.0.0.1:11434", ANSWER, "Where Ollama listens.", pattern=r"^https?://", guarded=True
+    )
+    ollama_connect_seconds: float = setting(1.0, NOTHING, "Time for Ollama to take a call.", gt=0, le=60)
+    ollama_timeout_seconds: float = setting(120.0, NOTHING, "Time for Ollama's next piece of a reply.", gt=0, le=3600)
+    offline: bool = setting(False, ANSWER, "Refuse whatever would leave this machine.")
+
+    # Retrieval (the guide)
+    profile: Literal["default", "rrf", "even", "deep", "balanced"] = setting(
+        "default", ANSWER, "How searches are fused and cut; `query.py profiles` compares them."
+    )
+    top_k_candidates: int = setting(
+        20, ANSWER, "Passages that each search gives to the fusion, and that are reranked.", ge=1, le=1000
+    )
+    top_k: int = setting(4, ANSWER, "Passages that a search gives.", ge=1, le=200)
+    dense_weight: float = setting(0.7, ANSWER, "Weight of dense search in the fused score.", ge=0, le=1)
+    bm25_weight: float = setting(0.3, ANSWER, "Weight of keyword search in the fused score.", ge=0, le=1)
+    answerable_threshold: float = setting(
+        0.3,
+        ANSWER,
+        "How likely (0 to 1, as `answerability` in the JSON) the passages must answer the question; below it the "
+        "answer is refused. 0 refuses only where nothing was found.",
+        ge=0,
+        le=1,
+    )
+
+    # The knowledge graph (the graph guide, the graph search notes)
+    graph: Literal["auto", "on", "off"] = setting(
+        "auto",
+        ANSWER,
+        "Whether a search uses the knowledge graph, too, where `ingest.py graph` has made one; auto: as the profile "
+        "has it (deep does).",
+    )
+    graph_filter: bool = setting(False, ANSWER, "Search only papers that mention what the graph has near the question.")
+    graph_max_hops: int = setting(
+        2, ANSWER, "Steps in the graph from what a question names to what counts as related.", ge=1, le=4
+    )
+    graph_entity_types: tuple[Annotated[str, Field(pattern=r"^\S+$", max_length=100)], ...] = setting(
+        (), ANSWER, 'Types of entities that a graph search follows, as ["METHOD"]; empty: all.'
+    )
+
+    # Conversations
+    history: bool = setting(
+        True, NOTHING, "Keep each question and its answer in vectorstore/history.sqlite, on this machine."
+    )
+    audit: bool = setting(
+        True,
+        NOTHING,
+        "Keep each answer with all that it was made from in vectorstore/audit.jsonl, on this machine; needs `history`.",
+    )
+    audit_max_mb: int = setting(16, NOTHING, "Size at which a new audit log begins, in MiB.", ge=1, le=10_000)
+    audit_keep: int = setting(5, NOTHING, "Earlier audit logs that are kept; older ones go.", ge=1, le=1000)
+    history_turns: int = setting(
+        6, NOTHING, "Earlier turns that a follow-up question is understood by; 0: none.", ge=0, le=100
+    )
+
+    # Papers from the network
+    arxiv_url: str = setting(
+        "https://export.arxiv.org/api/query",
+        NOTHING,
+        "Where arXiv's API is.",
+        pattern=r"^https?://[^/?#\s]+/[^?#\s]*$",
+        guarded=True,
+    )
+    arxiv_pause_s: float = setting(
+        3.0, NOTHING, "Seconds between two requests to one host; arXiv's terms of use ask for 3.", ge=0, le=600
+    )
+    sources_max_mb: int = setting(200, NOTHING, "Largest PDF that is fetched, in MiB.", ge=1, le=10_000)
+    sources_timeout_s: float = setting(
+        30.0, NOTHING, "Seconds to wait for a server, and for the next piece of its answer.", gt=0, le=3600
+    )
+    sources_total_s: float = setting(
+        900.0, NOTHING, "Seconds for one file, without the waits that a server asks for.", gt=0, le=86400
+    )
+    sources_max_redirects: int = setting(5, NOTHING, "Redirects that one address may make.", ge=0, le=20)
+    sources_allow_http: bool = setting(
+        False, NOTHING, "Fetch over http://, too, which anyone may change.", guarded=True
+    )
+    sources_allow_loopback: bool = setting(
+        False, NOTHING, "Fetch from servers on this machine; other private addresses are always refused.", guarded=True
+    )
+
+    # Logs and metrics: docs/telemetry.md
+    log_file: str = setting(
+        "",
+        NOTHING,
+        "File that gets a line about each question of ask, chat and search.",
+        max_length=4096,
+        guarded=True,
+    )
+    metrics_file: str = setting(
+        "",
+        NOTHING,
+        "File for the node exporter's textfile collector (`*.prom`) that counts and times are added to.",
+        max_length=4096,
+        guarded=True,
+    )
+    trace_questions: bool = setting(
+        False, NOTHING, "Let OpenTelemetry's spans have the words of the question.", guarded=True
+    )
+
+    # Viewing pages
+    pdf_viewer: str = setting(
+        "",
+        NOTHING,
+        "Command that opens a page, as `okular -p {page} {file}`; empty: the first known viewer.",
+        pattern=r"^$|\{file\}",
+        guarded=True,
+    )
+
+    # Answers
+    answer_passages: int = setting(
+        8,
+        ANSWER,
+        "Passages that an answer is made from, where the profile gives fewer; -k sets it for one run.",
+        ge=1,
+        le=200,
+    )
+    extractive_sentences: int = setting(5, ANSWER, "Quotes in an answer without an LLM.", ge=1, le=20)
+    max_question_chars: int = setting(8000, NOTHING, "Longest question, in characters.", ge=100, le=100_000)
+    answer_seconds: float = setting(
+        600.0, ANSWER, "Time for an LLM's answer; what came by then is kept, and quotes follow.", gt=0, le=86400
+    )
+    corrective: Literal["auto", "on", "off"] = setting(
+        "auto",
+        ANSWER,
+        "Whether what was found is judged before it is answered from, and searched for again in other words where it "
+        "is doubtful; auto: as the profile has it.",
+    )
+    agent_iterations: int = setting(3, ANSWER, "Passes of the agent (--agent): searches and a draft.", ge=1, le=10)
+    agent_enough: float = setting(0.7, ANSWER, "Score of its reflection at which a draft is the answer.", ge=0, le=1)
+    agent_seconds: float = setting(
+        600.0, ANSWER, "Time for an answer by the agent; then it gives the best draft.", gt=0, le=86400
+    )
+    agent_tokens: int = setting(
+        60_000,
+        ANSWER,
+        "Tokens of prompts and replies for one answer by the agent; past them rules do what the LLM did, and no "
+        "further pass begins.",
+        ge=0,
+        le=100_000_000,
+    )
+    agent_passages: int = setting(
+        12, ANSWER, "Passages that a draft of the agent is made from, of all its searches.", ge=1, le=200
+    )
+    agent_tool_calls: int = setting(4, ANSWER, "Tool calls of the agent in one pass; 0: none.", ge=0, le=20)
+    llm_failures: int = setting(
+        3, NOTHING, "Failures of the LLM in a row after which it is not called for a while.", ge=1, le=1000
+    )
+    llm_pause_seconds: float = setting(60.0, NOTHING, "How long that while is.", ge=0, le=86400)
+    answer_rules: str = setting(
+        "",
+        ANSWER,
+        "System message for answers; may have {refusal}. Here and in the next two: a text or @FILE; a literal brace is "
+        "written twice; empty: the text of ragscience/answering/prompts.py.",
+        guarded=True,
+    )
+    answer_request: str = setting(
+        "", ANSWER, "Prompt for an answer; must have {context} and {question}, may have {history}.", guarded=True
+    )
+    condense_prompt: str = setting(
+        "", ANSWER, "Prompt that rewrites a follow-up; must have {chat_history} and {question}.", guarded=True
+    )
+
+    @field_validator("ollama_url", "arxiv_url")
+    @classmethod
+    def _without_credentials(cls, value: str) -> str:
+        if "@" in value.split("://", 1)[-1].split("/", 1)[0]:
+            raise ValueError("it carries a user name or a password, which would be shown and sent; leave them out")
+        return value
+
+    @field_validator("answer_rules", "answer_request", "condense_prompt")
+    @classmethod
+    def _checked_template(cls, value: str, info: ValidationInfo) -> str:
+        required, allowed = TEMPLATE_PLACEHOLDERS[str(info.field_name)]
+        return checked_template(value, required, required | allowed)
+
+    @model_validator(mode="after")
+    def _values_that_go_together(self) -> Self:
+        if abs(self.dense_weight + self.bm25_weight - 1.0) > 1e-6:
+            raise ValueError(
+                f"dense_weight {self.dense_weight:g} and bm25_weight {self.bm25_weight:g} must add up to 1"
+            )
+        if self.chunk_overlap >= self.chunk_size:
+            raise ValueError(f"chunk_overlap {self.chunk_overlap} must be below chunk_size {self.chunk_size}")
+        return self
+
+
+def decides(name: str) -> Decides:
+    """What the setting of that name decides."""
+    extra = Settings.model_fields[name].json_schema_extra
+    return cast(Decides, extra["decides"]) if isinstance(extra, dict) else NOTHING
+
+
+def deciding_settings() -> frozenset[str]:
+    """The settings that an answer depends on."""
+    return frozenset(name for name in Settings.model_fields if decides(name) == ANSWER)
+
+
+def deciding_values(settings: Settings) -> dict[str, Any]:
+    """The values that an answer depends on, by name, as JSON has them."""
+    return settings.model_dump(mode="json", include=set(deciding_settings()))
