@@ -180,7 +180,7 @@ def _found(chunk: int, said: list[list[int]]) -> Extracted:
 
 
 def load(home: Path) -> Any:
-    from ragscience.graph.graph_cache import load_graph
+    from ragscience.graph.entity_merging import load_graph
     from ragscience.store import Home, Library
 
     with Library.open(Home(home)) as library:

@@ -13,7 +13,7 @@ from difflib import SequenceMatcher
 from typing import TYPE_CHECKING, Any
 
 from ragscience.errors import ModelProblem
-from ragscience.graph.entity_names import LONGEST_NAME, matched
+from ragscience.graph.graph_records import LONGEST_NAME, matched
 from ragscience.models.structured_output import StructuredLLM, ask_structured
 from ragscience.text.tokenizing import STOP_WORDS
 

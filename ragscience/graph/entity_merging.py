@@ -1,22 +1,45 @@
-"""Mentions and triples of all passages become entities and relations: the same names, in any order of passages.
+"""Mentions and triples of all passages become entities and relations, whatever the order of the passages.
 
-Mentions are one entity where their types and canonical names agree (graph/entity_names.py). An acronym stands for its
-expansion: the one that its own paper states, else the one that all papers that state one agree on, else it stays by
-itself. One step only, so that no chain of aliases can pull unrelated names together. What an import says to be of an
-entity is of it. A name that a person has set apart is an entity of its own, whatever else is said.
+Mentions are one entity where their types and canonical names agree. An acronym means its expansion: the one that its
+own paper states, else the one that most papers that state one agree on, else none. One step only, so that no chain of
+aliases joins unrelated names. A key that an import gives is kept. A name that a person has set apart is an entity of
+its own in any case.
 """
 
 from __future__ import annotations
 
+import contextlib
+import difflib
 import math
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from ragscience.graph.entity_names import canonical, folded, matched
-from ragscience.graph.graph_records import Entity, Extracted, Relation
+from ragscience.errors import NothingFound, RagScienceError
+from ragscience.graph.extraction_json import decoded
+from ragscience.graph.graph_model import KnowledgeGraph
+from ragscience.graph.graph_records import Entity, Extracted, Relation, canonical, folded, matched
+from ragscience.store.atomic_files import disk_errors, write_atomically
 
-__all__ = ["Edges", "Gathered", "Merged", "Node", "Passage", "gather", "merge"]
+if TYPE_CHECKING:
+    from ragscience.store import Library
+
+__all__ = [
+    "Edges",
+    "Gathered",
+    "Merge",
+    "Merged",
+    "Node",
+    "Passage",
+    "gather",
+    "list_merges",
+    "load_graph",
+    "merge",
+    "merge_again",
+    "names_apart",
+    "undo_merge",
+]
 
 Passage = tuple[int, Extracted]
 """(id of its paper, what it gave)."""
@@ -143,3 +166,88 @@ class _Meaning:
 
 def _most(counts: Counter[str]) -> str:
     return min(counts, key=lambda name: (-counts[name], name))
+
+
+def load_graph(library: Library) -> KnowledgeGraph:
+    """The graph as the library's rows give it; an empty one where none were read.
+
+    The cache is written beside; where the disk refuses, the graph is there all the same. Raises RagScienceError for a
+    row that cannot be read.
+    """
+    state = library.graph.state()
+    if not state:
+        return KnowledgeGraph.of((), ())
+    path = library.home.graph / "graph.npz"
+    cached = KnowledgeGraph.load(path, state)
+    if cached is not None:
+        return cached
+    with library.snapshot():
+        state, rows, apart = library.graph.state(), library.graph.rows(), library.graph.apart()
+    merged = merge(((paper, decoded(chunk, text)) for chunk, paper, _, text in rows), apart)
+    graph = KnowledgeGraph.of(merged.entities, merged.relations)
+    with contextlib.suppress(RagScienceError), disk_errors(path):
+        path.parent.mkdir(exist_ok=True)
+        write_atomically(path, graph.saved(state))
+    return graph
+
+
+NEAREST = 3
+"""How many names are offered for one that is not there."""
+
+
+@dataclass(frozen=True, slots=True)
+class Merge:
+    """An entity that more than one name stands for, case and blanks aside."""
+
+    label: str
+    entity_type: str
+    names: tuple[str, ...]
+    """All of them as they stand in the papers, sorted."""
+
+
+def list_merges(library: Library) -> list[Merge]:
+    """All entities that have more than one name, by label and type."""
+    found = [
+        Merge(entity.label, entity.entity_type, entity.names)
+        for entity in load_graph(library).entities()
+        if len({folded(name) for name in entity.names}) > 1
+    ]
+    return sorted(found, key=lambda merge: (folded(merge.label), merge.label, merge.entity_type))
+
+
+def names_apart(library: Library) -> list[str]:
+    """The names that were taken out of their merges, folded, sorted."""
+    return sorted(library.graph.apart())
+
+
+def undo_merge(library: Library, name: str) -> str:
+    """Make this name an entity of its own, in each type that it occurs in; the name as it is compared.
+
+    Doing it twice is harmless. Raises NothingFound where no merged entity has the name.
+    """
+    wanted = folded(name)
+    if wanted not in library.graph.apart():
+        known = {folded(each) for merge in list_merges(library) for each in merge.names}
+        _require(wanted, known, f"No merged entity has the name {name!r}.", "--merges` lists what was merged.")
+        library.graph.set_apart([wanted])
+    return wanted
+
+
+def merge_again(library: Library, name: str) -> str:
+    """Let a name that was set apart be merged as before; the name as it is compared.
+
+    Raises NothingFound for a name that was not set apart.
+    """
+    wanted = folded(name)
+    _require(wanted, library.graph.apart(), f"{name!r} was not taken out of a merge.", "--merges` lists the merges.")
+    library.graph.set_apart([wanted], merge_again=True)
+    return wanted
+
+
+def _require(wanted: str, known: Iterable[str], message: str, fix: str) -> None:
+    names = sorted(known)
+    if wanted in names:
+        return
+    near = difflib.get_close_matches(wanted, names, NEAREST, 0.5)
+    offered = f" Near to it: {', '.join(near)}." if near else ""
+    raise NothingFound(f"{message}{offered}", f"`python ingest.py graph {fix}")

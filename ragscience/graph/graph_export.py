@@ -15,9 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ragscience.graph.entity_merging import Gathered, gather, relation
+from ragscience.graph.entity_merging import Gathered, gather, load_graph, relation
 from ragscience.graph.extraction_json import decoded
-from ragscience.graph.graph_cache import load_graph
 from ragscience.store.atomic_files import disk_errors, put_in_place, write_atomically
 
 if TYPE_CHECKING:

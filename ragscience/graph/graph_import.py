@@ -10,17 +10,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ragscience.errors import RagScienceError
-from ragscience.graph.entity_names import LONGEST_NAME, folded, matched
 from ragscience.graph.extraction_json import encoded
 from ragscience.graph.graph_export import EDGES, NODES
 from ragscience.graph.graph_records import (
     CO_OCCURS,
     ENTITY_TYPES,
+    LONGEST_NAME,
     OPTIONAL_TYPES,
     RELATION_TYPES,
     Extracted,
     Mention,
     Triple,
+    folded,
+    matched,
 )
 
 if TYPE_CHECKING:

@@ -16,8 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from ragscience.graph.entity_names import matched
-from ragscience.graph.graph_records import Entity, Relation
+from ragscience.graph.graph_records import Entity, Relation, matched
 
 if TYPE_CHECKING:
     from networkx import MultiDiGraph

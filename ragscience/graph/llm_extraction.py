@@ -14,8 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ragscience.errors import ModelProblem
-from ragscience.graph.entity_names import LONGEST_NAME, canonical, clean
-from ragscience.graph.graph_records import RELATION_TYPES, Extracted, Mention, Triple
+from ragscience.graph.graph_records import LONGEST_NAME, RELATION_TYPES, Extracted, Mention, Triple, canonical, clean
 from ragscience.models.structured_output import StructuredLLM, ask_structured
 from ragscience.records import StoredChunk
 from ragscience.text.prompt_sanitizer import sanitize

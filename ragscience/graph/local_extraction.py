@@ -9,12 +9,10 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import combinations
 
-from ragscience.graph.acronyms import short_forms
-from ragscience.graph.entity_names import canonical, clean
-from ragscience.graph.graph_records import CO_OCCURS, Extracted, Mention, Triple
-from ragscience.graph.lexicon import GENERIC_HEADS, TOGETHER
+from ragscience.graph.graph_records import CO_OCCURS, Extracted, Mention, Triple, canonical, clean
+from ragscience.graph.lexicon import TAILS, TOGETHER
 from ragscience.graph.paper_terms import PaperTerms, known_kind
-from ragscience.graph.passage_words import Words, sentences_of
+from ragscience.graph.passage_words import Words, sentences_of, short_forms
 from ragscience.graph.relation_patterns import Place, relations
 from ragscience.graph.term_counts import LONGEST_TERM
 from ragscience.records import StoredChunk
@@ -44,22 +42,6 @@ class _Named:
 
 
 _DASH = re.compile(r"[-‐‑–/]")
-_TAILS = frozenset(
-    {
-        *GENERIC_HEADS,
-        "layer",
-        "baseline",
-        "encoder",
-        "decoder",
-        "variant",
-        "classifier",
-        "system",
-        "mechanism",
-        "implementation",
-        "optimizer",
-    }
-)
-"""Nouns behind a name that belong to it where it is the subject of a verb."""
 _Key = tuple[str, str]
 """(type, canonical name)."""
 
@@ -155,7 +137,7 @@ def _said(words: Words, named: Sequence[_Named]) -> Iterator[tuple[tuple[_Key, s
 def _behind(words: Words, named: _Named) -> int:
     """The word behind an entity, and behind the noun that tells its kind: "the BERT model"."""
     end = named.end
-    if end < len(words.words) and words.gaps[end] == " " and canonical(words.lower[end]) in _TAILS:
+    if end < len(words.words) and words.gaps[end] == " " and canonical(words.lower[end]) in TAILS:
         return end + 1
     return end
 

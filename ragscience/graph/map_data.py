@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ragscience.graph.entity_merging import load_graph
 from ragscience.graph.force_layout import positions
-from ragscience.graph.graph_cache import load_graph
 from ragscience.graph.graph_model import KnowledgeGraph
 from ragscience.graph.graph_records import CO_OCCURS, Entity
 from ragscience.graph.paper_map import PaperMap, paper_map, papers_of_passages, similarity_edges

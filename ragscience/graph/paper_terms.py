@@ -14,8 +14,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from ragscience.graph.acronyms import short_forms
-from ragscience.graph.entity_names import LONGEST_NAME, canonical
+from ragscience.graph.graph_records import LONGEST_NAME, canonical
 from ragscience.graph.lexicon import (
     GENERIC_HEADS,
     HARDWARE,
@@ -29,7 +28,7 @@ from ragscience.graph.lexicon import (
     WEAK,
     WORDS_TOO,
 )
-from ragscience.graph.passage_words import read_words, sentences_of
+from ragscience.graph.passage_words import read_words, sentences_of, short_forms
 from ragscience.graph.term_counts import Counts, Phrase, count_names, count_phrases, count_table_heads, count_words
 from ragscience.records import StoredChunk
 

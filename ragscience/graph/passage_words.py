@@ -1,4 +1,4 @@
-"""The text of a passage as sentences of words, as names and terms are looked for in it."""
+"""The text of a passage as sentences of words, and the short forms that it explains."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from ragscience.graph.entity_names import canonical
-from ragscience.graph.lexicon import HARDWARE, NO_NAMES
+from ragscience.graph.graph_records import canonical, clean
+from ragscience.graph.lexicon import FUNCTION_WORDS, HARDWARE, NO_NAMES
 from ragscience.text.sentences import split_sentences
 from ragscience.text.words import joined_lines
 
-__all__ = ["Words", "is_capitalised", "is_shaped", "read_words", "sentences_of"]
+__all__ = ["Words", "is_capitalised", "is_shaped", "read_words", "sentences_of", "short_forms"]
 
 _WORD = re.compile(r"[^\W_]+(?:(?:[-‐‑–/'’@&]|(?<=\d)\.(?=\d))[^\W_]+)*(?:\+\+|[+*](?=[\s,.)]|$))?")
 _POSSESSIVE = re.compile(r"['’]s$")
@@ -96,3 +96,58 @@ def is_shaped(word: str) -> bool:
 def is_capitalised(word: str) -> bool:
     """Whether a word has its first letter alone in upper case: "Raft", "Wall"."""
     return len(word) >= 3 and word[0].isupper() and word[1:].islower() and word.casefold() not in NO_NAMES
+
+
+_IN_PARENTHESES = re.compile(r"\s\(([^()]{2,80})\)")
+_SHORT = re.compile(r"[A-Za-z][A-Za-z0-9\-/&]{1,9}")
+_MAY_PRECEDE = re.compile(r"[.;:,()\[\]|]")
+
+
+def short_forms(text: str) -> Iterator[tuple[str, str]]:
+    """(short, long) as a text on one line states them, in order: "long short-term memory (LSTM)", "LSTM (long …)".
+
+    After A. S. Schwartz, M. A. Hearst, "A simple algorithm for identifying abbreviation definitions in biomedical
+    text", Pacific Symposium on Biocomputing 2003, section 3: the letters of the short form are found in the long one
+    from the right; its first letter begins a word there.
+    """
+    for match in _IN_PARENTHESES.finditer(text):
+        before, inside = text[: match.start()], re.split(r"[;,]", match.group(1))[0].strip()
+        if _is_short(inside):
+            words = _MAY_PRECEDE.split(before)[-1].split()[-min(len(inside) + 5, 2 * len(inside)) :]
+            long = _long_form(inside, " ".join(words))
+        else:
+            inside, swapped = before.split()[-1] if before.split() else "", match.group(1).strip()
+            long = _long_form(inside, swapped) if _is_short(inside) else ""
+            long = long if long == swapped else ""
+        short = inside.removesuffix("s") if inside[-2:-1].isupper() else inside
+        if long and _is_term(short, long):
+            yield short, long
+
+
+def _is_short(text: str) -> bool:
+    return bool(_SHORT.fullmatch(text)) and sum(c.isupper() for c in text) >= 2 and text.casefold() not in NO_NAMES
+
+
+def _is_term(short: str, long: str) -> bool:
+    words = long.split()
+    return (
+        len(words) >= 2
+        and len(words) <= len(short) + 2
+        and not any(word.casefold() in ("the", "is", "are", "we", "that", "this", "was") for word in words)
+        and words[0].casefold() not in FUNCTION_WORDS
+        and not any(character.isdigit() for character in long)
+        and short.casefold() not in (word.casefold() for word in words)
+    )
+
+
+def _long_form(short: str, text: str) -> str:
+    """The end of `text` that `short` is made from, or nothing."""
+    letters = [c for c in short.removesuffix("s" if short[-2:-1].isupper() else "").casefold() if c.isalnum()]
+    folded, at = text.casefold(), len(text)
+    for place in range(len(letters) - 1, -1, -1):
+        at -= 1
+        while at >= 0 and (folded[at] != letters[place] or (place == 0 and at > 0 and folded[at - 1].isalnum())):
+            at -= 1
+        if at < 0:
+            return ""
+    return clean(text[at:]) if text[at:].count(" ") < 8 else ""

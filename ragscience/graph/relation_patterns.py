@@ -1,14 +1,78 @@
-"""What a sentence says of two entities: verb patterns between them, turned by the passive, dropped by a negation."""
+"""Relations that a sentence states between two entities: the words between them, passive voice, negation."""
 
 from __future__ import annotations
 
 import re
+import tomllib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-
-from ragscience.graph.relation_verbs import DATA, DETERMINERS, FREE, IDEAS, MADE, PATTERNS, TAIL, Pattern
+from pathlib import Path
 
 __all__ = ["Found", "Place", "relations"]
+
+
+@dataclass(frozen=True, slots=True)
+class Pattern:
+    """What between two entities says which relation."""
+
+    relation: str
+    between: re.Pattern[str]
+    subjects: frozenset[str]
+    objects: frozenset[str]
+    confidence: float
+    anywhere: bool = False
+    """Whether the first entity may hang on a preposition: "results of BERT on SQuAD"."""
+    turned: bool = False
+    """The first entity is the object: passive voice, or a whole named before its part."""
+    lists: bool = True
+    """Whether entities listed behind the object are objects too."""
+
+
+MADE = frozenset({"METHOD", "ALGORITHM"})
+IDEAS = MADE | {"CONCEPT", "TASK"}
+DATA = frozenset({"DATASET"})
+_BE = r"(?:(?:is|are|was|were|be|been|being|can be|has been|have been|which is|which are|that is|that are) )?"
+_ADV = r"(?:(?:\w+ly|also|further|then|thus|both|only|still|now|often|even|therefore|instead) )*"
+_WHO = r"(?:,? ?(?:which|that) )?"
+TAIL = (
+    r"(?:(?:[\d.]+ ?[BMK]|large|small|medium|big|base|itself|alone|models?|implementations?|mechanisms?|retrievers?|"
+    r"generators?|encoders?|decoders?|variants?|few-shot|zero-shot|training|pre-training|fine-tuning),? )*"
+)
+"""What may stand between the first entity and its verb: "PaLM 540B uses", "BERT pre-training uses"."""
+DETERMINERS = (
+    r"(?:(?:a|an|the|its|their|our|this|these|several|multiple|many|existing|previous|prior|strong|large|larger|new|"
+    r"novel|both|two|three|single|simple|popular|standard|original|different|deep|single-model|ensemble|all|other|"
+    r"well-known|modern|recent|various|traditional|trained|pre-trained|pretrained|\w+-sized) )*"
+)
+
+
+FREE = (
+    r"(?:(?!(?:of|in|on|for|with|from|by|to|at|as|into|via|using|and|or|but|than|that|which|where|when|while|if|is|are|"
+    r"was|were|be|we|it|they|has|have|can|only)\b)[\w-]+ ){0,2}"
+)
+"""Up to two more words before the object: "outperforms the previous best LSTM"."""
+
+
+_KINDS = {"made": MADE, "ideas": IDEAS, "data": DATA} | {
+    kind.lower(): frozenset({kind}) for kind in ("METRIC", "CONCEPT", "TASK")
+}
+
+
+def _patterns() -> Iterator[Pattern]:
+    """The rules of relation_patterns.toml."""
+    rules = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))["pattern"]
+    for rule in rules:
+        verbs = "|".join(rule["verbs"]).replace("{be}", _BE).replace("{adv}", _ADV)
+        free = FREE if rule["confidence"] > 0.7 else ""
+        between = re.compile(rf"{TAIL}{_WHO}{_ADV}(?:{verbs}) {DETERMINERS}{free}", re.IGNORECASE)
+        ends = [
+            frozenset[str]().union(*(_KINDS[kind] for kind in side.split())) for side in rule["between"].split("->")
+        ]
+        turned, anywhere = rule.get("turned", False), rule.get("anywhere", False)
+        yield Pattern(rule["relation"], between, ends[0], ends[1], rule["confidence"], anywhere, turned)
+
+
+PATTERNS = tuple(_patterns())
 
 Found = tuple[int, str, int, float]
 """(number of the subject's place, relation, number of the object's place, confidence)."""
@@ -77,18 +141,14 @@ def _between(text: str, places: Sequence[Place], first: int) -> tuple[Pattern, f
     one, other = places[first], places[first + 1]
     between = _CITATION.sub("", text[one.end : other.start]).lstrip(" )")
     before = text[: one.start]
-    if _denied_before(before) or _DENIED.search(between):
+    if _DENIED.search(before[-18:]) or _DENIED.search(between):
         return None
     if len(between) > _LONGEST_BETWEEN or ";" in between or ". " in between:
         return None
-    if _COMPARE.search(before) and _COMPARED.fullmatch(between) and {one.kind, other.kind} <= IDEAS:
-        return _COMPARED_WITH, _COMPARED_WITH.confidence
-    if _TRAIN.search(before) and one.kind in MADE and _TRAINED_WITH.fullmatch(between) and other.kind in IDEAS | DATA:
-        return _TRAINED_BY, _TRAINED_BY.confidence
-    if _EVALUATE.search(before) and _EVALUATED.fullmatch(between) and one.kind in MADE and other.kind in DATA:
-        return _EVALUATED_ON, _EVALUATED_ON.confidence
-    if _APPLY.search(before) and _APPLIED.fullmatch(between) and one.kind in MADE:
-        return _APPLIED_TO, _APPLIED_TO.confidence
+    for verb, pattern in _VERB_FIRST:
+        fits = one.kind in pattern.subjects and other.kind in pattern.objects
+        if fits and verb.search(before) and pattern.between.fullmatch(between):
+            return pattern, pattern.confidence
     if _REPLACE.search(before):
         return None
     hangs = _BEFORE_SUBJECT.search(before) is not None and not _CLAUSE.match(between)
@@ -99,10 +159,6 @@ def _between(text: str, places: Sequence[Place], first: int) -> tuple[Pattern, f
             listed = _LISTED_BEFORE.search(before) is not None
             return pattern, round(pattern.confidence - (0.1 if listed else 0.0), 2)
     return None
-
-
-def _denied_before(before: str) -> bool:
-    return bool(_DENIED.search(before[-18:]))
 
 
 def _objects(text: str, places: Sequence[Place], first: int, pattern: Pattern) -> Iterator[int]:
@@ -118,7 +174,10 @@ def _objects(text: str, places: Sequence[Place], first: int, pattern: Pattern) -
         yield at
 
 
-_COMPARED_WITH = Pattern("COMPARES_TO", _COMPARED, IDEAS, IDEAS, 0.8)
-_TRAINED_BY = Pattern("USES", _TRAINED_WITH, MADE, IDEAS | DATA, 0.8)
-_EVALUATED_ON = Pattern("EVALUATED_ON", _EVALUATED, MADE, DATA, 0.85)
-_APPLIED_TO = Pattern("APPLIES_TO", _APPLIED, MADE, IDEAS | DATA, 0.75, lists=False)
+_VERB_FIRST = (
+    (_COMPARE, Pattern("COMPARES_TO", _COMPARED, IDEAS, IDEAS, 0.8)),
+    (_TRAIN, Pattern("USES", _TRAINED_WITH, MADE, IDEAS | DATA, 0.8)),
+    (_EVALUATE, Pattern("EVALUATED_ON", _EVALUATED, MADE, DATA, 0.85)),
+    (_APPLY, Pattern("APPLIES_TO", _APPLIED, MADE, IDEAS | DATA, 0.75, lists=False)),
+)
+"""What a verb before the first entity makes of the words between the two: "we compare X with Y"."""

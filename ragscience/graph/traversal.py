@@ -1,20 +1,40 @@
-"""A walk over the graph: breadth first from the entities of a question, and from one entity to another."""
+"""Walks over the graph: breadth first from a question's entities, from one entity to another, and their evidence."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ragscience.graph.graph_records import CO_OCCURS, GraphPath
+from ragscience.graph.graph_records import CO_OCCURS, GraphPath, Relation, folded
+from ragscience.records import PathStep, StoredChunk
+from ragscience.text.page_spans import page_parts
+from ragscience.text.words import joined_lines
 
 if TYPE_CHECKING:
     from ragscience.graph.graph_model import KnowledgeGraph
+    from ragscience.store import Library
 
-__all__ = ["LEAVING", "Walk", "damping", "edge_strengths", "shortest_path", "walk"]
+__all__ = [
+    "LEAVING",
+    "MOST_CONCEPTS",
+    "Walk",
+    "damping",
+    "edge_strengths",
+    "label_of",
+    "pages_of",
+    "passage_scores",
+    "related_concepts",
+    "related_passages",
+    "shortest_path",
+    "specificity",
+    "steps_of",
+    "walk",
+]
 
 LEAVING = 0.5
 """Share of its strength that an entity passes on with a step."""
@@ -137,3 +157,109 @@ def _of_types(graph: KnowledgeGraph, entities: Numbers, types: frozenset[str]) -
     once, where = np.unique(entities, return_inverse=True)
     fits: NDArray[np.bool_] = np.array([graph.entity_type(number) in types for number in once.tolist()], dtype=bool)
     return fits[where] if len(once) else np.zeros(0, dtype=bool)
+
+
+SEED_BOOST = 2.0
+"""A mention of an entity that the question names counts so many times one that is as near."""
+MOST_SCORED = 1_000
+"""Entities, and relations, whose passages are counted: the strongest."""
+
+
+def passage_scores(graph: KnowledgeGraph, walked: Walk, *, passages: int, most: int) -> dict[int, float]:
+    """At most `most` passages by id, the best first, each with 0 to 1; the best one has 1.
+
+    A passage gets the strength of each entity that it names, times how specific that is among `passages` in all, seeds
+    SEED_BOOST times, and that of each relation that it is evidence of.
+    """
+    scores: dict[int, float] = {}
+    best = np.argsort(-walked.strengths, kind="stable")[:MOST_SCORED]
+    for at in best.tolist():
+        number = int(walked.entities[at])
+        chunks = graph.chunks_of(number).tolist()
+        share = float(walked.strengths[at]) * specificity(len(chunks), passages)
+        share *= SEED_BOOST if walked.depths[at] == 0 else 1.0
+        for chunk_id in chunks:
+            scores[chunk_id] = scores.get(chunk_id, 0.0) + share
+    best = np.argsort(-walked.edge_strengths, kind="stable")[:MOST_SCORED]
+    for at in best.tolist():
+        said = graph.evidence_of(int(walked.edges[at])).tolist()
+        share = float(walked.edge_strengths[at]) * specificity(len(said), passages)
+        for chunk_id in said:
+            scores[chunk_id] = scores.get(chunk_id, 0.0) + share
+    kept = sorted((key for key in scores if scores[key] > 0), key=lambda key: (-scores[key], key))[:most]
+    return {chunk_id: scores[chunk_id] / scores[kept[0]] for chunk_id in kept}
+
+
+def specificity(count: int, passages: int) -> float:
+    """1 for what one passage has, near 0 for what all have: log((N + 1) / n) / log(N + 1)."""
+    everything = max(passages, count, 1)
+    return math.log((everything + 1) / max(count, 1)) / math.log(everything + 1)
+
+
+MOST_CONCEPTS = 10
+
+
+def related_concepts(graph: KnowledgeGraph, walked: Walk) -> tuple[str, ...]:
+    """Names of at most MOST_CONCEPTS entities: those that the question names, then their neighbours, best first."""
+    labels: dict[str, str] = {}
+    for number in (*walked.at_depth(0), *walked.at_depth(1)):
+        label = " ".join(graph.label(number).split())
+        labels.setdefault(folded(label), label)
+        if len(labels) >= MOST_CONCEPTS:
+            break
+    return tuple(labels.values())
+
+
+def related_passages(graph: KnowledgeGraph, walked: Walk) -> set[int]:
+    """Ids of the passages that mention any of the entities reached (the graph guide's step before its filter)."""
+    return _all(graph.chunks_of(number).tolist() for number in walked.entities.tolist())
+
+
+def _all(lists: Iterable[list[int]]) -> set[int]:
+    return {chunk_id for chunks in lists for chunk_id in chunks}
+
+
+MOST_PAGES = 3
+"""Pages that are named for a relation."""
+
+
+def steps_of(relations: Sequence[Relation], graph: KnowledgeGraph, library: Library) -> tuple[PathStep, ...]:
+    """The relations with names and pages in place of keys and passages."""
+    steps = []
+    for one in relations:
+        ends = [_names(graph, one.source), _names(graph, one.target)]
+        pages = pages_of(one.chunk_ids, ends, library)
+        steps.append(PathStep(label_of(graph, one.source), one.relation, label_of(graph, one.target), pages))
+    return tuple(steps)
+
+
+def pages_of(
+    chunk_ids: Sequence[int], entities: Sequence[Sequence[str]], library: Library, most: int = MOST_PAGES
+) -> tuple[tuple[str, int], ...]:
+    """(file, page) of at most `most` passages, each once, in the order of the library.
+
+    Of a passage on several pages it is the first of those that name the most of `entities`, each given by its names.
+    """
+    chunks = library.chunks(sorted(chunk_ids)[:most])
+    return tuple(dict.fromkeys((chunk.file, _page_naming(chunk, entities)) for chunk in chunks))
+
+
+def _page_naming(chunk: StoredChunk, entities: Sequence[Sequence[str]]) -> int:
+    best, most = chunk.page_start, 0
+    for page, start, end in page_parts(chunk, 0, len(chunk.text)) if chunk.page_start < chunk.page_end else ():
+        text = folded(joined_lines(chunk.text[start:end]))
+        named = sum(any(folded(name) in text for name in names) for names in entities)
+        if named > most:
+            best, most = page, named
+    return best
+
+
+def _names(graph: KnowledgeGraph, key: str) -> tuple[str, ...]:
+    number = graph.number_of(key)
+    return () if number is None else graph.entity(number).names
+
+
+def label_of(graph: KnowledgeGraph, key: str) -> str:
+    """The name shown for an entity, or its key where the graph has it not."""
+    number = graph.number_of(key)
+    return key if number is None else graph.label(number)

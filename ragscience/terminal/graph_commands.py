@@ -63,9 +63,6 @@ def related(
 @graph_app.command("map")
 def draw_map(
     output: Annotated[Path, typer.Argument(metavar="OUT.html", help="The page to write.", show_default=False)],
-    png: Annotated[
-        bool, typer.Option("--png", help="Also a picture of each drawing: OUT-papers.png, OUT-entities.png.")
-    ] = False,
     force: Annotated[bool, typer.Option("--force", help="Replace a file that is no map.")] = False,
     home: HomeFolder = None,
     quiet: Quiet = False,
@@ -80,7 +77,6 @@ def draw_map(
     return write_map(
         Home(settings.home),
         output,
-        png=png,
         force=force,
         neighbours=settings.map_neighbours,
         threshold=settings.map_min_cosine,

@@ -7,9 +7,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ragscience.errors import ModelProblem
-from ragscience.graph.graph_cache import load_graph
+from ragscience.graph.entity_merging import load_graph
 from ragscience.graph.graph_search import GraphSearch
-from ragscience.graph.relation_evidence import steps_of
+from ragscience.graph.traversal import steps_of
 from ragscience.records import Filters, Found, FoundPath, Profile
 
 if TYPE_CHECKING:

@@ -11,8 +11,8 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 from ragscience.errors import ModelProblem, UsageError
+from ragscience.graph.entity_merging import load_graph
 from ragscience.graph.extraction import Report, extract_by_llm, extract_locally, llm_version
-from ragscience.graph.graph_cache import load_graph
 from ragscience.graph.graph_records import ENTITY_TYPES, OPTIONAL_TYPES
 from ragscience.store import Home, Library
 from ragscience.terminal.cli import say
@@ -84,7 +84,7 @@ def _mend(library: Library, order: GraphOrder, *, quiet: bool) -> None:
         came = import_jsonl(library, order.import_from)
         _tell(f"imported {came.entities} entities and {came.relations} relations of {came.passages} passages", quiet)
     if order.unmerge or order.merge_again:
-        from ragscience.graph.merge_edits import merge_again, undo_merge
+        from ragscience.graph.entity_merging import merge_again, undo_merge
 
         if order.unmerge:
             _tell(f"{undo_merge(library, order.unmerge)} is an entity of its own now", quiet)
@@ -94,7 +94,7 @@ def _mend(library: Library, order: GraphOrder, *, quiet: bool) -> None:
 
 def _show(library: Library, order: GraphOrder, *, quiet: bool) -> None:
     if order.merges:
-        from ragscience.graph.merge_edits import list_merges, names_apart
+        from ragscience.graph.entity_merging import list_merges, names_apart
 
         for merge in list_merges(library):
             sys.stdout.write(plain(f"{merge.label} ({merge.entity_type}): {' | '.join(merge.names)}") + "\n")

@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from ragscience.errors import NothingFound
 from ragscience.graph.entity_linking import similar_names
-from ragscience.graph.entity_names import matched
-from ragscience.graph.graph_cache import load_graph
-from ragscience.graph.relation_evidence import label_of, pages_of, steps_of
-from ragscience.graph.traversal import Walk, shortest_path, walk
+from ragscience.graph.entity_merging import load_graph
+from ragscience.graph.graph_records import matched
+from ragscience.graph.traversal import Walk, label_of, pages_of, shortest_path, steps_of, walk
 from ragscience.records import Found, PathStep
 from ragscience.store import Home, Library
 from ragscience.terminal.ask_command import console

@@ -64,14 +64,13 @@ def write_map(
     home: Home,
     target: Path,
     *,
-    png: bool,
     force: bool,
     neighbours: int,
     threshold: float,
     max_nodes: int,
     notice: Callable[[str], None] | None,
 ) -> int:
-    """Write the page, and beside it a picture of each drawing with `png`; an exit code. `notice` is told what is drawn.
+    """Write the page; an exit code. `notice` receives what is drawn.
 
     Raises NothingFound for an empty library, UsageError for a file that is no map and is not to be replaced.
     """
@@ -82,9 +81,7 @@ def write_map(
 
     if target.suffix.lower() not in (".html", ".htm"):
         raise UsageError(f"The map is an HTML file, not {target.name!r}.", "Write: python query.py map map.html")
-    pictures = {name: target.with_name(f"{target.stem}-{name.lower()}.png") for name in ("Papers", "Entities")}
-    for file in (target, *(pictures.values() if png else ())):
-        check_target(file, force=force)
+    check_target(target, force=force)
     with Library.open(home) as library:
         if not library.paper_count:
             raise NothingFound("There are no papers to draw.", "`python ingest.py` takes them in.")
@@ -94,11 +91,6 @@ def write_map(
         tell(f"{view.name}: {len(view.nodes):,} nodes, {len(view.edges):,} edges. {view.left_out}".rstrip())
         if not view.nodes:
             tell("There is no graph of entities yet: `python ingest.py graph` makes it.")
-        elif png:
-            from ragscience.graph.map_png import picture
-
-            write_file(pictures[view.name], picture(view))
-            tell(f"Written: {pictures[view.name]}")
     tell(f"Written: {target}")
     return 0
 

@@ -4,8 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragscience.graph.entity_merging import merge
-from ragscience.graph.entity_names import folded, matched
-from ragscience.graph.graph_records import Entity, Extracted, Mention, Relation, Triple
+from ragscience.graph.graph_records import Entity, Extracted, Mention, Relation, Triple, folded, matched
 
 from .making import apart_names, passages, say
 

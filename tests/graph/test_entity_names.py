@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragscience.graph.entity_names import canonical, clean, folded, matched
+from ragscience.graph.graph_records import canonical, clean, folded, matched
 
 SAME = [
     ("LSTM", "LSTMs"),

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ragscience.errors import RagScienceError
-from ragscience.graph.graph_cache import load_graph
+from ragscience.graph.entity_merging import load_graph
 from ragscience.graph.graph_export import export_graphml, export_jsonl
 from ragscience.graph.graph_import import import_jsonl
 from ragscience.graph.graph_records import Extracted

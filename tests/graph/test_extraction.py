@@ -13,9 +13,9 @@ import numpy as np
 import pytest
 
 from ragscience.errors import ModelProblem
+from ragscience.graph.entity_merging import load_graph
 from ragscience.graph.extraction import extract_by_llm, extract_locally, llm_version, local_version
 from ragscience.graph.extraction_json import decoded
-from ragscience.graph.graph_cache import load_graph
 from ragscience.graph.graph_records import ENTITY_TYPES
 from ragscience.store import Home, Library
 from ragscience.terminal.graph_session import GraphProgress

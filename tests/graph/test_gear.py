@@ -4,9 +4,16 @@ import numpy as np
 import pytest
 
 from ragscience.errors import ModelProblem
-from ragscience.graph.gear import MOST_EMBEDDED, best_trails, by_words, graph_path, trail_scores, triple_text
 from ragscience.graph.graph_model import KnowledgeGraph
-from ragscience.graph.graph_search import GraphSearch
+from ragscience.graph.graph_search import (
+    MOST_EMBEDDED,
+    GraphSearch,
+    best_trails,
+    by_words,
+    graph_path,
+    trail_scores,
+    triple_text,
+)
 from ragscience.retrieval.fusion import by_max, plain_sum, shared_weights
 
 from .drawn import ATTENTION, TESLA, TESLA_QUESTION, drawn, labels, number

@@ -5,10 +5,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 
 from ragscience.errors import NothingFound, RagScienceError
-from ragscience.graph.entity_merging import merge
-from ragscience.graph.graph_cache import load_graph
+from ragscience.graph.entity_merging import list_merges, load_graph, merge, merge_again, names_apart, undo_merge
 from ragscience.graph.graph_records import Extracted
-from ragscience.graph.merge_edits import list_merges, merge_again, names_apart, undo_merge
 from ragscience.store import Home, Library
 
 from .making import PASSAGES, fill, passages, put, say

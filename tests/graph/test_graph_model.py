@@ -7,9 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragscience.graph.entity_merging import merge
-from ragscience.graph.entity_names import matched
 from ragscience.graph.graph_model import KnowledgeGraph
-from ragscience.graph.graph_records import Entity, Relation
+from ragscience.graph.graph_records import Entity, Relation, matched
 
 from .making import apart_names, passages, say
 

@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ragscience.graph.entity_names import LONGEST_NAME
-from ragscience.graph.graph_records import ENTITY_TYPES, OPTIONAL_TYPES, RELATION_TYPES, Mention, Triple
+from ragscience.graph.graph_records import ENTITY_TYPES, LONGEST_NAME, OPTIONAL_TYPES, RELATION_TYPES, Mention, Triple
 from ragscience.graph.llm_extraction import LONGEST_PASSAGE, MOST_ENTITIES, MOST_RELATIONS, ask_for
 from ragscience.models.ollama_api import Ollama
 from ragscience.models.ollama_llm import OllamaLLM

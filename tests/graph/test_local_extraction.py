@@ -4,14 +4,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ragscience.graph.acronyms import short_forms
-from ragscience.graph.entity_names import LONGEST_NAME, canonical
 from ragscience.graph.extraction_json import encoded
-from ragscience.graph.graph_records import CO_OCCURS, ENTITY_TYPES, OPTIONAL_TYPES, RELATION_TYPES
+from ragscience.graph.graph_records import (
+    CO_OCCURS,
+    ENTITY_TYPES,
+    LONGEST_NAME,
+    OPTIONAL_TYPES,
+    RELATION_TYPES,
+    canonical,
+)
 from ragscience.graph.lexicon import KNOWN
 from ragscience.graph.local_extraction import MOST_TOGETHER, extract
 from ragscience.graph.paper_terms import known_kind, paper_terms
-from ragscience.graph.passage_words import is_shaped, read_words
+from ragscience.graph.passage_words import is_shaped, read_words, short_forms
 from tests.graph.passages import LSTM, found_in, kinds, names, passage, passages, said, terms_of
 
 

@@ -10,8 +10,7 @@ from pathlib import Path
 import pytest
 
 from ragscience.chunking import chunk_document
-from ragscience.graph.entity_names import canonical
-from ragscience.graph.graph_records import ENTITY_TYPES, RELATION_TYPES
+from ragscience.graph.graph_records import ENTITY_TYPES, RELATION_TYPES, canonical
 from ragscience.graph.local_extraction import extract
 from ragscience.graph.paper_terms import paper_terms
 from ragscience.reading.pdf_reader import read_pdf

@@ -11,7 +11,6 @@ from ragscience.errors import UsageError
 from ragscience.graph.force_layout import positions
 from ragscience.graph.map_data import Evidence, MapEdge, MapNode, View
 from ragscience.graph.map_html import check_target, map_page, write_file
-from ragscience.graph.map_png import picture
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 HOSTILE = [
@@ -166,6 +165,17 @@ def test_hostile_texts_do_nothing(opened):
     assert page.locator("img").count() == 0
 
 
+def test_the_drawing_can_be_saved_as_a_picture(opened, tmp_path):
+    page = opened(papers(["Ein Titel – 論文", "b"]), drawing(60, HOSTILE[:1]))
+    with page.expect_download() as download:
+        page.click("#save")
+    assert download.value.suggested_filename == "map-papers.png"
+    download.value.save_as(tmp_path / "map.png")
+    picture = pymupdf.Pixmap(tmp_path / "map.png")
+    assert (picture.width, picture.height) == tuple(page.evaluate("[canvas.width, canvas.height]"))
+    assert picture.color_count() > 20
+
+
 def test_nothing_at_all_is_said_so(opened):
     page = opened(View("Papers", (), (), ""), View("Entities", (), (), ""))
     assert page.get_by_text("graph yet").is_visible()
@@ -181,29 +191,12 @@ def test_texts_leave_the_script_element_whole():
     assert "http://" not in page and "https://" not in page
 
 
-@pytest.mark.parametrize("count", [1, 60])
-def test_the_picture_shows_each_node(count):
-    view = (
-        drawing(count, HOSTILE[:1]) if count > 1 else View("Papers", papers(["Ein Titel – 論文", "b"]).nodes, (), "x")
-    )
-    png = picture(view)
-    drawn = pymupdf.Pixmap(png)
-    assert (drawn.width, drawn.height) == (1600, 1150)
-    assert drawn.color_count() > 20
-
-
-def test_an_empty_picture_is_one():
-    assert pymupdf.Pixmap(picture(View("Papers", (), (), ""))).width == 1600
-
-
 def test_only_a_map_is_replaced(tmp_path):
-    page, other, png = tmp_path / "map.html", tmp_path / "thesis.html", tmp_path / "map.png"
+    page, other = tmp_path / "map.html", tmp_path / "thesis.html"
     check_target(page, force=False)
     write_file(page, map_page([papers(["a", "b"])]))
-    write_file(png, picture(papers(["a", "b"])))
     other.write_text("<!doctype html><p>my own")
-    for ours in (page, png):
-        check_target(ours, force=False)
+    check_target(page, force=False)
     with pytest.raises(UsageError, match="no map of ours"):
         check_target(other, force=False)
     check_target(other, force=True)

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragscience.graph.force_layout import EXACT_UP_TO, positions
+from ragscience.graph.force_layout import MOST_MOVED, positions
 from ragscience.graph.paper_map import PaperEdge, nearest, paper_map, similarity_edges
 from ragscience.records import Chunk, Document, EmbedderIdentity, Page
 from ragscience.store import Home, Library
@@ -128,7 +128,7 @@ def test_no_two_circles_overlap(count, seed):
 
 
 def test_a_large_drawing_is_the_same_twice_and_brings_neighbours_together():
-    count = EXACT_UP_TO + 200
+    count = MOST_MOVED + 200
     edges = [(node, node - node % 20) for node in range(count) if node % 20]
     first, again = (positions(count, edges, [1.0] * len(edges), [4.0] * count) for _ in range(2))
     assert (first == again).all()

@@ -8,9 +8,16 @@ from hypothesis import strategies as st
 
 from ragscience.graph.graph_model import KnowledgeGraph
 from ragscience.graph.graph_records import Entity, Relation
-from ragscience.graph.passage_scores import passage_scores, specificity
-from ragscience.graph.related_concepts import MOST_CONCEPTS, related_concepts, related_passages
-from ragscience.graph.traversal import MOST_ENTITIES, shortest_path, walk
+from ragscience.graph.traversal import (
+    MOST_CONCEPTS,
+    MOST_ENTITIES,
+    passage_scores,
+    related_concepts,
+    related_passages,
+    shortest_path,
+    specificity,
+    walk,
+)
 
 from .drawn import ATTENTION, TESLA, drawn, labels, number
 

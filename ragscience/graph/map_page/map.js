@@ -472,6 +472,16 @@
   byId("closer").addEventListener("click", () => zoom(1.4));
   byId("farther").addEventListener("click", () => zoom(1 / 1.4));
   byId("fit").addEventListener("click", fit);
+  byId("save").addEventListener("click", () => {
+    const copy = make("canvas"), ink = copy.getContext("2d"), link = make("a");
+    [copy.width, copy.height] = [canvas.width, canvas.height];
+    ink.fillStyle = colour("--back");
+    ink.fillRect(0, 0, copy.width, copy.height);
+    ink.drawImage(canvas, 0, 0);
+    link.href = copy.toDataURL("image/png");
+    link.download = `map-${view.name.toLowerCase()}.png`;
+    link.click();
+  });
   const theme = (name) => { document.documentElement.dataset.theme = name; legend(); draw(); };
   byId("theme").addEventListener("click", () => theme(dark() ? "light" : "dark"));
   new ResizeObserver(() => { resize(); draw(); }).observe(byId("stage"));
