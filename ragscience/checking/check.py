@@ -8,10 +8,8 @@ from typing import TYPE_CHECKING
 
 from ragscience.checking.answer_sentences import AnswerSentence, split_answer
 from ragscience.checking.citations import Mention, find_mentions
-from ragscience.checking.cross_encoder_check import SupportScorer
-from ragscience.checking.edits import Edit, Rewritten
-from ragscience.checking.evidence import Given, Place
-from ragscience.checking.support import SUPPORT_THRESHOLD, Claim, Finding, Quote, judge, verbatim_quotes
+from ragscience.checking.evidence import EvidenceIndex, Place
+from ragscience.checking.support import SUPPORT_THRESHOLD, Claim, Finding, Quote, SupportScorer, judge, verbatim_quotes
 from ragscience.records import Citation, Hit, Sentence
 from ragscience.text.page_spans import page_label
 
@@ -71,7 +69,7 @@ class _Check:
 
     def __init__(self, text: str, hits: Sequence[Hit], scorer: Reranker | None) -> None:
         self._text = text
-        self._given = Given(hits)
+        self._index = EvidenceIndex(hits)
         self._mentions = find_mentions(text, hits)
         self._sentences = split_answer(text, [(m.start, m.end) for m in self._mentions])
         self._scorer = SupportScorer(scorer)
@@ -88,7 +86,7 @@ class _Check:
             inside = [m for m in own if self._mentions[m].start < sentence.end and _resolves(self._mentions[m])]
             end = max([sentence.end, *(self._mentions[m].end for m in own if homes[m] == (i,))])
             judged.append((sentence.start, end, *self._judged(sentence, own, inside)))
-        rewritten = Rewritten(self._text, self._edits())
+        rewritten = _Rewritten(self._text, self._edits())
         sentences = [
             Sentence(rewritten.part(start, end), verdict, score, evidence)
             for start, end, verdict, score, evidence in judged
@@ -116,7 +114,7 @@ class _Check:
             whole = _claim(sentence)
             elsewhere = self._best_of_all(whole)
             if elsewhere is not None and elsewhere.best is not None:
-                cited = max((judge(whole, self._places[m], self._given).score for m in own), default=0.0)
+                cited = max((judge(whole, self._places[m], self._index).score for m in own), default=0.0)
                 quote = elsewhere.best if elsewhere.score > cited or quote is None else quote
         evidence = _citation(quote, supported=worst.verdict == "supported") if quote else None
         return worst.verdict, worst.score, evidence
@@ -126,7 +124,7 @@ class _Check:
         for m in mentions:
             if not self._places[m] and self._mentions[m].either:
                 either = self._mentions[m].either
-                findings = [judge(claim, [place], self._given) for place in either]
+                findings = [judge(claim, [place], self._index) for place in either]
                 best = max(range(len(either)), key=lambda i: (_strength(findings[i]), -i))
                 self._places[m] = (either[best],)
 
@@ -154,8 +152,8 @@ class _Check:
         """What the cited pages hold, after wrong pages were corrected."""
         places = tuple(dict.fromkeys(place for m in segment.mentions for place in self._places[m]))
         if not places:
-            return judge(segment.claim, (), self._given)
-        finding = self._scorer.adjusted(segment.claim, judge(segment.claim, places, self._given))
+            return judge(segment.claim, (), self._index)
+        finding = self._scorer.adjusted(segment.claim, judge(segment.claim, places, self._index))
         better = self._better(segment.claim, places, finding)
         if better is not None:
             wrong, right, finding = better
@@ -177,16 +175,16 @@ class _Check:
         """(wrong page, right page, what is found then): the page of the same paper that clearly holds the claim."""
         if now.verbatim or len(places) > _MOST_PLACES:
             return None
-        literal = verbatim_quotes(claim, self._given)
+        literal = verbatim_quotes(claim, self._index)
         if now.verdict == "supported" and not literal:
             return None
         share = {quote.part.place: quote.share for quote in now.quotes}
         best: tuple[tuple[int, float], Place, Place, Finding] | None = None
         for wrong in sorted(places, key=lambda place: share.get(place, 0.0)):
-            for right in self._given.places_of(wrong[0]):
+            for right in self._index.places_of(wrong[0]):
                 if right in places or (literal and right not in literal):
                     continue
-                then = judge(claim, [right if place == wrong else place for place in places], self._given)
+                then = judge(claim, [right if place == wrong else place for place in places], self._index)
                 clearly = then.verbatim or (then.hard and not now.hard) or then.score >= now.score + _CLEARLY_BETTER
                 if then.verdict == "supported" and clearly and (best is None or _strength(then) > best[0]):
                     best = _strength(then), wrong, right, then
@@ -205,13 +203,13 @@ class _Check:
 
     def _best_of_all(self, claim: Claim) -> Finding | None:
         """What the one page of all given holds that holds most; None where none holds anything."""
-        findings = [judge(claim, [place], self._given) for place in self._given.by_place]
+        findings = [judge(claim, [place], self._index) for place in self._index.by_place]
         best = max(findings, key=_strength, default=None)
         return best if best is not None and best.best is not None and best.best.share > 0 else None
 
-    def _edits(self) -> list[Edit]:
+    def _edits(self) -> list[_Edit]:
         """Each citation in its one form, and none where it is taken out or was just said."""
-        edits: list[Edit] = []
+        edits: list[_Edit] = []
         for i, mention in enumerate(self._mentions):
             places = self._places[i]
             end_before = self._mentions[i - 1].end if i else 0
@@ -220,7 +218,7 @@ class _Check:
             start = mention.start
             while not places and start > end_before and self._text[start - 1] == " ":
                 start -= 1
-            edits.append(Edit(start, mention.end, " ".join(page_label(*place) for place in places)))
+            edits.append(_Edit(start, mention.end, " ".join(page_label(*place) for place in places)))
         return edits
 
 
@@ -295,3 +293,35 @@ def _citation(quote: Quote, *, supported: bool) -> Citation:
         start=part.start + quote.start,
         end=part.start + quote.end,
     )
+
+
+@dataclass(frozen=True, slots=True)
+class _Edit:
+    """`text[start:end]` becomes `new`."""
+
+    start: int
+    end: int
+    new: str
+
+
+class _Rewritten:
+    """`text` after `edits`, which are in order and don't overlap, without blanks at either end."""
+
+    def __init__(self, text: str, edits: Sequence[_Edit]) -> None:
+        self._text = text
+        self._edits = tuple(edits)
+
+    @property
+    def text(self) -> str:
+        """All of it."""
+        return self.part(0, len(self._text))
+
+    def part(self, start: int, end: int) -> str:
+        """What has become of `text[start:end]`; an edit that reaches over its edge counts where it ends inside."""
+        pieces: list[str] = []
+        at = start
+        for edit in self._edits:
+            if start < edit.end <= end:
+                pieces += [self._text[at : max(at, edit.start)], edit.new]
+                at = edit.end
+        return "".join([*pieces, self._text[at:end]]).strip()

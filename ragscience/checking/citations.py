@@ -5,16 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from ragscience.checking.evidence import Place, squeezed
 from ragscience.records import Hit
 from ragscience.text.page_spans import page_parts
 
-if TYPE_CHECKING:
-    from ragscience.checking.check import Checked
-
-__all__ = ["Mention", "check_citations", "find_mentions"]
+__all__ = ["Mention", "find_mentions"]
 
 _PAGE = r"(?:pages?|pgs?\.?|pp?\.?)(?:\s*no\.?)?\s*[:=]?"
 _PAGES = rf"{_PAGE}\s*\d{{1,5}}(?:\s*(?:[-–—,;&]|and|to)\s*(?:{_PAGE})?\s*\d{{1,5}}(?![\w.]))*"
@@ -50,13 +46,6 @@ def find_mentions(text: str, hits: Sequence[Hit]) -> list[Mention]:
     of its name, where no other begins so.
     """
     return _Forms(hits).mentions(text)
-
-
-def check_citations(text: str, hits: Sequence[Hit]) -> Checked:
-    """The check without a support scorer: see checking.check."""
-    from ragscience.checking.check import check
-
-    return check(text, hits, scorer=None)
 
 
 class _Forms:

@@ -15,7 +15,7 @@ from ragscience.records import Hit
 from ragscience.text.sentences import split_sentences
 from ragscience.text.words import terms
 
-__all__ = ["Given", "Part", "Place", "Stretch", "Unit", "squeezed"]
+__all__ = ["EvidenceIndex", "MergedPassage", "PageSpan", "Place", "Unit", "squeezed"]
 
 _NEAR_CHARS = 300
 """How far a table's caption may be from a row, or one short sentence from another, that are read together."""
@@ -51,8 +51,8 @@ class Unit:
     terms: frozenset[str]
 
 
-class Part:
-    """What one stretch holds of one page."""
+class PageSpan:
+    """What one passage holds of one page."""
 
     def __init__(self, place: Place, path: str, start: int, text: str) -> None:
         self.place = place
@@ -144,7 +144,7 @@ class Part:
         return first, last
 
 
-class Stretch:
+class MergedPassage:
     """Text of a document without a gap: a passage, or several that overlap."""
 
     def __init__(self, file: str, path: str, start: int, text: str, breaks: Sequence[tuple[int, int]]) -> None:
@@ -196,18 +196,18 @@ def _cuts(edge: str, beyond: str) -> bool:
     return beyond[0].isalpha()
 
 
-class Given:
+class EvidenceIndex:
     """All passages given, by page."""
 
     def __init__(self, hits: Sequence[Hit]) -> None:
-        self.stretches = list(_stretches(hits))
-        self.by_place: dict[Place, list[Part]] = {}
-        for stretch in self.stretches:
-            for place, start, end in stretch.parts():
-                part = Part(place, stretch.path, stretch.start + start, stretch.text[start:end])
+        self.passages = list(_merged_passages(hits))
+        self.by_place: dict[Place, list[PageSpan]] = {}
+        for passage in self.passages:
+            for place, start, end in passage.parts():
+                part = PageSpan(place, passage.path, passage.start + start, passage.text[start:end])
                 self.by_place.setdefault(place, []).append(part)
 
-    def parts(self, places: Sequence[Place]) -> list[Part]:
+    def parts(self, places: Sequence[Place]) -> list[PageSpan]:
         """What was given of these pages."""
         return [part for place in places for part in self.by_place.get(place, [])]
 
@@ -216,11 +216,11 @@ class Given:
         return [place for place in self.by_place if place[0] == file]
 
 
-def _stretches(hits: Sequence[Hit]) -> Iterator[Stretch]:
+def _merged_passages(hits: Sequence[Hit]) -> Iterator[MergedPassage]:
     """The passages, those that overlap or touch put together where their common text is the same."""
     different = {(hit.chunk.path, hit.chunk.start, hit.chunk.text): hit.chunk for hit in hits}
     chunks = sorted(different.values(), key=lambda chunk: (chunk.path, chunk.start, chunk.end))
-    now: Stretch | None = None
+    now: MergedPassage | None = None
     for chunk in chunks:
         if now is not None and now.path == chunk.path:
             common = now.start + len(now.text) - chunk.start
@@ -230,10 +230,10 @@ def _stretches(hits: Sequence[Hit]) -> Iterator[Stretch]:
                 known = {page for _, page in now.breaks}
                 breaks.update({offset + shift: page for offset, page in chunk.page_breaks if page not in known})
                 text = now.text + chunk.text[common:]
-                now = Stretch(now.file, now.path, now.start, text, sorted(breaks.items()))
+                now = MergedPassage(now.file, now.path, now.start, text, sorted(breaks.items()))
                 continue
         if now is not None:
             yield now
-        now = Stretch(chunk.file, chunk.path, chunk.start, chunk.text, chunk.page_breaks)
+        now = MergedPassage(chunk.file, chunk.path, chunk.start, chunk.text, chunk.page_breaks)
     if now is not None:
         yield now

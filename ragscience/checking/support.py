@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import islice
+from typing import TYPE_CHECKING
 
 from ragscience.checking.claim_facts import (
     antonyms_of,
@@ -22,20 +23,36 @@ from ragscience.checking.claim_facts import (
     words_of,
 )
 from ragscience.checking.contradictions import is_altered
-from ragscience.checking.evidence import Given, Part, Place, squeezed
+from ragscience.checking.evidence import EvidenceIndex, PageSpan, Place, squeezed
+from ragscience.errors import ModelProblem
 from ragscience.text.words import terms
 
-__all__ = ["SUPPORT_THRESHOLD", "WEAK_THRESHOLD", "Claim", "Finding", "Quote", "judge", "verbatim_quotes"]
+if TYPE_CHECKING:
+    from ragscience.models.model_protocols import Reranker
+
+__all__ = [
+    "SUPPORT_THRESHOLD",
+    "WEAK_THRESHOLD",
+    "Claim",
+    "Finding",
+    "Quote",
+    "SupportScorer",
+    "judge",
+    "verbatim_quotes",
+]
 
 SUPPORT_THRESHOLD = 0.5
 """Share of a sentence's content words that the cited lines must hold."""
 WEAK_THRESHOLD = 0.25
 """Below it a page has nothing to do with the sentence."""
 
+_LIFTS, _LOWERS = 0.5, 0.1
+"""On the scale from a text about nothing (0) to the claim itself (1), which is the same for logits and for sigmoids."""
+_ABOUT_NOTHING = "The weather was pleasant that day."
 _VERBATIM_CHARS = 12
 """Letters and digits: shorter words stand on many pages by chance."""
 _MOST_TIMES = 50
-"""Places of the same words in one stretch that are looked at."""
+"""Places of the same words in one passage that are looked at."""
 _GAP = re.compile(r"\s*(?:\[?(?:…|\.\.\.)\]?)\s*")
 _CLOSING = re.compile(r"[.!?…”\"'’)\]]*")
 _SUBJECT = re.compile(
@@ -85,7 +102,7 @@ class Claim:
 class Quote:
     """`part.text[start:end]`, the words of a page that stand behind a claim."""
 
-    part: Part
+    part: PageSpan
     start: int
     end: int
     share: float
@@ -113,7 +130,7 @@ class Finding:
         return max(self.quotes, key=lambda quote: quote.share, default=None)
 
 
-def judge(claim: Claim, places: Sequence[Place], given: Given) -> Finding:
+def judge(claim: Claim, places: Sequence[Place], index: EvidenceIndex) -> Finding:
     """How far the pages at `places` together hold `claim`.
 
     Supported is what stands there word for word; or whose terms are in the best lines of the pages to the share of
@@ -121,26 +138,26 @@ def judge(claim: Claim, places: Sequence[Place], given: Given) -> Finding:
     or turned round. A quotation must be word for word. A number that is on none of the pages makes it unsupported,
     whatever the words.
     """
-    literal = verbatim_quotes(claim, given)
+    literal = verbatim_quotes(claim, index)
     quotes = [literal[place] for place in places if place in literal]
     if quotes:
         others = [place for place in places if place not in literal]
-        return Finding("supported", 1.0, (*quotes, *_best_quotes(claim, others, given)), verbatim=True, hard=True)
-    found = _best_quotes(claim, places, given)
-    parts = given.parts(places)
+        return Finding("supported", 1.0, (*quotes, *_best_quotes(claim, others, index)), verbatim=True, hard=True)
+    found = _best_quotes(claim, places, index)
+    parts = index.parts(places)
     held = frozenset().union(*(_window(quote) for quote in found)) & claim.terms
     share = len(held) / len(claim.terms) if claim.terms else 0.0
     on_page = frozenset().union(*(part.numbers for part in parts))
     if not all(number & on_page for number in claim.numbers):
         return Finding("unsupported", round(min(share, WEAK_THRESHOLD), 4), found, verbatim=False, hard=False)
-    hard = bool(parts) and not _doubtful(claim, found, parts, on_page, given)
+    hard = bool(parts) and not _doubtful(claim, found, parts, on_page, index)
     if share < WEAK_THRESHOLD:
         return Finding("unsupported", round(share, 4), found, verbatim=False, hard=hard)
     verdict = "supported" if hard and share >= SUPPORT_THRESHOLD else "weak"
     return Finding(verdict, round(share if hard else share / 2, 4), found, verbatim=False, hard=hard)
 
 
-def verbatim_quotes(claim: Claim, given: Given) -> dict[Place, Quote]:
+def verbatim_quotes(claim: Claim, index: EvidenceIndex) -> dict[Place, Quote]:
     """Where the claim stands word for word, and the words on each of these pages; line breaks and hyphens aside.
 
     Of a claim with gaps ("lead … row") the longest piece decides, and the others must be in the same stretch of text,
@@ -150,17 +167,17 @@ def verbatim_quotes(claim: Claim, given: Given) -> dict[Place, Quote]:
     if not claim.pieces:
         return found
     longest = max(claim.pieces, key=len)
-    for stretch in given.stretches:
-        for start, end in islice(stretch.find(longest), _MOST_TIMES):
-            if not _others_there(claim, longest, stretch.text, stretch.squeezed):
+    for passage in index.passages:
+        for start, end in islice(passage.find(longest), _MOST_TIMES):
+            if not _others_there(claim, longest, passage.text, passage.squeezed):
                 break
-            for place, left, right in stretch.parts(start, end):
-                for part in given.by_place[place]:
-                    offset = stretch.start + left - part.start
+            for place, left, right in passage.parts(start, end):
+                for part in index.by_place[place]:
+                    offset = passage.start + left - part.start
                     if (
-                        part.path == stretch.path
+                        part.path == passage.path
                         and offset >= 0
-                        and part.text[offset:].startswith(stretch.text[left:right])
+                        and part.text[offset:].startswith(passage.text[left:right])
                     ):
                         stop = offset + right - left
                         closing = _CLOSING.match(part.text, stop)
@@ -179,13 +196,13 @@ def _others_there(claim: Claim, longest: str, text: str, squeezed_text: str) -> 
     return all(each <= held for each in asked)
 
 
-def _best_quotes(claim: Claim, places: Sequence[Place], given: Given) -> tuple[Quote, ...]:
+def _best_quotes(claim: Claim, places: Sequence[Place], index: EvidenceIndex) -> tuple[Quote, ...]:
     """For each page the sentence or row that shares most terms with the claim, by itself and then with neighbours."""
     quotes = []
     asked = max(1, len(claim.terms))
     for place in places:
         best: tuple[tuple[int, int], Quote] | None = None
-        for part in given.parts([place]):
+        for part in index.parts([place]):
             for i, unit in enumerate(part.units):
                 around = len(part.terms_around(i) & claim.terms)
                 order = (len(unit.terms & claim.terms), around)
@@ -201,7 +218,7 @@ def _window(quote: Quote) -> frozenset[str]:
 
 
 def _doubtful(
-    claim: Claim, quotes: Sequence[Quote], parts: Sequence[Part], on_page: frozenset[str], given: Given
+    claim: Claim, quotes: Sequence[Quote], parts: Sequence[PageSpan], on_page: frozenset[str], index: EvidenceIndex
 ) -> bool:
     """Whether something hard speaks against the claim, all of whose numbers are on the pages."""
     return (
@@ -210,13 +227,13 @@ def _doubtful(
         or (any(map(is_negator, claim.words)) and not any(denies(_words_around(quote)) for quote in quotes))
         or _counts_otherwise(claim, parts)
         or any(not _stands_near(number, claim, parts) for number in claim.numbers)
-        or any(_lacks(name, certain, claim, parts, given) for name, certain in claim.names.items())
+        or any(_lacks(name, certain, claim, parts, index) for name, certain in claim.names.items())
         or any(_turns_round(claim, quote) for quote in quotes if quote.share >= WEAK_THRESHOLD)
         or any(is_altered(claim.words, part.words, claim.names, part.proper_names) for part in parts)
     )
 
 
-def _stands_near(number: frozenset[str], claim: Claim, parts: Sequence[Part]) -> bool:
+def _stands_near(number: frozenset[str], claim: Claim, parts: Sequence[PageSpan]) -> bool:
     """Whether a number of the claim stands in or next to a sentence that shares two other terms with it."""
     others = frozenset(term for term in claim.terms if not term[0].isdigit())
     needed = min(2, len(others))
@@ -228,7 +245,7 @@ def _stands_near(number: frozenset[str], claim: Claim, parts: Sequence[Part]) ->
     )
 
 
-def _counts_otherwise(claim: Claim, parts: Sequence[Part]) -> bool:
+def _counts_otherwise(claim: Claim, parts: Sequence[PageSpan]) -> bool:
     """Whether the claim says "35 layers" where the pages say "12 layers" and never 35."""
     for word, numbers in counted(claim.words).items():
         there = set().union(*(part.counted.get(word, ()) for part in parts))
@@ -237,12 +254,12 @@ def _counts_otherwise(claim: Claim, parts: Sequence[Part]) -> bool:
     return False
 
 
-def _lacks(name: str, certain: bool, claim: Claim, parts: Sequence[Part], given: Given) -> bool:
+def _lacks(name: str, certain: bool, claim: Claim, parts: Sequence[PageSpan], index: EvidenceIndex) -> bool:
     if any(name in squeezed(part.place[0]) for part in parts):
         return False
     if certain:
         return not any(holds_name(name, part.names, part.initials, part.squeezed) for part in parts)
-    every = (part for parts_of_page in given.by_place.values() for part in parts_of_page)
+    every = (part for parts_of_page in index.by_place.values() for part in parts_of_page)
     return bool(_SUBJECT.match(claim.text)) and not any(name in part.squeezed for part in every)
 
 
@@ -259,3 +276,40 @@ def _turns_round(claim: Claim, quote: Quote) -> bool:
     denied, said = claim.polarity
     page_denied, page_said = quote.part.polarity(i)
     return bool(denied & (page_said - page_denied) or (said - denied) & (page_denied - page_said))
+
+
+class SupportScorer:
+    """Asks a reranker whether a quote says what a claim says; silent where there is none, or it has failed."""
+
+    def __init__(self, reranker: Reranker | None) -> None:
+        self._reranker = reranker
+        self._notices: list[str] = []
+
+    @property
+    def notices(self) -> tuple[str, ...]:
+        """Why it fell silent, if it did."""
+        return tuple(self._notices)
+
+    def adjusted(self, claim: Claim, finding: Finding) -> Finding:
+        """The finding, lifted to supported or lowered to weak.
+
+        What stands there word for word stays, and nothing is lifted against hard evidence.
+        """
+        if self._reranker is None or finding.verbatim or not finding.hard or not finding.quotes:
+            return finding
+        quotes = [quote.part.around(quote.part.unit_at(quote.start)) for quote in finding.quotes]
+        try:
+            scores = self._reranker.score(claim.text, [_ABOUT_NOTHING, claim.text, *quotes])
+        except ModelProblem as problem:
+            self._reranker = None
+            self._notices.append(f"Sentences are checked by words alone, because the reranker failed: {problem}")
+            return finding
+        nothing, itself, best = float(scores[0]), float(scores[1]), float(max(scores[2:]))
+        if not itself > nothing:
+            return finding
+        support = min(1.0, max(0.0, (best - nothing) / (itself - nothing)))
+        if support >= _LIFTS and finding.verdict != "supported":
+            return replace(finding, verdict="supported", score=max(finding.score, round(support, 4)), lifted=True)
+        if support < _LOWERS and finding.verdict == "supported":
+            return replace(finding, verdict="weak")
+        return finding

@@ -7,7 +7,6 @@ from hypothesis import strategies as st
 
 from ragscience.checking.answer_sentences import split_answer
 from ragscience.checking.check import check
-from ragscience.checking.citations import check_citations
 from ragscience.errors import ModelProblem
 from tests.answering.passages import SAMPLING, TRAINING, hit
 
@@ -312,11 +311,6 @@ def test_without_passages_nothing_is_supported():
     checked = check("Training took 3.5 days [1].", [], scorer=None)
     assert (checked.text, checked.unknown) == ("Training took 3.5 days.", 1)
     assert [(s.verdict, s.evidence) for s in checked.sentences] == [("unsupported", None)]
-
-
-def test_the_short_way_gives_the_same():
-    text = "Training took 3.5 days for the big models [1]."
-    assert check_citations(text, HITS) == check(text, HITS, scorer=None)
 
 
 PIECES = [
