@@ -1,71 +1,36 @@
-"""A draft: the answer that the passages found so far give, by the same road as every answer.
-
-Prompt and window, citation check, refusal and quotes are those of answering/answers.py.
-"""
+"""A draft, made by answering/answers.py from the passages found so far, and its grade by rules."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from ragscience.agent.passage_merging import merged
 from ragscience.answering.answer_context import AnswerRequest
-from ragscience.answering.answerability import answerability
 from ragscience.answering.answers import REFUSAL, UNCITED, answer
 from ragscience.answering.prompts import Prompts
-from ragscience.records import Answer, Found, Part, Stage
-from ragscience.stage_timing import Timings, timed
+from ragscience.records import Answer, Found, Stage
+from ragscience.retrieval.search_signals import asked_terms
 from ragscience.text.prompt_sanitizer import sanitize
+from ragscience.text.tokenizing import tokenize
 
 if TYPE_CHECKING:
     from ragscience.agent.agent_context import AgentContext
     from ragscience.answering.generation import ChatLLM
 
-__all__ = ["added_timings", "draft", "guarded", "merged_found", "own_stages", "searched"]
+__all__ = ["Reflection", "added_timings", "draft", "guarded", "lower_of", "own_stages", "reflect"]
 
 _NOTES_CHARS = 2000
 """Of what tools said, in the request for a draft."""
 _SUMMED = ("llm_ms", "check_ms", "quotes_ms")
-
-
-def searched(context: AgentContext, query: str, papers: tuple[str, ...]) -> Found:
-    """What the search finds for one sub-query, with the time that it took as `search_ms`."""
-    timings = Timings()
-    with timed(timings, "search_ms"):
-        found = context.search(query, papers)
-    both = {**found.timings_ms, **timings}
-    return replace(found, question=query, timings_ms=both, stages=(*found.stages, *timings.stages))
-
-
-def merged_found(question: str, parts: Sequence[str], found: Sequence[Found], limit: int) -> Found:
-    """All searches as one: the merged passages, the sums of the times, and signals of how far they answer.
-
-    The signals are those of the search for the whole question, or those of the part that is answered worst, whichever
-    promise more: a question of two parts is answerable where both are, even if no passage is about both.
-    """
-    whole = next((each for each in found if each.question == question), found[0])
-    own = [each for each in found if each.question in parts and each.question != question and each.signals]
-    signals = whole.signals
-    if len(own) > 1:
-        worst = min(own, key=lambda each: answerability(each, each.question))
-        if answerability(worst, worst.question) > answerability(whole, question):
-            signals = worst.signals
-    timings: dict[str, float] = {}
-    for each in found:
-        for name, value in each.timings_ms.items():
-            timings[name] = round(timings.get(name, 0.0) + value, 3)
-    notices = tuple(dict.fromkeys(notice for each in found for notice in each.notices))
-    hits = merged(found, limit, first=len(parts))
-    kept = {hit.chunk.chunk_id for hit in hits}
-    asked = tuple(
-        Part(each.question, tuple(hit.chunk.chunk_id for hit in each.hits if hit.chunk.chunk_id in kept))
-        for each in found
-        if each.question in parts and each.question != question
-    )
-    in_parts = asked if len(asked) > 1 else ()
-    stages = tuple(dict.fromkeys(stage for each in found for stage in each.stages))
-    return Found(question, whole.profile, hits, notices, timings, signals, parts=in_parts, stages=stages)
+_WORTH = {"supported": 1.0, "weak": 0.5, "unsupported": 0.0}
+"""Of a claim in the score, by its verdict."""
+_PART_COVERED = 0.5
+"""Share of a sub-query's terms that one passage must hold, else the sub-query counts as not answered yet."""
+_MOST_TOLD = 8
+"""Missing things, and claims without a passage, that go back as feedback."""
+_LONGEST_TOLD = 200
+"""Characters of each."""
 
 
 def draft(context: AgentContext, found: Found, notes: Sequence[str], *, llm: ChatLLM | None, seconds: float) -> Answer:
@@ -137,3 +102,75 @@ def _with_notes(prompts: Prompts, notes: Sequence[str]) -> Prompts:
         return prompts
     said = sanitize("\n".join(notes))[:_NOTES_CHARS].replace("{", "{{").replace("}", "}}")
     return replace(prompts, request=f"What tools of this program gave:\n{said}\n\n{prompts.request}")
+
+
+@dataclass(frozen=True, slots=True)
+class Reflection:
+    """A grade, and what would make it better."""
+
+    score: float
+    """0 to 1."""
+    missing: tuple[str, ...]
+    """Words of the question, and sub-queries, that the passages do not hold."""
+    unsupported: tuple[str, ...]
+    """Claims that no passage holds."""
+    why: str
+    """What decided the score, in a few words."""
+
+
+def reflect(question: str, parts: Sequence[str], draft: Answer) -> Reflection:
+    """The grade of a draft: the lowest of support, coverage and answerability; 0 for a refusal.
+
+    Support is the mean over the draft's claims: 1 where the cited page holds it, 0.5 where it does so weakly. Coverage
+    is the share of the question's terms that the passages hold between them. Answerability is the calibrated one
+    (answering/answerability.py). `parts` are the sub-queries that the question was split into.
+    """
+    texts = [set(tokenize(hit.chunk.searched)) for hit in draft.found.hits]
+    words = _missing_words(question, texts)
+    missing = (*words, *(part for part in parts if part != question and not _covered(part, texts)))[:_MOST_TOLD]
+    unsupported = tuple(each.text[:_LONGEST_TOLD] for each in draft.sentences if each.verdict == "unsupported")
+    unsupported = unsupported[:_MOST_TOLD]
+    if draft.refused:
+        return Reflection(0.0, missing, (), "refused")
+    grades = {
+        "support": _support(draft),
+        "coverage": _coverage(question, texts),
+        "answerability": 1.0 if draft.answerability is None else draft.answerability,
+    }
+    why = min(grades, key=lambda name: grades[name])
+    return Reflection(round(grades[why], 4), missing, unsupported, why)
+
+
+def lower_of(ours: Reflection, theirs: Reflection) -> Reflection:
+    """The lower score with its reason, and what either says is missing or unsupported."""
+    lower = theirs if theirs.score < ours.score else ours
+    return Reflection(
+        lower.score,
+        tuple(dict.fromkeys((*theirs.missing, *ours.missing)))[:_MOST_TOLD],
+        tuple(dict.fromkeys((*ours.unsupported, *theirs.unsupported)))[:_MOST_TOLD],
+        lower.why,
+    )
+
+
+def _support(draft: Answer) -> float:
+    worth = [_WORTH[each.verdict] for each in draft.sentences if each.verdict in _WORTH]
+    return sum(worth) / len(worth) if worth else 0.0
+
+
+def _coverage(question: str, texts: Sequence[set[str]]) -> float:
+    asked = set(asked_terms(question))
+    held = asked & set().union(*texts)
+    return len(held) / len(asked) if asked else 1.0
+
+
+def _covered(part: str, texts: Sequence[set[str]]) -> bool:
+    asked = set(asked_terms(part))
+    return not asked or any(len(asked & text) >= _PART_COVERED * len(asked) for text in texts)
+
+
+def _missing_words(question: str, texts: Sequence[set[str]]) -> tuple[str, ...]:
+    """The question's words, as they stand in it, whose terms no passage has."""
+    held = set().union(*texts)
+    wanted = set(asked_terms(question)) - held
+    words = (word.strip(".,;:?!()[]\"'“”‘’") for word in question.split())
+    return tuple(dict.fromkeys(word for word in words if wanted.intersection(tokenize(word))))

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ragscience.agent.agent_state import MOST_QUERIES
-from ragscience.agent.reflection import Reflection
+from ragscience.agent.answer_drafts import Reflection
 from ragscience.answering.prompts import conversation, fenced_text, passage_text
 from ragscience.models.structured_output import Structured, ask_structured
 from ragscience.records import Answer, Paper, Turn

@@ -21,11 +21,10 @@ from ragscience.agent.agent_state import (
     plain_found,
     plain_stages,
 )
-from ragscience.agent.answer_drafts import added_timings, draft, guarded, merged_found, own_stages
+from ragscience.agent.answer_drafts import Reflection, added_timings, draft, guarded, lower_of, own_stages, reflect
 from ragscience.agent.llm_steps import Split, SplitRequest, ask_for_grade, ask_for_queries
 from ragscience.agent.query_planning import SubQuery, more_queries, placed, sub_queries
-from ragscience.agent.reflection import Reflection, lower_of, reflect
-from ragscience.agent.search_cache import LookUp
+from ragscience.agent.run_searches import RunSearches, merged_found
 from ragscience.agent.token_budget import BoundedLLM, Spending
 from ragscience.answering.generation import CancellableLLM, ChatLLM
 from ragscience.answering.query_rewriting import standalone
@@ -59,7 +58,7 @@ class Nodes:
         self._given_up: set[str] = set()
         """What the LLM was asked for in vain, and is not asked for again in this run."""
         self._chunks: dict[int, StoredChunk] = {}
-        self._look_up = LookUp(context, self._spending)
+        self._searches = RunSearches(context, self._spending)
 
     # -- the nodes
 
@@ -141,7 +140,7 @@ class Nodes:
             by = "rules"
             feedback = state["feedback"]
             queue = _not_asked(
-                (*wanted, *sub_queries(question, context.papers, self._look_up.home))
+                (*wanted, *sub_queries(question, context.papers, self._searches.home))
                 if first
                 else more_queries(question, [_query(each) for each in asked], feedback["missing"], context.papers),
                 asked,
@@ -194,7 +193,7 @@ class Nodes:
                 notices.append("The agent's budget was spent before everything was searched for.")
                 break
             try:
-                each = self._look_up.found_for(_query(query))
+                each = self._searches.found_for(_query(query))
             except RagScienceError as problem:
                 failed = failed or problem
                 told.append(f"{query['text']}: {problem}")
@@ -202,7 +201,7 @@ class Nodes:
             self._keep(each)
             found.append(plain_found(each))
         if not found:
-            for each in self._look_up.found_for_names():
+            for each in self._searches.found_for_names():
                 self._keep(each)
                 found.append(plain_found(each))
         if not found and failed is not None:

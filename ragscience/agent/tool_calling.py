@@ -1,7 +1,6 @@
-"""A model that can call tools looks things up by itself, within bounds: LangChain binds the tools, LangGraph runs them.
+"""The tools within the loop: called by a model that can call tools, else by the rules of tool_planning.py.
 
-The one module of this room, but the loop, that imports LangChain and LangGraph, and only when a function of it is
-called.
+LangChain binds the tools to the model; it is imported inside functions.
 """
 
 from __future__ import annotations
@@ -10,17 +9,22 @@ import json
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Protocol
 
-from ragscience.agent.tool_calls import TOOLS, ToolCall, ToolResult, parameters_schema, schemas
-from ragscience.agent.tools import Toolbox
+from ragscience.agent.agent_context import ToolNote, ToolsUsed, ToolUse
+from ragscience.agent.tool_planning import planned_calls
+from ragscience.agent.tool_results import ToolCall, ToolResult
+from ragscience.agent.tools import Toolbox, schemas
+from ragscience.answering.generation import Counter, cancellable
+from ragscience.records import Hit, Paper
 from ragscience.text.prompt_sanitizer import sanitize
 
 if TYPE_CHECKING:
     from langchain_core.messages import AIMessage, ToolMessage
     from langchain_ollama import ChatOllama
 
-__all__ = ["TOOL_RULES", "ToolLLM", "ask_for_tools"]
+__all__ = ["TOOL_RULES", "ToolLLM", "ToolLimits", "ask_for_tools", "tool_use"]
 
 TOOL_RULES = """\
 You look things up for a researcher in a library of papers, with the tools that you are given. Call a tool where it
@@ -31,12 +35,10 @@ _LONGEST_TURN = 512
 """Tokens of one reply: calls are short."""
 _MOST_PIECES = 2 * _LONGEST_TURN
 """Pieces of a stream after which it is left: a server may ignore the cap."""
+_LONGEST_ARGUMENT = 80
+"""Characters of an argument, as a call is shown."""
 _AGAIN = "You have made this call already; its result is above. Make another one, or reply with: done"
 _ENOUGH = "No more calls are run. Reply with: done"
-
-
-class _Counter(Protocol):
-    def count(self, text: str) -> int: ...
 
 
 class ToolLLM(Protocol):
@@ -58,75 +60,109 @@ class ToolLLM(Protocol):
         """Tokens that prompt and reply share."""
 
     @property
-    def counter(self) -> _Counter:
+    def counter(self) -> Counter:
         """Estimates tokens for this model."""
 
 
-def ask_for_tools(
-    llm: ToolLLM,
-    messages: Sequence[tuple[str, str]],
+@dataclass(frozen=True, slots=True)
+class ToolLimits:
+    """How far one exchange with a model may go."""
+
+    calls: int
+    seconds: float
+    cancelled: Callable[[], bool] | None = None
+
+
+def tool_use(
     toolbox: Toolbox,
     *,
-    most_calls: int,
-    seconds: float,
-    on_reply: Callable[[Mapping[str, int]], None] | None = None,
-) -> tuple[tuple[ToolCall, ToolResult], ...]:
+    papers: Sequence[Paper],
+    llm: ToolLLM | None,
+    allowed: Callable[[Hit], bool],
+    cancelled: Callable[[], bool] | None = None,
+) -> ToolUse:
+    """The loop's use of tools; passages that are not `allowed` are left out, with what was said of them.
+
+    A model that cannot call tools, or may not, is replaced by `planned_calls`, without the searches that are made
+    anyway.
+    """
+
+    def use(question: str, missing: Sequence[str], *, by_llm: bool, most_calls: int, seconds: float) -> ToolsUsed:
+        exchange = _Exchange()
+        if by_llm and llm is not None and llm.calls_tools:
+            wanted = [f"Question: {sanitize(question)}"]
+            wanted += ["Not found yet:", *(f"- {sanitize(each)}" for each in missing)] if missing else []
+            limits = ToolLimits(most_calls, seconds, cancelled)
+            exchange = ask_for_tools(llm, [("user", "\n".join(wanted))], toolbox, limits)
+        else:
+            calls = [call for call in planned_calls(question, papers) if not _is_sub_query(call)][:most_calls]
+            exchange.done += [(call, toolbox.call(call.name, call.arguments)) for call in calls]
+        return ToolsUsed(
+            tuple(_note(call, result, allowed) for call, result in exchange.done),
+            llm_calls=len(exchange.tokens),
+            prompt_tokens=sum(each.get("prompt", 0) for each in exchange.tokens),
+            answer_tokens=sum(each.get("answer", 0) for each in exchange.tokens),
+        )
+
+    return use
+
+
+def ask_for_tools(llm: ToolLLM, messages: Sequence[tuple[str, str]], toolbox: Toolbox, limits: ToolLimits) -> _Exchange:
     """The calls that the model makes after `messages` (role, text), each with its result, in their order.
 
-    At most `most_calls` are run, unknown tools and wrong arguments among them, whose results say what was wrong; the
-    same call is not run twice, and a reply that only repeats calls is the last one. So is one that comes when `seconds`
-    are over, that does not end, or that the window has no room for. A server that fails ends it too: what was found
-    until then is given back. `on_reply` gets the tokens of each reply, keys `prompt` and `answer`. A model that cannot
-    call tools is not asked at all.
+    At most `limits.calls` are run, wrong ones among them. The same call is not run twice, and a reply that only repeats
+    calls is the last one; so is one that comes when the time is over, that does not end, or that the window has no room
+    for. A server that fails ends it, too. A model that cannot call tools is not called. Raises Cancelled.
     """
-    if most_calls < 1 or not llm.calls_tools:
-        return ()
+    exchange = _Exchange()
+    if limits.calls < 1 or not llm.calls_tools:
+        return exchange
     from langsmith.run_helpers import tracing_context
 
-    talk = _Talk(llm, toolbox, most_calls, time.monotonic() + seconds, on_reply)
     with tracing_context(enabled=False):
-        talk.run([("system", TOOL_RULES), *messages])
-    return tuple(talk.done)
+        _ToolLoop(llm, toolbox, limits, exchange).run([("system", TOOL_RULES), *messages])
+    return exchange
 
 
-class _Talk:
+@dataclass(slots=True)
+class _Exchange:
+    """The calls that were run, and the tokens of each reply (keys `prompt` and `answer`)."""
+
+    done: list[tuple[ToolCall, ToolResult]] = field(default_factory=list)
+    tokens: list[Mapping[str, int]] = field(default_factory=list)
+
+
+class _ToolLoop:
     """The exchange of calls and results with one model about one question."""
 
-    def __init__(
-        self,
-        llm: ToolLLM,
-        toolbox: Toolbox,
-        most_calls: int,
-        deadline: float,
-        on_reply: Callable[[Mapping[str, int]], None] | None,
-    ) -> None:
+    def __init__(self, llm: ToolLLM, toolbox: Toolbox, limits: ToolLimits, exchange: _Exchange) -> None:
         self._llm = llm
-        self._run_tool = _tool_runner(toolbox)
-        self._most_calls = most_calls
-        self._deadline = deadline
-        self._on_reply = on_reply
+        self._toolbox = toolbox
+        self._limits = limits
+        self._deadline = time.monotonic() + limits.seconds
+        self._exchange = exchange
         self._made: set[str] = set()
-        self.done: list[tuple[ToolCall, ToolResult]] = []
 
     def run(self, messages: Sequence[tuple[str, str]]) -> None:
-        """Ask, run what is called, and tell, until nothing new is called or a bound is met."""
-        talk: list[Any] = list(messages)
-        used = self._tokens(" ".join(text for _, text in messages))
+        """Ask, run the calls and send their results, until nothing new is called or a limit is reached."""
+        sent: list[Any] = list(messages)
+        used = self._llm.counter.count(" ".join(text for _, text in messages))
         model = self._llm.chat_model.bind_tools(schemas())
-        while len(self.done) < self._most_calls and time.monotonic() < self._deadline:
+        done = self._exchange.done
+        while len(done) < self._limits.calls and time.monotonic() < self._deadline:
             if used + _LONGEST_TURN > self._llm.window:
                 return
-            reply = self._reply(model, talk)
+            reply = self._reply(model, sent)
             if reply is None or not reply.tool_calls:
                 return
-            before = len(self.done)
+            before = len(done)
             answers = [self._answer(call) for call in reply.tool_calls]
-            if len(self.done) == before:
+            if len(done) == before:
                 return
-            talk += [reply, *answers]
-            used += self._tokens(" ".join(str(message.content) for message in [reply, *answers]))
+            sent += [reply, *answers]
+            used += self._llm.counter.count(" ".join(str(message.content) for message in [reply, *answers]))
 
-    def _reply(self, model: Any, talk: list[Any]) -> AIMessage | None:
+    def _reply(self, model: Any, sent: list[Any]) -> AIMessage | None:
         """The model's next message; None where the server failed or the time is over."""
         import httpx
         import ollama
@@ -141,8 +177,9 @@ class _Talk:
         calls: list[Any] = []
         tokens: dict[str, int] = {}
         try:
-            with closing(model.stream(talk, options=options)) as stream:
-                for pieces, chunk in enumerate(stream, start=1):
+            stream, cancelled = model.stream(sent, options=options), self._limits.cancelled
+            with closing(stream if cancelled is None else cancellable(stream, cancelled)) as chunks:
+                for pieces, chunk in enumerate(chunks, start=1):
                     said.append(str(chunk.content))
                     calls += chunk.tool_calls
                     if chunk.usage_metadata:
@@ -150,65 +187,45 @@ class _Talk:
                         tokens = {"prompt": used["input_tokens"], "answer": used["output_tokens"]}
                     if time.monotonic() >= self._deadline:
                         return None
-                    if pieces >= _MOST_PIECES or len(calls) > self._most_calls:
+                    if pieces >= _MOST_PIECES or len(calls) > self._limits.calls:
                         break
         except (httpx.HTTPError, ollama.ResponseError, ConnectionError, ValueError):
             return None
         finally:
-            if self._on_reply is not None:
-                self._on_reply(tokens)
+            self._exchange.tokens.append(tokens)
         return AIMessage(content="".join(said), tool_calls=calls)
 
     def _answer(self, call: Mapping[str, Any]) -> ToolMessage:
-        """What the model is told of one of its calls; a new one is run."""
+        """What the model receives for one of its calls; a new one is run."""
         from langchain_core.messages import ToolMessage
 
+        def message(text: str) -> ToolMessage:
+            return ToolMessage(text, tool_call_id=call["id"], name=call["name"])
+
         key = json.dumps([call["name"], call["args"]], sort_keys=True, default=str)
-        known, full = key in self._made, len(self.done) >= self._most_calls
-        if known or full:
-            return ToolMessage(_AGAIN if known else _ENOUGH, tool_call_id=call["id"], name=call["name"])
+        if key in self._made or len(self._exchange.done) >= self._limits.calls:
+            return message(_AGAIN if key in self._made else _ENOUGH)
         self._made.add(key)
-        message = self._run_tool(call)
-        result = message.artifact
-        if not isinstance(result, ToolResult):  # the node's own word on a tool that there is not
-            result = ToolResult(f"Error: {sanitize(str(message.content))}", error=True)
-        self.done.append((ToolCall(call["name"], dict(call["args"])), result))
-        return message
-
-    def _tokens(self, text: str) -> int:
-        return self._llm.counter.count(text)
+        result = self._toolbox.call(call["name"], call["args"])
+        self._exchange.done.append((ToolCall(call["name"], dict(call["args"])), result))
+        return message(result.text)
 
 
-def _tool_runner(toolbox: Toolbox) -> Callable[[Mapping[str, Any]], ToolMessage]:
-    """Runs one call in LangGraph's ToolNode; one at a time, for tools share the library and its models."""
-    from langchain_core.messages import AIMessage
-    from langchain_core.tools import StructuredTool
-    from langgraph.graph import END, START, MessagesState, StateGraph
-    from langgraph.prebuilt import ToolNode
+def _is_sub_query(call: ToolCall) -> bool:
+    """A search within a paper that the question names: the loop's own sub-queries look there already."""
+    return call.name == "search" and not {"section", "kind"} & call.arguments.keys()
 
-    def of(name: str) -> StructuredTool:
-        def run(**arguments: Any) -> tuple[str, ToolResult]:
-            result = toolbox.call(name, arguments)
-            return result.text, result
 
-        tool = TOOLS[name]
-        return StructuredTool(
-            name=name,
-            description=tool.description,
-            args_schema=parameters_schema(tool),
-            func=run,
-            response_format="content_and_artifact",
-        )
+def _note(call: ToolCall, result: ToolResult, allowed: Callable[[Hit], bool]) -> ToolNote:
+    arguments = ", ".join(f"{name}={_shown(value)}" for name, value in call.arguments.items())
+    hits = tuple(hit for hit in result.hits if allowed(hit))
+    if len(hits) < len(result.hits):
+        hits = tuple(replace(hit, rank=rank) for rank, hit in enumerate(hits, start=1))
+        said = "Passages outside of the filters were left out."
+        return ToolNote(f"{call.name}({arguments})", said, hits, error=not hits)
+    return ToolNote(f"{call.name}({arguments})", result.text, hits, result.error)
 
-    graph = StateGraph(MessagesState)
-    graph.add_node("tools", ToolNode([of(name) for name in TOOLS]))
-    graph.add_edge(START, "tools")
-    graph.add_edge("tools", END)
-    compiled = graph.compile()
 
-    def run_one(call: Mapping[str, Any]) -> ToolMessage:
-        asked = AIMessage(content="", tool_calls=[{"name": call["name"], "args": call["args"], "id": call["id"]}])
-        message: ToolMessage = compiled.invoke({"messages": [asked]})["messages"][-1]
-        return message
-
-    return run_one
+def _shown(value: object) -> str:
+    text = json.dumps(value, ensure_ascii=False, default=str)
+    return text if len(text) <= _LONGEST_ARGUMENT else f"{text[:_LONGEST_ARGUMENT]}…"

@@ -1,8 +1,4 @@
-"""Which tools a question asks for in so many words: the plan where no model chooses.
-
-A question that names a paper, a page, a section, a sum, or the library itself gives the calls that it names, and any
-other question none.
-"""
+"""Tool calls by rules, without an LLM: a question that names a paper, page, section, sum or the library."""
 
 from __future__ import annotations
 
@@ -11,11 +7,11 @@ from collections.abc import Iterator, Sequence
 
 from ragscience.agent.calculator import calculate
 from ragscience.agent.mentioned_papers import named_papers
-from ragscience.agent.tool_calls import ToolCall
+from ragscience.agent.tool_results import ToolCall
 from ragscience.errors import UsageError
 from ragscience.records import Paper
 
-__all__ = ["MOST_PLANNED", "named_papers", "planned_calls"]
+__all__ = ["MOST_PLANNED", "expressions", "planned_calls"]
 
 MOST_PLANNED = 4
 """Calls that one question gives."""

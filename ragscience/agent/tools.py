@@ -1,8 +1,7 @@
-"""The tools that a model, or the planner without one, may use: each gives a text to read and passages to cite.
+"""The agent's tools: their schemas, their arguments, and the Toolbox that runs them.
 
-Nothing that a model asks for raises: a wrong argument, an unknown paper or a page that is not there becomes a text that
-says so. What comes from papers is fenced and sanitized as in the answer's own prompt, and no result is longer than
-`most_chars`.
+A result is a text to read and passages to cite. A wrong call raises nothing: its result says what is wrong. Text from
+papers is sanitized and fenced as in the answer's prompt, and no result is longer than `most_chars`.
 """
 
 from __future__ import annotations
@@ -10,26 +9,151 @@ from __future__ import annotations
 import glob
 import re
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ragscience.agent.calculator import calculate
-from ragscience.agent.passages import looked_up, page_hits, paper_list, section_of, shown, within
-from ragscience.agent.tool_calls import KINDS, TOOLS, ToolCall, ToolResult, checked_arguments, schemas
-from ragscience.agent.tool_planning import named_papers, planned_calls
+from ragscience.agent.mentioned_papers import named_papers
+from ragscience.agent.tool_results import ToolResult, looked_up, page_text, paper_list, section_of, shown
 from ragscience.bibliography import as_bibtex, entries_of
 from ragscience.errors import NothingFound, RagScienceError, UsageError
 from ragscience.records import Filters, Found, Paper
 from ragscience.store.filter_selection import match_papers
-from ragscience.text.prompt_sanitizer import sanitize
+from ragscience.text.prompt_sanitizer import sanitize, sendable
 
 if TYPE_CHECKING:
     from ragscience.store import Library
 
-__all__ = ["KINDS", "TOOLS", "ToolCall", "ToolResult", "Toolbox", "planned_calls", "schemas"]
+__all__ = ["KINDS", "TOOLS", "Parameter", "Tool", "Toolbox", "checked_arguments", "parameters_schema", "schemas"]
 
 _NAMED_IN_ERRORS = 8
 """Papers that an error lists."""
 _LETTER = re.compile("[A-Za-z0-9]")
+
+
+KINDS = ("text", "abstract", "table", "caption", "equation", "footnote", "reference", "all")
+"""Of passages, as `search` takes them."""
+
+LONGEST = 1000
+"""Characters of an argument."""
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """An argument of a tool."""
+
+    description: str
+    kind: str = "string"
+    """ "string" or "integer"."""
+    required: bool = True
+    among: tuple[str, ...] = ()
+    """What it may be; empty for anything."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tool:
+    """A tool, as the model is told of it."""
+
+    description: str
+    parameters: Mapping[str, Parameter]
+
+
+_PAPER = "A paper: its file name, or a part of its name or title."
+_SECTION = 'A heading or a part of one, or its number: "Results", "3.2", "abstract".'
+
+TOOLS: Mapping[str, Tool] = {
+    "search": Tool(
+        "Find the passages of the papers that fit a query best. Words that may stand in the text are better than a"
+        " long question.",
+        {
+            "query": Parameter("What to look for."),
+            "paper": Parameter(f"Only in this paper. {_PAPER}", required=False),
+            "section": Parameter("Only under headings with this in their name.", required=False),
+            "kind": Parameter("Only passages of this kind.", required=False, among=KINDS),
+        },
+    ),
+    "lookup_page": Tool(
+        "Read one page of a paper.",
+        {"paper": Parameter(_PAPER), "page": Parameter("The page's number, from 1.", "integer")},
+    ),
+    "read_section": Tool(
+        "Read one section of a paper, with its subsections.",
+        {"paper": Parameter(_PAPER), "section": Parameter(_SECTION)},
+    ),
+    "calculate": Tool(
+        "Work out an arithmetic expression exactly, such as (28.4 - 26.3) / 26.3 or 15% of 80.",
+        {"expression": Parameter("Numbers, + - * / // % **, parentheses, sqrt, min, max, round, abs, log, exp.")},
+    ),
+    "list_papers": Tool("List the papers: file, title, first author, year, pages.", {}),
+    "cite": Tool("Give the BibTeX entry of a paper.", {"paper": Parameter(_PAPER)}),
+}
+
+
+def schemas() -> list[dict[str, Any]]:
+    """The tools in the form that `bind_tools` takes: JSON schemas of functions, as of OpenAI and Ollama."""
+    return [
+        {
+            "type": "function",
+            "function": {"name": name, "description": tool.description, "parameters": parameters_schema(tool)},
+        }
+        for name, tool in TOOLS.items()
+    ]
+
+
+def parameters_schema(tool: Tool) -> dict[str, Any]:
+    """The JSON schema of a tool's arguments."""
+    properties = {
+        name: {"type": each.kind, "description": each.description} | ({"enum": list(each.among)} if each.among else {})
+        for name, each in tool.parameters.items()
+    }
+    required = [name for name, each in tool.parameters.items() if each.required]
+    return {"type": "object", "properties": properties, "required": required}
+
+
+def checked_arguments(name: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """The arguments as the tool takes them, without those that are empty and need not be there.
+
+    A number may come as a text and a text as a number. Raises UsageError for what is missing, unknown or of a wrong
+    kind.
+    """
+    parameters = TOOLS[name].parameters
+    unknown = sorted(str(key) for key in arguments if key not in parameters)
+    if unknown:
+        takes = ", ".join(parameters) or "no arguments"
+        raise UsageError(f"{name} has no argument {unknown[0][:80]!r}.", f"It takes {takes}.")
+    checked: dict[str, Any] = {}
+    for key, parameter in parameters.items():
+        value = arguments.get(key)
+        if value is None or (isinstance(value, str) and not sendable(value).strip()):
+            if parameter.required:
+                raise UsageError(f"{name} needs {key}.", parameter.description)
+            continue
+        checked[key] = _checked(name, key, parameter, value)
+    return checked
+
+
+def _checked(name: str, key: str, parameter: Parameter, value: Any) -> str | int:
+    if isinstance(value, bool) or not isinstance(value, str | int | float):
+        raise UsageError(f"{key} of {name} is to be a {parameter.kind}, not {_kind_of(value)}.", parameter.description)
+    text = " ".join(sendable(str(value)).split())
+    if len(text) > LONGEST:
+        raise UsageError(f"{key} of {name} has {len(text)} characters.", f"At most {LONGEST}.")
+    if parameter.kind == "integer":
+        digits = text.removesuffix(".0")
+        if not (digits.isascii() and digits.lstrip("-").isdigit() and len(digits) < 10):
+            raise UsageError(f"{key} of {name} is to be an integer, not {text[:80]!r}.", parameter.description)
+        return int(digits)
+    if parameter.among:
+        if text.casefold() not in parameter.among:
+            raise UsageError(f"There is no {key} {text[:80]!r}.", f"It is one of {', '.join(parameter.among)}.")
+        return text.casefold()
+    return text
+
+
+def _kind_of(value: Any) -> str:
+    if isinstance(value, bool):
+        return "true or false"
+    return "a list" if isinstance(value, list) else "an object" if isinstance(value, dict) else "nothing of that kind"
 
 
 class Toolbox:
@@ -75,8 +199,9 @@ class Toolbox:
         text = self._library.page_text(which.paper_id, page)
         if not text.strip():
             return ToolResult(f"Page {page} of {sanitize(which.file)} has no text.")
-        hits = looked_up(page_hits(self._library.paper_chunks(which.paper_id), page), "page")
-        return ToolResult(within(which.file, page, text, self._most_chars), hits)
+        chunks = self._library.paper_chunks(which.paper_id)
+        hits = looked_up([chunk for chunk in chunks if chunk.page_start <= page <= chunk.page_end], "page")
+        return ToolResult(page_text(which.file, page, text, self._most_chars), hits)
 
     def read_section(self, paper: str, section: str) -> ToolResult:
         """The passages of a section in their order, those of its subsections with them."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import suppress
 from contextvars import copy_context
 from queue import Empty, SimpleQueue
@@ -142,7 +142,7 @@ class _CancellableReply:
             self.done_reason = reply.done_reason
 
 
-def cancellable(pieces: Iterator[T], cancelled: Callable[[], bool]) -> Iterator[T]:
+def cancellable(pieces: Iterator[T], cancelled: Callable[[], bool]) -> Generator[T, None, None]:
     """The same pieces, read in another thread: silence cannot hold up a cancellation. Raises Cancelled."""
     read: SimpleQueue[tuple[T] | BaseException | None] = SimpleQueue()
     abandoned = Event()

@@ -123,7 +123,7 @@ def _limits(session: Session) -> Limits:
 
 
 def _tools(session: Session, filters: Filters, papers: Sequence[Paper], profile: Profile) -> ToolUse:
-    from ragscience.agent.tool_use import tool_use
+    from ragscience.agent.tool_calling import tool_use
     from ragscience.agent.tools import Toolbox
 
     library = session.library

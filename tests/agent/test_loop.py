@@ -8,7 +8,7 @@ from ragscience.agent.agent_context import ToolNote, ToolsUsed
 from ragscience.answering.answers import REFUSAL
 from ragscience.errors import LibraryUnavailable, NothingFound
 from ragscience.records import Turn
-from tests.agent.looping import ANSWERED, LIMITS, PASSAGES, TWO_PARTS, UNANSWERED, Library, nodes_of, run
+from tests.agent.agent_runs import ANSWERED, LIMITS, PASSAGES, TWO_PARTS, UNANSWERED, Library, nodes_of, run
 
 ONE_PASS = ["decompose_query", "retrieve", "reason", "reflect", "generate_answer"]
 

@@ -9,7 +9,7 @@ from ragscience.answering.answers import REFUSAL
 from ragscience.models.ollama_api import Ollama
 from ragscience.models.ollama_llm import OllamaLLM
 from ragscience.records import Turn
-from tests.agent.looping import ANSWERED, LIMITS, TWO_PARTS, UNANSWERED, Library, nodes_of, run
+from tests.agent.agent_runs import ANSWERED, LIMITS, TWO_PARTS, UNANSWERED, Library, nodes_of, run
 from tests.ollama_server import OllamaServer
 
 LLAMA = "llama3.1:8b"

@@ -11,14 +11,14 @@ from pathlib import Path
 
 import pytest
 
-from ragscience.agent.checkpoints import JsonSerializer, kept_runs
-from tests.agent.looping import ANSWERED, TWO_PARTS, Library, nodes_of, run
+from ragscience.agent.loop import JsonSerializer, kept_runs
+from tests.agent.agent_runs import ANSWERED, TWO_PARTS, Library, nodes_of, run
 
 ROOT = Path(__file__).resolve().parents[2]
 KILLED = """
 import sys
 from pathlib import Path
-from tests.agent.looping import TWO_PARTS, Library, run
+from tests.agent.agent_runs import TWO_PARTS, Library, run
 def on_step(step):
     print(step.node, flush=True)
     if step.node == "reason":

@@ -4,12 +4,12 @@ import json
 
 import pytest
 
-from ragscience.agent.answer_drafts import merged_found
-from ragscience.agent.tool_use import tool_use
+from ragscience.agent.run_searches import merged_found
+from ragscience.agent.tool_calling import tool_use
 from ragscience.agent.tools import Toolbox
 from ragscience.records import Filters, Found
 from ragscience.store import Home, Library
-from tests.agent.looping import run
+from tests.agent.agent_runs import run
 from tests.agent.small_library import make, searcher
 from tests.agent.test_tools_calling import llm_of
 from tests.answering.passages import hit

@@ -4,8 +4,9 @@ from contextlib import contextmanager
 
 import pytest
 
-from ragscience.agent.tool_calling import ask_for_tools
+from ragscience.agent.tool_calling import ToolLimits, ask_for_tools
 from ragscience.agent.tools import Toolbox
+from ragscience.errors import Cancelled
 from ragscience.models.ollama_api import Ollama
 from ragscience.models.ollama_llm import OllamaLLM
 from ragscience.store import Home, Library
@@ -41,13 +42,12 @@ def llm_of(server, *, model="llama3.1:8b", num_ctx=8192):
             llm._chat_model._client._client.close()
 
 
-def ask(server, toolbox, *, most_calls=4, seconds=60.0, chats=0, **more):
+def ask(server, toolbox, *, most_calls=4, seconds=60.0, chats=0, cancelled=None, **more):
     """The calls that were made; `chats` were asked before."""
-    replies = []
     with llm_of(server, **more) as llm:
-        made = ask_for_tools(llm, QUESTION, toolbox, most_calls=most_calls, seconds=seconds, on_reply=replies.append)
-    assert len(replies) == len(server.of("/api/chat")) - chats
-    return made
+        made = ask_for_tools(llm, QUESTION, toolbox, ToolLimits(most_calls, seconds, cancelled))
+    assert len(made.tokens) == len(server.of("/api/chat")) - chats
+    return tuple(made.done)
 
 
 def test_calls_are_run_and_told(server, toolbox):
@@ -151,3 +151,11 @@ def test_server_that_fails_costs_only_what_follows(server, toolbox, how):
 def test_arguments_that_are_no_object_end_it(server, toolbox):
     server.script(tool_calls=[("list_papers", "{broken")])
     assert ask(server, toolbox) == ()
+
+
+def test_a_cancelled_exchange_ends_between_two_calls(server, toolbox):
+    server.script(tool_calls=[("list_papers", {})])
+    looks = iter([False] * 3)
+    with pytest.raises(Cancelled):
+        ask(server, toolbox, cancelled=lambda: next(looks, True))
+    assert len(server.of("/api/chat")) <= 2

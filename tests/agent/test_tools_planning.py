@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragscience.agent.mentioned_papers import named_papers
-from ragscience.agent.tool_calls import checked_arguments
 from ragscience.agent.tool_planning import MOST_PLANNED, expressions, planned_calls
+from ragscience.agent.tools import checked_arguments
 from ragscience.records import Metadata, Paper
 
 

@@ -1,7 +1,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragscience.agent.passage_merging import merged
+from ragscience.agent.run_searches import merged
 from ragscience.records import Found, Hit, StoredChunk
 
 

@@ -1,12 +1,12 @@
-"""Passages of a paper that were asked for by their place, and how results are shown to a model."""
+"""Tool calls and their results: passages of a page or section, and texts for a model to read."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
-from ragscience.agent.tool_calls import ToolResult
 from ragscience.answering.prompts import PASSAGE, fenced_text, passage_text, prompt_name
 from ragscience.errors import NothingFound
 from ragscience.records import Element, Hit, Paper, StoredChunk
@@ -16,7 +16,7 @@ from ragscience.text.prompt_sanitizer import sanitize
 if TYPE_CHECKING:
     from ragscience.store import Library
 
-__all__ = ["MOST_HITS", "looked_up", "page_hits", "paper_list", "section_of", "shown", "within"]
+__all__ = ["MOST_HITS", "ToolCall", "ToolResult", "looked_up", "page_text", "paper_list", "section_of", "shown"]
 
 MOST_HITS = 12
 """Passages that one result gives to cite: a section may have a hundred."""
@@ -26,21 +26,36 @@ _LEAST_SHOWN = 80
 """Characters of a passage below which it is left out and not cut."""
 
 
+@dataclass(frozen=True, slots=True)
+class ToolCall:
+    """A tool that is to be used."""
+
+    name: str
+    arguments: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class ToolResult:
+    """What a tool gave."""
+
+    text: str
+    """For the model; what is of papers is fenced and harmless in it."""
+    hits: tuple[Hit, ...] = ()
+    """The passages that were found, to cite, the best or first ones; the text may have had no room for all of them."""
+    error: bool = False
+    """Whether the text says what was wrong with the call."""
+
+
 def looked_up(chunks: Sequence[StoredChunk], by: str) -> tuple[Hit, ...]:
-    """Passages that were asked for by their place, in the order of the paper, as hits of score 1 that no search saw."""
+    """Passages of a place in a paper, in its order, as hits of score 1 without search scores."""
     none = {"dense": None, "bm25": None, "fused": None, "rerank": None}
     return tuple(Hit(rank, chunk, 1.0, none, (by,)) for rank, chunk in enumerate(chunks, start=1))
 
 
-def page_hits(chunks: Sequence[StoredChunk], page: int) -> list[StoredChunk]:
-    """Those that touch a page."""
-    return [chunk for chunk in chunks if chunk.page_start <= page <= chunk.page_end]
-
-
 def shown(hits: Sequence[Hit], most_chars: int) -> ToolResult:
-    """The passages as a model reads them, as many as fit into `most_chars`; what was left out is said.
+    """The passages as a model reads them, as many as fit into `most_chars`, with a word on those left out.
 
-    The first `MOST_HITS` come back as hits, also those that the text has no room for.
+    The first `MOST_HITS` come back as hits, whether the text has room for them or not.
     """
     texts: list[str] = []
     left = most_chars
@@ -60,7 +75,7 @@ def shown(hits: Sequence[Hit], most_chars: int) -> ToolResult:
     return ToolResult("\n".join(texts), tuple(hits[:MOST_HITS]))
 
 
-def within(file: str, page: int, text: str, most_chars: int) -> str:
+def page_text(file: str, page: int, text: str, most_chars: int) -> str:
     """A page's text as a model reads it, cut to `most_chars`."""
     harmless = sanitize(text)
     cut = harmless[:most_chars]

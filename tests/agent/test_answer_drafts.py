@@ -2,9 +2,9 @@ from dataclasses import replace
 
 import pytest
 
-from ragscience.agent.reflection import Reflection, lower_of, reflect
+from ragscience.agent.answer_drafts import Reflection, lower_of, reflect
 from ragscience.records import Answer, Found, Sentence
-from tests.agent.looping import ANSWERED, PASSAGES
+from tests.agent.agent_runs import ANSWERED, PASSAGES
 
 
 def draft(*verdicts, answerability=0.9, refused=False, hits=PASSAGES[:2]):
