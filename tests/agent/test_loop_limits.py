@@ -12,7 +12,17 @@ from ragscience.agent.agent_state import MOST_QUERIES
 from ragscience.answering.answers import REFUSAL
 from ragscience.errors import Cancelled, LibraryUnavailable, ModelProblem, NothingFound, RagScienceError
 from ragscience.records import Answer, Found
-from tests.agent.agent_runs import ANSWERED, LIMITS, PASSAGES, TWO_PARTS, UNANSWERED, Library, ScriptedLLM, nodes_of, run
+from tests.agent.agent_runs import (
+    ANSWERED,
+    LIMITS,
+    PASSAGES,
+    TWO_PARTS,
+    UNANSWERED,
+    Library,
+    ScriptedLLM,
+    nodes_of,
+    run,
+)
 
 QUESTIONS = st.sampled_from([ANSWERED, TWO_PARTS, UNANSWERED, "What is this about?", "?", "Compare BERT and Adam."])
 TEXTS = st.text(max_size=40)
