@@ -1,6 +1,7 @@
-"""What every test gets: no settings and no services from outside, and the doors as real processes."""
+"""What every test gets: no settings and no services from outside, and the commands over a home of its own."""
 
 import contextlib
+import fcntl
 import io
 import os
 import runpy
@@ -24,24 +25,53 @@ NOBODY = "http://127.0.0.1:9"
 
 
 @pytest.fixture(scope="session")
-def model_cache(tmp_path_factory):
-    """Where the tests' converted models are: made once a run, for all its processes, never in the user's own cache."""
+def shared_folder(tmp_path_factory):
+    """One folder for all processes of a run."""
     folder = tmp_path_factory.getbasetemp()
-    if "PYTEST_XDIST_WORKER" in os.environ:
-        folder = folder.parent
-    models = folder / "models"
+    return folder.parent if "PYTEST_XDIST_WORKER" in os.environ else folder
+
+
+@pytest.fixture(scope="session")
+def model_cache(shared_folder):
+    """Where the tests' converted models are: made once a run, for all its processes, never in the user's own cache."""
+    models = shared_folder / "models"
     models.mkdir(exist_ok=True)
     return models
 
 
-@pytest.fixture(autouse=True)
-def nothing_from_outside(monkeypatch, model_cache):
-    for name in list(os.environ):
-        if name.upper().startswith(("RAG_", "OTEL_")) or name.lower().endswith("_proxy"):
-            monkeypatch.delenv(name)
-    monkeypatch.setenv("RAG_OLLAMA_URL", NOBODY)
-    monkeypatch.setenv("RAG_CACHE_FOLDER", str(model_cache))
-    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+@pytest.fixture(scope="session", autouse=True)
+def nothing_from_outside(model_cache):
+    """Neither settings nor services of whoever runs the tests; what a test sets in the environment is its own."""
+    with pytest.MonkeyPatch.context() as patch:
+        for name in list(os.environ):
+            if name.upper().startswith(("RAG_", "OTEL_")) or name.lower().endswith("_proxy"):
+                patch.delenv(name)
+        patch.setenv("RAG_OLLAMA_URL", NOBODY)
+        patch.setenv("RAG_CACHE_FOLDER", str(model_cache))
+        patch.setenv("HF_HUB_OFFLINE", "1")
+        yield
+
+
+@pytest.fixture(scope="session")
+def made_once(shared_folder):
+    """`made_once(name, make)`: the folder that `make(folder)` fills, made by the first process of a run that needs it.
+
+    It belongs to all processes: no test may change what is in it.
+    """
+
+    def folder_of(name, make):
+        folder = shared_folder / "made-once" / name
+        folder.parent.mkdir(exist_ok=True)
+        with folder.with_suffix(".lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            whole = folder.with_suffix(".whole")
+            if not whole.exists():
+                folder.mkdir()
+                make(folder)
+                whole.touch()
+        return folder
+
+    return folder_of
 
 
 @dataclass(frozen=True)
@@ -52,28 +82,37 @@ class Ran:
 
 
 class Doors:
-    """Runs ingest.py and query.py over one home, as a person would."""
+    """Runs ingest.py and query.py over one home, as a person would, in this process: the imports are paid for once."""
 
     def __init__(self, home):
         self.home = home
-
-    def run(self, door, *args, stdin=b"", **env):
-        command = [sys.executable, str(ROOT / door), *map(str, args)]
-        done = subprocess.run(
-            command,
-            input=stdin,
-            capture_output=True,
-            timeout=300,
-            env={**os.environ, "RAG_HOME": str(self.home), **env},
-            cwd=self.home,
-        )
-        return Ran(done.returncode, done.stdout.decode(), done.stderr.decode())
 
     def ingest(self, *args, **more):
         return self.run("ingest.py", *args, **more)
 
     def query(self, *args, **more):
         return self.run("query.py", *args, **more)
+
+    def run(self, script, *args, stdin=b"", **env):
+        out, err = (io.TextIOWrapper(io.BytesIO(), "utf-8", errors) for errors in ("strict", "backslashreplace"))
+        code = 0
+        with (
+            mock.patch.dict(os.environ, {"RAG_HOME": str(self.home), **env}),
+            mock.patch.object(sys, "argv", [str(ROOT / script), *map(str, args)]),
+            mock.patch.object(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin), "utf-8")),
+            mock.patch.object(sys, "stdout", out),
+            mock.patch.object(sys, "stderr", err),
+            contextlib.chdir(self.home),
+            warnings.catch_warnings(),
+        ):
+            warnings.simplefilter("ignore")
+            try:
+                runpy.run_path(str(ROOT / script), run_name="__main__")
+            except SystemExit as ended:
+                code = ended.code or 0
+            out.flush()
+            err.flush()
+        return Ran(code, out.buffer.getvalue().decode(), err.buffer.getvalue().decode())
 
     def imported_by_query(self, *args):
         """The top-level names of all modules that are there when `query.py` with these arguments is done."""
@@ -91,29 +130,20 @@ class Doors:
         return set(done.stdout.rpartition("MODULES")[2].split())
 
 
-class InsideDoors(Doors):
-    """The same doors without a process for each run: for what they do and say, not for how they begin and end."""
+class ProcessDoors(Doors):
+    """The same with a process for each run: for how a command begins and ends, and for what it needs of the system."""
 
-    def run(self, door, *args, stdin=b"", **env):
-        out, err = (io.TextIOWrapper(io.BytesIO(), "utf-8", errors) for errors in ("strict", "backslashreplace"))
-        code = 0
-        with (
-            mock.patch.dict(os.environ, {"RAG_HOME": str(self.home), **env}),
-            mock.patch.object(sys, "argv", [str(ROOT / door), *map(str, args)]),
-            mock.patch.object(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin), "utf-8")),
-            mock.patch.object(sys, "stdout", out),
-            mock.patch.object(sys, "stderr", err),
-            contextlib.chdir(self.home),
-            warnings.catch_warnings(),
-        ):
-            warnings.simplefilter("ignore")
-            try:
-                runpy.run_path(str(ROOT / door), run_name="__main__")
-            except SystemExit as ended:
-                code = ended.code or 0
-            out.flush()
-            err.flush()
-        return Ran(code, out.buffer.getvalue().decode(), err.buffer.getvalue().decode())
+    def run(self, script, *args, stdin=b"", **env):
+        command = [sys.executable, str(ROOT / script), *map(str, args)]
+        done = subprocess.run(
+            command,
+            input=stdin,
+            capture_output=True,
+            timeout=300,
+            env={**os.environ, "RAG_HOME": str(self.home), **env},
+            cwd=self.home,
+        )
+        return Ran(done.returncode, done.stdout.decode(), done.stderr.decode())
 
 
 @pytest.fixture
@@ -124,15 +154,16 @@ def doors(tmp_path):
 
 
 @pytest.fixture(scope="session")
-def three_papers(tmp_path_factory, model_cache):
+def three_papers(made_once):
     """A home with three papers that we made up in its library; no test may change it."""
     from tests.commands.papers import fill
 
-    home = tmp_path_factory.mktemp("three")
-    fill(home / "papers")
-    ran = Doors(home).ingest(RAG_EMBEDDER="embedded", RAG_OLLAMA_URL=NOBODY, RAG_CACHE_FOLDER=str(model_cache))
-    assert ran.code == 0, ran.err
-    return home
+    def make(home):
+        fill(home / "papers")
+        ran = Doors(home).ingest(RAG_EMBEDDER="embedded")
+        assert ran.code == 0, ran.err
+
+    return made_once("three-papers", make)
 
 
 @pytest.fixture(scope="module")

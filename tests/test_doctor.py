@@ -26,7 +26,7 @@ from tests.conftest import NOBODY
 from tests.ollama_server import OllamaServer, chat_model, embedding_model
 from tests.store.making import CHUNKER, EMBEDDER, paper_of, unit_rows
 
-NOW = datetime.now(UTC) + timedelta(minutes=1)
+NOW = datetime.now(UTC) + timedelta(hours=1)  # after whatever a run of the tests writes
 VECTORS = unit_rows(np.random.default_rng(1), 2)
 NAMES = ("bees", "kilns", "tides")
 

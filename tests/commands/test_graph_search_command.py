@@ -12,7 +12,7 @@ from ragscience.graph.extraction_json import encoded
 from ragscience.graph.graph_records import Extracted, Mention, Triple
 from ragscience.store import Home, Library
 from ragscience.terminal.json_schemas import SCHEMAS
-from tests.conftest import NOBODY, Doors, InsideDoors
+from tests.conftest import NOBODY, Doors, ProcessDoors
 from tests.graph.drawn import TESLA_QUESTION
 from tests.ollama_server import OllamaServer, chat_model
 from tests.pdf_factory import make_pdf
@@ -37,7 +37,7 @@ ENV = {"RAG_EMBEDDER": "embedded", "RAG_OLLAMA_URL": NOBODY}
 
 @pytest.fixture(scope="module")
 def bare(tmp_path_factory, model_cache):
-    doors = InsideDoors(tmp_path_factory.mktemp("home"))
+    doors = Doors(tmp_path_factory.mktemp("home"))
     (doors.home / "papers").mkdir()
     for name, pages in PAPERS.items():
         make_pdf(doors.home / "papers" / name, pages)
@@ -115,7 +115,7 @@ def test_a_plain_search_has_nothing_of_it_and_deep_has(filled):
 
 def test_a_plain_search_loads_nothing_of_the_graph(filled):
     def loaded(*flags):
-        ran = Doors(filled.home).query("search", TESLA_QUESTION, *flags, **ENV, PYTHONPROFILEIMPORTTIME="1")
+        ran = ProcessDoors(filled.home).query("search", TESLA_QUESTION, *flags, **ENV, PYTHONPROFILEIMPORTTIME="1")
         return {line.rpartition("|")[2].strip() for line in ran.err.splitlines() if "import time" in line}
 
     assert not {name for name in loaded() if name.startswith("ragscience.graph")}

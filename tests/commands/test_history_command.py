@@ -13,7 +13,7 @@ import pytest
 
 from ragscience.terminal.json_schemas import SCHEMAS
 from tests.bibliography.parsing import parsed
-from tests.conftest import ROOT, InsideDoors, copied
+from tests.conftest import ROOT, Doors, copied
 
 SPEED = "How fast do bees fly in fog?"
 GLAZE = "At which temperature does the glaze mature?"
@@ -22,7 +22,7 @@ GLAZE = "At which temperature does the glaze mature?"
 @pytest.fixture
 def asked(library, tmp_path):
     """The library in a home of the test's own, so that its history begins empty."""
-    return InsideDoors(copied(library, tmp_path / "home"))
+    return Doors(copied(library, tmp_path / "home"))
 
 
 def kept(asked, key=None):

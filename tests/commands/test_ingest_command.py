@@ -8,13 +8,13 @@ import pytest
 
 from ragscience.store import Home, Library
 from tests.commands.papers import BEES, fill, spoil
-from tests.conftest import ROOT, InsideDoors
+from tests.conftest import ROOT, Doors
 from tests.pdf_factory import make_pdf
 
 
 @pytest.fixture
 def doors(doors):
-    return InsideDoors(doors.home)
+    return Doors(doors.home)
 
 
 @pytest.fixture

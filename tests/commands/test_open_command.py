@@ -10,7 +10,7 @@ import pymupdf
 import pytest
 
 from tests.commands.papers import fill
-from tests.conftest import InsideDoors
+from tests.conftest import Doors
 from tests.pdf_factory import make_endless_pdf, make_pdf
 
 QUESTION = "What was the mean flight speed of honeybees in fog?"
@@ -19,13 +19,13 @@ GLAZE = "At which temperature does the glaze mature?"
 
 @pytest.fixture
 def doors(doors):
-    return InsideDoors(doors.home)
+    return Doors(doors.home)
 
 
 @pytest.fixture
 def asked(library):
     (library / "vectorstore" / "history.sqlite").unlink(missing_ok=True)
-    return InsideDoors(library)
+    return Doors(library)
 
 
 class Viewer:

@@ -9,7 +9,7 @@ import pytest
 
 from ragscience.store import Home, Library
 from ragscience.terminal.json_schemas import SCHEMAS
-from tests.conftest import ROOT, InsideDoors
+from tests.conftest import ROOT, Doors
 from tests.pdf_factory import make_pdf, make_scan
 
 SAMPLE = ROOT / "papers" / "sample" / "ragscience.pdf"
@@ -17,7 +17,7 @@ SAMPLE = ROOT / "papers" / "sample" / "ragscience.pdf"
 
 @pytest.fixture
 def doors(doors):
-    return InsideDoors(doors.home)
+    return Doors(doors.home)
 
 
 @pytest.fixture(scope="module")
@@ -27,7 +27,7 @@ def library(tmp_path_factory, model_cache):
     (home / "papers").mkdir()
     shutil.copy(SAMPLE, home / "papers")
     os.environ["RAG_CACHE_FOLDER"] = str(model_cache)
-    ran = InsideDoors(home).ingest()
+    ran = Doors(home).ingest()
     del os.environ["RAG_CACHE_FOLDER"]
     assert ran.code == 0, ran.err
     return home
@@ -35,7 +35,7 @@ def library(tmp_path_factory, model_cache):
 
 @pytest.fixture
 def sample(library):
-    return InsideDoors(library)
+    return Doors(library)
 
 
 def test_the_outline_of_a_paper(sample):
@@ -258,7 +258,7 @@ def test_a_library_that_an_older_version_has_read_is_shown_as_far_as_it_is_known
     home = shutil.copytree(sample.home, tmp_path / "old")
     with Library.open_for_writing(Home(home)) as library, library._writing() as db:
         db.execute("UPDATE papers SET elements = x''")
-    old = InsideDoors(home)
+    old = Doors(home)
     shown = old.ingest("show", "ragscience.pdf").out
     assert "no headings known" in shown
     assert "5.2 By word" in old.ingest("show", "ragscience.pdf", "--page", "3").out

@@ -9,7 +9,7 @@ import pytest
 from ragscience.terminal.json_schemas import SCHEMAS
 from tests.bibliography.parsing import parsed
 from tests.commands.papers import BEES, KILNS
-from tests.conftest import InsideDoors
+from tests.conftest import Doors
 from tests.pdf_factory import make_pdf
 
 SPEED = "How fast do bees fly in fog?"
@@ -22,7 +22,7 @@ def before(tmp_path_factory, model_cache):
     """A home with a/paper.pdf alone, and one answer kept."""
     home = tmp_path_factory.mktemp("alone")
     make_pdf(home / "papers" / "a" / "paper.pdf", BEES, title="Navigation of honeybees in fog")
-    doors = InsideDoors(home)
+    doors = Doors(home)
     assert doors.ingest(RAG_CACHE_FOLDER=str(model_cache)).code == 0
     assert doors.query(SPEED).code == 0
     return home
@@ -32,7 +32,7 @@ def before(tmp_path_factory, model_cache):
 def both(before, tmp_path_factory, model_cache):
     """The same home after b/paper.pdf has come; the tests change nothing in it but the history."""
     make_pdf(before / "papers" / "b" / "paper.pdf", KILNS)
-    doors = InsideDoors(before)
+    doors = Doors(before)
     ran = doors.ingest(RAG_CACHE_FOLDER=str(model_cache))
     assert ran.code == 0, ran.err
     assert f"added {B}" in ran.err
@@ -115,7 +115,7 @@ def test_an_answer_from_before_keeps_its_words_and_still_finds_its_page(both, tm
 def test_open_takes_the_page_of_the_right_file(both, before, tmp_path):
     home = tmp_path / "home"
     shutil.copytree(before / "vectorstore", home / "vectorstore")
-    doors = InsideDoors(home)
+    doors = Doors(home)
     ran = as_json(doors.query("ask", GLAZE, "--json"), "ask")
     assert doors.query("open", "1", DISPLAY="", WAYLAND_DISPLAY="").out.split(", p.")[0].endswith(f"papers/{B}")
     assert ran["citations"][0]["file"] == B

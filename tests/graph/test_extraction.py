@@ -19,7 +19,7 @@ from ragscience.graph.extraction_json import decoded
 from ragscience.graph.graph_records import ENTITY_TYPES
 from ragscience.store import Home, Library
 from ragscience.terminal.graph_session import GraphProgress
-from tests.conftest import NOBODY, ROOT, Doors, InsideDoors
+from tests.conftest import NOBODY, ROOT, Doors
 from tests.graph.passages import LSTM
 from tests.graph.test_llm_extraction import MODEL, llm_at, reply
 from tests.ollama_server import OllamaServer, chat_model
@@ -181,7 +181,7 @@ def ingested(tmp_path_factory, model_cache):
 @pytest.fixture
 def filled(ingested, tmp_path):
     shutil.copytree(ingested, tmp_path / "home")
-    return InsideDoors(tmp_path / "home")
+    return Doors(tmp_path / "home")
 
 
 def entities(home):

@@ -34,8 +34,8 @@ def test_metadata_that_cannot_be_told_cost_a_warning_and_not_the_document(tmp_pa
     path = make_pdf(tmp_path / "a.pdf", ["Some text."])
     script = (
         "import sys\n"
-        "from ragscience.reading import pdf, worker\n"
-        "pdf.metadata_of = lambda pages, told, text: 1 // 0\n"
+        "from ragscience.reading import pdf_reader, worker\n"
+        "pdf_reader.metadata_of = lambda pages, told, text: 1 // 0\n"
         "sys.exit(worker.main(['2000000000', '60']))\n"
     )
     done = subprocess.run(
