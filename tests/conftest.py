@@ -130,6 +130,9 @@ class Doors:
         return set(done.stdout.rpartition("MODULES")[2].split())
 
 
+InsideDoors = Doors
+
+
 class ProcessDoors(Doors):
     """The same with a process for each run: for how a command begins and ends, and for what it needs of the system."""
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.conftest import InsideDoors
+from tests.conftest import Doors
 from tests.golden import printing
 
 
@@ -13,7 +13,7 @@ def values(tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
         for name, value in printing.ENVIRONMENT.items():
             patch.setenv(name, value)
-        doors = InsideDoors(home)
+        doors = Doors(home)
         printing.fill(doors)
         return dict(printing.printed(doors))
 

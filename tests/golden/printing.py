@@ -125,10 +125,10 @@ if __name__ == "__main__":
     import os
     from tempfile import TemporaryDirectory
 
-    from tests.conftest import InsideDoors
+    from tests.conftest import Doors
 
     os.environ |= ENVIRONMENT
     with TemporaryDirectory() as folder:
         (Path(folder) / "papers").mkdir()
-        fill(InsideDoors(Path(folder)))
-        keep(InsideDoors(Path(folder)))
+        fill(Doors(Path(folder)))
+        keep(Doors(Path(folder)))
