@@ -11,6 +11,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
+from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -37,11 +38,11 @@ def available_cores() -> int:
 
 
 class BertSession:
-    """A BERT on this machine's cores.
+    """A BERT on this machine's cores, for many threads at once.
 
     A question of a few words runs in a light session, which maps the weights as they lie on disk and opens in about
-    15 ms. The first larger piece of work opens a session that packs the weights for matrix products (80 ms more, a
-    third faster), and from then on all runs there.
+    15 ms; larger work in one that packs the weights for matrix products (80 ms more, a third faster). The last bits of
+    their outputs differ, so the size of the work alone decides, not what ran before.
     """
 
     def __init__(
@@ -57,9 +58,10 @@ class BertSession:
         self._expected_sha256 = expected_sha256
         self._on_notice = on_notice
         self._prepared: PreparedModel | None = None
-        self._light: Any = None
-        self._packed: Any = None
+        self._sessions: dict[bool, Any] = {}
+        """By whether their weights are packed."""
         self._opened = 0
+        self._opening = Lock()
 
     @property
     def opened(self) -> int:
@@ -130,14 +132,11 @@ class BertSession:
         return output
 
     def _session(self, tokens: int) -> Any:
-        if self._packed is not None:
-            return self._packed
-        if tokens <= LIGHT_TOKENS:
-            if self._light is None:
-                self._light = self._open(packed=False)
-            return self._light
-        self._packed, self._light = self._open(packed=True), None
-        return self._packed
+        packed = tokens > LIGHT_TOKENS
+        with self._opening:
+            if packed not in self._sessions:
+                self._sessions[packed] = self._open(packed=packed)
+            return self._sessions[packed]
 
     def _open(self, *, packed: bool) -> Any:
         self._opened += 1

@@ -11,6 +11,7 @@ import importlib.metadata
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -72,7 +73,7 @@ def find_minilm() -> Path:
 
 
 class MiniLM:
-    """An Embedder. Its files are looked for, and its session opened, when the first text comes."""
+    """An Embedder for many threads. Its files are looked for, and its session opened, when the first text comes."""
 
     def __init__(
         self,
@@ -87,6 +88,7 @@ class MiniLM:
         self._folder = folder
         self._expected_sha256 = expected_sha256
         self._loaded: tuple[Any, BertSession] | None = None
+        self._loading = Lock()
 
     @property
     def identity(self) -> EmbedderIdentity:
@@ -143,16 +145,17 @@ class MiniLM:
         return results
 
     def _load(self) -> tuple[Any, BertSession]:
-        if self._loaded is None:
-            folder = self._folder if self._folder is not None else find_minilm()
-            session = BertSession(
-                folder,
-                cache_folder=self._cache_folder,
-                expected_sha256=self._expected_sha256,
-                on_notice=self._on_notice,
-            )
-            self._loaded = load_tokenizer(folder), session
-        return self._loaded
+        with self._loading:
+            if self._loaded is None:
+                folder = self._folder if self._folder is not None else find_minilm()
+                session = BertSession(
+                    folder,
+                    cache_folder=self._cache_folder,
+                    expected_sha256=self._expected_sha256,
+                    on_notice=self._on_notice,
+                )
+                self._loaded = load_tokenizer(folder), session
+            return self._loaded
 
 
 def pool_windows(

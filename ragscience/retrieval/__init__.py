@@ -1,12 +1,13 @@
 """Search: dense and keyword candidates, fused, filtered and reranked."""
 
 from ragscience.retrieval.first_pass import ScoreSource
-from ragscience.retrieval.hybrid_search import search
+from ragscience.retrieval.hybrid_search import SearchModels, search
 from ragscience.retrieval.profiles import PROFILE_NAMES, all_profiles, profile_named, read_by_llm, with_graph
 
 __all__ = [
     "PROFILE_NAMES",
     "ScoreSource",
+    "SearchModels",
     "all_profiles",
     "profile_named",
     "read_by_llm",

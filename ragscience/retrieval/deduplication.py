@@ -46,9 +46,8 @@ class _Words:
     def __init__(self, text: str) -> None:
         words = unicodedata.normalize("NFKC", text).casefold().split()
         self._whole = " ".join(words)
-        self._shingles = frozenset(
-            hash(tuple(words[start : start + _SHINGLE_WORDS])) for start in range(len(words) - _SHINGLE_WORDS + 1)
-        )
+        runs = zip(*(words[start:] for start in range(_SHINGLE_WORDS)), strict=False)
+        self._shingles = frozenset(map(hash, runs))
 
     def say_the_same_as(self, other: _Words) -> bool:
         if self._whole == other._whole:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from ragscience.errors import RagScienceError
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from ragscience.store import Library
 
-__all__ = ["FirstPass", "ScoreSource", "first_pass"]
+__all__ = ["FirstPass", "Question", "Scope", "ScoreSource", "SearchLog", "first_pass"]
 
 ScoreSource = Callable[[str], Mapping[int, float]]
 """A further search: for a question the ids of passages, each with a score of 0 to 1. Raises RagScienceError."""
@@ -44,58 +44,82 @@ class FirstPass:
         return {name: scores.get(chunk_id) for name, scores in self.scores.items()} | {"fused": self.fused[chunk_id]}
 
 
-def first_pass(
-    question: str,
-    vector: NDArray[np.float32],
-    *,
-    library: Library,
-    allowed: NDArray[np.int64] | None,
-    profile: Profile,
-    also: Sequence[int],
-    more: Mapping[str, ScoreSource],
-    timings: Timings,
-    notices: list[str],
-) -> FirstPass:
-    """The candidates of dense and keyword search, of `more` as far as the profile weighs them, and those of `also`.
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What is asked, and its vector."""
 
-    `vector` is the question's, `allowed` the ids that may be found (None: all). A source that fails costs a notice.
+    text: str
+    vector: NDArray[np.float32]
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """What a search may find."""
+
+    library: Library
+    allowed: NDArray[np.int64] | None
+    """Ids of passages, ascending; None: all."""
+
+    def present(self, ids: Sequence[int]) -> list[int]:
+        """Those of `ids` that the library has and the filters allow, each once."""
+        if not ids:
+            return []
+        permitted = None if self.allowed is None else set(self.allowed.tolist())
+        found = dict.fromkeys(chunk.chunk_id for chunk in self.library.chunks(ids))
+        return [chunk_id for chunk_id in found if permitted is None or chunk_id in permitted]
+
+
+@dataclass(frozen=True, slots=True)
+class SearchLog:
+    """What one search took, and what was missing."""
+
+    timings: Timings = field(default_factory=Timings)
+    warnings: list[str] = field(default_factory=list)
+
+
+def first_pass(
+    question: Question,
+    scope: Scope,
+    profile: Profile,
+    *,
+    also: Sequence[int],
+    sources: Mapping[str, ScoreSource],
+    log: SearchLog,
+) -> FirstPass:
+    """The candidates of dense and keyword search, of `sources` as far as the profile weighs them, and those of `also`.
+
+    A source that fails costs a warning.
     """
-    with timed(timings, "dense_ms"):
-        by_dense = _as_scores(*library.search_dense(vector, profile.dense_candidates, allowed))
-    with timed(timings, "bm25_ms"):
-        by_bm25 = _as_scores(*library.search_keywords(question, profile.bm25_candidates, allowed))
+    library, allowed = scope.library, scope.allowed
+    with timed(log.timings, "dense_ms"):
+        by_dense = _as_scores(*library.search_dense(question.vector, profile.dense_candidates, allowed))
+    with timed(log.timings, "bm25_ms"):
+        by_bm25 = _as_scores(*library.search_keywords(question.text, profile.bm25_candidates, allowed))
     listed = {"dense": by_dense, "bm25": by_bm25}
     for name, _ in profile.more_weights:
-        if name in more:
-            with timed(timings, f"{name}_ms"):
-                listed[name] = _of_source(name, more[name], question, library, allowed, notices)
-    again = _present(also, library, allowed)
+        if name in sources:
+            with timed(log.timings, f"{name}_ms"):
+                listed[name] = _of_source(name, sources[name], question, scope, log)
+    again = scope.present(also)
     candidates = {chunk_id for scores in listed.values() for chunk_id in scores} | set(again)
     scores = listed | {
-        "dense": by_dense | _dense_of(vector, candidates - by_dense.keys(), library),
+        "dense": by_dense | _dense_of(question, candidates - by_dense.keys(), library),
         "bm25": by_bm25 | _bm25_of(question, candidates - by_bm25.keys(), library),
     }
     fused = dict.fromkeys(again, 0.0) | _fused(profile, listed, scores)
     return FirstPass(listed, scores, _best(fused, profile.prefilter))
 
 
-def _of_source(
-    name: str,
-    source: ScoreSource,
-    question: str,
-    library: Library,
-    allowed: NDArray[np.int64] | None,
-    notices: list[str],
-) -> dict[int, float]:
+def _of_source(name: str, source: ScoreSource, question: Question, scope: Scope, log: SearchLog) -> dict[int, float]:
     """What a further source names, best first, as far as the library has it and the filters allow it."""
     try:
-        said = source(question)
+        named = source(question.text)
     except RagScienceError as problem:
-        notices.append(f"The search went on without the {name}: {problem}")
+        log.warnings.append(f"The search went on without the {name}: {problem}")
         return {}
-    scores = {key: min(1.0, max(0.0, score)) for key, score in said.items() if math.isfinite(score)}
+    scores = {key: min(1.0, max(0.0, score)) for key, score in named.items() if math.isfinite(score)}
     best = sorted(scores, key=lambda chunk_id: (-scores[chunk_id], chunk_id))
-    return {chunk_id: scores[chunk_id] for chunk_id in _present(best, library, allowed)}
+    return {chunk_id: scores[chunk_id] for chunk_id in scope.present(best)}
 
 
 def _fused(
@@ -126,21 +150,12 @@ def _as_scores(ids: NDArray[np.int64], scores: NDArray[np.floating[Any]]) -> dic
     return dict(zip(ids.tolist(), scores.tolist(), strict=True))
 
 
-def _dense_of(vector: NDArray[np.float32], ids: set[int], library: Library) -> dict[int, float]:
+def _dense_of(question: Question, ids: set[int], library: Library) -> dict[int, float]:
     """True cosines: a passage that fell off the end of a list does not score 0 there."""
     wanted = sorted(ids)
-    return dict(zip(wanted, library.dense_scores(vector, wanted).tolist(), strict=True))
+    return dict(zip(wanted, library.dense_scores(question.vector, wanted).tolist(), strict=True))
 
 
-def _bm25_of(question: str, ids: set[int], library: Library) -> dict[int, float]:
+def _bm25_of(question: Question, ids: set[int], library: Library) -> dict[int, float]:
     wanted = sorted(ids)
-    return dict(zip(wanted, library.keyword_scores(question, wanted).tolist(), strict=True))
-
-
-def _present(ids: Sequence[int], library: Library, allowed: NDArray[np.int64] | None) -> list[int]:
-    """Those of `ids` that the library has and the filters allow."""
-    if not ids:
-        return []
-    permitted = None if allowed is None else set(allowed.tolist())
-    present = [chunk.chunk_id for chunk in library.chunks(ids)]
-    return [chunk_id for chunk_id in dict.fromkeys(present) if permitted is None or chunk_id in permitted]
+    return dict(zip(wanted, library.keyword_scores(question.text, wanted).tolist(), strict=True))

@@ -15,9 +15,7 @@ import numpy as np
 from ragscience.text.tokenizing import tokenize
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from ragscience.store import Library
+    from ragscience.retrieval.first_pass import Scope
     from ragscience.store.keyword_index import TermCounts
 
 __all__ = ["TOGETHER", "asked_terms", "lexical_signals", "signals"]
@@ -37,9 +35,8 @@ mentioned much paper papers pdf please question report reported say says show su
 def signals(
     question: str,
     order: Sequence[int],
+    scope: Scope,
     *,
-    library: Library,
-    allowed: NDArray[np.int64] | None,
     cosines: Mapping[int, float],
     maxsims: Mapping[int, float],
     rerank: float | None,
@@ -59,7 +56,7 @@ def signals(
     terms = asked_terms(question)
     seen["terms"] = float(len(set(terms)))
     if terms and order:
-        seen |= lexical_signals(terms, library.term_counts(terms, order, allowed))
+        seen |= lexical_signals(terms, scope.library.term_counts(terms, order, scope.allowed))
     if cosines:
         seen["cosine"] = max(cosines.values())
     if maxsims:

@@ -41,15 +41,14 @@ class DenseIndex:
         base_ids = base.ids if base else np.empty(0, np.int64)
         self._kept: NDArray[np.int64] | None = None
         self._new = np.empty(0, np.int64)
-        self._drift = 0
+        self.drift = 0
+        """How many chunks are in the library or on disk alone."""
         if not np.array_equal(base_ids, ids):
             kept = shared(base_ids, ids)
             self._new = ids[~marked(ids, base_ids)]
             self._kept = None if kept.size == base_ids.size else kept
-            self._drift = int(self._new.size + base_ids.size - kept.size)
-        self._kept_bits: Bits | None = None
-        self._limited: tuple[NDArray[np.int64], NDArray[np.int64] | None, NDArray[np.bool_]] | None = None
-        self._limited_bits: Bits | None = None
+            self.drift = int(self._new.size + base_ids.size - kept.size)
+        self._last: _Within | None = None
         self._tail: tuple[NDArray[np.int64], NDArray[np.float32]] | None = None
 
     @classmethod
@@ -65,7 +64,7 @@ class DenseIndex:
     @property
     def should_be_saved(self) -> bool:
         """Whether the index on disk is so far behind that writing it anew is worth its time."""
-        return self._drift > self._sizes.may_lag(self._ids.size)
+        return self.drift > self._sizes.may_lag(self._ids.size)
 
     @property
     def is_quickly_saved(self) -> bool:
@@ -98,35 +97,32 @@ class DenseIndex:
         """
         query = np.ascontiguousarray(vector, np.float32)
         tail_ids, tail = self._tail_in_memory(source)
-        base = self._base
-        usable = self._kept
-        if allowed is not None:
-            usable, inside = self._within(allowed, tail_ids)
-            tail_ids, tail = tail_ids[inside], tail[inside]
+        base, within = self._base, self._within(allowed, tail_ids)
+        usable = within.usable
+        # Not `tail @ query`: BLAS would share so little work among threads, which wait for each other.
+        close = tail_ids[within.tail], np.vecdot(tail, query)[within.tail]
         in_base = 0 if base is None else base.ids.size if usable is None else usable.size
-        wanted = min(k, in_base + tail_ids.size)
+        wanted = min(k, in_base + close[0].size)
         if wanted <= 0:
             return nothing()
-        close = tail_ids, tail @ query
         if base and in_base and base.is_exact:
-            found = self._from_exact(base, query, min(k, in_base), self._bits(base, usable), in_base)
+            found = self._from_exact(base, query, min(k, in_base), within.bits(base), in_base)
             close = _joined(close, found)
         close = _no_worse(close, wanted)
         if base and in_base and not base.is_exact:
-            close = _joined(close, self._from_lists(base, query, k, usable, in_base))
+            close = _joined(close, self._from_lists(base, query, k, within, in_base))
         return best_first(*exact_scores(query, close[0], source), k)
 
-    def _within(
-        self, allowed: NDArray[np.int64], tail_ids: NDArray[np.int64]
-    ) -> tuple[NDArray[np.int64] | None, NDArray[np.bool_]]:
-        """(ids of the base that are of `allowed`; which of the tail), kept for the array that was asked for last."""
-        if self._limited is None or self._limited[0] is not allowed:
-            usable = None
-            if self._base:
-                usable = shared(allowed, self._base.ids if self._kept is None else self._kept)
-            self._limited = allowed, usable, marked(tail_ids, allowed)
-            self._limited_bits = None
-        return self._limited[1], self._limited[2]
+    def _within(self, allowed: NDArray[np.int64] | None, tail_ids: NDArray[np.int64]) -> _Within:
+        """What `allowed` leaves, kept for the array that came last: most searches come with the same one."""
+        within = self._last
+        if within is None or within.allowed is not allowed:
+            usable = self._kept
+            if allowed is not None and self._base:
+                usable = shared(allowed, self._base.ids if usable is None else usable)
+            inside = np.ones(tail_ids.size, np.bool_) if allowed is None else marked(tail_ids, allowed)
+            within = self._last = _Within(allowed, usable, inside)
+        return within
 
     def _tail_in_memory(self, source: VectorSource) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
         """The chunks that the base does not have, with their vectors; read at the first search, and only once."""
@@ -148,26 +144,14 @@ class DenseIndex:
                 "`python ingest.py rebuild --indexes` builds the index that such a library needs.",
             )
 
-    def _bits(self, base: Base, usable: NDArray[np.int64] | None) -> Bits | None:
-        """Of the ids that may be found; those of a base that only lost some are kept for the next question."""
-        if usable is None:
-            return None
-        if usable is not self._kept:
-            if self._limited_bits is None:
-                self._limited_bits = base.bits(usable)
-            return self._limited_bits
-        if self._kept_bits is None:
-            self._kept_bits = base.bits(usable)
-        return self._kept_bits
-
     def _from_lists(
-        self, base: Base, query: NDArray[np.float32], k: int, usable: NDArray[np.int64] | None, available: int
+        self, base: Base, query: NDArray[np.float32], k: int, within: _Within, available: int
     ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
         """Candidates from an approximate base, more than `k`; all of a small filter, which is exact and cheap."""
-        if usable is not None and available <= max(self._sizes.filter_exactly, k):
-            return usable, np.zeros(available, np.float32)
+        if within.usable is not None and available <= max(self._sizes.filter_exactly, k):
+            return within.usable, np.zeros(available, np.float32)
         fetched = min(max(RERANKED[base.info.form] * k, k + _SPARE), available)
-        return base.nearest(query, fetched, self._bits(base, usable), available)
+        return base.nearest(query, fetched, within.bits(base), available)
 
     @staticmethod
     def _from_exact(
@@ -180,6 +164,26 @@ class DenseIndex:
             if fetched >= available or scores[-1] < scores[wanted - 1] - _NOISE:
                 return ids, scores
             fetched = min(2 * fetched, available)
+
+
+class _Within:
+    """What of an index a filter leaves."""
+
+    def __init__(
+        self, allowed: NDArray[np.int64] | None, usable: NDArray[np.int64] | None, tail: NDArray[np.bool_]
+    ) -> None:
+        self.allowed = allowed
+        self.usable = usable
+        """Ids of the base, ascending; None: all of them."""
+        self.tail = tail
+        """Which rows of the tail."""
+        self._bits: Bits | None = None
+
+    def bits(self, base: Base) -> Bits | None:
+        """`usable` as FAISS wants it."""
+        if self._bits is None and self.usable is not None:
+            self._bits = base.bits(self.usable)
+        return self._bits
 
 
 def exact_scores(

@@ -49,11 +49,12 @@ class Selecting:
             return None if paper_ids is None else rows.chunk_ids(db, paper_ids)
         if paper_ids is not None:
             return _without_references(db, rows.chunk_ids(db, paper_ids))
-        if self._usual is None or self._usual[0] != state:
+        last = self._usual
+        if last is None or last[0] != state:
             ids = rows.chunk_ids(db)
             usual = _without_references(db, ids)
-            self._usual = state, None if usual.size == ids.size else usual
-        return self._usual[1]
+            last = self._usual = state, None if usual.size == ids.size else usual
+        return last[1]
 
 
 def _without_references(db: sqlite3.Connection, ids: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING
+from threading import RLock
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 from ragscience.store import row_records as rows
 from ragscience.store.atomic_files import disk_errors
@@ -26,48 +27,100 @@ if TYPE_CHECKING:
 __all__ = ["Indexes"]
 
 
+_KEPT = 3
+"""Generations whose indexes stay in memory: threads that began before a change still search the one before it."""
+
+Index = TypeVar("Index", DenseIndex, KeywordIndex)
+
+
+class _Made(Generic[Index]):
+    """The indexes of the last few generations. One thread makes what is missing; searches of others go on."""
+
+    def __init__(self) -> None:
+        self.making = RLock()
+        """Held by the thread that makes one, or saves one."""
+        self._by_state: dict[State, Index] = {}
+
+    @property
+    def last(self) -> Index | None:
+        return next(reversed(self._by_state.values()), None)
+
+    def known(self, state: State) -> Index | None:
+        return self._by_state.get(state)
+
+    def get(self, state: State, make: Callable[[], Index]) -> Index:
+        found = self.known(state)
+        if found is None:
+            with self.making:
+                found = self.known(state)
+                if found is None:
+                    found = make()
+                    self.put(state, found)
+        return found
+
+    def put(self, state: State, index: Index) -> None:
+        """Searches that read the old table meanwhile are not disturbed: it is replaced, not changed."""
+        with self.making:
+            kept = {key: value for key, value in self._by_state.items() if key != state} | {state: index}
+            self._by_state = dict(list(kept.items())[-_KEPT:])
+
+    def clear(self) -> None:
+        self._by_state = {}
+
+    def is_newest(self, state: State) -> bool:
+        return all(other.generation <= state.generation for other in self._by_state)
+
+
 class Indexes:
-    """The dense and the keyword index as this process has them; all methods are called inside a transaction of `db`."""
+    """The dense and the keyword index as this process has them, for many threads.
+
+    Each method is called inside a transaction of `db`, whose state is `state`; an index never changes.
+    """
 
     def __init__(self, home: Home, sizes: DenseSizes) -> None:
         self._home = home
         self._sizes = sizes
-        self._dense: DenseIndex | None = None
-        self._straight: DenseIndex | None = None
-        self._keywords: KeywordIndex | None = None
+        self._dense: _Made[DenseIndex] = _Made()
+        self._straight: _Made[DenseIndex] = _Made()
+        self._keywords: _Made[KeywordIndex] = _Made()
         self._may_save = True
 
     def dense(self, db: sqlite3.Connection, state: State) -> DenseIndex:
         """Of exactly the chunks that the database has now."""
-        if self._dense is None or self._dense.state != state:
-            ids = rows.chunk_ids(db)
-            if self._dense is None:
-                self._dense = DenseIndex.load(self._home.faiss, state, ids, self._sizes)
-            else:
-                self._dense = self._dense.at(state, ids)
-        return self._dense
+
+        def make() -> DenseIndex:
+            ids, last = rows.chunk_ids(db), self._dense.last
+            index = last.at(state, ids) if last else None
+            if index is None or index.should_be_saved:  # another process may have brought the file in step
+                loaded = DenseIndex.load(self._home.faiss, state, ids, self._sizes)
+                index = loaded if index is None or loaded.drift < index.drift else index
+            return index
+
+        return self._dense.get(state, make)
 
     def dense_for_a_question(self, db: sqlite3.Connection, state: State) -> DenseIndex:
         """The same; of a small library without the file, so that FAISS need not be loaded."""
-        if self._dense is not None and self._dense.state == state:
-            return self._dense
+        found = self._dense.known(state) or self._straight.known(state)
+        if found is not None:
+            return found
         ids = rows.chunk_ids(db)
         if ids.size > self._sizes.straight:
             return self.dense(db, state)
-        if self._straight is None or self._straight.state != state:
-            self._straight = DenseIndex(state, None, ids, self._sizes)
-        return self._straight
+        return self._straight.get(state, lambda: DenseIndex(state, None, ids, self._sizes))
 
     def keywords(self, db: sqlite3.Connection, state: State) -> KeywordIndex:
         """Of exactly the chunks that the database has now."""
-        index = self._keywords
-        if index is None or index.library_id != state.library_id:
-            index = KeywordIndex.load(self._home.keywords, state.library_id, state.generation)
-            index = index or KeywordIndex.empty(state.library_id)
-        if index.generation != state.generation:
-            index = index.updated(state.generation, rows.chunk_ids(db), partial(rows.texts, db))
-        self._keywords = index
-        return index
+
+        def make() -> KeywordIndex:
+            index = self._keywords.last
+            if index is None or index.library_id != state.library_id:
+                index = KeywordIndex.load(self._home.keywords, state.library_id, state.generation)
+                index = index or KeywordIndex.empty(state.library_id)
+            if index.generation == state.generation:
+                return index
+            return index.updated(state.generation, rows.chunk_ids(db), partial(rows.texts, db))
+
+        return self._keywords.get(state, make)
 
     def save(self, db: sqlite3.Connection, state: State) -> None:
         """Bring both caches up to date on disk; the dense one only where it is far enough behind.
@@ -79,31 +132,40 @@ class Indexes:
             self._save_dense(db, state)
 
     def save_if_free(self, db: sqlite3.Connection, state: State, *, dense: bool) -> None:
-        """A reader's courtesy: save what it had to make, if no one writes and the folder lets it; else never mind.
+        """Save what a reader had to make, if no one writes and the folder can be written; else it stays in memory.
 
         An index that must be trained is not a reader's to make: a question does not wait for minutes.
         """
-        if dense:
-            index = self.dense_for_a_question(db, state)
-            behind = index is not self._straight and index.should_be_saved and index.is_quickly_saved
-        else:
-            behind = not self.keywords(db, state).is_saved
-        if not behind or not self._may_save:
+        made = self._dense if dense else self._keywords
+        if not self._may_save or not made.is_newest(state) or not self._is_behind(state, dense=dense):
             return
-        lock = WriterLock.acquire_for_caches(self._home.lock)
-        if lock is None:
-            self._may_save = False
+        if not made.making.acquire(blocking=False):
             return
-        with lock:
-            try:
-                (self._save_dense if dense else self._save_keywords)(db, state)
-            except OSError:
+        try:
+            lock = WriterLock.acquire_for_caches(self._home.lock)
+            if lock is None:
                 self._may_save = False
+                return
+            with lock:
+                (self._save_dense if dense else self._save_keywords)(db, state)
+        except OSError:
+            self._may_save = False
+        finally:
+            made.making.release()
+
+    def _is_behind(self, state: State, *, dense: bool) -> bool:
+        """Whether what is on disk should be replaced by what is in memory, and that is quickly done."""
+        if dense:
+            index = self._dense.known(state)
+            return index is not None and index.should_be_saved and index.is_quickly_saved
+        keywords = self._keywords.known(state)
+        return keywords is not None and not keywords.is_saved
 
     def remake(self, db: sqlite3.Connection, state: State) -> None:
         """Make both caches anew from the database alone. Raises RagScienceError where the disk refuses."""
-        self._keywords = KeywordIndex.empty(state.library_id)
-        self._dense = None
+        empty = KeywordIndex.empty(state.library_id)
+        self._keywords.put(state, empty.updated(state.generation, rows.chunk_ids(db), partial(rows.texts, db)))
+        self._dense.clear()
         with disk_errors(self._home.vectorstore):
             self._save_keywords(db, state)
             if state.dimension:
@@ -129,12 +191,12 @@ class Indexes:
     def _save_keywords(self, db: sqlite3.Connection, state: State) -> None:
         index = self.keywords(db, state)
         if not index.is_saved:
-            self._keywords = index.save(self._home.keywords)
+            self._keywords.put(state, index.save(self._home.keywords))
 
     def _save_dense(self, db: sqlite3.Connection, state: State) -> None:
         if state.dimension and self.dense(db, state).should_be_saved:
             self.dense(db, state).save(self._home.faiss, vector_source(db, state))
-            self._dense = None
+            self._dense.clear()
 
 
 def vector_source(db: sqlite3.Connection, state: State) -> VectorSource:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import json
 import math
+import threading
 import uuid
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
@@ -74,14 +75,11 @@ class KeywordIndex:
         self.segments = tuple(segments)
         self.is_saved = is_saved
         """Whether this is what lies on disk."""
-        self.postings_touched = 0
-        """How many postings the last search read."""
         self._mean_idf = mean_idf
         self._documents = sum(segment.ids.size for segment in self.segments)
         self._length_norms: list[NDArray[np.float64]] | None = None
-        self._asked: tuple[tuple[int, int], ...] | None = None
-        self._added: list[_Added] = []
         self._marked: tuple[NDArray[np.int64], list[NDArray[np.bool_]]] | None = None
+        self._scratch = _Scratch()
 
     @classmethod
     def empty(cls, library_id: str) -> KeywordIndex:
@@ -162,6 +160,11 @@ class KeywordIndex:
         mean_idf = self._mean_idf if same else _mean_idf(segments)
         return KeywordIndex(self.library_id, generation, segments, mean_idf, is_saved=False)
 
+    @property
+    def postings_touched(self) -> int:
+        """How many postings this thread's last search read."""
+        return self._scratch.postings_touched
+
     def search(
         self, tokens: Sequence[str], k: int, allowed: NDArray[np.int64] | None
     ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
@@ -169,10 +172,9 @@ class KeywordIndex:
 
         Of equal scores the lower id comes first.
         """
-        self.postings_touched = 0
-        self._accumulate(tokens)
+        scratch = self._accumulate(tokens)
         all_ids, all_scores = [], []
-        for segment, added, among in zip(self.segments, self._added, self._among(allowed), strict=True):
+        for segment, added, among in zip(self.segments, scratch.added, self._among(allowed), strict=True):
             if not added.rows.size:
                 continue
             rows = _candidates(added, k, among)
@@ -188,10 +190,9 @@ class KeywordIndex:
 
         Costs no postings for the question that was asked last.
         """
-        self.postings_touched = 0
-        self._accumulate(tokens)
+        scratch = self._accumulate(tokens)
         scores = np.zeros(ids.size, np.float64)
-        for segment, added in zip(self.segments, self._added, strict=True):
+        for segment, added in zip(self.segments, scratch.added, strict=True):
             rows, inside = places(segment.ids, ids)
             scores[inside] = added.scores[rows]
         return scores
@@ -221,27 +222,31 @@ class KeywordIndex:
         """Which rows of each segment are of `allowed`; those of the array that was asked for last are kept."""
         if allowed is None:
             return [None] * len(self.segments)
-        if self._marked is None or self._marked[0] is not allowed:
-            self._marked = allowed, [marked(segment.ids, allowed) for segment in self.segments]
-        return self._marked[1]
+        last = self._marked
+        if last is None or last[0] is not allowed:
+            last = self._marked = allowed, [marked(segment.ids, allowed) for segment in self.segments]
+        return last[1]
 
-    def _accumulate(self, tokens: Sequence[str]) -> None:
-        """Add up the scores of all chunks with a word of the question, unless they are those of the last question."""
+    def _accumulate(self, tokens: Sequence[str]) -> _Scratch:
+        """The scores of all chunks with a word of the question, added up unless the thread's last question had them."""
+        scratch = self._scratch
+        scratch.postings_touched = 0
         counts = Counter(map(term_key, tokens))
         asked = tuple(counts.items())
-        if asked == self._asked:
-            return
-        self._asked = None
-        if not self._added:
-            self._added = [_Added(segment.ids.size) for segment in self.segments]
+        if asked == scratch.asked:
+            return scratch
+        scratch.asked = None
+        if not scratch.added:
+            scratch.added = [_Added(segment.ids.size) for segment in self.segments]
         spans = [[segment.postings(key) for segment in self.segments] for key in counts]
         weights = [times * self._idf(found) for times, found in zip(counts.values(), spans, strict=True)]
-        for number, added in enumerate(self._added):
+        for number, added in enumerate(scratch.added):
             lists = [(found[number], weight) for found, weight in zip(spans, weights, strict=True)]
             added.clear()
-            self._add(number, [(span, weight) for span, weight in lists if span.stop > span.start])
-            self.postings_touched += added.rows.size
-        self._asked = asked
+            self._add(added, number, [(span, weight) for span, weight in lists if span.stop > span.start])
+            scratch.postings_touched += added.rows.size
+        scratch.asked = asked
+        return scratch
 
     def _idf(self, found: Sequence[slice]) -> float:
         """Of a term whose postings in each segment are `found`; 0 for one that is nowhere."""
@@ -251,11 +256,11 @@ class KeywordIndex:
         idf = math.log(self._documents - documents + 0.5) - math.log(documents + 0.5)
         return idf if idf >= 0 else EPSILON * self._mean_idf
 
-    def _add(self, number: int, lists: Sequence[tuple[slice, float]]) -> None:
+    def _add(self, added: _Added, number: int, lists: Sequence[tuple[slice, float]]) -> None:
         """Add the weights of some postings to the scores of a segment; the first word first, as rank_bm25 does."""
         if not lists:
             return
-        segment, norms, added = self.segments[number], self._norms()[number], self._added[number]
+        segment, norms = self.segments[number], self._norms()[number]
         rows = np.concatenate([segment.rows[span] for span, _ in lists], dtype=np.intp, casting="unsafe")
         counts = np.concatenate([segment.counts[span] for span, _ in lists], dtype=np.float64, casting="unsafe")
         parts = norms.take(rows)
@@ -300,6 +305,16 @@ class _Added:
         self.scores[self.rows] = 0.0
         self.rows = self.rows[:0]
         self.words = 0
+
+
+class _Scratch(threading.local):
+    """Each thread's own: the scores of the question that it asked last."""
+
+    def __init__(self) -> None:
+        self.asked: tuple[tuple[int, int], ...] | None = None
+        self.added: list[_Added] = []
+        """One for each segment."""
+        self.postings_touched = 0
 
 
 def _candidates(added: _Added, k: int, among: NDArray[np.bool_] | None) -> NDArray[np.intp]:

@@ -70,7 +70,7 @@ class Tokens:
             )
             for chunk_id, start, count, checksum in db.execute(query, batch):
                 rows = data[start : start + count]
-                if len(rows) == count and count % ROW_BYTES == 0 and zlib.crc32(rows.tobytes()) == checksum:
+                if len(rows) == count and count % ROW_BYTES == 0 and zlib.crc32(rows.data) == checksum:
                     found[chunk_id] = rows.reshape(-1, ROW_BYTES)
         return found
 
@@ -152,6 +152,7 @@ class Tokens:
             size = 0
         if path is None or not size:
             return None
-        if self._open is None or self._open[0] != path.name or len(self._open[1]) != size:
-            self._open = path.name, np.memmap(path, np.int8, mode="r", shape=(size,))
-        return self._open[1]
+        last = self._open
+        if last is None or last[0] != path.name or len(last[1]) != size:
+            last = self._open = path.name, np.memmap(path, np.int8, mode="r", shape=(size,))
+        return last[1]

@@ -7,6 +7,7 @@ import sqlite3
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 
 from ragscience.store.atomic_files import disk_errors
 from ragscience.store.home import Home
@@ -17,32 +18,36 @@ __all__ = ["Transactions"]
 
 
 class Transactions:
-    """A home's database, opened; threads take turns with it."""
+    """A home's database for many threads: each reads through a connection of its own, one at a time writes."""
 
-    def __init__(self, home: Home, db: sqlite3.Connection | None, lock: WriterLock | None) -> None:
+    def __init__(self, home: Home, idle: list[sqlite3.Connection], writer: _Writer | None) -> None:
         self._home = home
-        self._db = db
-        self._lock = lock
-        self._depth = 0
+        self._idle = idle
+        """Connections for reading that no thread uses now."""
+        self._writer = writer
+        self._mine = _Mine()
+        self._guard = threading.Lock()
         self._turn = threading.RLock()
+        """Held by the thread that writes."""
 
     @classmethod
     def for_reading(cls, home: Home) -> Transactions:
-        """Nothing is created. Raises LibraryUnavailable for a newer schema, RagScienceError for a damaged file."""
-        return cls(home, connect_for_reading(home.database), None)
+        """Creates nothing. Raises LibraryUnavailable for another schema, RagScienceError for a damaged file."""
+        db = connect_for_reading(home.database)
+        return cls(home, [db] if db else [], None)
 
     @classmethod
     def for_writing(cls, home: Home) -> Transactions:
-        """Takes the lock and makes what is missing.
+        """Takes the lock and creates what is missing.
 
-        Raises LibraryUnavailable while another process writes or for a newer schema, RagScienceError where the home
+        Raises LibraryUnavailable while another process writes or for another schema, RagScienceError where the home
         cannot be written or the database is damaged.
         """
         with disk_errors(home.vectorstore):
             home.vectorstore.mkdir(parents=True, exist_ok=True)
         lock = WriterLock.acquire(home.lock)
         try:
-            return cls(home, connect_for_writing(home.database), lock)
+            return cls(home, [], _Writer(connect_for_writing(home.database), lock))
         except BaseException:
             lock.release()
             raise
@@ -50,58 +55,89 @@ class Transactions:
     @property
     def may_write(self) -> bool:
         """Whether this process holds the lock."""
-        return self._lock is not None
+        return self._writer is not None
 
     def close(self) -> None:
-        """Let the database, and then the lock, go; closing twice is harmless."""
+        """Close the database, then release the lock; a thread that still reads ends its snapshot first."""
         with self._turn:
-            if self._db is not None:
-                self._db.close()
-                self._db = None
-            if self._lock is not None:
-                self._lock.release()
-                self._lock = None
+            with self._guard:
+                idle, self._idle = self._idle, []
+                writer, self._writer = self._writer, None
+            for db in idle:
+                db.close()
+            if writer is not None:  # last: the connection that may write empties the log
+                writer.db.close()
+                writer.lock.release()
 
     @contextmanager
     def reading(self) -> Iterator[sqlite3.Connection | None]:
-        """The database as of one generation; None where there is no library (yet). May be nested."""
-        with self._turn, database_errors(self._home.database):
-            if self._db is None:
-                self._db = connect_for_reading(self._home.database)
-            if self._db is None or self._depth:
-                yield self._db
+        """The database as of one generation for this thread; None where there is no library (yet). May be nested."""
+        with database_errors(self._home.database):
+            if self._mine.db is not None:
+                yield self._mine.db
                 return
-            self._depth += 1
+            with self._guard:
+                pool = self._idle
+                db = pool.pop() if pool else None
+            db = db or connect_for_reading(self._home.database)
+            if db is None:
+                yield None
+                return
+            self._mine.db = db
             try:
-                self._db.execute("BEGIN")
-                yield self._db
+                db.execute("BEGIN")
+                yield db
             finally:
-                self._depth -= 1
-                self._roll_back()
+                self._mine.db = None
+                _roll_back(db)
+                self._give_back(db, pool)
+
+    def _give_back(self, db: sqlite3.Connection, pool: list[sqlite3.Connection]) -> None:
+        with self._guard:
+            kept = pool is self._idle
+            if kept:
+                pool.append(db)
+        if not kept:  # closed meanwhile
+            db.close()
 
     @contextmanager
     def writing(self) -> Iterator[sqlite3.Connection]:
         """The database for changes that are committed at the end, together, or not at all."""
         with self._turn, database_errors(self._home.database):
-            self.require_lock()
-            if self._db is None or self._depth:
+            writer = self.require_lock()
+            if self._mine.db is not None:
                 raise RuntimeError("a change cannot begin inside a snapshot or another change")
-            self._depth += 1
+            self._mine.db = writer.db
             try:
-                self._db.execute("BEGIN IMMEDIATE")
-                yield self._db
-                self._db.execute("COMMIT")
+                writer.db.execute("BEGIN IMMEDIATE")
+                yield writer.db
+                writer.db.execute("COMMIT")
             finally:
-                self._depth -= 1
-                self._roll_back()
+                self._mine.db = None
+                _roll_back(writer.db)
 
-    def require_lock(self) -> None:
-        """Raise RuntimeError unless this was opened for writing."""
-        if self._lock is None:
+    def require_lock(self) -> _Writer:
+        """What writes; raises RuntimeError unless this was opened for writing."""
+        if self._writer is None:
             raise RuntimeError("this library was not opened for writing")
+        return self._writer
 
-    def _roll_back(self) -> None:
-        """End what is still open; SQLite has done so itself after some errors."""
-        if self._db is not None and self._db.in_transaction:
-            with contextlib.suppress(sqlite3.Error):
-                self._db.execute("ROLLBACK")
+
+@dataclass(frozen=True)
+class _Writer:
+    db: sqlite3.Connection
+    lock: WriterLock
+
+
+class _Mine(threading.local):
+    """Each thread's own."""
+
+    db: sqlite3.Connection | None = None
+    """The connection of the transaction that the thread is in."""
+
+
+def _roll_back(db: sqlite3.Connection) -> None:
+    """End what is still open; SQLite has done so itself after some errors."""
+    if db.in_transaction:
+        with contextlib.suppress(sqlite3.Error):
+            db.execute("ROLLBACK")

@@ -11,7 +11,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 from ragscience.records import Answer, Filters, Found, Profile, Step, Turn
-from ragscience.retrieval import profile_named, read_by_llm, search, with_graph
+from ragscience.retrieval import SearchModels, profile_named, read_by_llm, search, with_graph
 from ragscience.stage_timing import Timings, timed
 from ragscience.store import Home, Library
 from ragscience.terminal.cli import say
@@ -243,14 +243,16 @@ class Session:
         found = search(
             question,
             library=self.library,
-            embedder=self.embedder,
-            tokens_from=self.tokens_from,
-            reranker=self.reranker,
-            rerank_budget_ms=None if self.llm_reranker else self.settings.rerank_budget_ms or None,
+            models=SearchModels(
+                self.embedder,
+                self.tokens_from,
+                self.reranker,
+                None if self.llm_reranker else self.settings.rerank_budget_ms or None,
+                graph.sources if graph is not None else {},
+            ),
             profile=profile,
             filters=kept_to,
             also=also,
-            more=graph.sources if graph is not None else None,
         )
         if graph is not None:
             from ragscience.terminal.graph_search import with_paths

@@ -5,7 +5,7 @@ import hashlib
 import numpy as np
 
 from ragscience.records import Chunk, Document, Element, EmbedderIdentity, Filters, Found, Metadata, Page
-from ragscience.retrieval import profile_named, search
+from ragscience.retrieval import SearchModels, profile_named, search
 from ragscience.store import Home, Library
 from tests.ollama_server import hashed_embedding
 
@@ -109,10 +109,7 @@ def searcher(library):
         return search(
             question,
             library=library,
-            embedder=WordEmbedder(),
-            tokens_from=None,
-            reranker=None,
-            rerank_budget_ms=None,
+            models=SearchModels(WordEmbedder()),
             profile=profile,
             filters=filters,
         )

@@ -72,10 +72,8 @@ def make(server, notices):
             llm._chat_model._client._client.close()
 
 
-def order_of(reranker, passages, first_pass=None):
-    first_pass = first_pass or np.linspace(1, 0, len(passages)).tolist()
-    how = {"budget_ms": None, "top_k": 5, "batch_size": 4, "clock": lambda: 0.0}
-    return rerank_within_budget(QUESTION, passages, first_pass, reranker, **how).order
+def order_of(reranker, passages):
+    return rerank_within_budget(QUESTION, passages, reranker, budget_ms=None, batch_size=4, clock=lambda: 0.0).order
 
 
 def chats(server):

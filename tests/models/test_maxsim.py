@@ -12,7 +12,14 @@ from hypothesis import strategies as st
 
 from ragscience.errors import ModelProblem
 from ragscience.models import maxsim as late_interaction
-from ragscience.models.maxsim import TOKEN_DIMENSION, carries_meaning, compress, maxsim, question_tokens
+from ragscience.models.maxsim import (
+    TOKEN_DIMENSION,
+    carries_meaning,
+    compress,
+    maxsim,
+    product_on_one_core,
+    question_tokens,
+)
 from ragscience.models.minilm import TokenVectors
 
 PIECES = ("the", "transform", "##er", ",", "of", "28", ".", "4", "is", "##sue")
@@ -154,3 +161,12 @@ def test_the_models_own_vectors_find_the_passage_that_answers(minilm):
     (asked,) = minilm.embed_with_tokens(["How fast do honeybees fly in fog?"])
     scores = maxsim(question_tokens(asked), [compress(text) for text in minilm.embed_with_tokens(texts)])
     assert scores[0] > scores[1] > scores[2] == -1.0
+
+
+@pytest.mark.parametrize("columns", [2, 7, 12, 40])
+@pytest.mark.parametrize("rows", [0, 1, 13, 700, 9_001])
+def test_a_product_in_blocks_is_the_product(rows, columns):
+    random = np.random.default_rng(rows + columns)
+    left = random.integers(-127, 128, (rows, 64)).astype(np.float32)
+    right = random.standard_normal((columns, 64)).astype(np.float32).T
+    np.testing.assert_allclose(product_on_one_core(left, right), left @ right, rtol=1e-5, atol=1e-4)

@@ -1,6 +1,7 @@
 """How often a model is loaded: counted, since each load costs what a whole search should cost."""
 
 import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -40,8 +41,20 @@ def test_larger_work_loads_once_more_and_then_never_again(minilm, model_cache):
     assert embedder.sessions_opened == 2
     ingesting = MiniLM(cache_folder=model_cache, on_notice=pytest.fail)
     ingesting.embed_documents([PASSAGE] * 4)
-    ingesting.embed_query(QUESTION)
     assert ingesting.sessions_opened == 1
+
+
+def test_a_question_has_the_same_vector_whatever_ran_before_and_beside_it(model_cache):
+    alone = MiniLM(cache_folder=model_cache, on_notice=pytest.fail).embed_query(QUESTION)
+    shared = MiniLM(cache_folder=model_cache, on_notice=pytest.fail)
+    with ThreadPoolExecutor(4) as pool:
+        asked = [pool.submit(shared.embed_query, QUESTION) for _ in range(8)]
+        ingested = pool.submit(shared.embed_documents, [PASSAGE] * 4)
+        asked += [pool.submit(shared.embed_query, QUESTION) for _ in range(8)]
+        assert all(np.array_equal(one.result(), alone) for one in asked)
+        ingested.result()
+    assert np.array_equal(shared.embed_query(QUESTION), alone)
+    assert shared.sessions_opened == 2
 
 
 def test_the_reranker_loads_on_first_use_and_once(small_cross_encoder, model_cache):

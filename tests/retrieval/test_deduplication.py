@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from ragscience.records import Chunk, Document, Filters, Page, Profile
-from ragscience.retrieval import search
+from ragscience.retrieval import SearchModels, search
 from ragscience.retrieval.deduplication import first_of_each
 from ragscience.store import Home, Library
 from tests.store.making import CHUNKER, EMBEDDER
@@ -74,10 +74,7 @@ def found(library, top_k, reranker=None):
     return search(
         "zzz",
         library=library,
-        embedder=Towards(),
-        tokens_from=None,
-        reranker=reranker,
-        rerank_budget_ms=None,
+        models=SearchModels(Towards(), reranker=reranker),
         profile=Profile("default", 20, 20, "weighted", 1.0, 0.0, 20, top_k),
         filters=Filters(),
     )

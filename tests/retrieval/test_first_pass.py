@@ -8,7 +8,7 @@ import pytest
 from ragscience.errors import ModelProblem, RagScienceError
 from ragscience.models.llm_reranker import LLMReranker
 from ragscience.records import Filters, Profile
-from ragscience.retrieval import profile_named, search
+from ragscience.retrieval import SearchModels, profile_named, search
 from ragscience.store import Home, Library
 from tests.retrieval.test_hybrid_search import QUESTION, ToyEmbedder
 from tests.store.making import add, numbered_paper
@@ -44,14 +44,10 @@ def found(library, profile, *, more=None, reranker=None, filters=None, also=()):
     return search(
         QUESTION,
         library=library,
-        embedder=ToyEmbedder(),
-        tokens_from=None,
-        reranker=reranker,
-        rerank_budget_ms=None,
+        models=SearchModels(ToyEmbedder(), reranker=reranker, sources=more or {}),
         profile=profile,
         filters=filters or Filters(),
         also=also,
-        more=more,
     )
 
 

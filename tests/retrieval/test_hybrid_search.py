@@ -5,7 +5,7 @@ import pytest
 
 from ragscience.errors import ModelProblem, NothingFound
 from ragscience.records import Filters, Profile
-from ragscience.retrieval import search
+from ragscience.retrieval import SearchModels, search
 from ragscience.store import Home, Library
 from tests.store.making import DIMENSION, EMBEDDER, add, numbered_paper
 
@@ -64,10 +64,7 @@ def found(library, *, reranker=None, profile=DEFAULT, filters=None, question=QUE
     return search(
         question,
         library=library,
-        embedder=ToyEmbedder(),
-        tokens_from=None,
-        reranker=reranker,
-        rerank_budget_ms=None,
+        models=SearchModels(ToyEmbedder(), reranker=reranker),
         profile=profile,
         filters=filters or Filters(),
         also=also,

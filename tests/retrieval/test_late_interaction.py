@@ -9,7 +9,7 @@ from ragscience.chunking import chunk_document
 from ragscience.models.maxsim import compress, maxsim, question_tokens
 from ragscience.models.minilm import MiniLM
 from ragscience.records import Document, Filters, Page, Profile
-from ragscience.retrieval import search
+from ragscience.retrieval import SearchModels, search
 from ragscience.retrieval.late_interaction import MAX_LIVE_PASSAGES, late_scores, maxsim_scores
 from ragscience.store import Home, Library, text_hash
 
@@ -67,10 +67,7 @@ def found(library, model, tokens_from, question="How fast do honeybees fly in fo
     return search(
         question,
         library=library,
-        embedder=model,
-        tokens_from=tokens_from,
-        reranker=None,
-        rerank_budget_ms=None,
+        models=SearchModels(model, tokens_from),
         profile=PROFILE,
         filters=Filters(),
     )

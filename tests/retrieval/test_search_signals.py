@@ -9,7 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ragscience.records import Filters, Profile
-from ragscience.retrieval import search
+from ragscience.retrieval import SearchModels, search
+from ragscience.retrieval.first_pass import Scope
 from ragscience.retrieval.search_signals import TOGETHER, asked_terms, signals
 from ragscience.store import Home, Library
 from ragscience.text.tokenizing import tokenize
@@ -45,8 +46,7 @@ def told(library, question, order, *, allowed=None, cosines=None, maxsims=None, 
     return signals(
         question,
         order,
-        library=library,
-        allowed=allowed,
+        Scope(library, allowed),
         cosines=cosines or {},
         maxsims=maxsims or {},
         rerank=rerank,
@@ -109,10 +109,7 @@ def test_words_are_counted_in_the_papers_that_are_asked(library):
     asked = search(
         "protein lattice of etcd",
         library=library,
-        embedder=ToyEmbedder(),
-        tokens_from=None,
-        reranker=None,
-        rerank_budget_ms=None,
+        models=SearchModels(ToyEmbedder()),
         profile=Profile("default", 500, 500, "weighted", 0.7, 0.3, 20, 500),
         filters=Filters(papers=(file,)),
     )
