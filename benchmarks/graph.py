@@ -192,7 +192,7 @@ def load(home: Path) -> Any:
 
 
 def export(home: Path) -> None:
-    from ragscience.graph.graph_export import export_jsonl
+    from ragscience.graph.graph_exchange import export_jsonl
     from ragscience.store import Home, Library
 
     with Library.open(Home(home)) as library:

@@ -79,7 +79,7 @@ def run_graph(settings: Settings, order: GraphOrder, *, quiet: bool) -> int:
 
 def _mend(library: Library, order: GraphOrder, *, quiet: bool) -> None:
     if order.import_from:
-        from ragscience.graph.graph_import import import_jsonl
+        from ragscience.graph.graph_exchange import import_jsonl
 
         came = import_jsonl(library, order.import_from)
         _tell(f"imported {came.entities} entities and {came.relations} relations of {came.passages} passages", quiet)
@@ -101,7 +101,7 @@ def _show(library: Library, order: GraphOrder, *, quiet: bool) -> None:
         for name in names_apart(library):
             sys.stdout.write(plain(f"apart: {name}") + "\n")
     if order.export or order.graphml:
-        from ragscience.graph.graph_export import export_graphml, export_jsonl
+        from ragscience.graph.graph_exchange import export_graphml, export_jsonl
 
         if order.export:
             went = export_jsonl(library, order.export)

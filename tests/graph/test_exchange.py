@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 
 from ragscience.errors import RagScienceError
 from ragscience.graph.entity_merging import load_graph
-from ragscience.graph.graph_export import export_graphml, export_jsonl
-from ragscience.graph.graph_import import import_jsonl
+from ragscience.graph.graph_exchange import export_graphml, export_jsonl, import_jsonl
 from ragscience.graph.graph_records import Extracted
 from ragscience.store import Home, Library
 from tests.pdf_factory import make_pdf
@@ -191,41 +190,77 @@ BAD = {
     "itself": (change("edges", 0, target="METHOD:gru"), "edges.jsonl, line 1: it joins 'GRU' to itself"),
     "node type": (
         change("nodes", 1, node_type="ANIMAL"),
-        "nodes.jsonl, line 2: node_type is 'ANIMAL', not one of CONC",
+        "nodes.jsonl, line 2: node_type: 'ANIMAL' is not one of CONC",
     ),
-    "edge type": (change("edges", 0, edge_type="LIKES"), "edges.jsonl, line 1: edge_type is 'LIKES', not one of USES"),
-    "no type": (change("nodes", 1, node_type=None), "line 2: node_type is 'None'"),
+    "edge type": (change("edges", 0, edge_type="LIKES"), "edges.jsonl, line 1: edge_type: 'LIKES' is not one of USES"),
+    "no type": (change("nodes", 1, node_type=None), "line 2: node_type: Input should be a valid string, not None"),
     "long label": (
         change("nodes", 0, label="x" * 10_000),
-        "nodes.jsonl, line 1: label has 10,000 characters .*most 80",
+        "nodes.jsonl, line 1: label: String should have at most 80 characters, not 'x{38}…",
     ),
-    "long id": (change("nodes", 0, node_id="x" * 10_000), "line 1: node_id has 10,000 characters"),
-    "long name": (change("nodes", 0, properties={"names": {"x" * 10_000: {}}}), "a name of 10,000 characters"),
-    "empty label": (change("nodes", 0, label=" "), "line 1: label is no text"),
-    "no label": (change("nodes", 0, label=None), "line 1: label is missing or empty"),
+    "long id": (
+        change("nodes", 0, node_id="x" * 10_000),
+        "line 1: node_id: String should have at most 2000 characters",
+    ),
+    "long name": (
+        change("nodes", 0, properties={"names": {"x" * 10_000: {}}}),
+        r"properties names x+: String should have at most 80",
+    ),
+    "empty label": (change("nodes", 0, label=" "), "line 1: label: a name is empty"),
+    "no label": (change("nodes", 0, label=None), "line 1: label: Input should be a valid string, not None"),
     "duplicate node": (twice("nodes"), "nodes.jsonl, line 3: node_id 'METHOD:gru' is that of line 1, too"),
     "duplicate edge": (twice("edges"), "edges.jsonl, line 2: the same edge as line 1"),
-    "unknown passage": (change("nodes", 1, chunk_ids=["abc#7"]), "line 2: the library has no passage 'abc#7'"),
+    "unknown passage": (
+        change("nodes", 1, chunk_ids=["abc#7"]),
+        "line 2: chunk_ids 0: the library has no passage 'abc#7'",
+    ),
     "unknown evidence": (change("edges", 0, evidence_chunk_ids=["abc#7"]), "edges.*the library has no passage 'abc#7'"),
     "number as passage": (change("nodes", 1, chunk_ids=[7]), "the library has no passage '7'"),
-    "no passages": (change("nodes", 1, chunk_ids=[]), "line 2: chunk_ids is not a list of passages"),
-    "no evidence": (change("edges", 0, evidence_chunk_ids=None), "line 1: evidence_chunk_ids is not a list"),
+    "no passages": (change("nodes", 1, chunk_ids=[]), "line 2: chunk_ids: List should have at least 1 item"),
+    "no evidence": (
+        change("edges", 0, evidence_chunk_ids=None),
+        "line 1: evidence_chunk_ids: Input should be a valid array, not None",
+    ),
     "other passages": (change("nodes", 0, chunk_ids="0"), "line 1: chunk_ids and the passages of its names differ"),
     "other evidence": (
         change("edges", 0, evidence_chunk_ids="1"),
         "evidence_chunk_ids and the passages of said differ",
     ),
     "label of no name": (change("nodes", 0, label="LSTM"), "line 1: its label 'LSTM' is none of its names"),
-    "name of nothing": (change("nodes", 0, properties={"names": {"GRU": {}}}), "the name 'GRU' has no passage"),
-    "empty name": (change("nodes", 0, properties={"names": {" ": {"0": 1}}}), "line 1: a name is empty"),
-    "count 0": (change("nodes", 0, properties={"names": {"GRU": {"0": 0}}}), "a count is 0, not from 1 to 1,000,000"),
-    "true count": (change("nodes", 0, properties={"names": {"GRU": {"0": True}}}), "a count is True"),
-    "names as list": (change("nodes", 0, properties={"names": ["GRU"]}), "line 1: names is not an object"),
-    "properties": (change("edges", 0, properties=[]), "edges.jsonl, line 1: properties is not an object"),
-    "confidence": (change("nodes", 1, properties={"confidence": 1.5}), "line 2: confidence is 1.5, not from 0 to 1"),
-    "nan": (change("edges", 0, properties={"confidence": float("nan")}), "edges.jsonl, line 1: confidence is nan"),
-    "said text": (change("edges", 0, properties={"said": {"0": "x"}}), "edges.jsonl, line 1: said is x, not from 0"),
-    "half character": (change("nodes", 0, label="a\ud800"), "line 1: 'a.*' has half a character"),
+    "name of nothing": (
+        change("nodes", 0, properties={"names": {"GRU": {}}}),
+        "line 1: properties names GRU: Dictionary should have at least 1 item",
+    ),
+    "empty name": (
+        change("nodes", 0, properties={"names": {" ": {"0": 1}}}),
+        "line 1: properties names .*a name is empty",
+    ),
+    "count 0": (
+        change("nodes", 0, properties={"names": {"GRU": {"0": 0}}}),
+        "GRU .*#0': Input should be greater than or equal to 1, not 0",
+    ),
+    "true count": (
+        change("nodes", 0, properties={"names": {"GRU": {"0": True}}}),
+        "Input should be a valid integer, not True",
+    ),
+    "names as list": (
+        change("nodes", 0, properties={"names": ["GRU"]}),
+        "line 1: properties names: Input should be an object, not",
+    ),
+    "properties": (change("edges", 0, properties=[]), "edges.jsonl, line 1: properties: Input should be an object"),
+    "confidence": (
+        change("nodes", 1, properties={"confidence": 1.5}),
+        "line 2: properties confidence: Input should be less than or equal to 1, not 1.5",
+    ),
+    "nan": (
+        change("edges", 0, properties={"confidence": float("nan")}),
+        "edges.jsonl, line 1: properties confidence: .*not nan",
+    ),
+    "said text": (
+        change("edges", 0, properties={"said": {"0": "x"}}),
+        "edges.jsonl, line 1: properties said .*valid number, not 'x'",
+    ),
+    "half character": (change("nodes", 0, label="a\ud800"), "line 1: this is not a JSON object .*hex escape"),
     "no JSON": (add("nodes", "{nonsense"), "nodes.jsonl, line 3: this is not a JSON object"),
     "no object": (add("edges", "[1, 2]"), "edges.jsonl, line 2: this is not a JSON object"),
     "deep": (add("edges", "[" * 100_000), "edges.jsonl, line 2: this is not a JSON object"),

@@ -1,0 +1,353 @@
+"""The graph as files: nodes.jsonl and edges.jsonl, written and read, and GraphML for other programs.
+
+Passages have names that stay when a paper leaves and comes back (`GraphTable.stable_ids`), and all lines are sorted:
+the same papers give the same bytes. Each line has what each passage says, so that an import loses nothing.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import re
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, TypeVar
+
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, ValidationInfo
+
+from ragscience.errors import RagScienceError
+from ragscience.graph.entity_merging import Gathered, gather, load_graph, relation
+from ragscience.graph.extraction_json import decoded, encoded
+from ragscience.graph.graph_records import (
+    CO_OCCURS,
+    ENTITY_TYPES,
+    LONGEST_NAME,
+    OPTIONAL_TYPES,
+    RELATION_TYPES,
+    Extracted,
+    Mention,
+    Triple,
+    folded,
+    matched,
+)
+from ragscience.store.atomic_files import disk_errors, put_in_place, write_atomically
+
+if TYPE_CHECKING:
+    from ragscience.store import Library
+
+__all__ = ["EDGES", "EXTRACTOR", "NODES", "Transferred", "export_graphml", "export_jsonl", "import_jsonl"]
+
+NODES, EDGES = "nodes.jsonl", "edges.jsonl"
+EXTRACTOR, VERSION = "import", "1"
+LONGEST_ID = 2000
+"""Characters of a node_id: compatibility forms of the longest name may be that long."""
+HIGHEST_COUNT = 1_000_000
+
+_NOT_IN_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+
+@dataclass(frozen=True, slots=True)
+class Transferred:
+    """How much was written or read."""
+
+    entities: int
+    relations: int
+    passages: int = 0
+    """Of an import: how many passages it is about."""
+
+
+def export_jsonl(library: Library, folder: Path) -> Transferred:
+    """Write nodes.jsonl and edges.jsonl into `folder`, which is made, in place of what they were.
+
+    Raises RagScienceError where the disk refuses; both files are then as they were.
+    """
+    with library.snapshot():
+        rows, apart, names = library.graph.rows(), library.graph.apart(), library.graph.stable_ids()
+    gathered = gather(((paper, decoded(chunk, text)) for chunk, paper, _, text in rows), apart)
+    places = {chunk: place for place, chunk in enumerate(sorted(names, key=lambda chunk: _order(names[chunk])))}
+    with disk_errors(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+        _write_together(
+            {folder / NODES: _nodes(gathered, names, places), folder / EDGES: _edges(gathered, names, places)}
+        )
+    return Transferred(len(gathered.nodes), len(gathered.edges))
+
+
+def export_graphml(library: Library, path: Path) -> Transferred:
+    """Write the graph as GraphML, by NetworkX; characters that XML cannot hold are replaced.
+
+    Nodes have label, node_type, mentions, confidence and chunk_ids (parted by blanks), edges edge_type, count,
+    confidence and evidence_chunk_ids. Raises RagScienceError where the disk refuses.
+    """
+    from networkx import MultiDiGraph, write_graphml_xml
+
+    with library.snapshot():
+        graph, names = load_graph(library), library.graph.stable_ids()
+    drawn: MultiDiGraph[str] = MultiDiGraph()
+
+    def passages(chunks: Iterable[int]) -> str:
+        return " ".join(sorted((names[chunk] for chunk in chunks), key=_order))
+
+    for number, entity in enumerate(graph.entities()):
+        drawn.add_node(
+            _xml(entity.key),
+            label=_xml(entity.label),
+            node_type=entity.entity_type,
+            mentions=entity.mentions,
+            confidence=entity.confidence,
+            chunk_ids=passages(graph.chunks_of(number).tolist()),
+        )
+    for number, edge in enumerate(graph.relations()):
+        drawn.add_edge(
+            _xml(edge.source),
+            _xml(edge.target),
+            f"e{number}",  # becomes the id of an XML element, which must be the only one
+            edge_type=edge.relation,
+            count=edge.count,
+            confidence=edge.confidence,
+            evidence_chunk_ids=passages(graph.evidence_of(number).tolist()),
+        )
+    content = io.BytesIO()
+    write_graphml_xml(drawn, content)
+    with disk_errors(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_atomically(path, content.getvalue())
+    return Transferred(len(graph), graph.relation_count)
+
+
+def _nodes(gathered: Gathered, names: Mapping[int, str], places: Mapping[int, int]) -> Iterator[dict[str, object]]:
+    for key in sorted(gathered.nodes):
+        node = gathered.nodes[key]
+        entity = node.entity(key)
+
+        def counted(counts: Mapping[int, int]) -> dict[str, int]:
+            return {names[chunk]: counts[chunk] for chunk in sorted(counts, key=places.__getitem__)}
+
+        yield {
+            "node_id": key,
+            "label": entity.label,
+            "node_type": entity.entity_type,
+            "properties": {
+                "mentions": entity.mentions,
+                "confidence": entity.confidence,
+                "names": {name: counted(node.counts[name]) for name in entity.names},
+            },
+            "chunk_ids": [names[chunk] for chunk in sorted(entity.chunk_ids, key=places.__getitem__)],
+        }
+
+
+def _edges(gathered: Gathered, names: Mapping[int, str], places: Mapping[int, int]) -> Iterator[dict[str, object]]:
+    for edge in sorted(gathered.edges):
+        said = gathered.edges[edge]
+        merged = relation(edge, said)
+        chunks = sorted(said, key=places.__getitem__)
+        yield {
+            "source": merged.source,
+            "target": merged.target,
+            "edge_type": merged.relation,
+            "properties": {
+                "count": merged.count,
+                "confidence": merged.confidence,
+                "said": {names[chunk]: said[chunk] for chunk in chunks},
+            },
+            "evidence_chunk_ids": [names[chunk] for chunk in chunks],
+        }
+
+
+def _order(name: str) -> tuple[str, int]:
+    paper, _, ordinal = name.partition("#")
+    return paper, int(ordinal)
+
+
+def _xml(text: str) -> str:
+    return _NOT_IN_XML.sub("\ufffd", text)
+
+
+def _write_together(contents: Mapping[Path, Iterable[object]]) -> None:
+    """Write all files, and only then give them their names. Raises OSError."""
+    temporary = {path: path.with_name(f"{path.name}.{os.getpid()}.tmp") for path in contents}
+    try:
+        for path, lines in contents.items():
+            with temporary[path].open("w", encoding="utf-8", newline="\n") as file:
+                file.writelines(json.dumps(line, ensure_ascii=False) + "\n" for line in lines)
+        for path, written in temporary.items():
+            put_in_place(written, path)
+    finally:
+        for written in temporary.values():
+            written.unlink(missing_ok=True)
+
+
+# Reading
+
+
+def _one_of(*known: str) -> AfterValidator:
+    def checked(value: str) -> str:
+        if value in known:
+            return value
+        raise ValueError(f"{_shortened(value)} is not one of {', '.join(known)}")
+
+    return AfterValidator(checked)
+
+
+def _named(name: str) -> str:
+    if not folded(name):
+        raise ValueError("a name is empty")
+    return name
+
+
+def _passage(name: object, info: ValidationInfo) -> int:
+    """The id of a passage by its stable name."""
+    passages: Mapping[str, int] = info.context or {}
+    if not isinstance(name, str) or name not in passages:
+        raise ValueError(f"the library has no passage {str(name)[:40]!r}")
+    return passages[name]
+
+
+_Id = Annotated[str, Field(min_length=1, max_length=LONGEST_ID)]
+_Name = Annotated[str, Field(max_length=LONGEST_NAME), AfterValidator(_named)]
+_Share = Annotated[float, Field(ge=0, le=1)]
+_Count = Annotated[int, Field(ge=1, le=HIGHEST_COUNT)]
+_Passage = Annotated[int, BeforeValidator(_passage)]
+_Passages = Annotated[list[_Passage], Field(min_length=1)]
+
+
+class _Line(BaseModel):
+    model_config = ConfigDict(strict=True)
+
+
+class _NodeProperties(_Line):
+    confidence: _Share = 1.0
+    names: dict[_Name, Annotated[dict[_Passage, _Count], Field(min_length=1)]] | None = None
+
+
+class _Node(_Line):
+    node_id: _Id
+    label: _Name
+    node_type: Annotated[str, _one_of(*ENTITY_TYPES, *OPTIONAL_TYPES)]
+    properties: _NodeProperties = _NodeProperties()
+    chunk_ids: _Passages
+
+    def names(self) -> Mapping[str, Mapping[int, int]]:
+        """Name: {passage: how often it names the entity}. Raises ValueError where the fields contradict each other."""
+        names = self.properties.names
+        if names is None:
+            return {self.label: dict.fromkeys(self.chunk_ids, 1)}
+        if self.label not in names:
+            raise ValueError(f"its label {self.label!r} is none of its names")
+        if {chunk for counts in names.values() for chunk in counts} != set(self.chunk_ids):
+            raise ValueError("chunk_ids and the passages of its names differ")
+        return names
+
+    @property
+    def key(self) -> str:
+        """The node_id, where it begins with the type and a colon; else one that does."""
+        begins = self.node_id.startswith(f"{self.node_type}:") and folded(self.node_id[len(self.node_type) + 1 :])
+        return self.node_id if begins else f"{self.node_type}:{matched(self.label)}"
+
+
+class _EdgeProperties(_Line):
+    confidence: _Share = 1.0
+    said: dict[_Passage, _Share] | None = None
+
+
+class _Edge(_Line):
+    source: _Id
+    target: _Id
+    edge_type: Annotated[str, _one_of(*RELATION_TYPES, CO_OCCURS)]
+    properties: _EdgeProperties = _EdgeProperties()
+    evidence_chunk_ids: _Passages
+
+    def said(self) -> Mapping[int, float]:
+        """Passage: how sure the relation is there. Raises ValueError where the fields contradict each other."""
+        said = self.properties.said
+        if said is not None and set(said) != set(self.evidence_chunk_ids):
+            raise ValueError("evidence_chunk_ids and the passages of said differ")
+        return dict.fromkeys(self.evidence_chunk_ids, self.properties.confidence) if said is None else said
+
+
+def import_jsonl(library: Library, folder: Path) -> Transferred:
+    """Read the nodes.jsonl and edges.jsonl of a folder into the library's graph, in place of an earlier import.
+
+    Both are as `export_jsonl` writes them; `properties` may be absent. Raises RagScienceError, with the file and the
+    number of the first wrong line, before anything is changed.
+    """
+    with library.snapshot():
+        passages = {name: chunk for chunk, name in library.graph.stable_ids().items()}
+    problems: list[str] = []
+    nodes: dict[str, tuple[int, _Node]] = {}
+    edges: dict[tuple[str, str, str], int] = {}
+    mentions: dict[int, list[Mention]] = defaultdict(list)
+    triples: dict[int, list[Triple]] = defaultdict(list)
+
+    def add_node(number: int, node: _Node) -> None:
+        if node.node_id in nodes:
+            raise ValueError(f"node_id {node.node_id[:100]!r} is that of line {nodes[node.node_id][0]}, too")
+        for name, counts in node.names().items():
+            for chunk, count in counts.items():
+                mention = Mention(name, node.node_type, count, node.properties.confidence, node.key)
+                mentions[chunk].append(mention)
+        nodes[node.node_id] = number, node
+
+    def add_edge(number: int, edge: _Edge) -> None:
+        for end in (edge.source, edge.target):
+            if end not in nodes:
+                raise ValueError(f"there is no node {end[:100]!r} in {NODES}")
+        source, target = nodes[edge.source][1], nodes[edge.target][1]
+        if source.key == target.key:
+            raise ValueError(f"it joins {source.label!r} to itself")
+        said, ends = edge.said(), (source.key, target.key, edge.edge_type)
+        if ends in edges:
+            raise ValueError(f"the same edge as line {edges[ends]}")
+        edges[ends] = number
+        both = (source.label, source.node_type, edge.edge_type, target.label, target.node_type)
+        for chunk, confidence in said.items():
+            triples[chunk].append(Triple(*both, confidence, source.key, target.key))
+
+    _read(folder / NODES, _Node, passages, add_node, problems)
+    _read(folder / EDGES, _Edge, passages, add_edge, problems)
+    if problems:
+        more = len(problems) - 1
+        others = f" ({more} more line{'s are' if more > 1 else ' is'} wrong.)" if more else ""
+        raise RagScienceError(f"{problems[0]}{others}", "Nothing was imported; mend the file and try again.")
+    found = [Extracted(chunk, tuple(mentions[chunk]), tuple(triples[chunk])) for chunk in sorted({*mentions, *triples})]
+    library.graph.replace(EXTRACTOR, VERSION, [(each.chunk_id, encoded(each)) for each in found])
+    return Transferred(len(nodes), len(edges), len(found))
+
+
+_L = TypeVar("_L", bound=_Line)
+
+
+def _read(
+    path: Path, line_type: type[_L], passages: Mapping[str, int], add: Callable[[int, _L], None], problems: list[str]
+) -> None:
+    """Call `add` with the number and the content of each line that is not empty; a wrong one becomes a problem."""
+    try:
+        with path.open("rb") as file:
+            for number, line in enumerate(file, 1):
+                try:
+                    if line.strip():
+                        add(number, line_type.model_validate_json(line, context=passages))
+                except ValidationError as wrong:
+                    problems.append(f"{path.name}, line {number}: {_first(wrong)}.")
+                except ValueError as wrong:
+                    problems.append(f"{path.name}, line {number}: {wrong}.")
+    except OSError as error:
+        problems.append(f"{path} cannot be read: {error.strerror}.")
+
+
+def _first(wrong: ValidationError) -> str:
+    """The first error on one short line: where, what, and the value seen."""
+    error = wrong.errors()[0]
+    if not error["loc"]:
+        return f"this is not a JSON object ({error['msg']})"
+    where = " ".join(str(part) if str(part).isidentifier() else _shortened(part) for part in error["loc"])
+    seen = "" if error["type"] in ("value_error", "missing") else f", not {_shortened(error['input'])}"
+    return f"{where[:80]}: {error['msg'].removeprefix('Value error, ')}{seen}"
+
+
+def _shortened(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= 40 else f"{text[:39]}…"
