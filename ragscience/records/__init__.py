@@ -1,0 +1,24 @@
+"""What travels between the packages: frozen dataclasses without behaviour but a derived value or two."""
+
+from ragscience.records.answer_records import Answer, Citation, Sentence, Step, Turn
+from ragscience.records.paper_records import (
+    Box,
+    Chunk,
+    Document,
+    Element,
+    EmbedderIdentity,
+    Line,
+    Metadata,
+    Page,
+    Paper,
+    StoredChunk,
+    searched_text,
+    title_of,
+)
+from ragscience.records.search_records import Filters, Found, FoundPath, Hit, Part, PathStep, Profile, Stage
+
+__all__ = [
+    "Answer", "Box", "Chunk", "Citation", "Document", "Element", "EmbedderIdentity", "Filters", "Found", "FoundPath",
+    "Hit", "Line", "Metadata", "Page", "Paper", "Part", "PathStep", "Profile", "Sentence", "Stage", "Step",
+    "StoredChunk", "Turn", "searched_text", "title_of",
+]  # fmt: skip
