@@ -14,7 +14,6 @@ from ragscience.records import (
     Box,
     Citation,
     Found,
-    Hit,
     Metadata,
     Paper,
     PathStep,
@@ -27,7 +26,7 @@ from ragscience.serialization import Count, PageNumber, Schema, Share, to_json
 if TYPE_CHECKING:
     from ragscience.history import Conversation, KeptAnswer
 
-__all__ = ["SCHEMA_VERSION", "Output", "conversation_output", "answer_output", "print_json", "select"]
+__all__ = ["SCHEMA_VERSION", "Output", "answer_output", "conversation_output", "print_json", "select"]
 
 SCHEMA_VERSION = 1
 
@@ -111,7 +110,8 @@ class SearchOutput(Output):
     notices: Sequence[str]
     timings_ms: Mapping[str, float]
     concepts: Annotated[
-        Sequence[str], Schema(description="Names that the knowledge graph has near the question; empty without --graph.")
+        Sequence[str],
+        Schema(description="Names in the knowledge graph near the question; empty without --graph."),
     ]
     paths: Annotated[Sequence[PathOutput], Schema(description="The graph's best paths for the question, best first.")]
 

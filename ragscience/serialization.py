@@ -62,14 +62,21 @@ def from_json(kind: type[T], value: Any) -> T:
     A missing field has its default. Raises ValueError where the value does not fit.
     """
     try:
-        found: T = _adapter(kind).validate_python(json.loads(value) if isinstance(value, str | bytes) else value)
+        plain = json.loads(value) if isinstance(value, str | bytes) else value
+        found: T = _adapter(kind).validate_python(plain)  # type: ignore[arg-type]  # types are hashable
     except RecursionError as error:
         raise ValueError("nested too deep") from error
+    except ValueError as error:
+        if not hasattr(error, "errors"):
+            raise
+        first = error.errors(include_url=False)[0]
+        place = ".".join(map(str, first["loc"]))
+        raise ValueError(f"not {kind.__name__}: {place}: {first['msg']}" if place else first["msg"]) from error
     return found
 
 
 @cache
-def _adapter(kind: Any) -> TypeAdapter[Any]:
+def _adapter(kind: type[Any]) -> TypeAdapter[Any]:
     from pydantic import TypeAdapter
 
     return TypeAdapter(kind)
@@ -87,7 +94,7 @@ def json_schemas(kinds: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, An
         def field_title_should_be_set(self, _schema: Any) -> bool:
             return False
 
-        def field_is_required(self, *_: Any) -> bool:
+        def field_is_required(self, *_: Any, **__: Any) -> bool:
             return True
 
     config = ConfigDict(use_attribute_docstrings=True, extra="forbid")

@@ -158,8 +158,8 @@ def test_every_command_setting_and_exit_code_has_its_place(make_docs):
 def test_the_schemas_are_schemas():
     from jsonschema import Draft202012Validator
 
-    from ragscience.terminal.json_schemas import SCHEMAS
+    from ragscience.json_schemas import schemas
 
-    assert {"ask", "search"} <= set(SCHEMAS)
-    for schema in SCHEMAS.values():
+    assert {"ask", "search"} <= set(schemas())
+    for schema in schemas().values():
         Draft202012Validator.check_schema(schema)

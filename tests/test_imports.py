@@ -15,10 +15,13 @@ import pytest
 ROOT = Path(__file__).parents[1]
 DOORS = ("config", "ingest", "query")
 
-COMMON = {"records", "errors", "text", "stage_timing"}
+COMMON = {"records", "errors", "text", "stage_timing", "serialization", "json_output"}
 MAY_KNOW = {
     "": set(),  # ragscience/__init__.py
-    "records": set(),
+    "records": {"serialization"},
+    "serialization": set(),
+    "json_output": {"records", "errors", "serialization", "history"},
+    "json_schemas": COMMON | {"doctor", "evaluation", "models"},
     "errors": set(),
     "text": {"records"},
     "reading": COMMON | {"metadata"},

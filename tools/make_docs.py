@@ -1,4 +1,4 @@
-"""Writes the pages of docs/ that are made from the code: cli.md, config.md, json.md and telemetry.md.
+"""Writes the pages of docs/ that are made from the code: cli.md, config.md, json.md, json-schema.json and telemetry.md.
 
 python tools/make_docs.py           writes them
 python tools/make_docs.py --check   writes nothing; exits with 1 and names the pages that are out of step
@@ -9,6 +9,7 @@ from __future__ import annotations
 import inspect
 import json
 import os
+import re
 import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -27,6 +28,7 @@ def pages() -> dict[str, str]:
         "cli.md": cli_page(),
         "config.md": config_page(),
         "json.md": json_page(),
+        "json-schema.json": json_schema_file(),
         "telemetry.md": telemetry_page(),
     }
 
@@ -203,19 +205,87 @@ def written(name: str, default: object) -> str:
 
 
 def json_page() -> str:
-    """docs/json.md: the JSON Schema of what `--json` prints."""
-    from ragscience.terminal.json_output import SCHEMA_VERSION
-    from ragscience.terminal.json_schemas import SCHEMAS
+    """docs/json.md: an example of what each command prints with --json, and the fields of every object."""
+    from ragscience.json_output import SCHEMA_VERSION
+    from ragscience.json_schemas import OUTPUTS, schemas
 
+    made = schemas()
     parts = [
         MADE,
         "# What --json prints\n",
         f"One object a line, in UTF-8. `schema` is {SCHEMA_VERSION}; it goes up when a change could break a reader.",
-        "Below is the JSON Schema (draft 2020-12) of each shape.\n",
+        "Every field is always there. The examples are from the sample paper, shortened: the first of each list, the",
+        "beginning of each text, `<…>` for what is of one run. [json-schema.json](json-schema.json) has the same for",
+        "programs, as JSON Schema (draft 2020-12).\n",
     ]
-    for name, schema in SCHEMAS.items():
-        parts += [f"## {name}\n", f"```json\n{json.dumps(schema, indent=2, ensure_ascii=False)}\n```\n"]
+    for name, kind in OUTPUTS.items():
+        example = json_example(name)
+        parts += [f"## {name}\n", f"An object [{kind.__name__}](#{kind.__name__.lower()}).\n"]
+        parts += [f"```json\n{json.dumps(example, indent=1, ensure_ascii=False)}\n```\n"] if example else []
+    parts.append("# Objects\n")
+    for name, schema in sorted(made["search"]["$defs"].items()):
+        rows = [
+            (f"`{field}`", json_type(inner), inner.get("description", ""))
+            for field, inner in schema.get("properties", {}).items()
+        ]
+        parts += [
+            f"## {name}\n",
+            f"{paragraph(schema.get('description'))}\n",
+            table(("field", "type", "meaning"), rows),
+        ]
     return "\n".join(parts)
+
+
+def json_example(name: str) -> Any:
+    """What the command of that name prints for the sample paper, shortened; None without an example."""
+    path = ROOT / "tests" / "golden" / f"{re.sub('[^a-z]+', '-', name)}.json"
+    values = json.loads(path.read_text(encoding="utf-8")) if path.exists() else []
+    for value in values:
+        for measured in ("measures", "types"):
+            if measured in value:
+                value[measured] = dict(list(value[measured].items())[:1])
+    return shortened(values[0]) if values else None
+
+
+def shortened(value: Any) -> Any:
+    """The first of each list, and the beginning of each text."""
+    if isinstance(value, dict):
+        return {key: shortened(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [shortened(item) for item in (value if isinstance(value[0], float) else value[:1])] if value else []
+    return f"{value[:57]}…" if isinstance(value, str) and len(value) > 60 else value
+
+
+def json_type(schema: Mapping[str, Any]) -> str:
+    """The type that a JSON Schema allows, in words."""
+    if "$ref" in schema:
+        name = schema["$ref"].rpartition("/")[2]
+        return f"[{name}](#{name.lower()})"
+    if "const" in schema:
+        return f"`{schema['const']}`"
+    if "enum" in schema:
+        return ", ".join(f"`{json.dumps(value)}`" for value in schema["enum"])
+    if "anyOf" in schema:
+        return " or ".join(map(json_type, schema["anyOf"]))
+    if schema.get("type") == "array":
+        return f"list of {json_type(schema.get('items') or schema['prefixItems'][0])}"
+    if schema.get("type") == "object":
+        return f"by name: {json_type(schema['additionalProperties'])}"
+    low, high = schema.get("minimum"), schema.get("maximum")
+    limits = f" {low} to {high}" if high is not None else f" from {low}" if low is not None else ""
+    return schema.get("type", "anything") + limits
+
+
+def json_schema_file() -> str:
+    """docs/json-schema.json: the schema of each command under `commands`, with the definitions that they share."""
+    from ragscience.json_schemas import schemas
+
+    made = schemas()
+    commands = {name: {key: value for key, value in one.items() if key != "$defs"} for name, one in made.items()}
+    whole = {"$schema": "https://json-schema.org/draft/2020-12/schema", "commands": commands} | {
+        "$defs": made["search"]["$defs"]
+    }
+    return json.dumps(whole, ensure_ascii=False, indent=1) + "\n"
 
 
 # What is told of a question

@@ -9,8 +9,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypedDict
 
-from ragscience.history.answer_json import decode, encode
 from ragscience.records import Answer, Found, Hit, Stage, StoredChunk
+from ragscience.serialization import from_json, to_json
 
 __all__ = [
     "MOST_QUERIES",
@@ -156,14 +156,14 @@ def found_of(plain: Mapping[str, Any], passages: Mapping[int, StoredChunk]) -> F
 def plain_answer(answer: Answer) -> dict[str, Any]:
     """An answer without the text of its passages."""
     return {
-        "record": encode(replace(answer, found=replace(answer.found, hits=()))),
+        "record": to_json(replace(answer, found=replace(answer.found, hits=()))),
         "hits": plain_hits(answer.found.hits),
     }
 
 
 def answer_of(plain: Mapping[str, Any], passages: Mapping[int, StoredChunk]) -> Answer:
     """What `plain_answer` was made from."""
-    answer = decode(plain["record"])
+    answer = from_json(Answer, plain["record"])
     return replace(answer, found=replace(answer.found, hits=_hits_of(plain["hits"], passages)))
 
 

@@ -9,6 +9,7 @@ from itertools import islice
 from typing import Literal
 
 from ragscience.errors import RagScienceError
+from ragscience.json_output import Output
 
 __all__ = ["SEVERITIES", "Finding", "Severity", "few", "guarded", "worst"]
 
@@ -28,6 +29,13 @@ class Finding:
     message: str
     remedy: str = ""
     """What to do about it, with the command; empty where nothing is to be done."""
+
+
+class DoctorOutput(Output):
+    """`doctor`."""
+
+    worst: Severity
+    findings: Sequence[Finding]
 
 
 def worst(findings: Sequence[Finding]) -> Severity:

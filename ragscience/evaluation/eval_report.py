@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated
+
+from typing_extensions import TypedDict
 
 from ragscience.evaluation.answer_metrics import Estimate, summary
 from ragscience.evaluation.eval_run import Outcome
 from ragscience.evaluation.paired_comparison import Comparison, compare
 from ragscience.evaluation.question_file import BadLine
+from ragscience.json_output import Output, select
+from ragscience.serialization import Count, PageNumber, Schema, Share
 
-__all__ = ["EXPLAINED", "Evaluation", "Paired", "as_json", "as_markdown", "shown", "shown_difference", "shown_p"]
+__all__ = ["EXPLAINED", "Evaluation", "Paired", "as_markdown", "eval_output", "shown", "shown_difference", "shown_p"]
 
 EXPLAINED = {
     "any@1": "a page with evidence is touched by the first passage",
@@ -39,6 +43,66 @@ EXPLAINED = {
 """Each measure in a few words; metrics.py says it exactly."""
 COMPARED_BY_KIND = ("evidence", "all evidence", "answer", "cited", "rightly refused", "searches", "seconds")
 """What a page compares for each type of question; the JSON has everything."""
+
+
+class OutcomeOutput(TypedDict):
+    """One question."""
+
+    id: str
+    type: str
+    question: str
+    answer: str | None
+    error: str | None
+    values: Mapping[str, float]
+    """By the name of the measure."""
+
+
+class Measured(TypedDict):
+    """All questions in one mode."""
+
+    conditions: Mapping[str, str]
+    measures: Annotated[Mapping[str, Estimate], Schema(description="By the name of the measure.")]
+    types: Annotated[Mapping[str, Mapping[str, Estimate]], Schema(description="By the type of question, then measure.")]
+    outcomes: Sequence[OutcomeOutput]
+
+
+class ComparisonOutput(TypedDict):
+    """One measure in two modes: both means, second minus first, and the two-sided p-value."""
+
+    first: float
+    second: float
+    difference: Estimate
+    higher: Count
+    """Questions on which the second is higher."""
+    lower: Count
+    p: Share
+    test: Annotated[str, Schema(enum=["McNemar", "sign flip"])]
+
+
+class Comparisons(TypedDict):
+    """By the name of the measure, over all questions and by the type of question."""
+
+    measures: Mapping[str, ComparisonOutput]
+    types: Mapping[str, Mapping[str, ComparisonOutput]]
+
+
+class BadLineOutput(TypedDict):
+    """A line without a question."""
+
+    line: PageNumber
+    reason: str
+
+
+class EvalOutput(Output, Measured):
+    """`eval`."""
+
+    source: str
+    """The name of the file of questions."""
+    questions: Count
+    bad_lines: Sequence[BadLineOutput]
+    against: Measured | None
+    """The same questions in the mode that `--against` names."""
+    comparison: Comparisons | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,43 +156,46 @@ def _values(evaluation: Evaluation, kind: str | None = None) -> dict[str, Mappin
     return {o.question.question_id: o.values for o in evaluation.outcomes if kind in (None, o.question.kind)}
 
 
-def as_json(evaluation: Evaluation, against: Evaluation | None = None) -> dict[str, Any]:
-    """Everything, as JSON: means with low and high ends of their intervals, and each question's own values.
-
-    `against` and `comparison` are None without a second evaluation of the same questions.
-    """
+def eval_output(evaluation: Evaluation, against: Evaluation | None = None) -> EvalOutput:
+    """What `eval --json` prints: means with their intervals, and each question's own values."""
     paired = None if against is None else Paired(evaluation, against)
-    return {
-        "source": evaluation.source,
-        "questions": len(evaluation.outcomes),
+    return select(
+        EvalOutput,
+        evaluation,
         **_measured(evaluation),
-        "bad_lines": [{"line": bad.number, "reason": bad.reason} for bad in evaluation.bad_lines],
-        "against": None if against is None else _measured(against),
-        "comparison": paired
+        questions=len(evaluation.outcomes),
+        bad_lines=[{"line": bad.number, "reason": bad.reason} for bad in evaluation.bad_lines],
+        against=against and _measured(against),
+        comparison=paired
         and {
             "measures": _comparisons(paired.overall),
             "types": {kind: _comparisons(found) for kind, found in paired.by_kind.items()},
         },
-    }
+    )
 
 
-def _measured(evaluation: Evaluation) -> dict[str, Any]:
+def _measured(evaluation: Evaluation) -> Measured:
     return {
-        "conditions": dict(evaluation.conditions),
-        "measures": _estimates(evaluation.overall),
-        "types": {kind: _estimates(found) for kind, found in evaluation.by_kind.items()},
+        "conditions": evaluation.conditions,
+        "measures": evaluation.overall,
+        "types": evaluation.by_kind,
         "outcomes": [
-            {
-                "id": outcome.question.question_id,
-                "type": outcome.question.kind,
-                "question": outcome.question.question,
-                "answer": outcome.answer.text if outcome.answer else None,
-                "error": outcome.error or None,
-                "values": dict(outcome.values),
-            }
+            select(
+                OutcomeOutput,
+                outcome.question,
+                outcome,
+                id=outcome.question.question_id,
+                type=outcome.question.kind,
+                answer=outcome.answer.text if outcome.answer else None,
+                error=outcome.error or None,
+            )
             for outcome in evaluation.outcomes
         ],
     }
+
+
+def _comparisons(found: Sequence[Comparison]) -> dict[str, ComparisonOutput]:
+    return {each.measure: select(ComparisonOutput, each) for each in found}
 
 
 def as_markdown(evaluation: Evaluation, against: Evaluation | None = None) -> str:
@@ -217,29 +284,6 @@ def shown_p(p: float) -> str:
 def shown(found: Estimate) -> str:
     """A mean and its interval: "0.690 (0.58–0.79)"."""
     return f"{found.mean:.3f} ({found.low:.2f}–{found.high:.2f})"
-
-
-def _estimates(found: Mapping[str, Estimate]) -> dict[str, Any]:
-    return {name: _ends(each) for name, each in found.items()}
-
-
-def _ends(each: Estimate) -> dict[str, Any]:
-    return {"mean": each.mean, "low": each.low, "high": each.high, "questions": each.questions}
-
-
-def _comparisons(found: Sequence[Comparison]) -> dict[str, Any]:
-    return {
-        each.measure: {
-            "first": each.first,
-            "second": each.second,
-            "difference": _ends(each.difference),
-            "higher": each.higher,
-            "lower": each.lower,
-            "p": each.p,
-            "test": each.test,
-        }
-        for each in found
-    }
 
 
 def _table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:

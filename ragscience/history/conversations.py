@@ -13,9 +13,9 @@ from types import TracebackType
 from typing import Any, Self
 
 from ragscience.errors import NothingFound, RagScienceError, UsageError
-from ragscience.history.answer_json import decode, encode, storable
 from ragscience.history.history_schema import connect_for_reading, connect_for_writing, history_errors
 from ragscience.records import Answer
+from ragscience.serialization import from_json, storable, to_json
 
 __all__ = ["Conversation", "History", "KeptAnswer", "check_name"]
 
@@ -230,7 +230,7 @@ class History:
 
     def _kept(self, rows: Iterable[tuple[Any, ...]]) -> list[KeptAnswer]:
         try:
-            return [KeptAnswer(int(row[0]), str(row[1]), decode(row[2])) for row in rows]
+            return [KeptAnswer(int(row[0]), str(row[1]), from_json(Answer, row[2])) for row in rows]
         except ValueError as error:
             raise RagScienceError(
                 f"The history {self._path} is damaged: {error}.", "Move the file away: a new history is begun then."
@@ -283,7 +283,7 @@ def _insert(connection: sqlite3.Connection, conversation_id: int, answer: Answer
     cursor = connection.execute(
         "INSERT OR IGNORE INTO turns (conversation_id, answer_id, created_at, question, answer, record) "
         "VALUES (?, ?, ?, ?, ?, ?)",
-        (conversation_id, storable(answer.answer_id), created_at, question, text, encode(answer)),
+        (conversation_id, storable(answer.answer_id), created_at, question, text, to_json(answer)),
     )
     if cursor.rowcount and _has_index(connection):
         connection.execute(

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ragscience.answering.query_rewriting import standalone
 from ragscience.audit import Request
@@ -14,7 +14,6 @@ from ragscience.errors import RagScienceError
 from ragscience.records import Answer, Filters, Turn
 from ragscience.terminal.cli import say
 from ragscience.terminal.filtering import joined
-from ragscience.terminal.json_output import answer_json, dump, error_json, found_json
 from ragscience.terminal.keeping import Talk
 from ragscience.terminal.plain import plain
 from ragscience.terminal.question_lines import BadLine, Question, check_question, read_questions
@@ -40,7 +39,9 @@ def search_all(session: Session, asked: Asked, *, filters: Filters, as_json: boo
     def one(question: Question, filters: Filters) -> int:
         found = told_search(session, standalone(question.text, question.history), filters)
         if as_json:
-            _line(found_json(found, question.question_id, tuple(session.notices)))
+            from ragscience.json_output import print_json, search_output
+
+            print_json(search_output(found, question.question_id, session.notices))
         else:
             from ragscience.terminal.views import hits_view
 
@@ -84,9 +85,11 @@ def ask_all(
             asked = partial(ask, question.text, history=history, filters=filters, strict=strict)
             answer = told_answer(session, question.text, asked, agent=agent)
             kept = talk.keep(answer, Request(filters, history, strict, agent))
-            notices = tuple(session.notices)
+            from ragscience.json_output import answer_output, print_json
+
             where, when = kept.conversation_id, kept.created_at
-            _line(answer_json(answer, question.question_id, notices, conversation=where, created_at=when))
+            shown = answer_output(answer, question.question_id, session.notices, conversation=where, created_at=when)
+            print_json(shown)
         else:
             answer = ask_once(
                 session, question.text, talk=talk, history=history, filters=filters, strict=strict, agent=agent
@@ -202,12 +205,9 @@ def _each(
         if error is not None:
             code = SOME_FAILED if code == 0 else code
             if as_json:
-                _line(error_json(error, question_id, question))
+                from ragscience.json_output import error_output, print_json
+
+                print_json(error_output(error, question_id, question))
             else:
                 say(f"error: {error}")
     return code
-
-
-def _line(value: dict[str, Any]) -> None:
-    sys.stdout.write(dump(value) + "\n")
-    sys.stdout.flush()

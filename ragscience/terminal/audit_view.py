@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -13,10 +12,10 @@ from rich.text import Text
 
 from ragscience.audit import SCHEMA_VERSION, AuditReader, delete_log
 from ragscience.errors import NothingFound
+from ragscience.json_output import print_json
 from ragscience.store import Home, Library
 from ragscience.terminal.ask_command import console
 from ragscience.terminal.cli import say
-from ragscience.terminal.json_output import dump
 from ragscience.terminal.plain import counted, plain
 from ragscience.terminal.views import listing, page_label, shortened
 
@@ -35,7 +34,7 @@ def list_answers(home: Home, *, limit: int | None, as_json: bool) -> int:
     reader = AuditReader(home.audit)
     records = reader.last(limit or SHOWN)
     if as_json:
-        sys.stdout.write(dump({"schema": SCHEMA_VERSION, "answers": [_listed(record) for record in records]}) + "\n")
+        print_json({"schema": SCHEMA_VERSION, "answers": [_listed(record) for record in records]})
     else:
         table = Table(box=None, pad_edge=False)
         for name in ("answer", "when", "passages", "supported", "question"):
@@ -69,7 +68,7 @@ def show_answer(home: Home, start: str, *, as_json: bool) -> int:
     """All that was kept of one answer; as JSON, the object as it is kept."""
     record = kept_record(home, start)
     if as_json:
-        sys.stdout.write(dump(record) + "\n")
+        print_json(record)
         return 0
     out = console()
     out.print(Text(f"> {plain(record['question'])}", style="bold"))

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Sequence, Set
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ragscience.duplicates import Duplicate, keep_newest
 from ragscience.errors import UsageError
 from ragscience.ingestion import FileState
+from ragscience.json_output import DuplicateOutput, DuplicatesOutput, print_json, select
 from ragscience.store.row_records import short_names
-from ragscience.terminal.json_output import SCHEMA_VERSION, dump
 from ragscience.terminal.plain import plain
 
 if TYPE_CHECKING:
@@ -23,7 +22,6 @@ __all__ = [
     "KEEP_NEWEST",
     "check_way",
     "drop_older",
-    "duplicates_json",
     "duplicates_view",
     "leave_out",
     "said",
@@ -49,7 +47,8 @@ def said(pair: Duplicate) -> str:
 def show_pairs(pairs: Sequence[Duplicate], removed: Sequence[str], console: Console | None) -> None:
     """The pairs and what was removed of them, as JSON on stdout where there is no console."""
     if console is None:
-        sys.stdout.write(dump(duplicates_json(pairs, removed)) + "\n")
+        rows = [select(DuplicateOutput, pair) for pair in pairs]
+        print_json(select(DuplicatesOutput, duplicates=rows, removed=removed))
     elif not removed:
         duplicates_view(pairs, console)
 
@@ -60,24 +59,6 @@ def duplicates_view(pairs: Sequence[Duplicate], console: Console) -> None:
         console.print(plain(said(pair)), soft_wrap=True)
     if not pairs:
         console.print("No paper is there twice.", style="dim")
-
-
-def duplicates_json(pairs: Sequence[Duplicate], removed: Sequence[str]) -> dict[str, Any]:
-    """What `duplicates --json` prints."""
-    return {
-        "schema": SCHEMA_VERSION,
-        "duplicates": [
-            {
-                "newer": pair.newer,
-                "older": pair.older,
-                "reasons": list(pair.reasons),
-                "newer_by": pair.newer_by,
-                "overlap": pair.overlap,
-            }
-            for pair in pairs
-        ],
-        "removed": list(removed),
-    }
 
 
 def drop_older(library: Library, pairs: Sequence[Duplicate], tell: Callable[[str], None]) -> list[str]:

@@ -5,17 +5,16 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ragscience.doctor import Finding, examine, worst
-from ragscience.doctor.findings import guarded
+from ragscience.doctor.findings import DoctorOutput, guarded
 from ragscience.errors import RagScienceError, UsageError
+from ragscience.json_output import print_json, select
 from ragscience.store import Home, Library
 from ragscience.terminal.cli import default_home
-from ragscience.terminal.json_output import SCHEMA_VERSION, dump
 from ragscience.terminal.plain import plain
 
 if TYPE_CHECKING:
@@ -38,8 +37,7 @@ def run_doctor(home: Path | None, console: Console | None, *, network: bool) -> 
     if network:
         found += guarded("network", lambda: _network(settings))
     if console is None:
-        shown = {"schema": SCHEMA_VERSION, "worst": worst(found), "findings": [asdict(one) for one in found]}
-        sys.stdout.write(dump(shown) + "\n")
+        print_json(select(DoctorOutput, worst=worst(found), findings=found))
     elif console.is_terminal:
         _table(found, console)
     else:

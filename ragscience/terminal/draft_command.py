@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING, Any
 from ragscience.errors import NothingFound, UsageError
 from ragscience.evaluation.llm_question_drafts import SCHEMA, Ask, worded
 from ragscience.evaluation.question_drafts import Draft, Part, Source, as_line, drafts
-from ragscience.records import Paper
+from ragscience.records import Paper, title_of
 from ragscience.store import Library
 from ragscience.store.filter_selection import match_papers
-from ragscience.terminal.json_output import title_of
 from ragscience.terminal.session import Session
 
 if TYPE_CHECKING:

@@ -10,14 +10,14 @@ from pathlib import Path
 
 from ragscience.errors import UsageError
 from ragscience.evaluation.costs import Meter
-from ragscience.evaluation.eval_report import Evaluation, Paired, as_json, as_markdown
+from ragscience.evaluation.eval_report import Evaluation, Paired, as_markdown, eval_output
 from ragscience.evaluation.eval_run import Outcome, judged, run
 from ragscience.evaluation.question_file import BadLine, KnownQuestion, as_listed, read_known_questions
+from ragscience.json_output import print_json
 from ragscience.records import Answer, Filters
 from ragscience.terminal.ask_command import console
 from ragscience.terminal.cli import say
 from ragscience.terminal.filtering import described
-from ragscience.terminal.json_output import SCHEMA_VERSION, dump
 from ragscience.terminal.modes import ASK, Mode, asker
 from ragscience.terminal.session import Session
 
@@ -71,7 +71,7 @@ def evaluate_all(
     if markdown is not None:
         markdown.write_text(as_markdown(first, second), encoding="utf-8")
     if as_one_json:
-        sys.stdout.write(dump({"schema": SCHEMA_VERSION, **as_json(first, second)}) + "\n")
+        print_json(eval_output(first, second))
     else:
         _show(first, second)
     return SOME_FAILED if bad or any(o.error for each in evaluations for o in each.outcomes) else 0

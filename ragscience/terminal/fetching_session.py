@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from ragscience import __version__
 from ragscience.errors import FileProblem, NothingFound, RagScienceError, UsageError
 from ragscience.ingestion import file_state, find_pdfs
+from ragscience.json_output import FetchedPaper, FetchOutput, print_json, select
 from ragscience.records import Metadata
 from ragscience.sources.arxiv import FEED_KINDS, LARGEST_FEED, Arxiv, Candidate, Search, search_query
 from ragscience.sources.downloads import Fetcher, NetworkRules
@@ -18,10 +19,8 @@ from ragscience.sources.fetch_arguments import Wanted, identify, shown
 from ragscience.sources.paper_fetch import Known, Shelf, fetch, once
 from ragscience.store import Home, Library
 from ragscience.terminal.cli import say
-from ragscience.terminal.fetching_json import fetch_json
 from ragscience.terminal.fetching_view import Bars, Row, found_view, pick, title_line
 from ragscience.terminal.ingest_session import SOME_FAILED, IngestSession
-from ragscience.terminal.json_output import SCHEMA_VERSION, dump
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -282,8 +281,8 @@ class _Run:
         if self.to_read and self.order.ingest:
             code = self.session.add(self.to_read)
         if self.order.json:
-            failures = [(said, str(error)) for said, error in self.failures]
-            sys.stdout.write(dump({"schema": SCHEMA_VERSION, **fetch_json(self.rows, failures)}) + "\n")
+            failures = [{"argument": argument, "error": str(error)} for argument, error in self.failures]
+            print_json(select(FetchOutput, papers=[_output(row) for row in self.rows], failures=failures))
         if fetched or failed:
             where = self.session.home.papers
             known = sum(row.status == "known" for row in self.rows) + self.there
@@ -308,6 +307,13 @@ class _Run:
     def _tell(self, text: str) -> None:
         if not self.session.quiet:
             say(text)
+
+
+def _output(row: Row) -> FetchedPaper:
+    """The row for `fetch --json`."""
+    found = row.candidate
+    ends = {"file": row.file or None, "md5": row.md5 or None, "error": row.error or None}
+    return select(FetchedPaper, row, found, found.metadata, withdrawn=found.is_withdrawn, **ends)
 
 
 def _loose(home: Home, library: Library) -> dict[str, Path]:

@@ -2,21 +2,29 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ragscience.errors import NothingFound
 from ragscience.graph.entity_linking import similar_names
 from ragscience.graph.entity_merging import load_graph
 from ragscience.graph.graph_records import matched
 from ragscience.graph.traversal import Walk, label_of, pages_of, shortest_path, steps_of, walk
+from ragscience.json_output import (
+    EntityOutput,
+    GraphOutput,
+    GraphPathOutput,
+    PageOutput,
+    RelationOutput,
+    page_outputs,
+    print_json,
+    select,
+    step_output,
+)
 from ragscience.records import Found, PathStep
 from ragscience.store import Home, Library
 from ragscience.terminal.ask_command import console
-from ragscience.terminal.graph_json import step_json
 from ragscience.terminal.graph_search import NO_GRAPH
-from ragscience.terminal.json_output import SCHEMA_VERSION, dump
 from ragscience.terminal.plain import plain
 from ragscience.terminal.source_list import cited_label
 
@@ -44,17 +52,17 @@ def show_entity(settings: Settings, name: str, *, hops: int | None, most: int | 
         relations = _relations(graph, around, library, most or MOST_SHOWN)
     reached = len(around.entities) - len(numbers)
     if as_json:
-        shown = {"entities": entities, "hops": hops, "relations": relations, "reached": reached}
-        _line({"schema": SCHEMA_VERSION, **shown})
+        print_json(select(GraphOutput, entities=entities, hops=hops, relations=relations, reached=reached))
         return 0
     out = console()
-    for each in entities:
-        others = [other for other in each["names"] if other != each["name"]]
-        called = f", also {', '.join(others)}" if others else ""
-        _print(out, f"{each['name']} ({each['type']}){called}: named {each['mentions']} times, {_places(each)}", "bold")
+    for entity in entities:
+        others = [other for other in entity["names"] if other != entity["name"]]
+        called = f"{entity['name']} ({entity['type']})" + (f", also {', '.join(others)}" if others else "")
+        _print(out, f"{called}: named {entity['mentions']} times, {_places(entity['pages'])}", "bold")
     for each in relations:
         depth = "  " * each["depth"]
-        _print(out, f"{depth}{_said(each)}  {_places(each)}")
+        words = f"{each['source']} {each['relation']} {each['target']}"
+        _print(out, f"{depth}{words}  {_places(each['pages'])}")
     steps = "one step" if hops == 1 else f"{hops} steps"
     _print(out, f"{reached} entities within {steps}; {len(relations)} of {len(around.edges)} relations shown.", "dim")
     return 0
@@ -75,8 +83,8 @@ def show_path(settings: Settings, first: str, second: str, *, as_json: bool) -> 
         steps = steps_of(best.relations, graph, library)
         names = [label_of(graph, key) for key in best.keys]
     if as_json:
-        shown = [step_json(step) for step in steps]
-        _line({"schema": SCHEMA_VERSION, "source": names[0], "target": names[-1], "steps": shown})
+        shown = [step_output(step) for step in steps]
+        print_json(select(GraphPathOutput, source=names[0], target=names[-1], steps=shown))
         return 0
     out = console()
     for step in steps:
@@ -112,18 +120,13 @@ def _named(graph: KnowledgeGraph, name: str) -> tuple[int, ...]:
     )
 
 
-def _entity(graph: KnowledgeGraph, number: int, library: Library) -> dict[str, Any]:
+def _entity(graph: KnowledgeGraph, number: int, library: Library) -> EntityOutput:
     entity = graph.entity(number)
-    return {
-        "name": entity.label,
-        "type": entity.entity_type,
-        "names": list(entity.names),
-        "mentions": entity.mentions,
-        "pages": _pages(pages_of(entity.chunk_ids, [entity.names], library)),
-    }
+    pages = page_outputs(pages_of(entity.chunk_ids, [entity.names], library))
+    return select(EntityOutput, entity, name=entity.label, type=entity.entity_type, pages=pages)
 
 
-def _relations(graph: KnowledgeGraph, around: Walk, library: Library, most: int) -> list[dict[str, Any]]:
+def _relations(graph: KnowledgeGraph, around: Walk, library: Library, most: int) -> list[RelationOutput]:
     """The relations walked, by the depth of their farther end, then the strongest first."""
     depth = dict(zip(around.entities.tolist(), around.depths.tolist(), strict=True))
     edges = [
@@ -134,32 +137,20 @@ def _relations(graph: KnowledgeGraph, around: Walk, library: Library, most: int)
     for far, _, edge in sorted(edges)[:most]:
         relation = graph.relation(edge)
         (step,) = steps_of([relation], graph, library)
-        shown.append(step_json(step) | {"depth": far, "confidence": relation.confidence})
+        shown.append(select(RelationOutput, relation, **step_output(step), depth=far))
     return shown
 
 
-def _pages(pages: Sequence[tuple[str, int]]) -> list[dict[str, Any]]:
-    return [{"file": file, "page": page} for file, page in pages]
-
-
-def _places(shown: dict[str, Any]) -> str:
-    return " ".join(cited_label(page["file"], page["page"]) for page in shown["pages"])
-
-
-def _said(shown: dict[str, Any]) -> str:
-    return f"{shown['source']} {shown['relation']} {shown['target']}"
+def _places(pages: Sequence[PageOutput]) -> str:
+    return " ".join(cited_label(page["file"], page["page"]) for page in pages)
 
 
 def _step(step: PathStep) -> str:
-    shown = step_json(step)
-    return f"{_said(shown)} {_places(shown)}".strip()
+    places = " ".join(cited_label(file, page) for file, page in step.pages)
+    return f"{step.source} {step.relation} {step.target} {places}".strip()
 
 
 def _print(out: Console, line: str, style: str = "") -> None:
     from rich.text import Text
 
     out.print(Text(" ".join(plain(line).split()) if not line.startswith(" ") else plain(line), style), soft_wrap=True)
-
-
-def _line(value: dict[str, Any]) -> None:
-    sys.stdout.write(dump(value) + "\n")

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import json
-import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from rich.console import Console
 from rich.table import Table
@@ -14,11 +11,12 @@ from rich.text import Text
 
 from ragscience.errors import NothingFound, UsageError
 from ragscience.history import Conversation, History, KeptAnswer
+from ragscience.json_output import HistoryOutput, conversation_output, print_json, select, turns_output
+from ragscience.serialization import to_json
 from ragscience.store import Home
 from ragscience.terminal.ask_command import console
 from ragscience.terminal.bib_view import cited_text
 from ragscience.terminal.cli import say
-from ragscience.terminal.json_output import SCHEMA_VERSION, answer_json, conversation_json, dump
 from ragscience.terminal.markdown_export import as_markdown, hand_over
 from ragscience.terminal.plain import plain
 from ragscience.terminal.views import answer_footer, answer_view
@@ -35,8 +33,7 @@ def list_conversations(home: Home, *, limit: int | None, as_json: bool) -> int:
     with History.open(home.history) as history:
         every = history.conversations()
     if as_json:
-        rows = [conversation_json(item) for item in every[:limit]]
-        sys.stdout.write(dump({"schema": SCHEMA_VERSION, "conversations": rows}) + "\n")
+        print_json(select(HistoryOutput, conversations=[conversation_output(item) for item in every[:limit]]))
         return 0
     shown = every[: limit or SHOWN]
     table = Table(box=None, pad_edge=False)
@@ -62,7 +59,7 @@ def show(home: Home, key: str | None, *, as_json: bool) -> int:
     """A conversation, or one answer with its passages' pages; without a key the last conversation."""
     conversation, turns = _chosen(home, key)
     if as_json:
-        sys.stdout.write(dump(_as_json(conversation, turns)) + "\n")
+        print_json(turns_output(conversation, turns))
         return 0
     out = console()
     out.print(Text(_headline(conversation), style="dim"))
@@ -101,8 +98,7 @@ def export(home: Home, key: str | None, *, form: str, target: Path | None) -> in
     """Write a conversation (the last one without a key) as "md", "json" or "bib" to a file, or to stdout."""
     conversation, turns = _chosen(home, key)
     if form == "json":
-        text = json.dumps(_as_json(conversation, turns), ensure_ascii=False, indent=2, allow_nan=False) + "\n"
-        text = text.encode("utf-8", "backslashreplace").decode()
+        text = to_json(turns_output(conversation, turns), indent=2) + "\n"
     elif form == "bib":
         text = cited_text([kept.answer for kept in turns], home, csl=False)
     else:
@@ -137,17 +133,6 @@ def _chosen(home: Home, key: str | None) -> tuple[Conversation, list[KeptAnswer]
         if conversation is None:
             raise NothingFound(f"{key} has just been deleted.", "`python query.py history list` shows what is left.")
         return conversation, [found]
-
-
-def _as_json(conversation: Conversation, turns: Sequence[KeptAnswer]) -> dict[str, Any]:
-    return {
-        "schema": SCHEMA_VERSION,
-        "conversation": conversation_json(conversation),
-        "turns": [
-            answer_json(kept.answer, None, conversation=kept.conversation_id, created_at=kept.created_at)
-            for kept in turns
-        ],
-    }
 
 
 def _headline(conversation: Conversation) -> str:

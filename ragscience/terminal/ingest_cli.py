@@ -99,9 +99,9 @@ def list_papers(home: HomeFolder = None, json: Json = False, debug: Debug = Fals
     with Library.open(home_of(home)) as library:
         papers = library.papers()
     if json:
-        from ragscience.terminal.json_output import SCHEMA_VERSION, dump, paper_json
+        from ragscience.json_output import ListOutput, paper_output, print_json, select
 
-        typer.echo(dump({"schema": SCHEMA_VERSION, "papers": [paper_json(paper) for paper in papers]}))
+        print_json(select(ListOutput, papers=[paper_output(paper) for paper in papers]))
         return 0
     from ragscience.terminal.views import papers_view
 

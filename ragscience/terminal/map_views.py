@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 from rich.console import Console
 from rich.text import Text
 
 from ragscience.errors import NothingFound, UsageError
 from ragscience.ingestion import papers_named
-from ragscience.records import Paper
+from ragscience.json_output import RelatedOutput, RelatedPaper, print_json, select
+from ragscience.records import Paper, title_of
 from ragscience.store import Home, Library
-from ragscience.terminal.json_output import SCHEMA_VERSION, dump, title_of
 from ragscience.terminal.plain import plain
 
 __all__ = ["show_related", "write_map"]
@@ -37,7 +35,7 @@ def show_related(home: Home, file: str, count: int, console: Console | None) -> 
         )
     related = known.related(place, count)
     if console is None:
-        sys.stdout.write(dump(_related_json(paper, related)) + "\n")
+        print_json(_related_output(paper, related))
         return 0
     if not related:
         console.print("There is no other paper.")
@@ -48,16 +46,9 @@ def show_related(home: Home, file: str, count: int, console: Console | None) -> 
     return 0
 
 
-def _related_json(paper: Paper, related: list[tuple[Paper, float]]) -> dict[str, Any]:
-    return {
-        "schema": SCHEMA_VERSION,
-        "file": paper.file,
-        "path": paper.path,
-        "related": [
-            {"file": other.file, "path": other.path, "title": title_of(other), "cosine": round(cosine, 6)}
-            for other, cosine in related
-        ],
-    }
+def _related_output(paper: Paper, related: list[tuple[Paper, float]]) -> RelatedOutput:
+    rows = [select(RelatedPaper, one, title=title_of(one), cosine=round(cosine, 6)) for one, cosine in related]
+    return select(RelatedOutput, paper, related=rows)
 
 
 def write_map(

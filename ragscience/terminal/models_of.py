@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
-from dataclasses import asdict
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any
 
@@ -111,9 +109,9 @@ def show_models(settings: Settings, *, as_json: bool) -> int:
         ollama=_ollama(settings),
     )
     if as_json:
-        from ragscience.terminal.json_output import SCHEMA_VERSION, dump
+        from ragscience.json_output import SCHEMA_VERSION, print_json
 
-        sys.stdout.write(dump({"schema": SCHEMA_VERSION, "models": [asdict(row) for row in rows]}) + "\n")
+        print_json({"schema": SCHEMA_VERSION, "models": rows})
         return 0
     from ragscience.terminal.ask_command import console
     from ragscience.terminal.views import listing

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import re
-import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rich.console import Console
 from rich.text import Text
 
 from ragscience.bibliography import citation_keys
-from ragscience.records import Element, Page, Paper
-from ragscience.terminal.json_output import SCHEMA_VERSION, dump, paper_json
+from ragscience.json_output import ElementOutput, OutlineOutput, PageTextOutput, print_json, select
+from ragscience.records import Element, Page, Paper, title_of
 from ragscience.terminal.plain import plain
 from ragscience.terminal.views import paper_view, shortened
 
@@ -23,10 +22,8 @@ if TYPE_CHECKING:
 __all__ = [
     "Entry",
     "Outline",
-    "outline_json",
     "outline_of",
     "outline_view",
-    "page_json",
     "page_view",
     "show_page",
     "show_paper",
@@ -66,7 +63,7 @@ def show_paper(library: Library, paper: Paper, console: Console | None) -> None:
     outline, pages = outline_of(library, paper.paper_id), library.pages(paper.paper_id)
     key = citation_keys(library.papers())[paper.paper_id]
     if console is None:
-        sys.stdout.write(dump(outline_json(paper, outline, pages, key)) + "\n")
+        print_json(outline_output(paper, outline, pages, key))
         return
     paper_view(paper, pages, console)
     console.print(Text("BibTeX key  ", style="dim").append(key, "not dim"), soft_wrap=True)
@@ -76,7 +73,7 @@ def show_paper(library: Library, paper: Paper, console: Console | None) -> None:
 def show_page(library: Library, paper: Paper, number: int, console: Console | None) -> None:
     """A page as it was read, as JSON on stdout where there is no console. Raises NothingFound for no such page."""
     if console is None:
-        sys.stdout.write(dump(page_json(library, paper, number)) + "\n")
+        print_json(page_output(library, paper, number))
         return
     page_view(library, paper.paper_id, number, console)
 
@@ -177,39 +174,26 @@ def _on_page(library: Library, paper_id: int, number: int) -> list[Element]:
     return [element for element in library.elements(paper_id) if element.page == number]
 
 
-def outline_json(paper: Paper, outline: Outline, pages: Sequence[Page], key: str) -> dict[str, Any]:
+def outline_output(paper: Paper, outline: Outline, pages: Sequence[Page], key: str) -> OutlineOutput:
     """What `show --json` prints for a paper; `key` is its own in the bibliography."""
-    return {
-        "schema": SCHEMA_VERSION,
-        **paper_json(paper),
-        "bibtex_key": key,
-        "outline": [{"level": entry.level, "heading": entry.text, "page": entry.page} for entry in outline.headings],
-        "tables": [{"caption": entry.text, "page": entry.page} for entry in outline.tables],
-        "figures": [{"caption": entry.text, "page": entry.page} for entry in outline.figures],
-        "references": outline.references,
-        "page_warnings": [{"page": page.number, "warning": page.warning} for page in pages if page.warning],
-    }
+    return select(
+        OutlineOutput,
+        paper,
+        title=title_of(paper),
+        bibtex_key=key,
+        outline=[{"level": entry.level, "heading": entry.text, "page": entry.page} for entry in outline.headings],
+        tables=[{"caption": entry.text, "page": entry.page} for entry in outline.tables],
+        figures=[{"caption": entry.text, "page": entry.page} for entry in outline.figures],
+        references=outline.references,
+        page_warnings=[{"page": page.number, "warning": page.warning} for page in pages if page.warning],
+    )
 
 
-def page_json(library: Library, paper: Paper, number: int) -> dict[str, Any]:
+def page_output(library: Library, paper: Paper, number: int) -> PageTextOutput:
     """What `show --page N --json` prints. Raises NothingFound where there is no such page."""
     page, text = library.page(paper.paper_id, number), library.page_text(paper.paper_id, number)
-    return {
-        "schema": SCHEMA_VERSION,
-        "file": paper.file,
-        "path": paper.path,
-        "page": number,
-        "text": text,
-        "elements": [
-            {
-                "kind": element.kind,
-                "level": element.level,
-                "section": element.section,
-                "text": text[element.start - page.start : element.end - page.start],
-                "box": None if element.box is None else list(element.box),
-            }
-            for element in _on_page(library, paper.paper_id, number)
-        ],
-        "furniture": page.furniture,
-        "warning": page.warning,
-    }
+    elements = [
+        select(ElementOutput, element, text=text[element.start - page.start : element.end - page.start])
+        for element in _on_page(library, paper.paper_id, number)
+    ]
+    return select(PageTextOutput, page, paper, page=number, text=text, elements=elements)

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from ragscience.json_output import ProfileOutput, ProfilesOutput, print_json, select
 from ragscience.records import Profile
 from ragscience.retrieval.profiles import EVERY_PASSAGE, all_profiles
-from ragscience.terminal.json_output import SCHEMA_VERSION, dump
 
 if TYPE_CHECKING:
     from ragscience.settings import Settings
@@ -24,8 +23,17 @@ def show_profiles(settings: Settings, *, as_json: bool) -> int:
         bm25_weight=settings.bm25_weight,
     )
     if as_json:
-        rows = [_as_json(profile, chosen=profile.name == settings.profile) for profile in profiles]
-        sys.stdout.write(dump({"schema": SCHEMA_VERSION, "profiles": rows}) + "\n")
+        rows = [
+            select(
+                ProfileOutput,
+                one,
+                chosen=one.name == settings.profile,
+                weights=_weights(one),
+                passages=one.top_k,
+            )
+            for one in profiles
+        ]
+        print_json(select(ProfilesOutput, profiles=rows))
         return 0
     from rich.table import Table
 
@@ -69,21 +77,3 @@ def _again(profile: Profile) -> str:
     batches = f", by {profile.rerank_batch}" if profile.rerank_batch else ""
     reader = ", by an LLM where there is one" if profile.llm_reranks else ""
     return f"{profile.rerank_depth}{batches}{reader}" + ("; corrective" if profile.corrective else "")
-
-
-def _as_json(profile: Profile, *, chosen: bool) -> dict[str, Any]:
-    return {
-        "name": profile.name,
-        "chosen": chosen,
-        "about": profile.about,
-        "dense_candidates": profile.dense_candidates,
-        "bm25_candidates": profile.bm25_candidates,
-        "fusion": profile.fusion,
-        "weights": _weights(profile),
-        "prefilter": profile.prefilter,
-        "rerank_depth": profile.rerank_depth,
-        "rerank_batch": profile.rerank_batch,
-        "llm_reranks": profile.llm_reranks,
-        "corrective": profile.corrective,
-        "passages": profile.top_k,
-    }

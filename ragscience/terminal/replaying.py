@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Mapping
 from dataclasses import fields
 from datetime import UTC, datetime
@@ -12,13 +11,13 @@ from rich.text import Text
 
 from ragscience.audit import SCHEMA_VERSION, Difference, Request, compare
 from ragscience.errors import NothingFound, UsageError
+from ragscience.json_output import print_json
 from ragscience.records import Filters, Turn
 from ragscience.settings import deciding_settings
 from ragscience.store import Home, Library
 from ragscience.terminal.ask_command import console
 from ragscience.terminal.audit_view import kept_record
 from ragscience.terminal.auditing import record_for
-from ragscience.terminal.json_output import dump
 from ragscience.terminal.plain import plain
 from ragscience.terminal.session import Session
 
@@ -61,7 +60,7 @@ def replay(home: Home, start: str, *, settings_with: Callable[..., Settings], qu
             "differences": [{"kind": item.kind, "outcome": item.is_outcome, "said": item.said} for item in found],
             "replayed": after,
         }
-        sys.stdout.write(dump(value) + "\n")
+        print_json(value)
     else:
         _view(found, is_same=is_same)
     return 0 if is_same else DIFFERENT

@@ -12,7 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from ragscience.records import Answer, Found, Page, Paper
-from ragscience.terminal.json_output import SURE, title_of
+from ragscience.records.paper_records import SURE, title_of
 from ragscience.terminal.links import can_encode, can_link, link_style
 from ragscience.terminal.plain import counted, plain
 from ragscience.terminal.source_list import cited_label, section_of, sources_of

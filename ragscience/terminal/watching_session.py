@@ -6,20 +6,20 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from types import FrameType, TracebackType
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Self
 
 from ragscience.errors import FileProblem, LibraryBusy, RagScienceError, UsageError
 from ragscience.folder_watch import Folder, FolderState, Stop, Work, looks_whole, ticks
 from ragscience.ingestion import Failure, FileState, IngestReport, Plan, Watcher, make_plan
+from ragscience.json_output import WatchOutput, print_json, select
 from ragscience.records import Document, Paper
 from ragscience.store import Home, Library
 from ragscience.terminal.deduping import said
 from ragscience.terminal.ingest_session import REMEDY, IngestSession, ReadAll
-from ragscience.terminal.json_output import SCHEMA_VERSION, dump
 from ragscience.terminal.plain import counted, plain
 
 if TYPE_CHECKING:
@@ -60,21 +60,12 @@ class Events:
     def tell(self, event: str, file: str = "", text: str = "", *, seconds: float | None = None, **counts: int) -> None:
         """What happened to which file; `counts` may be its `pages` and `passages`."""
         if self._as_json:
-            shown: Mapping[str, Any] = {
-                "schema": SCHEMA_VERSION,
-                "event": event,
-                "file": file,
-                "text": text,
-                "pages": counts.get("pages"),
-                "passages": counts.get("passages"),
-                "seconds": None if seconds is None else round(seconds, 3),
-            }
-            line = dump(shown)
-        else:
-            line = plain(
-                " ".join(filter(None, [_SIGNS.get(event, event), f"{file}:" if file and text else file, text]))
-            )
-            line = line.replace("\n", " ") + (f" ({seconds:.1f} s)" if seconds is not None else "")
+            took = None if seconds is None else round(seconds, 3)
+            some = {"pages": None, "passages": None} | counts
+            print_json(select(WatchOutput, event=event, file=file, text=text, seconds=took, **some))
+            return
+        line = plain(" ".join(filter(None, [_SIGNS.get(event, event), f"{file}:" if file and text else file, text])))
+        line = line.replace("\n", " ") + (f" ({seconds:.1f} s)" if seconds is not None else "")
         sys.stdout.write(line + "\n")
         sys.stdout.flush()
 

@@ -10,10 +10,10 @@ import threading
 import jsonschema
 import pytest
 
+from ragscience.json_schemas import schemas
 from ragscience.records import Filters
 from ragscience.settings import Settings, deciding_settings, load_settings
 from ragscience.terminal.agent_run import agent_profile
-from ragscience.terminal.json_schemas import SCHEMAS
 from ragscience.terminal.session import Session
 from tests.conftest import ROOT
 from tests.ollama_server import OllamaServer
@@ -38,7 +38,7 @@ def test_steps_are_shown_as_they_come_and_the_answer_cites_both_papers(asked):
 def test_json_has_the_trace_and_quiet_says_nothing(asked):
     ran = asked.query("ask", "--agent", "--json", "-q", TWO_PARTS)
     told = json.loads(ran.out)
-    jsonschema.validate(told, SCHEMAS["ask"])
+    jsonschema.validate(told, schemas()["ask"])
     assert ran.err == ""
     assert [step["node"] for step in told["trace"]][:4] == ["decompose_query", "retrieve", "reason", "reflect"]
     assert sum(step["searches"] for step in told["trace"]) >= 2

@@ -9,9 +9,9 @@ import sys
 import jsonschema
 import pytest
 
+from ragscience.json_schemas import schemas
 from ragscience.store import Home, Library
 from ragscience.store.library_schema import connect_for_writing
-from ragscience.terminal.json_schemas import SCHEMAS
 from tests.conftest import NOBODY, ROOT
 from tests.ollama_server import OllamaServer, chat_model
 from tests.store.making import add, numbered_paper
@@ -25,7 +25,7 @@ def findings(doors):
         ran = doors.ingest("doctor", "--json", *args, **env)
         assert ran.err == ""
         shown = json.loads(ran.out)
-        jsonschema.validate(shown, SCHEMAS["doctor"])
+        jsonschema.validate(shown, schemas()["doctor"])
         by_area = {}
         for one in shown["findings"]:
             by_area.setdefault(one["area"], []).append(one)

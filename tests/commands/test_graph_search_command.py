@@ -10,8 +10,8 @@ from jsonschema import Draft202012Validator
 
 from ragscience.graph.extraction_json import encoded
 from ragscience.graph.graph_records import Extracted, Mention, Triple
+from ragscience.json_schemas import schemas
 from ragscience.store import Home, Library
-from ragscience.terminal.json_schemas import SCHEMAS
 from tests.conftest import NOBODY, Doors, ProcessDoors
 from tests.graph.drawn import TESLA_QUESTION
 from tests.ollama_server import OllamaServer, chat_model
@@ -76,7 +76,7 @@ def asked(doors, *arguments, **more):
     ran = doors.query(*arguments, "--json", **{**ENV, **more})
     assert ran.code == 0, ran.err
     value = json.loads(ran.out)
-    Draft202012Validator(SCHEMAS[arguments[0]]).validate(value)
+    Draft202012Validator(schemas()[arguments[0]]).validate(value)
     return value
 
 

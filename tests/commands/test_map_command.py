@@ -11,8 +11,8 @@ from ragscience.graph.extraction_json import encoded
 from ragscience.graph.graph_records import CO_OCCURS, Extracted, Mention, Triple
 from ragscience.graph.map_data import entity_view, paper_view, views_of
 from ragscience.graph.paper_map import paper_map
+from ragscience.json_schemas import schemas
 from ragscience.store import Home, Library
-from ragscience.terminal.json_schemas import SCHEMAS
 from tests.conftest import Doors
 
 
@@ -41,7 +41,7 @@ def test_related_lists_the_others_the_nearest_first(filled):
     assert ran.code == 0, ran.err
     assert {line.split()[1] for line in ran.out.splitlines()} == {"kilns.pdf", "tides.pdf"}
     told = json.loads(Doors(filled).query("related", "bees.pdf", "--json", "-k", 1).out)
-    validate(told, SCHEMAS["related"])
+    validate(told, schemas()["related"])
     assert [one["file"] for one in told["related"]] == [ran.out.split()[1]]
 
 

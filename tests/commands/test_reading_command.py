@@ -7,8 +7,8 @@ import shutil
 import jsonschema
 import pytest
 
+from ragscience.json_schemas import schemas
 from ragscience.store import Home, Library
-from ragscience.terminal.json_schemas import SCHEMAS
 from tests.conftest import ROOT, Doors
 from tests.pdf_factory import make_pdf, make_scan
 
@@ -53,7 +53,7 @@ def test_the_outline_of_a_paper(sample):
 
 def test_the_outlines_json_is_what_its_schema_says(sample):
     shown = json.loads(sample.ingest("show", "ragscience.pdf", "--json").out)
-    jsonschema.validate(shown, SCHEMAS["show"])
+    jsonschema.validate(shown, schemas()["show"])
     assert {"level": 2, "heading": "2.1 Reading", "page": 1} in shown["outline"]
     assert [entry["page"] for entry in shown["tables"]] == [3, 3]
     assert shown["references"] == 8
@@ -74,7 +74,7 @@ def test_a_page_is_shown_with_what_each_part_was_taken_for(sample):
 
 def test_a_pages_json_is_what_its_schema_says(sample):
     shown = json.loads(sample.ingest("show", "ragscience.pdf", "--page", "3", "--json").out)
-    jsonschema.validate(shown, SCHEMAS["show --page"])
+    jsonschema.validate(shown, schemas()["show --page"])
     assert "A Page Behind Each Sentence" in shown["furniture"]
     assert "A Page Behind Each Sentence" not in shown["text"]
     table = next(element for element in shown["elements"] if element["kind"] == "table")
@@ -84,7 +84,7 @@ def test_a_pages_json_is_what_its_schema_says(sample):
 
 def hits(doors, question, *options):
     found = json.loads(doors.query("search", question, "--json", "-k", "50", *options).out)
-    jsonschema.validate(found, SCHEMAS["search"])
+    jsonschema.validate(found, schemas()["search"])
     return found["hits"]
 
 
@@ -173,7 +173,7 @@ def test_a_search_keeps_to_years_and_authors(doors):
 
 def listed(doors):
     found = json.loads(doors.ingest("list", "--json").out)
-    jsonschema.validate(found, SCHEMAS["list"])
+    jsonschema.validate(found, schemas()["list"])
     return found["papers"]
 
 
@@ -208,7 +208,7 @@ def test_duplicates_are_shown_and_nothing_is_removed(twice):
     assert shown.out.startswith("draft.pdf: the same paper as final.pdf (")
     assert "newer by its file date" in shown.out
     pairs = json.loads(twice.ingest("duplicates", "--json").out)
-    jsonschema.validate(pairs, SCHEMAS["duplicates"])
+    jsonschema.validate(pairs, schemas()["duplicates"])
     assert [(pair["newer"], pair["older"]) for pair in pairs["duplicates"]] == [("final.pdf", "draft.pdf")]
     assert pairs["removed"] == []
     assert "draft.pdf is the same paper as final.pdf" in twice.ingest("doctor").out
@@ -274,7 +274,7 @@ def test_pages_without_text_are_told_of(doors, tmp_path):
         both.save(doors.home / "papers" / "mixed.pdf")
     doors.ingest()
     shown = json.loads(doors.ingest("show", "mixed.pdf", "--json").out)
-    jsonschema.validate(shown, SCHEMAS["show"])
+    jsonschema.validate(shown, schemas()["show"])
     assert [entry["page"] for entry in shown["page_warnings"]] == [2]
     assert "scanned" in doors.ingest("show", "mixed.pdf", "--page", "2").out
     assert "mixed.pdf: 1 of 2 pages without text" in doors.ingest("doctor").out

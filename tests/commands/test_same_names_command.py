@@ -6,7 +6,7 @@ import shutil
 import jsonschema
 import pytest
 
-from ragscience.terminal.json_schemas import SCHEMAS
+from ragscience.json_schemas import schemas
 from tests.bibliography.parsing import parsed
 from tests.commands.papers import BEES, KILNS
 from tests.conftest import Doors
@@ -43,7 +43,7 @@ def as_json(ran, shape=None):
     assert ran.code == 0, ran.err
     value = json.loads(ran.out)
     if shape:
-        jsonschema.validate(value, SCHEMAS[shape])
+        jsonschema.validate(value, schemas()[shape])
     return value
 
 

@@ -17,9 +17,9 @@ from config import Settings
 from ragscience.errors import ModelProblem
 from ragscience.folder_watch import Work
 from ragscience.ingestion import find_pdfs
+from ragscience.json_schemas import schemas
 from ragscience.store import Home, Library
 from ragscience.store.lock import WriterLock
-from ragscience.terminal.json_schemas import SCHEMAS
 from ragscience.terminal.watching_session import Events, Signals, WatchSession
 from tests.commands.papers import BEES, KILNS, TIDES, fill
 from tests.conftest import NOBODY, ROOT
@@ -141,7 +141,7 @@ def test_what_went_on_while_nobody_watched_is_made_up_for(doors):
         code, left, err = run.end()
     seen += [json.loads(line) for line in left]
     for event in seen:
-        jsonschema.validate(event, SCHEMAS["watch"])
+        jsonschema.validate(event, schemas()["watch"])
     assert [event["event"] for event in seen] == ["watching", "renamed", "removed", "stopped"]
     assert [event["file"] for event in seen][1:3] == ["ovens.pdf", "bees.pdf"]
     assert seen[2]["passages"] == 1

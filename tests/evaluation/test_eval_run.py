@@ -8,11 +8,12 @@ from jsonschema import validate
 
 from ragscience.errors import ModelProblem
 from ragscience.evaluation.costs import Meter
-from ragscience.evaluation.eval_report import Evaluation, as_json, as_markdown, shown_p
+from ragscience.evaluation.eval_report import Evaluation, as_markdown, eval_output, shown_p
 from ragscience.evaluation.eval_run import judged, run
 from ragscience.evaluation.question_file import BadLine, KnownQuestion
-from ragscience.evaluation.report_schema import PROPERTIES
+from ragscience.json_schemas import schemas
 from ragscience.records import Answer, Citation, Found
+from ragscience.serialization import to_json
 from tests.answering.passages import hit
 
 KILNS = hit("The glaze matures at 1280 degrees.", file="kilns.pdf", page=1)
@@ -74,7 +75,7 @@ def test_questions_are_asked_as_the_outcomes_are_taken():
 
 
 def test_the_report_for_machines():
-    told = json.loads(json.dumps(as_json(evaluated())))
+    told = json.loads(to_json(eval_output(evaluated())))
     assert told["questions"] == 3
     assert told["conditions"] == {"papers": "3"}
     assert told["measures"]["answer"]["mean"] == 0.5
@@ -131,8 +132,8 @@ def other():
 
 def test_two_ways_side_by_side_for_machines():
     first = replace(evaluated(), conditions={"mode": "ask"})
-    told = json.loads(json.dumps(as_json(first, other())))
-    validate(told, {"type": "object", "properties": PROPERTIES, "required": list(PROPERTIES)})
+    told = json.loads(to_json(eval_output(first, other())))
+    validate(told, schemas()["eval"])
     assert told["against"]["measures"]["answer"]["mean"] == 1
     assert told["against"]["conditions"] == {"mode": "agent"}
     found = told["comparison"]["measures"]["answer"]
@@ -142,7 +143,7 @@ def test_two_ways_side_by_side_for_machines():
     assert told["comparison"]["measures"]["rightly refused"]["lower"] == 1
     assert told["comparison"]["types"]["fact|like"]["answer"]["higher"] == 1
     assert "answer" not in told["comparison"]["types"]["none"]
-    alone = as_json(first)
+    alone = eval_output(first)
     assert (alone["against"], alone["comparison"]) == (None, None)
 
 

@@ -39,8 +39,10 @@ import os, resource, sys
 from pathlib import Path
 from ragscience.errors import RagScienceError
 from ragscience.history import History
+from ragscience.serialization import from_json
 from tests.history.making import turn
 
+from_json(int, 1)  # what it imports cannot be read by everybody
 path, what = Path(sys.argv[1]), sys.argv[2]
 if what == "full":
     resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[3]), resource.RLIM_INFINITY))

@@ -15,6 +15,7 @@ from jsonschema import Draft202012Validator
 
 from config import load_settings
 from ragscience.errors import NothingFound, SourceError, UsageError
+from ragscience.json_schemas import schemas
 from ragscience.records import Metadata, Paper
 from ragscience.sources.arxiv import Candidate
 from ragscience.sources.downloads import Clock, Fetcher, NetworkRules
@@ -25,7 +26,6 @@ from ragscience.store import Home, Library
 from ragscience.terminal.fetching_session import order_of, run_fetch
 from ragscience.terminal.fetching_view import Bars, pick, picked
 from ragscience.terminal.ingest_session import IngestSession
-from ragscience.terminal.json_schemas import SCHEMAS
 from tests.conftest import ROOT
 from tests.pdf_factory import make_pdf
 
@@ -94,7 +94,7 @@ class Run:
     def json(self, *said, **more):
         code = self(*said, json=True, **more)
         answer = json.loads(self.out)
-        Draft202012Validator(SCHEMAS["fetch"]).validate(answer)
+        Draft202012Validator(schemas()["fetch"]).validate(answer)
         return code, answer
 
 

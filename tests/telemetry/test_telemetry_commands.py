@@ -10,9 +10,9 @@ import sys
 import jsonschema
 import pytest
 
+from ragscience.json_schemas import schemas
 from ragscience.telemetry.log_line import log_line
 from ragscience.telemetry.otel_spans import span_tree
-from ragscience.terminal.json_schemas import SCHEMAS
 from tests.conftest import ROOT
 from tests.ollama_server import OllamaServer, chat_model
 from tests.telemetry.test_log_line import fields
@@ -58,7 +58,7 @@ def test_one_answer_is_told_everywhere_under_one_trace_id_and_as_the_page_shows(
         )
     assert ran.code == 0, ran.err
     answer = json.loads(ran.out)
-    jsonschema.validate(answer, SCHEMAS["ask"])
+    jsonschema.validate(answer, schemas()["ask"])
     (line,) = log.read_text().splitlines()
     logged = fields(line)
     spans = spans_of(ran.err)

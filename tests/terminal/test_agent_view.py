@@ -1,13 +1,15 @@
 import io
+import json
 
 import jsonschema
 from rich.console import Console
 
+from ragscience.json_output import answer_output
+from ragscience.json_schemas import schemas
 from ragscience.records import Step
+from ragscience.serialization import to_json
 from ragscience.terminal.agent_view import cost_line, say_step, step_lines, trace_view
 from ragscience.terminal.explaining import why_view
-from ragscience.terminal.json_output import answer_json
-from ragscience.terminal.json_schemas import SCHEMAS
 from tests.terminal.answers import answer
 
 SPLIT = Step("decompose_query", 1, "2 queries", "llm", ("bees in fog", "radar"), llm_calls=1, tokens=120, seconds=0.5)
@@ -56,8 +58,8 @@ def test_why_shows_the_whole_way(capsys):
 
 
 def test_trace_in_the_json_is_what_its_schema_says():
-    made = answer_json(answer(trace=TRACE), None)
-    jsonschema.validate(made, SCHEMAS["ask"])
+    made = json.loads(to_json(answer_output(answer(trace=TRACE))))
+    jsonschema.validate(made, schemas()["ask"])
     assert made["trace"][0]["queries"] == ["bees in fog", "radar"]
     assert made["trace"][2]["score"] == 0.4
-    assert answer_json(answer(), None)["trace"] == []
+    assert answer_output(answer())["trace"] == ()

@@ -1,4 +1,5 @@
 import io
+import json
 from dataclasses import replace
 
 import jsonschema
@@ -6,11 +7,11 @@ import pytest
 from rich.console import Console
 
 from ragscience.errors import NothingFound
-from ragscience.records import Element, Metadata
+from ragscience.json_schemas import schemas
+from ragscience.records import Element, Metadata, title_of
+from ragscience.serialization import to_json
 from ragscience.store import Home, Library
-from ragscience.terminal.json_output import title_of
-from ragscience.terminal.json_schemas import SCHEMAS
-from ragscience.terminal.outline import outline_json, outline_of, outline_view, page_json, page_view, show_page
+from ragscience.terminal.outline import outline_of, outline_output, outline_view, page_output, page_view, show_page
 from ragscience.terminal.source_list import section_of, sources_of
 from ragscience.terminal.views import answer_footer, hits_view, paper_view, papers_view
 from tests.store.making import add, paper_of, unit_rows
@@ -82,8 +83,8 @@ def test_an_outline_has_headings_tables_figures_and_the_number_of_references(lib
     assert outline.references == 3
     shown = words(outline_view, outline)
     assert "  1 Kilns and fires  p.1\n    1.1 Wood  p.2\n" in shown
-    made = outline_json(paper, outline, library.pages(paper.paper_id), "key")
-    jsonschema.validate(made, SCHEMAS["show"])
+    made = json.loads(to_json(outline_output(paper, outline, library.pages(paper.paper_id), "key")))
+    jsonschema.validate(made, schemas()["show"])
     assert made["bibtex_key"] == "key"
     assert made["page_warnings"] == [{"page": 3, "warning": "could not be read in part"}]
 
@@ -109,8 +110,8 @@ def test_a_page_has_its_kinds_in_the_margin_and_what_was_left_out_at_its_end(lib
 
 
 def test_a_pages_json_has_its_parts(library, paper, capsys):
-    made = page_json(library, paper, 2)
-    jsonschema.validate(made, SCHEMAS["show --page"])
+    made = json.loads(to_json(page_output(library, paper, 2)))
+    jsonschema.validate(made, schemas()["show --page"])
     assert [part["kind"] for part in made["elements"]] == ["table", "heading", "caption", "reference"]
     assert made["elements"][1] | {"box": None} == {
         "kind": "heading",
@@ -122,7 +123,7 @@ def test_a_pages_json_has_its_parts(library, paper, capsys):
     show_page(library, paper, 3, None)
     assert '"warning": "could not be read in part"' in capsys.readouterr().out
     with pytest.raises(NothingFound):
-        page_json(library, paper, 4)
+        page_output(library, paper, 4)
 
 
 def test_what_is_not_sure_has_a_question_mark(library, paper):

@@ -1,0 +1,50 @@
+"""The JSON Schema of what each command prints with --json, made from the types; for docs, tests and other programs."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+from ragscience import json_output
+from ragscience.doctor.findings import DoctorOutput
+from ragscience.evaluation.eval_report import EvalOutput
+from ragscience.models.model_choice import ModelRow
+from ragscience.serialization import json_schemas
+
+__all__ = ["OUTPUTS", "schemas"]
+
+
+class ModelsOutput(json_output.Output):
+    """`models`."""
+
+    models: list[ModelRow]
+
+
+OUTPUTS = {
+    "search": json_output.SearchOutput,
+    "ask": json_output.AnswerOutput,
+    "error": json_output.ErrorOutput,
+    "list": json_output.ListOutput,
+    "show": json_output.OutlineOutput,
+    "show --page": json_output.PageTextOutput,
+    "duplicates": json_output.DuplicatesOutput,
+    "fetch": json_output.FetchOutput,
+    "watch": json_output.WatchOutput,
+    "doctor": DoctorOutput,
+    "graph": json_output.GraphOutput,
+    "path": json_output.GraphPathOutput,
+    "related": json_output.RelatedOutput,
+    "history list": json_output.HistoryOutput,
+    "history show": json_output.TurnsOutput,
+    "models": ModelsOutput,
+    "profiles": json_output.ProfilesOutput,
+    "eval": EvalOutput,
+}
+"""The type of each command's JSON; "error" takes the place of a failed question."""
+
+
+@cache
+def schemas() -> dict[str, dict[str, Any]]:
+    """JSON Schema (draft 2020-12) of each command, with the definitions that all share under "$defs"."""
+    found, shared = json_schemas(OUTPUTS)
+    return {name: {**schema, "$defs": shared} for name, schema in found.items()}

@@ -1,0 +1,121 @@
+import dataclasses
+import json
+import math
+from pathlib import Path
+from types import MappingProxyType
+from typing import get_type_hints
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ragscience.records import Answer, Citation, Found, Hit, Sentence, StoredChunk
+from ragscience.serialization import from_json, json_schemas, storable, to_json
+from tests.history.making import answer
+
+# The low surrogates are what Python makes of bytes in a file name that are not UTF-8.
+TEXT = st.text(st.characters(exclude_categories=["Cs"]) | st.characters(min_codepoint=0xDC80, max_codepoint=0xDCFF))
+NUMBER = st.floats(allow_nan=False, allow_infinity=False)
+
+
+def records(kind):
+    """A record of that kind with every field filled, those with a default too."""
+    hints = get_type_hints(kind)
+    return st.builds(kind, **{field.name: st.from_type(hints[field.name]) for field in dataclasses.fields(kind)})
+
+
+st.register_type_strategy(str, TEXT)
+st.register_type_strategy(float, NUMBER)
+for record in (StoredChunk, Hit, Found, Citation, Sentence):
+    st.register_type_strategy(record, records)
+
+
+@given(records(Answer))
+def test_any_answer_comes_back_as_it_was(made):
+    line = to_json(made)
+    line.encode("utf-8")
+    assert from_json(Answer, line) == made
+
+
+def test_types_come_back_too():
+    made = from_json(Answer, to_json(answer()))
+    assert made == answer(answer_id=made.answer_id)
+    assert isinstance(made.citations[0].boxes[0], tuple)
+    assert made.found.hits[0].chunk.page_breaks == ((0, 2),)
+
+
+def test_fields_of_other_versions_do_not_get_in_the_way():
+    value = json.loads(to_json(answer()))
+    value["mood"] = "sunny"
+    value["found"]["hits"][0]["chunk"]["colour"] = "blue"
+    del value["tokens"], value["citations"][0]["boxes"]
+    made = from_json(Answer, json.dumps(value))
+    assert (made.tokens, made.citations[0].boxes) == ({}, ())
+    assert made.text == answer().text
+
+
+def changed(**fields):
+    return json.dumps(json.loads(to_json(answer())) | fields)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "{",
+        "[]",
+        "null",
+        "3",
+        "{}",
+        "[" * 200_000,
+        changed(text=None),
+        changed(refused="perhaps"),
+        changed(citations=[{"file": "a"}]),
+        changed(citations=[7]),
+        changed(found=[]),
+        changed(timings_ms=[["a", 1]]),
+    ],
+)
+def test_what_is_no_answer_is_a_value_error(text):
+    with pytest.raises(ValueError):
+        from_json(Answer, text)
+
+
+def test_storable_text_is_text():
+    assert storable("a\udc80b") == "a?b"
+
+
+OLD = Path(__file__).parent / "golden" / "version1" / "history.jsonl"
+
+
+@pytest.mark.parametrize("line", OLD.read_text(encoding="utf-8").splitlines())
+def test_an_answer_that_version_1_kept_is_read(line):
+    old, made = json.loads(line), from_json(Answer, line)
+    assert json.loads(to_json(made)) == old
+    assert [hit.chunk.text for hit in made.found.hits] == [hit["chunk"]["text"] for hit in old["found"]["hits"]]
+
+
+def test_paths_sets_and_read_only_mappings_are_plain():
+    value = {"a": Path("/x"), "b": {2, 1}, "c": MappingProxyType({"d": (1,)})}
+    assert json.loads(to_json(value)) == {"a": "/x", "b": [1, 2], "c": {"d": [1]}}
+
+
+@pytest.mark.parametrize(("value", "error"), [(math.nan, ValueError), (object(), TypeError)])
+def test_what_has_no_json_is_refused(value, error):
+    with pytest.raises(error):
+        to_json([value])
+
+
+def test_control_characters_and_lone_surrogates_are_escaped():
+    assert to_json("a\x1b\udc80é") == '"a\\u001b\\udc80é"'
+    assert to_json("é\udc80", ascii_only=True) == '"\\u00e9\\udc80"'
+
+
+def test_a_schema_has_the_records_docstrings_and_limits():
+    schemas, shared = json_schemas({"one": Citation})
+    assert schemas["one"] == {"$ref": "#/$defs/Citation"}
+    page = shared["Citation"]["properties"]["page"]
+    assert page == {"type": "integer", "minimum": 1}
+    assert shared["Citation"]["properties"]["quote"]["description"].startswith("The words of that page")
+    assert shared["Citation"]["additionalProperties"] is False
+    assert set(shared["Citation"]["required"]) == set(shared["Citation"]["properties"])
