@@ -39,10 +39,11 @@ import os, resource, sys
 from pathlib import Path
 from ragscience.errors import RagScienceError
 from ragscience.history import History
+from ragscience.records import Turn
 from ragscience.serialization import from_json
 from tests.history.making import turn
 
-from_json(int, 1)  # what it imports cannot be read by everybody
+from_json(Turn, {"question": "", "answer": ""})  # not everybody may read what it imports
 path, what = Path(sys.argv[1]), sys.argv[2]
 if what == "full":
     resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[3]), resource.RLIM_INFINITY))
