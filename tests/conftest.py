@@ -130,7 +130,7 @@ class Doors:
         return set(done.stdout.rpartition("MODULES")[2].split())
 
 
-InsideDoors = Doors
+Doors = Doors
 
 
 class ProcessDoors(Doors):
