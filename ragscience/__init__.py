@@ -1,6 +1,47 @@
-"""RAG Science: answers from your own papers, with a page behind each fact."""
+"""RAG Science: answers from your own papers, with a page behind each fact.
 
-__all__ = ["__version__"]
+from ragscience import AskRequest, Engine
+
+with Engine.open("~/papers") as engine:
+print(engine.ask(AskRequest("What does the paper say?")).text)
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from ragscience.engine import AskRequest, Engine, SearchRequest
+    from ragscience.errors import RagScienceError
+    from ragscience.records import Answer, Filters, Found, Paper
+
+__all__ = [
+    "Answer",
+    "AskRequest",
+    "Engine",
+    "Filters",
+    "Found",
+    "Paper",
+    "RagScienceError",
+    "SearchRequest",
+    "__version__",
+]
 
 __version__ = "0.1.0"
 """As in pyproject.toml."""
+
+
+def __getattr__(name: str) -> Any:
+    if name in ("AskRequest", "Engine", "SearchRequest"):
+        from ragscience import engine
+
+        return getattr(engine, name)
+    if name in ("Answer", "Filters", "Found", "Paper"):
+        from ragscience import records
+
+        return getattr(records, name)
+    if name == "RagScienceError":
+        from ragscience.errors import RagScienceError
+
+        return RagScienceError
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

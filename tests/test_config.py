@@ -6,10 +6,10 @@ import pytest
 from pydantic import ValidationError
 
 from config import Settings, load_settings
+from ragscience.engine import AskRequest
+from ragscience.engine.agent_run import _run_id
 from ragscience.errors import UsageError
-from ragscience.records import Filters
 from ragscience.settings import decides, deciding_settings, deciding_values
-from ragscience.terminal.agent_run import _run_id
 
 
 @pytest.fixture(autouse=True)
@@ -132,8 +132,8 @@ def with_other(name):
 def run_id(settings):
     """The id of an agent's run over an empty library, without a language model."""
     library = SimpleNamespace(generation="1", embedder=None)
-    session = SimpleNamespace(library=library, llm=None, settings=settings, wanted=None)
-    return _run_id(session, SimpleNamespace(question="How?", history=(), strict=False), Filters())
+    run = SimpleNamespace(library=library, llm=None, settings=settings, question="How?")
+    return _run_id(run, AskRequest("How?"))
 
 
 @pytest.mark.parametrize("name", Settings.model_fields)

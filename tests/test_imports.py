@@ -17,7 +17,7 @@ DOORS = ("config", "ingest", "query")
 
 COMMON = {"records", "errors", "text", "stage_timing", "serialization", "json_output"}
 MAY_KNOW = {
-    "": set(),  # ragscience/__init__.py
+    "": COMMON | {"engine"},  # ragscience/__init__.py
     "records": {"serialization"},
     "serialization": set(),
     "json_output": {"records", "errors", "serialization", "history"},
@@ -47,8 +47,32 @@ MAY_KNOW = {
     "ingestion": COMMON | {"reading", "chunking", "models", "store", "duplicates"},
     "folder_watch": COMMON | {"ingestion"},
     "doctor": COMMON | {"reading", "chunking", "models", "store", "ingestion", "duplicates", "graph"},
+    "engine": COMMON
+    | {
+        "agent",
+        "answering",
+        "audit",
+        "bibliography",
+        "chunking",
+        "doctor",
+        "duplicates",
+        "evaluation",
+        "folder_watch",
+        "graph",
+        "history",
+        "ingestion",
+        "metadata",
+        "models",
+        "reading",
+        "retrieval",
+        "settings",
+        "sources",
+        "store",
+        "telemetry",
+    },
     "terminal": COMMON
     | {
+        "engine",
         "reading",
         "metadata",
         "bibliography",

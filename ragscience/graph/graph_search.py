@@ -228,10 +228,12 @@ class GraphSearch:
         hops: int,
         types: Sequence[str],
         notice: Callable[[str], None],
+        triples: dict[int, NDArray[np.float32]] | None = None,
     ) -> None:
         """`passages` is how many the library has; `types` are the entities that count (none: all).
 
-        Without an embedder paths are compared with the question by its words.
+        Without an embedder paths are compared with the question by its words. `triples` keeps the vectors of triples
+        from question to question.
         """
         self.graph = graph
         self._embedder = embedder
@@ -240,7 +242,7 @@ class GraphSearch:
         self._types = frozenset(types)
         self._notice = notice
         self._asked: dict[str, _Asked] = {}
-        self._triples: dict[int, NDArray[np.float32]] = {}
+        self._triples = {} if triples is None else triples
         self.llm: StructuredLLM | None = None
         """Says which names a question has, where it is there; else the question's words are looked up."""
 

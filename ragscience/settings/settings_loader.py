@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ from pydantic import ValidationError
 from ragscience.errors import UsageError
 from ragscience.settings.setting_fields import ENV_PREFIX, Settings
 
-__all__ = ["load_settings"]
+__all__ = ["changed_settings", "load_settings"]
 
 LONGEST_SHOWN = 80
 """Characters of a wrong value that a message repeats."""
@@ -40,6 +41,16 @@ def load_settings(*, default_home: Path | None = None, **flags: Any) -> Settings
     except ValueError as error:  # pydantic-settings: a value that should be JSON and is not
         raise UsageError(f"A setting cannot be read: {error}.", "`docs/config.md` lists every setting.") from None
     return settings.model_copy(update={"home": settings.home.expanduser().resolve()})
+
+
+def changed_settings(settings: Settings, changes: Mapping[str, Any]) -> Settings:
+    """The same settings with some values replaced. Raises UsageError for a value that is not allowed."""
+    if not changes:
+        return settings
+    try:
+        return Settings(**{**settings.model_dump(), **changes})
+    except ValidationError as error:
+        raise UsageError(_one_line(error), "`docs/config.md` lists every setting.") from None
 
 
 def _one_line(error: ValidationError) -> str:

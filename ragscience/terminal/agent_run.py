@@ -38,7 +38,7 @@ def agent_answer(
     `on_token` gets the answer in one piece when it is there, `on_step` each step when it is done.
     """
     from ragscience.agent.loop import answer_by_agent
-    from ragscience.terminal.quote_location import placed
+    from ragscience.engine.quote_location import placed
 
     library, settings = session.library, session.settings
     context = _agent_context(session, question, tuple(history), filters, strict, on_step)

@@ -10,16 +10,20 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from ragscience.audit import SCHEMA_VERSION, AuditReader, delete_log
+from ragscience.engine.library_engine import Engine
+from ragscience.engine.printable import counted, plain
+from ragscience.engine.saved_answers import AUDIT_SCHEMA_VERSION, AuditReader
+from ragscience.engine.source_list import page_label
 from ragscience.errors import NothingFound
 from ragscience.json_output import print_json
-from ragscience.store import Home, Library
-from ragscience.terminal.ask_command import console
 from ragscience.terminal.cli import say
-from ragscience.terminal.plain import counted, plain
-from ragscience.terminal.views import listing, page_label, shortened
+from ragscience.terminal.screen import console
+from ragscience.terminal.views import listing, shortened
 
-__all__ = ["delete_all", "kept_record", "list_answers", "show_answer"]
+__all__ = ["DIFFERENT", "delete_all", "list_answers", "replay_answer", "show_answer"]
+
+DIFFERENT = 6
+"""The exit code where another answer came, or the same from other passages."""
 
 SHOWN = 20
 """Answers of a list, where no other number is asked for."""
@@ -29,12 +33,12 @@ SNIPPET_CHARS = 160
 Record = Mapping[str, Any]
 
 
-def list_answers(home: Home, *, limit: int | None, as_json: bool) -> int:
+def list_answers(engine: Engine, *, limit: int | None, as_json: bool) -> int:
     """The last answers, the newest first: `limit` of them, else SHOWN."""
-    reader = AuditReader(home.audit)
+    reader = engine.history.audit_reader()
     records = reader.last(limit or SHOWN)
     if as_json:
-        print_json({"schema": SCHEMA_VERSION, "answers": [_listed(record) for record in records]})
+        print_json({"schema": AUDIT_SCHEMA_VERSION, "answers": [_listed(record) for record in records]})
     else:
         table = Table(box=None, pad_edge=False)
         for name in ("answer", "when", "passages", "supported", "question"):
@@ -50,23 +54,17 @@ def list_answers(home: Home, *, limit: int | None, as_json: bool) -> int:
         console().print(table)
         if not records:
             say("The audit log has no answer yet.")
-    _say_left_out(home.audit, reader)
+    _warn_of_skipped(engine.home.audit, reader)
     return 0
 
 
-def kept_record(home: Home, start: str) -> dict[str, Any]:
-    """The record of the answer whose id begins with `start`. Raises NothingFound, and UsageError where several do."""
-    reader = AuditReader(home.audit)
-    found = reader.find(start.strip()) if start.strip() else None
-    _say_left_out(home.audit, reader)
-    if found is None:
-        raise NothingFound(f"The audit log has no answer {start!r}.", "`python query.py audit` shows the last ones.")
-    return found
-
-
-def show_answer(home: Home, start: str, *, as_json: bool) -> int:
+def show_answer(engine: Engine, start: str, *, as_json: bool) -> int:
     """All that was kept of one answer; as JSON, the object as it is kept."""
-    record = kept_record(home, start)
+    reader = engine.history.audit_reader()
+    try:
+        record = engine.history.audit_record(start, reader)
+    finally:
+        _warn_of_skipped(engine.home.audit, reader)
     if as_json:
         print_json(record)
         return 0
@@ -75,19 +73,42 @@ def show_answer(home: Home, start: str, *, as_json: bool) -> int:
     out.print(Text(plain(record["answer"])))
     out.print()
     listing(_about(record), out)
-    with Library.open(home) as library:
-        _passages_view(record["passages"], library, out)
+    _passages_view(record["passages"], engine, out)
     _checks_view(record["sentences"], out)
     for notice in record["notices"]:
         out.print(Text(f"notice: {_flat(notice)}", style="yellow"), soft_wrap=True)
     return 0
 
 
-def delete_all(home: Home) -> int:
+def delete_all(engine: Engine) -> int:
     """Delete the log with all that was put aside of it."""
-    gone = delete_log(home.audit)
+    gone = engine.history.delete_audit()
     say(f"{counted(gone, 'file')} deleted." if gone else "There is no audit log.")
     return 0
+
+
+def replay_answer(engine: Engine, start: str, *, as_json: bool) -> int:
+    """Ask the question of an answer again; 0 where the outcome is the same, else DIFFERENT."""
+    replayed = engine.history.replay(start)
+    if as_json:
+        found = replayed.differences
+        value = {
+            "schema": AUDIT_SCHEMA_VERSION,
+            "answer_id": replayed.answer_id,
+            "same": replayed.is_same,
+            "differences": [{"kind": item.kind, "outcome": item.is_outcome, "said": item.said} for item in found],
+            "replayed": replayed.record,
+        }
+        print_json(value)
+    else:
+        out = console()
+        for item in replayed.differences:
+            colour = "yellow" if item.is_outcome else "dim"
+            out.print(Text(f"{item.kind}: {_flat(item.said)}", colour), soft_wrap=True)
+        unchanged = " What is above changed nothing." if replayed.differences else ""
+        same = f"The same: passages, scores, answer and verdicts.{unchanged}"
+        out.print(same if replayed.is_same else "Not the same.")
+    return 0 if replayed.is_same else DIFFERENT
 
 
 def _listed(record: Record) -> dict[str, Any]:
@@ -128,7 +149,7 @@ def _manner(record: Record) -> list[str]:
     return [text for text in found if text]
 
 
-def _passages_view(passages: Sequence[Record], library: Library, out: Console) -> None:
+def _passages_view(passages: Sequence[Record], engine: Engine, out: Console) -> None:
     """Each passage with where it is, its scores, and how it begins where the library still has it."""
     for item in passages:
         where = f"{item['rank']}  {plain(item['file'])}, {page_label(item['page_start'], item['page_end'])}"
@@ -140,17 +161,14 @@ def _passages_view(passages: Sequence[Record], library: Library, out: Console) -
         if item.get("url"):
             out.print(Text(plain(item["url"]), style="dim"), soft_wrap=True)
         out.print(Text(f"{item['md5']}:{item['start']}-{item['end']}", style="dim"), soft_wrap=True)
-        out.print(Text(_beginning(item, library)), soft_wrap=True)
+        out.print(Text(_beginning(item, engine)), soft_wrap=True)
 
 
-def _beginning(item: Record, library: Library) -> str:
-    paper = library.paper_by_md5(item["md5"]) if item["md5"] else None
-    if paper is None:
-        return "(This paper is no longer in the library.)"
-    for chunk in library.paper_chunks(paper.paper_id):
-        if (chunk.start, chunk.end) == (item["start"], item["end"]):
-            return shortened(_flat(chunk.text), SNIPPET_CHARS)
-    return "(The library has the paper, and no longer this passage.)"
+def _beginning(item: Record, engine: Engine) -> str:
+    try:
+        return shortened(_flat(engine.history.passage_text(item)), SNIPPET_CHARS)
+    except NothingFound as gone:
+        return f"({gone.message})"
 
 
 def _checks_view(sentences: Sequence[Record], out: Console) -> None:
@@ -163,7 +181,7 @@ def _checks_view(sentences: Sequence[Record], out: Console) -> None:
         out.print(line, soft_wrap=True)
 
 
-def _say_left_out(path: Path, reader: AuditReader) -> None:
+def _warn_of_skipped(path: Path, reader: AuditReader) -> None:
     if reader.skipped:
         lines = "1 line" if reader.skipped == 1 else f"{reader.skipped} lines"
         say(f"{lines} of {path} cannot be read and {'is' if reader.skipped == 1 else 'are'} left out.")

@@ -7,22 +7,20 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
+from ragscience.engine.dialogue import Dialogue
+from ragscience.engine.filter_words import described, refiltered
+from ragscience.engine.library_engine import Engine
+from ragscience.engine.markdown_export import as_markdown, write_out
+from ragscience.engine.printable import counted, plain
+from ragscience.engine.requests import AskRequest, SearchRequest
 from ragscience.errors import RagScienceError, UsageError
-from ragscience.history import History
 from ragscience.records import Answer, Filters
-from ragscience.terminal.ask_command import ask_once, console
-from ragscience.terminal.bib_view import cited_text
+from ragscience.terminal.ask_command import ask_once
 from ragscience.terminal.cli import say
 from ragscience.terminal.explaining import source_number, surroundings_view, why_view
-from ragscience.terminal.filtering import described, refiltered
 from ragscience.terminal.history_views import SHOWN, found_view
-from ragscience.terminal.keeping import Talk
-from ragscience.terminal.markdown_export import as_markdown, hand_over, write_out
-from ragscience.terminal.open_command import open_source
-from ragscience.terminal.plain import counted, plain
-from ragscience.terminal.question_lines import check_question
-from ragscience.terminal.session import Session
-from ragscience.terminal.telling import get_ready, told_search
+from ragscience.terminal.open_command import cited_text, open_source
+from ragscience.terminal.screen import Screen, console, hand_over
 from ragscience.terminal.views import hits_view
 
 __all__ = ["Chat"]
@@ -31,15 +29,13 @@ PROMPT = "> "
 
 
 class Chat:
-    """One conversation on a terminal or through pipes: new, the last (`go_on`), or the one called `name`."""
+    """One conversation on a terminal or through pipes, each question asked as `request` says."""
 
-    def __init__(
-        self, session: Session, *, filters: Filters, name: str | None, go_on: bool, agent: bool = False
-    ) -> None:
-        self._session = session
-        self._agent = agent
-        self._filters = filters
-        self._talk = Talk(session, name=name, go_on=go_on)
+    def __init__(self, engine: Engine, request: AskRequest, dialogue: Dialogue, screen: Screen) -> None:
+        self._engine = engine
+        self._request = request
+        self._dialogue = dialogue
+        self._screen = screen
         self._commands: dict[str, tuple[str, Callable[[str], None]]] = {
             "/help": ("show this list", self._help),
             "/sources": ("show the passages behind the last answer", self._sources),
@@ -59,12 +55,9 @@ class Chat:
 
     def run(self) -> int:
         """Read and answer until the end of input; an exit code."""
-        get_ready(self._session)
         read = self._reader()
-        session = self._session
-        session.notice(f"{counted(session.library.paper_count, 'paper')}. Type a question, or /help.")
-        if self._talk.said:
-            session.notice(self._talk.said)
+        papers = self._engine.library.paper_count
+        self._screen.warn_all([f"{counted(papers, 'paper')}. Type a question, or /help.", self._dialogue.summary])
         while True:
             try:
                 line = read().strip()
@@ -86,15 +79,8 @@ class Chat:
                     return
                 self._commands[name][1](argument.strip())
                 return
-            question = check_question(line, self._session.settings.max_question_chars)
-            ask_once(
-                self._session,
-                question,
-                talk=self._talk,
-                history=self._talk.turns(),
-                filters=self._filters,
-                agent=self._agent,
-            )
+            request = replace(self._request, question=line)
+            ask_once(self._engine, request, dialogue=self._dialogue, screen=self._screen)
         except KeyboardInterrupt:
             say("\nstopped; the chat goes on (Ctrl-D leaves).")
         except RagScienceError as error:
@@ -102,7 +88,7 @@ class Chat:
 
     @property
     def _answers(self) -> list[Answer]:
-        return self._talk.answers
+        return self._dialogue.answers
 
     def _help(self, _: str) -> None:
         out = console()
@@ -118,12 +104,12 @@ class Chat:
     def _show(self, number: str) -> None:
         if (answer := self._last()) is not None:
             wanted = source_number(number, command="/show")
-            surroundings_view(answer, wanted, self._session.library, console())
+            surroundings_view(self._engine.surroundings(answer, wanted), console())
 
     def _open(self, number: str) -> None:
         if (answer := self._last()) is not None:
             wanted = source_number(number, command="/open")
-            open_source(answer, wanted, viewer=self._session.settings.pdf_viewer)
+            open_source(answer, wanted, viewer=self._engine.settings.pdf_viewer)
 
     def _why(self, _: str) -> None:
         if (answer := self._last()) is not None:
@@ -136,27 +122,30 @@ class Chat:
         return self._answers[-1]
 
     def _search(self, question: str) -> None:
-        checked = check_question(question, self._session.settings.max_question_chars)
-        hits_view(told_search(self._session, checked, self._filters), console())
+        request = SearchRequest(question, self._request.filters, top_k=self._request.top_k)
+        hits_view(self._engine.search(request, on_event=self._screen), console())
 
     def _paper(self, patterns: str) -> None:
         papers = tuple(patterns.split())
-        self._session.library.select(Filters(papers=papers))
-        self._filters = replace(self._filters, papers=papers)
+        self._keep_to(replace(self._request.filters, papers=papers))
         say(f"Asking only: {', '.join(papers)}" if papers else "Asking all papers.")
 
     def _filter(self, typed: str) -> None:
-        wanted = refiltered(self._filters, typed)
-        if wanted.papers != self._filters.papers:
-            self._session.library.select(Filters(papers=wanted.papers))
-        self._filters = wanted
-        say(f"Keeping to: {described(wanted)}" if wanted != Filters() else "No filters.")
+        wanted = refiltered(self._request.filters, typed)
+        self._keep_to(wanted)
+        say(f"Filter: {described(wanted)}" if wanted != Filters() else "No filters.")
+
+    def _keep_to(self, filters: Filters) -> None:
+        if filters.papers != self._request.filters.papers:
+            self._engine.library.select(Filters(papers=filters.papers))
+        self._request = replace(self._request, filters=filters)
 
     def _switch_agent(self, wanted: str) -> None:
         if wanted not in ("", "on", "off"):
             raise UsageError(f"The agent cannot be {wanted!r}.", "Type /agent on or /agent off.")
-        self._agent = wanted == "on" if wanted else self._agent
-        say("The agent answers." if self._agent else "The agent is off: one search an answer.")
+        if wanted:
+            self._request = replace(self._request, agent=wanted == "on")
+        say("The agent answers." if self._request.agent else "The agent is off: one search an answer.")
 
     def _history(self, text: str) -> None:
         if not text:
@@ -165,14 +154,13 @@ class Chat:
             if not self._answers:
                 say("Nothing was asked yet; /history TEXT searches earlier conversations.")
             return
-        with History.open(self._session.home.history) as history:
-            found = history.search(text, SHOWN)
+        found = self._engine.history.search(text, SHOWN)
         if not found:
             say(f"No question or answer has {text!r}.")
         found_view(found, console())
 
     def _clear(self, _: str) -> None:
-        self._talk.start_new()
+        self._dialogue.start_new()
         say("A new conversation.")
 
     def _save(self, name: str) -> None:
@@ -182,14 +170,14 @@ class Chat:
         if not self._answers:
             say("There is no answer yet.")
             return
-        write_out(Path(name), as_markdown(self._answers[0].question, self._talk.kept))
+        write_out(Path(name), as_markdown(self._answers[0].question, self._dialogue.turns))
         say(f"{len(self._answers)} answers written to {name}.")
 
     def _bib(self, name: str) -> None:
         if not self._answers:
             say("There is no answer yet.")
             return
-        text = cited_text(self._answers, self._session.home, csl=name.endswith(".json"))
+        text = cited_text(self._engine, self._answers, csl=name.endswith(".json"))
         if text or name:
             hand_over(text, Path(name) if name else None)
 

@@ -14,10 +14,12 @@ import typer
 from typer.core import TyperGroup
 from typer.exceptions import TyperException
 
+from ragscience.engine.printable import plain
 from ragscience.errors import RagScienceError, UsageError
-from ragscience.terminal.plain import plain
 
 if TYPE_CHECKING:
+    from ragscience.engine.events import Event
+    from ragscience.engine.library_engine import Engine
     from ragscience.settings import Settings
     from ragscience.store import Home
 
@@ -31,6 +33,7 @@ __all__ = [
     "default_home",
     "home_of",
     "make_app",
+    "opened",
     "page_range",
     "run_app",
     "say",
@@ -102,6 +105,18 @@ def settings_of(**flags: object) -> Settings:
     from ragscience.settings import load_settings
 
     return load_settings(default_home=default_home(), **flags)
+
+
+def opened(screen: Callable[[Event], None] | None = None, **flags: object) -> Engine:
+    """The engine of a command from its flags; `screen` receives what belongs to no single question.
+
+    Raises UsageError.
+    """
+    from ragscience.engine.library_engine import Engine
+
+    settings = settings_of(**flags)
+    environment = {name: value for name, value in os.environ.items() if name.startswith("OTEL_")}
+    return Engine.open(settings.home, settings, environment=environment, on_event=screen)
 
 
 def home_of(home: Path | None) -> Home:

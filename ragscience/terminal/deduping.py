@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ragscience.duplicates import Duplicate, keep_newest
+from ragscience.engine.printable import plain
 from ragscience.errors import UsageError
 from ragscience.ingestion import FileState
 from ragscience.json_output import DuplicateOutput, DuplicatesOutput, print_json, select
 from ragscience.store.row_records import short_names
-from ragscience.terminal.plain import plain
 
 if TYPE_CHECKING:
     from rich.console import Console

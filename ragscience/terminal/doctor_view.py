@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 from ragscience.doctor import Finding, examine, worst
 from ragscience.doctor.findings import DoctorOutput, guarded
+from ragscience.engine.printable import plain
 from ragscience.errors import RagScienceError, UsageError
 from ragscience.json_output import print_json, select
 from ragscience.store import Home, Library
 from ragscience.terminal.cli import default_home
-from ragscience.terminal.plain import plain
 
 if TYPE_CHECKING:
     from rich.console import Console

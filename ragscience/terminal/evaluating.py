@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
+from ragscience.engine.filter_words import described
 from ragscience.errors import UsageError
 from ragscience.evaluation.costs import Meter
 from ragscience.evaluation.eval_report import Evaluation, Paired, as_markdown, eval_output
@@ -15,10 +16,9 @@ from ragscience.evaluation.eval_run import Outcome, judged, run
 from ragscience.evaluation.question_file import BadLine, KnownQuestion, as_listed, read_known_questions
 from ragscience.json_output import print_json
 from ragscience.records import Answer, Filters
-from ragscience.terminal.ask_command import console
 from ragscience.terminal.cli import say
-from ragscience.terminal.filtering import described
 from ragscience.terminal.modes import ASK, Mode, asker
+from ragscience.terminal.screen import console
 from ragscience.terminal.session import Session
 
 __all__ = ["evaluate", "evaluate_all"]

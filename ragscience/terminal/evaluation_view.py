@@ -8,10 +8,10 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from ragscience.engine.printable import plain
 from ragscience.evaluation.costs import COSTS
 from ragscience.evaluation.eval_report import EXPLAINED, Evaluation, Paired, shown, shown_difference, shown_p
-from ragscience.terminal.links import can_encode
-from ragscience.terminal.plain import plain
+from ragscience.terminal.views import can_encode
 
 __all__ = ["bar", "show_evaluation", "show_paired"]
 

@@ -6,23 +6,16 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from ragscience.errors import NothingFound, UsageError
+from ragscience.engine.printable import plain
+from ragscience.engine.source_list import Span, Surroundings, cited_label, page_label
+from ragscience.errors import UsageError
 from ragscience.records import Answer, Hit
-from ragscience.store import Library
-from ragscience.terminal.agent_view import trace_view
-from ragscience.terminal.links import can_encode, link_style
-from ragscience.terminal.plain import plain
-from ragscience.terminal.quote_location import find_quote
-from ragscience.terminal.source_list import Source, cited_label, source_numbered
-from ragscience.terminal.views import page_label, verdicts_view
+from ragscience.terminal.screen import cost_line, step_lines
+from ragscience.terminal.views import can_encode, link_style, verdicts_view
 
 __all__ = ["source_number", "surroundings_view", "why_view"]
 
-AROUND_CHARS = 400
-"""How much of the page is shown before and after a quote, up to the line's end."""
 QUOTED = "bold black on yellow"
-
-Span = tuple[int, int]
 
 
 def source_number(text: str, *, command: str) -> int:
@@ -30,67 +23,26 @@ def source_number(text: str, *, command: str) -> int:
     try:
         return int(text or "1")
     except ValueError:
-        raise UsageError(f"{text!r} is no number of a source.", f"Type {command} 1, say.") from None
+        raise UsageError(f"{text!r} is not a source number.", f"Type {command} 1, say.") from None
 
 
-def surroundings_view(answer: Answer, number: int, library: Library, console: Console) -> None:
-    """The page of a source around what is quoted of it, with the quotes emphasised.
-
-    Raises UsageError for a number that the answer does not list, NothingFound where the paper has left the library.
-    """
-    source = source_numbered(answer, number)
-    paper = library.paper_by_path(source.path) if source.path else None
-    if paper is None:
-        raise NothingFound(f"{plain(source.file)} is no longer in the library.", "`python ingest.py list` shows it.")
-    text = library.page_text(paper.paper_id, source.page)
-    quotes = _quotes(source, text, library.page(paper.paper_id, source.page).start)
+def surroundings_view(shown: Surroundings, console: Console) -> None:
+    """The page of a source around what is quoted of it, with the quotes emphasised."""
+    source, text = shown.source, shown.text
     style = link_style(source.path, source.page, console.file)
     head = Text(f"[{source.number}] ", "dim").append(cited_label(source.file, source.page), style)
     console.print(head, soft_wrap=True)
-    for place, window in enumerate(windows := _windows(quotes, text)):
+    for place, window in enumerate(shown.windows):
         if place or window[0] > 0:
             console.print(Text(_gap(console), "dim"))
-        console.print(_emphasised(text, window, quotes, console), soft_wrap=not console.is_terminal)
-    if windows[-1][1] < len(text):
+        console.print(_emphasised(text, window, shown.quotes, console), soft_wrap=not console.is_terminal)
+    if shown.windows[-1][1] < len(text):
         console.print(Text(_gap(console), "dim"))
-    if not quotes:
+    if not shown.quotes:
         console.print(Text("The quote was not found on the page as the library has it.", "yellow"))
 
 
-def _quotes(source: Source, text: str, page_start: int) -> list[Span]:
-    """Where the source's quotes stand in the text of its page, in order, none in another."""
-    found: list[Span] = []
-    for citation in source.citations:
-        start, end = citation.start - page_start, citation.end - page_start
-        if citation.end and 0 <= start < end <= len(text):
-            found.append((start, end))
-        else:
-            found += find_quote(citation.quote, text)
-    return _merged(found)
-
-
-def _windows(quotes: list[Span], text: str) -> list[Span]:
-    """What is shown of the text: the quotes with whole lines around them; its beginning where there are none."""
-    wide = []
-    for start, end in quotes or [(0, 0)]:
-        before = text.rfind("\n", 0, max(0, start - AROUND_CHARS)) + 1
-        after = text.find("\n", min(len(text), end + AROUND_CHARS))
-        wide.append((before, len(text) if after < 0 else after))
-    return _merged(wide)
-
-
-def _merged(spans: list[Span]) -> list[Span]:
-    """The same characters in spans that are in order and do not touch."""
-    merged: list[Span] = []
-    for start, end in sorted(spans):
-        if merged and start <= merged[-1][1]:
-            merged[-1] = merged[-1][0], max(end, merged[-1][1])
-        else:
-            merged.append((start, end))
-    return merged
-
-
-def _emphasised(text: str, window: Span, quotes: list[Span], console: Console) -> Text:
+def _emphasised(text: str, window: Span, quotes: tuple[Span, ...], console: Console) -> Text:
     """A part of the text with the quotes in colour, or between marks where there are no colours."""
     colours = console.color_system is not None and not console.no_color
     opens, closes = ("", "") if colours else ("»", "«") if can_encode("»«", console.file) else (">>", "<<")
@@ -111,7 +63,11 @@ def why_view(answer: Answer, console: Console) -> None:
     """How an answer came about: what was searched for, what was found with which scores, and what the check says."""
     for line in _course(answer):
         console.print(Text(line), soft_wrap=True)
-    trace_view(answer.trace, console)
+    for step in answer.trace:
+        for line in step_lines(step):
+            console.print(Text(line), soft_wrap=True)
+    if answer.trace:
+        console.print(Text(cost_line(answer.trace), "dim"), soft_wrap=True)
     if answer.found.hits:
         console.print(_passages(answer))
     else:

@@ -8,9 +8,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Self
 
+from ragscience.engine.printable import plain
 from ragscience.errors import UsageError
 from ragscience.sources.arxiv import Candidate
-from ragscience.terminal.plain import plain
 
 if TYPE_CHECKING:
     from types import TracebackType

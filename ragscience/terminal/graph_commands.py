@@ -54,8 +54,8 @@ def related(
     debug: Debug = False,
 ) -> int:
     """Show the papers that are most like one, by the mean of their passages' vectors."""
-    from ragscience.terminal.ask_command import console
     from ragscience.terminal.map_views import show_related
+    from ragscience.terminal.screen import console
 
     return show_related(home_of(home), file, k, None if json else console())
 

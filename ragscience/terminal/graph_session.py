@@ -10,13 +10,13 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
+from ragscience.engine.printable import plain
 from ragscience.errors import ModelProblem, UsageError
 from ragscience.graph.entity_merging import load_graph
 from ragscience.graph.extraction import Report, extract_by_llm, extract_locally, llm_version
 from ragscience.graph.graph_records import ENTITY_TYPES, OPTIONAL_TYPES
 from ragscience.store import Home, Library
 from ragscience.terminal.cli import say
-from ragscience.terminal.plain import plain
 
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID

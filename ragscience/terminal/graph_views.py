@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from ragscience.engine.printable import plain
+from ragscience.engine.source_list import cited_label
 from ragscience.errors import NothingFound
 from ragscience.graph.entity_linking import similar_names
 from ragscience.graph.entity_merging import load_graph
@@ -23,10 +25,8 @@ from ragscience.json_output import (
 )
 from ragscience.records import Found, PathStep
 from ragscience.store import Home, Library
-from ragscience.terminal.ask_command import console
 from ragscience.terminal.graph_search import NO_GRAPH
-from ragscience.terminal.plain import plain
-from ragscience.terminal.source_list import cited_label
+from ragscience.terminal.screen import console
 
 if TYPE_CHECKING:
     from rich.console import Console

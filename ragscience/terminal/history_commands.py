@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from ragscience.errors import UsageError
-from ragscience.terminal.cli import Debug, HomeFolder, Offline, Quiet, home_of, make_app, settings_of
+from ragscience.terminal.cli import Debug, HomeFolder, Offline, Quiet, make_app, opened
 from ragscience.terminal.options import Json, Limit, Output, Which
 
 history_app = make_app("Earlier conversations: kept in vectorstore/history.sqlite.", default="show", bare="list")
@@ -19,7 +19,8 @@ def list_history(home: HomeFolder = None, limit: Limit = None, json: Json = Fals
     """Show the conversations that were kept, the last one first."""
     from ragscience.terminal.history_views import list_conversations
 
-    return list_conversations(home_of(home), limit=limit, as_json=json)
+    with opened(home=home) as engine:
+        return list_conversations(engine, limit=limit, as_json=json)
 
 
 @history_app.command("show")
@@ -27,7 +28,8 @@ def show_history(which: Which = None, home: HomeFolder = None, json: Json = Fals
     """Show a conversation, or one answer; without an id the last conversation."""
     from ragscience.terminal.history_views import show
 
-    return show(home_of(home), which, as_json=json)
+    with opened(home=home) as engine:
+        return show(engine, which, as_json=json)
 
 
 @history_app.command("search")
@@ -40,7 +42,8 @@ def search_kept(
     """Find earlier questions and answers by their words, the newest first."""
     from ragscience.terminal.history_views import search_history
 
-    return search_history(home_of(home), text, limit=limit)
+    with opened(home=home) as engine:
+        return search_history(engine, text, limit=limit)
 
 
 @history_app.command("export")
@@ -59,7 +62,8 @@ def export_history(
     wanted = [form for form, asked in (("md", md), ("json", json), ("bib", bib)) if asked]
     if len(wanted) > 1:
         raise UsageError(f"--{wanted[0]} and --{wanted[1]} are two forms.", "Give one of them.")
-    return export(home_of(home), which, form=wanted[0] if wanted else "md", target=output)
+    with opened(home=home) as engine:
+        return export(engine, which, form=wanted[0] if wanted else "md", target=output)
 
 
 @history_app.command("delete")
@@ -72,20 +76,23 @@ def delete_history(
     """Delete a conversation, one answer, or everything; it cannot be brought back."""
     from ragscience.terminal.history_views import delete
 
-    return delete(home_of(home), which, everything=everything)
+    with opened(home=home) as engine:
+        return delete(engine, which, everything=everything)
 
 
 @models_app.command("list")
 def list_models(home: HomeFolder = None, offline: Offline = None, json: Json = False, debug: Debug = False) -> int:
     """Show what each part would use, where its files are and why."""
-    from ragscience.terminal.models_of import show_models
+    from ragscience.terminal.model_views import show_models
 
-    return show_models(settings_of(home=home, offline=offline), as_json=json)
+    with opened(home=home, offline=offline) as engine:
+        return show_models(engine, as_json=json)
 
 
 @models_app.command()
 def pull(home: HomeFolder = None, offline: Offline = None, quiet: Quiet = False, debug: Debug = False) -> int:
     """Fetch what is missing: the cross-encoder from the hub, Ollama's models through Ollama."""
-    from ragscience.terminal.models_of import pull_models
+    from ragscience.terminal.model_views import pull_models
 
-    return pull_models(settings_of(home=home, offline=offline), quiet=quiet)
+    with opened(home=home, offline=offline) as engine:
+        return pull_models(engine, quiet=quiet)

@@ -9,16 +9,16 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from ragscience.engine.library_engine import Engine
+from ragscience.engine.markdown_export import as_markdown
+from ragscience.engine.printable import counted, plain
+from ragscience.engine.saved_answers import Conversation, KeptAnswer
 from ragscience.errors import NothingFound, UsageError
-from ragscience.history import Conversation, History, KeptAnswer
 from ragscience.json_output import HistoryOutput, conversation_output, print_json, select, turns_output
 from ragscience.serialization import to_json
-from ragscience.store import Home
-from ragscience.terminal.ask_command import console
-from ragscience.terminal.bib_view import cited_text
 from ragscience.terminal.cli import say
-from ragscience.terminal.markdown_export import as_markdown, hand_over
-from ragscience.terminal.plain import plain
+from ragscience.terminal.open_command import cited_text
+from ragscience.terminal.screen import console, hand_over
 from ragscience.terminal.views import answer_footer, answer_view
 
 __all__ = ["delete", "export", "found_view", "list_conversations", "search_history", "show"]
@@ -28,10 +28,9 @@ SHOWN = 20
 QUESTION_CHARS = 100
 
 
-def list_conversations(home: Home, *, limit: int | None, as_json: bool) -> int:
+def list_conversations(engine: Engine, *, limit: int | None, as_json: bool) -> int:
     """The conversations, the one changed last first: `limit` of them, else all as JSON and SHOWN as a table."""
-    with History.open(home.history) as history:
-        every = history.conversations()
+    every = engine.history.conversations()
     if as_json:
         print_json(select(HistoryOutput, conversations=[conversation_output(item) for item in every[:limit]]))
         return 0
@@ -55,9 +54,9 @@ def list_conversations(home: Home, *, limit: int | None, as_json: bool) -> int:
     return 0
 
 
-def show(home: Home, key: str | None, *, as_json: bool) -> int:
+def show(engine: Engine, key: str | None, *, as_json: bool) -> int:
     """A conversation, or one answer with its passages' pages; without a key the last conversation."""
-    conversation, turns = _chosen(home, key)
+    conversation, turns = engine.history.conversation(key)
     if as_json:
         print_json(turns_output(conversation, turns))
         return 0
@@ -74,10 +73,9 @@ def show(home: Home, key: str | None, *, as_json: bool) -> int:
     return 0
 
 
-def search_history(home: Home, text: str, *, limit: int | None) -> int:
+def search_history(engine: Engine, text: str, *, limit: int | None) -> int:
     """The turns that have every word of the text, the newest first. Raises NothingFound without one."""
-    with History.open(home.history) as history:
-        found = history.search(text, limit or SHOWN)
+    found = engine.history.search(text, limit or SHOWN)
     if not found:
         raise NothingFound(f"No question or answer has {text!r}.", "Fewer words find more.")
     found_view(found, console())
@@ -94,45 +92,26 @@ def found_view(found: Sequence[KeptAnswer], out: Console) -> None:
         out.print(Text(_cut(answer.text)))
 
 
-def export(home: Home, key: str | None, *, form: str, target: Path | None) -> int:
+def export(engine: Engine, key: str | None, *, form: str, target: Path | None) -> int:
     """Write a conversation (the last one without a key) as "md", "json" or "bib" to a file, or to stdout."""
-    conversation, turns = _chosen(home, key)
+    conversation, turns = engine.history.conversation(key)
     if form == "json":
         text = to_json(turns_output(conversation, turns), indent=2) + "\n"
     elif form == "bib":
-        text = cited_text([kept.answer for kept in turns], home, csl=False)
+        text = cited_text(engine, [kept.answer for kept in turns], csl=False)
     else:
         text = as_markdown(conversation.name or conversation.title, turns)
     hand_over(text, target)
     return 0
 
 
-def delete(home: Home, key: str | None, *, everything: bool) -> int:
+def delete(engine: Engine, key: str | None, *, everything: bool) -> int:
     """Forget a conversation, one answer, or everything. Raises UsageError unless it is said which."""
     if (key is None) != everything:
         raise UsageError("Say what to delete: an id, or --all.", "`python query.py history list` shows the ids.")
-    with History.open(home.history) as history:
-        what = None if key is None else history.find(key)
-        if what is None and history.last() is None:
-            say("No conversation is kept.")
-            return 0
-    with History.open_for_writing(home.history) as history:
-        gone = history.delete(what)
-    say("1 turn deleted." if gone == 1 else f"{gone} turns deleted.")
+    gone = engine.history.delete(key)
+    say(f"{counted(gone, 'turn')} deleted." if gone else "No conversation is kept.")
     return 0
-
-
-def _chosen(home: Home, key: str | None) -> tuple[Conversation, list[KeptAnswer]]:
-    with History.open(home.history) as history:
-        found = history.last() if key is None else history.find(key)
-        if found is None:
-            raise NothingFound("No conversation is kept yet.", 'Ask something: python query.py "…"')
-        if isinstance(found, Conversation):
-            return found, history.turns(found.conversation_id)
-        conversation = history.conversation(found.conversation_id or 0)
-        if conversation is None:
-            raise NothingFound(f"{key} has just been deleted.", "`python query.py history list` shows what is left.")
-        return conversation, [found]
 
 
 def _headline(conversation: Conversation) -> str:

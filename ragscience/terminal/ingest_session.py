@@ -11,6 +11,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 from ragscience.duplicates import Duplicate, duplicates
+from ragscience.engine.printable import counted
 from ragscience.errors import FileProblem, LibraryUnavailable, ModelProblem
 from ragscience.ingestion import (
     Failure,
@@ -33,7 +34,6 @@ from ragscience.terminal.cli import say
 from ragscience.terminal.deduping import drop_older, leave_out
 from ragscience.terminal.deduping import said as pair_said
 from ragscience.terminal.models_of import embedder_of, tokens_at_ingest
-from ragscience.terminal.plain import counted
 
 if TYPE_CHECKING:
     import numpy as np

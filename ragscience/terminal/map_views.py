@@ -8,12 +8,12 @@ from pathlib import Path
 from rich.console import Console
 from rich.text import Text
 
+from ragscience.engine.printable import plain
 from ragscience.errors import NothingFound, UsageError
 from ragscience.ingestion import papers_named
 from ragscience.json_output import RelatedOutput, RelatedPaper, print_json, select
 from ragscience.records import Paper, title_of
 from ragscience.store import Home, Library
-from ragscience.terminal.plain import plain
 
 __all__ = ["show_related", "write_map"]
 

@@ -6,13 +6,13 @@ from collections.abc import Callable
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any
 
+from ragscience.engine.printable import plain
 from ragscience.errors import ModelProblem, RagScienceError, UsageError
 from ragscience.models.model_choice import Choice, choose_embedder, choose_llm, choose_reranker, describe_models
 from ragscience.models.model_protocols import TokenEmbedder
 from ragscience.models.ollama_api import Ollama
 from ragscience.store import Home, Library
 from ragscience.terminal.cli import say
-from ragscience.terminal.plain import plain
 
 if TYPE_CHECKING:
     from ragscience.models.llm_reranker import LLMReranker
@@ -113,7 +113,7 @@ def show_models(settings: Settings, *, as_json: bool) -> int:
 
         print_json({"schema": SCHEMA_VERSION, "models": rows})
         return 0
-    from ragscience.terminal.ask_command import console
+    from ragscience.terminal.screen import console
     from ragscience.terminal.views import listing
 
     for row in rows:

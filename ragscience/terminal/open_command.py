@@ -1,4 +1,4 @@
-"""`open N`: the PDF behind the N-th source of an answer, at its page, in a viewer of the person's choice."""
+"""`open`: the page behind a source of an answer, in a PDF viewer; `bib`: papers for a list of references."""
 
 from __future__ import annotations
 
@@ -7,21 +7,24 @@ import shlex
 import shutil
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 from rich.text import Text
 
-from ragscience.errors import FileProblem, RagScienceError
+from ragscience.engine.library_engine import Engine
+from ragscience.engine.printable import plain
+from ragscience.engine.source_list import Source, source_numbered
+from ragscience.errors import FileProblem, RagScienceError, UsageError
 from ragscience.records import Answer
-from ragscience.store import Home
-from ragscience.terminal.ask_command import console
 from ragscience.terminal.cli import say
-from ragscience.terminal.keeping import kept_answer
-from ragscience.terminal.links import link_style
-from ragscience.terminal.plain import plain
-from ragscience.terminal.source_list import Source, source_numbered
+from ragscience.terminal.screen import console, hand_over
+from ragscience.terminal.views import link_style
 
-__all__ = ["open_from_history", "open_source", "viewer_command"]
+__all__ = ["LAST", "cited_text", "open_source", "show_bib", "viewer_command"]
+
+LAST = "last"
+"""The id of the last answer, on the command line."""
 
 _VIEWERS = (
     "evince -i {page} {file}",
@@ -30,15 +33,6 @@ _VIEWERS = (
     "mupdf {file} {page}",
 )
 """Those that are known to take a page, by their manuals; the first that is installed is taken."""
-
-
-def open_from_history(home: Home, number: int, *, answer_id: str | None, viewer: str) -> int:
-    """Open a source of the last answer, or of the one whose id begins with `answer_id`; an exit code.
-
-    Raises NothingFound where nothing was kept, UsageError for a number that the answer does not list.
-    """
-    open_source(kept_answer(home, answer_id).answer, number, viewer=viewer)
-    return 0
 
 
 def open_source(answer: Answer, number: int, *, viewer: str) -> None:
@@ -113,3 +107,31 @@ def _start(command: list[str], source: Source) -> None:
             f"The viewer {command[0]} does not start: {error}.",
             f"Set RAG_PDF_VIEWER to another one, or open page {source.page} yourself.",
         ) from error
+
+
+def show_bib(engine: Engine, papers: Sequence[str], *, cited: str | None, csl: bool, target: Path | None) -> int:
+    """Write the named papers, those that the answer `cited` cites, or all as BibTeX or CSL-JSON; an exit code.
+
+    `cited` is the beginning of an answer's id, or LAST. Raises UsageError for both at once, RagScienceError for a
+    paper, NothingFound for an answer that is not there.
+    """
+    if papers and cited is not None:
+        raise UsageError("Papers and --cited are two ways to choose.", "Give one of them.")
+    if cited is not None:
+        answer = engine.history.answer("" if cited == LAST else cited).answer
+        text = cited_text(engine, [answer], csl=csl)
+    else:
+        found = engine.bibliography(papers)
+        if not found.entries:
+            say("The library has no papers.")
+        text = found.as_text(csl=csl)
+    hand_over(text, target)
+    return 0
+
+
+def cited_text(engine: Engine, answers: Sequence[Answer], *, csl: bool) -> str:
+    """The papers that the answers cite, each once; says so where they cite none."""
+    found = engine.bibliography(cited_by=answers)
+    if not found.entries:
+        say("It cites no paper.")
+    return found.as_text(csl=csl)

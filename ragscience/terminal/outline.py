@@ -11,9 +11,9 @@ from rich.console import Console
 from rich.text import Text
 
 from ragscience.bibliography import citation_keys
+from ragscience.engine.printable import plain
 from ragscience.json_output import ElementOutput, OutlineOutput, PageTextOutput, print_json, select
 from ragscience.records import Element, Page, Paper, title_of
-from ragscience.terminal.plain import plain
 from ragscience.terminal.views import paper_view, shortened
 
 if TYPE_CHECKING:

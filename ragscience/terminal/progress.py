@@ -86,7 +86,7 @@ class IngestProgress:
             if line:
                 from rich.text import Text
 
-                from ragscience.terminal.plain import plain
+                from ragscience.engine.printable import plain
 
                 self._bar.console.print(Text(plain(line)), soft_wrap=True)
             self._bar.update(self._task, completed=min(self._done, self._papers))
@@ -95,7 +95,7 @@ class IngestProgress:
 
 
 def _short(name: str) -> str:
-    from ragscience.terminal.plain import plain
+    from ragscience.engine.printable import plain
 
     shown = plain(name)
     return shown if len(shown) <= 40 else shown[:39] + "…"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ragscience.errors import UsageError
-from ragscience.terminal.cli import Debug, HomeFolder, Offline, Quiet, home_of, make_app, page_range, settings_of
+from ragscience.terminal.cli import Debug, HomeFolder, Offline, Quiet, make_app, opened, page_range, settings_of
 from ragscience.terminal.graph_commands import graph_app
 from ragscience.terminal.history_commands import history_app, models_app
 from ragscience.terminal.options import (
@@ -90,41 +90,25 @@ def ask(
 
     With --continue or --chat and no question it is the chat.
     """
+    from ragscience.engine.requests import AskRequest
+    from ragscience.terminal.screen import Screen
+
     filters = _filters(paper, pages, section, kind, year, author)
-    rerank = _rerank(no_rerank, reranker)
-    with _session(
-        home,
-        offline,
-        quiet,
-        k,
-        profile,
-        rerank,
-        rerank_budget_ms,
-        no_history,
-        corrective=corrective,
-        graph=graph,
-        graph_filter=graph_filter,
-        log=log,
-        metrics=metrics,
-    ) as session:
-        talk = (go_on or name is not None) and question is None and source is None
-        if talk and not (json or strict or pages or highlight):
+    request = AskRequest("", filters, top_k=k, strict=strict, agent=agent)
+    screen = Screen(quiet=quiet)
+    flags = _search_flags(profile, _rerank(no_rerank, reranker), rerank_budget_ms, graph, graph_filter)
+    flags |= _run_flags(home, offline, no_history, log, metrics)
+    with opened(screen, corrective=_switch(corrective), **flags) as engine:
+        named = engine.dialogue(name=name, continue_last=go_on) if go_on or name is not None else None
+        is_talk = named is not None and question is None and source is None
+        if is_talk and not (json or strict or pages or highlight):
             from ragscience.terminal.chat import Chat
 
-            return Chat(session, filters=filters, name=name, go_on=go_on, agent=agent).run()
+            return Chat(engine, request, named or engine.dialogue(), screen).run()
         from ragscience.terminal.ask_command import ask_all
 
-        return ask_all(
-            session,
-            _one_of(question, source),
-            filters=filters,
-            as_json=json,
-            strict=strict,
-            chat=name,
-            go_on=go_on,
-            highlight=highlight,
-            agent=agent,
-        )
+        asked = _one_of(question, source)
+        return ask_all(engine, asked, request, screen=screen, as_json=json, dialogue=named, highlight=highlight)
 
 
 @app.command()
@@ -153,24 +137,17 @@ def search(
     debug: Debug = False,
 ) -> int:
     """Show the ranked passages for a question, without an LLM."""
+    from ragscience.engine.requests import SearchRequest
     from ragscience.terminal.ask_command import search_all
+    from ragscience.terminal.screen import Screen
 
     filters = _filters(paper, pages, section, kind, year, author)
-    rerank = _rerank(no_rerank, reranker)
-    with _session(
-        home,
-        offline,
-        quiet,
-        k,
-        profile,
-        rerank,
-        rerank_budget_ms,
-        graph=graph,
-        graph_filter=graph_filter,
-        log=log,
-        metrics=metrics,
-    ) as session:
-        return search_all(session, _one_of(question, source), filters=filters, as_json=json)
+    screen = Screen(quiet=quiet)
+    flags = _search_flags(profile, _rerank(no_rerank, reranker), rerank_budget_ms, graph, graph_filter)
+    flags |= _run_flags(home, offline, False, log, metrics)
+    with opened(screen, **flags) as engine:
+        request = SearchRequest("", filters, top_k=k)
+        return search_all(engine, _one_of(question, source), request, screen=screen, as_json=json)
 
 
 @app.command()
@@ -199,25 +176,17 @@ def chat(
     debug: Debug = False,
 ) -> int:
     """Talk with the papers; /help lists what else can be typed. Ctrl-C stops an answer, Ctrl-D leaves."""
+    from ragscience.engine.requests import AskRequest
     from ragscience.terminal.chat import Chat
+    from ragscience.terminal.screen import Screen
 
     filters = _filters(paper, None, section, kind, year, author)
-    rerank = _rerank(no_rerank, reranker)
-    with _session(
-        home,
-        offline,
-        quiet,
-        k,
-        profile,
-        rerank,
-        rerank_budget_ms,
-        no_history,
-        graph=graph,
-        graph_filter=graph_filter,
-        log=log,
-        metrics=metrics,
-    ) as session:
-        return Chat(session, filters=filters, name=name, go_on=go_on, agent=agent).run()
+    screen = Screen(quiet=quiet)
+    flags = _search_flags(profile, _rerank(no_rerank, reranker), rerank_budget_ms, graph, graph_filter)
+    flags |= _run_flags(home, offline, no_history, log, metrics)
+    with opened(screen, **flags) as engine:
+        request = AskRequest("", filters, top_k=k, agent=agent)
+        return Chat(engine, request, engine.dialogue(name=name, continue_last=go_on), screen).run()
 
 
 @app.command("open")
@@ -231,11 +200,11 @@ def open_page(
     debug: Debug = False,
 ) -> int:
     """Open the PDF behind a source of the last answer, at its page."""
-    from ragscience.store import Home
-    from ragscience.terminal.open_command import open_from_history
+    from ragscience.terminal.open_command import open_source
 
-    settings = settings_of(home=home)
-    return open_from_history(Home(settings.home), number, answer_id=answer, viewer=settings.pdf_viewer)
+    with opened(home=home) as engine:
+        open_source(engine.history.answer(answer or "").answer, number, viewer=engine.settings.pdf_viewer)
+    return 0
 
 
 @app.command("bib")
@@ -258,9 +227,10 @@ def write_bib(
     debug: Debug = False,
 ) -> int:
     """Write papers as BibTeX; what is uncertain about one is said in its note."""
-    from ragscience.terminal.bib_view import show_bib
+    from ragscience.terminal.open_command import show_bib
 
-    return show_bib(home_of(home), papers or [], cited=cited, csl=csl, target=output)
+    with opened(home=home) as engine:
+        return show_bib(engine, papers or [], cited=cited, csl=csl, target=output)
 
 
 @app.command("audit")
@@ -285,25 +255,21 @@ def audit_log(
 
     `history delete` takes nothing out of this log: --delete-all does. RAG_AUDIT=false keeps none.
     """
-    from functools import partial
-
     from ragscience.terminal import audit_view
+    from ragscience.terminal.screen import Screen
 
     if replay and which is None:
         raise UsageError("--replay needs the id of an answer.", "`python query.py audit` shows the last ones.")
     if delete_all and (replay or json or which is not None):
         raise UsageError("--delete-all deletes the whole log and shows nothing.", "Give it alone.")
-    where = home_of(home)
-    if replay:
-        from ragscience.terminal.replaying import replay as ask_again
-
-        settings_with = partial(settings_of, home=home, offline=offline)
-        return ask_again(where, which or "", settings_with=settings_with, quiet=quiet, as_json=json)
-    if delete_all:
-        return audit_view.delete_all(where)
-    if which is not None:
-        return audit_view.show_answer(where, which, as_json=json)
-    return audit_view.list_answers(where, limit=limit, as_json=json)
+    with opened(None if quiet else Screen(quiet=False), home=home, offline=offline) as engine:
+        if replay:
+            return audit_view.replay_answer(engine, which or "", as_json=json)
+        if delete_all:
+            return audit_view.delete_all(engine)
+        if which is not None:
+            return audit_view.show_answer(engine, which, as_json=json)
+        return audit_view.list_answers(engine, limit=limit, as_json=json)
 
 
 @app.command("eval")
@@ -392,9 +358,10 @@ def list_profiles(
     debug: Debug = False,
 ) -> int:
     """Show the ways to search (--profile), and what each does."""
-    from ragscience.terminal.profile_list import show_profiles
+    from ragscience.terminal.model_views import show_profiles
 
-    return show_profiles(settings_of(home=home), as_json=json)
+    with opened(home=home) as engine:
+        return show_profiles(engine, as_json=json)
 
 
 def _session(
@@ -430,6 +397,36 @@ def _session(
     return Session(settings, quiet=quiet, wanted=k)
 
 
+def _search_flags(
+    profile: str | None, rerank: str | None, budget_ms: int | None, graph: bool | None, graph_filter: bool
+) -> dict[str, object]:
+    """The settings that the options of a search replace."""
+    return {
+        "profile": profile,
+        "rerank": rerank,
+        "rerank_budget_ms": budget_ms,
+        "graph": _switch(graph),
+        "graph_filter": graph_filter or None,
+    }
+
+
+def _run_flags(
+    home: Path | None, offline: bool | None, no_history: bool, log: Path | None, metrics: Path | None
+) -> dict[str, object]:
+    """The settings that the other options of a question replace."""
+    return {
+        "home": home,
+        "offline": offline,
+        "history": False if no_history else None,
+        "log_file": None if log is None else str(log),
+        "metrics_file": None if metrics is None else str(metrics),
+    }
+
+
+def _switch(value: bool | None) -> str | None:
+    return None if value is None else "on" if value else "off"
+
+
 def _rerank(no_rerank: bool, reranker: str | None) -> str | None:
     if no_rerank and reranker not in (None, "off"):
         raise UsageError(f"--no-rerank and --reranker {reranker} contradict each other.", "Give one of them.")
@@ -444,7 +441,7 @@ def _filters(
     years: str | None,
     authors: list[str] | None,
 ) -> Filters:
-    from ragscience.terminal.filtering import filters_of
+    from ragscience.engine.filter_words import filters_of
 
     return filters_of(
         papers=papers, pages=page_range(pages), sections=sections, kinds=kinds, years=years, authors=authors

@@ -10,11 +10,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from ragscience.engine.filter_words import filters_of
+from ragscience.engine.requests import check_question
 from ragscience.errors import RagScienceError, UsageError
 from ragscience.records import Filters, Turn
-from ragscience.terminal.filtering import filters_of
 
-__all__ = ["BadLine", "Question", "check_question", "read_questions"]
+__all__ = ["BadLine", "Question", "read_questions"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,21 +35,6 @@ class BadLine:
 
     error: RagScienceError
     question_id: str | None = None
-
-
-def check_question(text: str, max_chars: int) -> str:
-    """The question without white space around it. Raises UsageError for nothing, for too much and for no text."""
-    stripped = text.strip()
-    if not stripped:
-        raise UsageError("The question is empty.", 'Ask something: python query.py "…"')
-    if len(stripped) > max_chars:
-        raise UsageError(
-            f"The question has {len(stripped):,} characters; {max_chars:,} are allowed.",
-            "Shorten it, or raise RAG_MAX_QUESTION_CHARS.",
-        )
-    if "\x00" in stripped or any("\ud800" <= char <= "\udfff" for char in stripped):
-        raise UsageError("The question is not text (it has NUL or undecodable bytes).", "Give it as UTF-8.")
-    return stripped
 
 
 def read_questions(source: str, max_chars: int) -> Iterator[Question | BadLine]:

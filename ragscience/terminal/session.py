@@ -10,12 +10,12 @@ from threading import Thread
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
+from ragscience.engine.filter_words import described
 from ragscience.records import Answer, Filters, Found, Profile, Step, Turn
 from ragscience.retrieval import SearchModels, profile_named, read_by_llm, search, with_graph
 from ragscience.stage_timing import Timings, timed
 from ragscience.store import Home, Library
 from ragscience.terminal.cli import say
-from ragscience.terminal.filtering import described
 
 if TYPE_CHECKING:
     from ragscience.answering.answer_context import AnswerContext
@@ -279,7 +279,7 @@ class Session:
         from ragscience.answering.answer_context import AnswerRequest
         from ragscience.answering.answers import answer
         from ragscience.answering.query_rewriting import evidence_again
-        from ragscience.terminal.quote_location import placed
+        from ragscience.engine.quote_location import placed
         from ragscience.terminal.telling import after_first_search
 
         library, llm = self.library, self.llm

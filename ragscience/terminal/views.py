@@ -2,27 +2,32 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import IO
 
 from rich.console import Console
+from rich.style import Style
 from rich.table import Table
 from rich.text import Text
 
+from ragscience.engine.printable import counted, plain
+from ragscience.engine.source_list import cited_label, page_label, section_of, sources_of
 from ragscience.records import Answer, Found, Page, Paper
 from ragscience.records.paper_records import SURE, title_of
-from ragscience.terminal.links import can_encode, can_link, link_style
-from ragscience.terminal.plain import counted, plain
-from ragscience.terminal.source_list import cited_label, section_of, sources_of
 
 __all__ = [
     "answer_footer",
     "answer_view",
+    "can_encode",
+    "can_link",
     "hits_view",
+    "link_style",
     "listing",
-    "page_label",
+    "page_uri",
     "paper_view",
     "papers_view",
     "shortened",
@@ -52,11 +57,6 @@ _VERDICTS = {
     "unsupported": _Mark("✗", "x", "red"),
 }
 _DOUBTFUL = ("weak", "unsupported")
-
-
-def page_label(first: int, last: int) -> str:
-    """`p.3`, or `p.3-4` for a passage that crosses a page."""
-    return f"p.{first}" if first == last else f"p.{first}-{last}"
 
 
 def hits_view(found: Found, console: Console, *, whole: bool = False) -> None:
@@ -232,3 +232,34 @@ def listing(rows: dict[str, str], console: Console) -> None:
     for name, value in rows.items():
         table.add_row(name, Text(plain(value)))
     console.print(table)
+
+
+def page_uri(path: str, page: int) -> str:
+    """`file:///papers/a%20b.pdf#page=3`; empty for a path that is not absolute.
+
+    Every byte of the path that is no plain letter is percent-encoded, so that no name can end the link, or give the
+    terminal a command. `#page` is Adobe's "Parameters for Opening PDF Files", which browsers and most viewers know.
+    """
+    place = Path(path)
+    return f"{place.as_uri()}#page={page}" if place.is_absolute() else ""
+
+
+def can_link(stream: IO[str]) -> bool:
+    """Whether links may be written: to a terminal that is not dumb, for a user who has not asked for plain text."""
+    terminal = os.environ.get("TERM", "dumb")
+    return stream.isatty() and terminal not in ("dumb", "unknown") and not os.environ.get("NO_COLOR")
+
+
+def link_style(path: str, page: int, stream: IO[str]) -> Style:
+    """A style that makes text on `stream` a link to a page; one that does nothing where there can be no links."""
+    uri = page_uri(path, page) if can_link(stream) else ""
+    return Style(link=uri) if uri else Style.null()
+
+
+def can_encode(text: str, stream: IO[str]) -> bool:
+    """Whether the stream's encoding has all characters of `text`."""
+    try:
+        text.encode(getattr(stream, "encoding", None) or "ascii")
+    except (UnicodeEncodeError, LookupError):
+        return False
+    return True

@@ -12,6 +12,7 @@ from pathlib import Path
 from types import FrameType, TracebackType
 from typing import TYPE_CHECKING, Self
 
+from ragscience.engine.printable import counted, plain
 from ragscience.errors import FileProblem, LibraryBusy, RagScienceError, UsageError
 from ragscience.folder_watch import Folder, FolderState, Stop, Work, looks_whole, ticks
 from ragscience.ingestion import Failure, FileState, IngestReport, Plan, Watcher, make_plan
@@ -20,7 +21,6 @@ from ragscience.records import Document, Paper
 from ragscience.store import Home, Library
 from ragscience.terminal.deduping import said
 from ragscience.terminal.ingest_session import REMEDY, IngestSession, ReadAll
-from ragscience.terminal.plain import counted, plain
 
 if TYPE_CHECKING:
     from ragscience.models.model_protocols import Embedder, TokenEmbedder

@@ -24,9 +24,9 @@ from ragscience.agent.corrective import (
     verdict_of,
 )
 from ragscience.answering.answerability import answerability
+from ragscience.engine import AskRequest, Engine
 from ragscience.errors import ModelProblem
-from ragscience.records import Filters, Found
-from ragscience.terminal.session import Session
+from ragscience.records import Found
 from tests.answering.asking import ask, open_llm, prompt
 from tests.answering.passages import hit
 from tests.commands.papers import fill
@@ -314,7 +314,7 @@ def test_flag_setting_and_profile_turn_it_on(doors, monkeypatch):
             ({"profile": "even", "rerank": "off"}, True),
             ({"profile": "even", "rerank": "off", "corrective": "off"}, False),
         ):
-            with Session(load_settings(home=doors.home, **how), quiet=True, wanted=None) as session:
-                answer = session.answer(BEES, history=(), filters=Filters(), strict=True)
+            with Engine.open(doors.home, load_settings(home=doors.home, **how)) as engine:
+                answer = engine.ask(AskRequest(BEES, strict=True))
                 assert answer.refused is said_no, how
                 assert (answer.found.verdict == INCORRECT) is said_no

@@ -3,8 +3,7 @@
 import pytest
 
 from config import load_settings
-from ragscience.records import Filters
-from ragscience.terminal.session import Session
+from ragscience.engine import AskRequest, Engine
 from tests.conftest import Doors
 from tests.shared_data import SHARED_DATA, needs_shared_data
 
@@ -29,11 +28,11 @@ def test_six_are_answered_from_the_right_pages_and_the_seventh_is_refused(tmp_pa
     (tmp_path / "papers" / "attention.pdf").write_bytes(PAPER.read_bytes())
     ran = Doors(tmp_path).ingest()
     assert ran.code == 0, ran.err
-    with Session(load_settings(history=False), quiet=True, wanted=None) as session:
+    with Engine.open(tmp_path, load_settings(history=False)) as engine:
         for question, pages in PAGES.items():
-            answer = session.answer_by_agent(question, history=(), filters=Filters())
+            answer = engine.ask(AskRequest(question, agent=True))
             assert not answer.refused, question
             assert pages & {citation.page for citation in answer.citations}, question
-        answer = session.answer_by_agent(NOT_THERE, history=(), filters=Filters())
+        answer = engine.ask(AskRequest(NOT_THERE, agent=True))
     assert answer.refused
     assert max(step.iteration for step in answer.trace) <= 3

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragscience.terminal.plain import plain
+from ragscience.engine.printable import plain
 
 ANY_TEXT = st.text(st.characters(codec=None, exclude_categories=()), max_size=200)
 NASTY = st.sampled_from(list("\x00\x07\x08\x1b\x9b\x9d\x7f\r\u202e\u2066\u200b\u200f\u2060\ufeff\ud800\udfff\u2028"))

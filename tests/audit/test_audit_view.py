@@ -5,10 +5,11 @@ import json
 import pytest
 
 from ragscience.audit import AuditLog, Request
+from ragscience.engine import Engine
 from ragscience.errors import NothingFound
 from ragscience.records import Citation, Filters, Sentence, Turn
 from ragscience.store import Home
-from ragscience.terminal.audit_view import delete_all, kept_record, list_answers, show_answer
+from ragscience.terminal.audit_view import delete_all, list_answers, show_answer
 from tests.audit.making import circumstances, paper, record
 
 
@@ -19,22 +20,28 @@ def home(tmp_path):
 
 
 @pytest.fixture
+def engine(home):
+    with Engine.open(home.root) as opened:
+        yield opened
+
+
+@pytest.fixture
 def log(home):
     return AuditLog(home.audit, max_bytes=1 << 20, keep=2)
 
 
-def test_the_list_has_the_newest_first_and_safe_words(home, log, capsys):
+def test_the_list_has_the_newest_first_and_safe_words(engine, home, log, capsys):
     log.append(record(answer_id="a" * 12, question="Old?\x1b[31m\nred", refused=True))
     unsure = (Sentence("So:", "no-claim", 0.0, None), Sentence("Fast.", "weak", 0.4, None))
     log.append(record(answer_id="b" * 12, question="New?", sentences=unsure))
-    assert list_answers(home, limit=None, as_json=False) == 0
+    assert list_answers(engine, limit=None, as_json=False) == 0
     out = capsys.readouterr().out
     assert out.index("b" * 12) < out.index("a" * 12)
     assert "\x1b[31m" not in out
     assert "refused" in out
     assert "0 of 1" in out
     assert "2026-01-31 09:05 UTC" in " ".join(out.split())
-    list_answers(home, limit=1, as_json=True)
+    list_answers(engine, limit=1, as_json=True)
     told = json.loads(capsys.readouterr().out)
     assert [item["answer_id"] for item in told["answers"]] == ["b" * 12]
     assert told["answers"][0] == {
@@ -43,7 +50,7 @@ def test_the_list_has_the_newest_first_and_safe_words(home, log, capsys):
     }  # fmt: skip
 
 
-def test_one_answer_is_shown_with_all_that_was_kept(home, log, capsys):
+def test_one_answer_is_shown_with_all_that_was_kept(engine, home, log, capsys):
     request = Request(Filters(papers=("bees",), pages=(1, 2)), (Turn("Before?", "Yes."),), strict=True, agent=True)
     bare = Citation("kilns.pdf", 3, "", False)
     sentences = (Sentence("Fast.", "supported", 0.95, None), Sentence("Hot.", "weak", 0.4, bare))
@@ -56,7 +63,7 @@ def test_one_answer_is_shown_with_all_that_was_kept(home, log, capsys):
         trace_id="9" * 32,
     )
     log.append(made | {"second_look": "ambiguous"})
-    assert show_answer(home, "aaa", as_json=False) == 0
+    assert show_answer(engine, "aaa", as_json=False) == 0
     out = " ".join(capsys.readouterr().out.split())
     for wanted in (
         "> How fast?", "9" * 32, "by the agent, extractive, profile default, strict, 6 passages asked for",
@@ -67,16 +74,16 @@ def test_one_answer_is_shown_with_all_that_was_kept(home, log, capsys):
         "weak 0.40 Hot. kilns.pdf, p.3", "notice: something was missing",
     ):  # fmt: skip
         assert wanted in out
-    assert show_answer(home, "a", as_json=True) == 0
+    assert show_answer(engine, "a", as_json=True) == 0
     assert json.loads(capsys.readouterr().out) == made | {"second_look": "ambiguous"}
 
 
-def test_what_is_left_out_is_counted_and_nothing_is_nothing(home, log, capsys):
-    assert list_answers(home, limit=None, as_json=False) == 0
+def test_what_is_left_out_is_counted_and_nothing_is_nothing(engine, home, log, capsys):
+    assert list_answers(engine, limit=None, as_json=False) == 0
     assert "The audit log has no answer yet." in capsys.readouterr().err
     log.append(record() | {"schema": 99})
     home.audit.write_bytes(home.audit.read_bytes() + b"torn\ntorn\n")
-    list_answers(home, limit=3, as_json=True)
+    list_answers(engine, limit=3, as_json=True)
     said = capsys.readouterr().err.splitlines()
     assert said == [
         f"2 lines of {home.audit} cannot be read and are left out.",
@@ -84,11 +91,11 @@ def test_what_is_left_out_is_counted_and_nothing_is_nothing(home, log, capsys):
     ]
     for key in ("zz", "", " "):
         with pytest.raises(NothingFound, match="The audit log has no answer"):
-            kept_record(home, key)
+            engine.history.audit_record(key)
 
 
-def test_deleting_says_what_went(home, log, capsys):
+def test_deleting_says_what_went(engine, home, log, capsys):
     log.append(record())
-    assert delete_all(home) == 0
-    assert delete_all(home) == 0
+    assert delete_all(engine) == 0
+    assert delete_all(engine) == 0
     assert capsys.readouterr().err.splitlines() == ["1 file deleted.", "There is no audit log."]

@@ -10,11 +10,10 @@ import threading
 import jsonschema
 import pytest
 
+from ragscience.engine import AskRequest, Engine, StepDone, Token
 from ragscience.json_schemas import schemas
 from ragscience.records import Filters
 from ragscience.settings import Settings, deciding_settings, load_settings
-from ragscience.terminal.agent_run import agent_profile
-from ragscience.terminal.session import Session
 from tests.conftest import ROOT
 from tests.ollama_server import OllamaServer
 from tests.test_config import other_value
@@ -91,35 +90,38 @@ def test_killed_question_goes_on_when_it_is_asked_again(asked):
         ran = asked.query("ask", "--agent", "--json", TWO_PARTS, RAG_OLLAMA_URL=server.url, RAG_EMBEDDER="embedded")
     assert split_before == 1
     told = json.loads(ran.out)
-    assert "Going on where this question was interrupted" in ran.err
+    assert "Continuing where this question was interrupted" in ran.err
     assert told["trace"][0]["queries"] == [TWO_PARTS, "glaze temperature", "constituents of the tide"]
     assert [step["node"] for step in told["trace"]].count("decompose_query") >= 1
     assert not told["refused"]
 
 
 @pytest.fixture
-def session_of(library, monkeypatch):
+def engine_of(library, monkeypatch):
     monkeypatch.setenv("RAG_HOME", str(library))
-
-    def opened(wanted=None, **flags):
-        return Session(load_settings(**flags), quiet=True, wanted=wanted)
-
-    return opened
+    return lambda **flags: Engine.open(library, load_settings(**flags))
 
 
-def interrupt(step):
-    if step.node == "retrieve":
+def by_agent(question=TWO_PARTS, filters=NO_FILTERS, **more):
+    return AskRequest(question, filters, agent=True, **more)
+
+
+def interrupt(event):
+    if isinstance(event, StepDone) and event.step.node == "retrieve":
         raise KeyboardInterrupt
 
 
-def test_interrupted_question_goes_on_only_where_nothing_changed(session_of):
-    def again(question=TWO_PARTS, filters=NO_FILTERS, **flags):
-        with session_of(**flags) as session:
-            session.answer_by_agent(question, history=(), filters=filters)
-            return any("interrupted" in notice for notice in session.notices)
+def was_interrupted(answer):
+    return any("interrupted" in notice for notice in answer.notices)
 
-    with session_of() as session, pytest.raises(KeyboardInterrupt):
-        session.answer_by_agent(TWO_PARTS, history=(), filters=NO_FILTERS, on_step=interrupt)
+
+def test_interrupted_question_goes_on_only_where_nothing_changed(engine_of):
+    def again(question=TWO_PARTS, filters=NO_FILTERS, **flags):
+        with engine_of(**flags) as engine:
+            return was_interrupted(engine.ask(by_agent(question, filters)))
+
+    with engine_of() as engine, pytest.raises(KeyboardInterrupt):
+        engine.ask(by_agent(), on_event=interrupt)
     assert not again(filters=Filters(papers=("kilns",)))
     assert not again(extractive_sentences=4)
     assert not again(history=False)
@@ -127,42 +129,40 @@ def test_interrupted_question_goes_on_only_where_nothing_changed(session_of):
     assert not again()
 
 
-def test_interrupted_question_goes_on_though_a_setting_changed_that_it_does_not_depend_on(session_of):
-    with session_of() as session, pytest.raises(KeyboardInterrupt):
-        session.answer_by_agent(TWO_PARTS, history=(), filters=NO_FILTERS, on_step=interrupt)
+def test_interrupted_question_goes_on_though_a_setting_changed_that_it_does_not_depend_on(engine_of, tmp_path):
+    with engine_of() as engine, pytest.raises(KeyboardInterrupt):
+        engine.ask(by_agent(), on_event=interrupt)
     others = {
         name: other_value(name)
         for name in set(Settings.model_fields) - deciding_settings() - {"home", "history", "cache_folder"}
     }
-    with session_of(**others) as session:
-        session.answer_by_agent(TWO_PARTS, history=(), filters=NO_FILTERS)
-        assert any("interrupted" in notice for notice in session.notices)
+    files = {"log_file": str(tmp_path / "q.log"), "metrics_file": str(tmp_path / "q.prom")}
+    with engine_of(**others | files) as engine:
+        assert was_interrupted(engine.ask(by_agent()))
 
 
-def test_as_many_passages_as_were_asked_for(session_of):
-    with session_of(wanted=1) as session:
-        answer = session.answer_by_agent(TWO_PARTS, history=(), filters=NO_FILTERS)
-        assert (len(answer.found.hits), agent_profile(session).top_k) == (1, 1)
+def test_as_many_passages_as_were_asked_for(engine_of):
+    with engine_of() as engine:
+        assert len(engine.ask(by_agent(top_k=1)).found.hits) == 1
 
 
-def test_profile_that_was_asked_for_is_taken(session_of):
-    with session_of(profile="balanced") as session:
+def test_profile_that_was_asked_for_is_taken(engine_of):
+    with engine_of() as engine:
         told = []
-        answer = session.answer_by_agent("What sums ten?", history=(), filters=NO_FILTERS, on_token=told.append)
+        answer = engine.ask(by_agent("What sums ten?", profile="balanced"), on_event=told.append)
     assert answer.found.profile == "balanced"
-    assert told == [answer.text]
+    assert [event.text for event in told if isinstance(event, Token)] == [answer.text]
     assert answer.models["reranker"] is None
 
 
-def test_tools_keep_to_the_filters(session_of):
-    with session_of(history=False) as session:
-        question = "How fast do bees fly in fog? What does page 1 of kilns.pdf say?"
-        answer = session.answer_by_agent(question, history=(), filters=Filters(papers=("bees",)))
+def test_tools_keep_to_the_filters(engine_of):
+    question = "How fast do bees fly in fog? What does page 1 of kilns.pdf say?"
+    with engine_of(history=False) as engine:
+        answer = engine.ask(by_agent(question, Filters(papers=("bees",))))
     assert {hit.chunk.file for hit in answer.found.hits} == {"bees.pdf"}
 
 
-def test_empty_library_is_refused(tmp_path, monkeypatch):
-    monkeypatch.setenv("RAG_HOME", str(tmp_path))
-    with Session(load_settings(), quiet=True, wanted=None) as session:
-        answer = session.answer_by_agent(TWO_PARTS, history=(), filters=NO_FILTERS)
+def test_empty_library_is_refused(tmp_path):
+    with Engine.open(tmp_path, load_settings(home=tmp_path)) as engine:
+        answer = engine.ask(by_agent())
     assert (answer.refused, answer.found.hits) == (True, ())

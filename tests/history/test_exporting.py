@@ -1,9 +1,9 @@
 import pytest
 from markdown_it import MarkdownIt
 
+from ragscience.engine.markdown_export import as_markdown
 from ragscience.history import KeptAnswer
 from ragscience.records import Citation, Sentence
-from ragscience.terminal.markdown_export import as_markdown
 
 from .making import answer
 

@@ -3,8 +3,8 @@ import io
 import pytest
 from rich.console import Console
 
+from ragscience.engine.source_list import source_numbered, sources_of
 from ragscience.errors import NothingFound, UsageError
-from ragscience.terminal.source_list import source_numbered, sources_of
 from ragscience.terminal.views import answer_footer, answer_view, verdicts_view
 
 from .answers import BEES_1, CHECKED, SENTENCES, answer, hit

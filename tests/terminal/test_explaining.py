@@ -4,6 +4,7 @@ from dataclasses import replace
 import pytest
 from rich.console import Console
 
+from ragscience.engine.source_list import surroundings
 from ragscience.errors import NothingFound, UsageError
 from ragscience.records import Citation
 from ragscience.store import Home, Library
@@ -39,7 +40,7 @@ def cited(quote, **more):
 
 
 def test_a_quote_is_shown_among_the_lines_around_it(library):
-    text = shown(surroundings_view, cited(LINES[20]), 1, library)
+    text = shown(surroundings_view, surroundings(cited(LINES[20]), 1, library))
     assert text.startswith("[1] (a.pdf, p.2)\n…\n")
     assert text.endswith("\n…\n")
     assert f"\n»{LINES[20]}«\n" in text
@@ -51,37 +52,37 @@ def test_a_quote_is_shown_among_the_lines_around_it(library):
 
 def test_offsets_decide_where_a_quote_stands(library):
     start = len("First page.\n") + PAGE.index("Line 39")
-    text = shown(surroundings_view, cited("anything", start=start, end=start + 7), 1, library)
+    text = shown(surroundings_view, surroundings(cited("anything", start=start, end=start + 7), 1, library))
     assert "»Line 39«" in text
     assert not text.endswith("…\n")
 
 
 def test_quotes_far_apart_have_windows_of_their_own(library):
     far = replace(cited(LINES[2]), citations=(*cited(LINES[2]).citations, *cited(LINES[38]).citations))
-    text = shown(surroundings_view, far, 1, library)
+    text = shown(surroundings_view, surroundings(far, 1, library))
     assert text.count("»") == 2
     assert text.count("\n…\n") == 1
     assert LINES[20] not in text
     near = replace(far, citations=(*cited(LINES[2]).citations, *cited(LINES[4]).citations))
-    assert shown(surroundings_view, near, 1, library).count("»") == 2
+    assert shown(surroundings_view, surroundings(near, 1, library)).count("»") == 2
 
 
 def test_a_terminal_shows_the_quote_in_colour(library, monkeypatch):
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.delenv("NO_COLOR", raising=False)
-    text = shown(surroundings_view, cited(LINES[20]), 1, library, color=True)
+    text = shown(surroundings_view, surroundings(cited(LINES[20]), 1, library), color=True)
     assert "»" not in text
     assert f"\x1b[1;30;43m{LINES[20]}" in text
 
 
 def test_ascii_marks_where_there_is_nothing_else(library):
-    text = shown(surroundings_view, cited(LINES[20]), 1, library, encoding="ascii")
+    text = shown(surroundings_view, surroundings(cited(LINES[20]), 1, library), encoding="ascii")
     assert f">>{LINES[20]}<<" in text
     assert "\n...\n" in text
 
 
 def test_a_quote_that_is_not_on_the_page_is_said_to_be_missing(library):
-    text = shown(surroundings_view, cited("Something else"), 1, library)
+    text = shown(surroundings_view, surroundings(cited("Something else"), 1, library))
     assert LINES[0] in text
     assert "was not found on the page" in text
 
@@ -89,13 +90,13 @@ def test_a_quote_that_is_not_on_the_page_is_said_to_be_missing(library):
 def test_a_paper_that_has_left_cannot_be_shown(library):
     for citation in (BEES_1, replace(BEES_1, path="")):
         with pytest.raises(NothingFound, match=r"bees.pdf is no longer in the library"):
-            surroundings_view(answer(citations=[citation]), 1, library, Console(file=io.StringIO()))
+            surroundings(answer(citations=[citation]), 1, library)
 
 
 def test_numbers_of_sources():
     assert source_number("", command="/show") == 1
     assert source_number("3", command="/show") == 3
-    with pytest.raises(UsageError, match="'three' is no number"):
+    with pytest.raises(UsageError, match="'three' is not a source number"):
         source_number("three", command="/show")
 
 

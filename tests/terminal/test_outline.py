@@ -6,13 +6,13 @@ import jsonschema
 import pytest
 from rich.console import Console
 
+from ragscience.engine.source_list import section_of, sources_of
 from ragscience.errors import NothingFound
 from ragscience.json_schemas import schemas
 from ragscience.records import Element, Metadata, title_of
 from ragscience.serialization import to_json
 from ragscience.store import Home, Library
 from ragscience.terminal.outline import outline_of, outline_output, outline_view, page_output, page_view, show_page
-from ragscience.terminal.source_list import section_of, sources_of
 from ragscience.terminal.views import answer_footer, hits_view, paper_view, papers_view
 from tests.store.making import add, paper_of, unit_rows
 

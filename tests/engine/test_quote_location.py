@@ -4,12 +4,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ragscience.engine.quote_location import find_quote, placed
 from ragscience.records import Citation
 from ragscience.store import Home, Library
-from ragscience.terminal.quote_location import find_quote, placed
 from tests.store.test_page_geometry import DOCUMENT, TEXT, THIRD, with_lines
-
-from .answers import SENTENCES, answer, hit
+from tests.terminal.answers import SENTENCES, answer, hit
 
 PAGE = "Bees steer by polar-\nised light. In  fog\nthey fly slower. They rest."
 

@@ -2,18 +2,18 @@
 
 import hashlib
 import json
-from functools import partial
 
 import pytest
 
 from config import load_settings
+from ragscience.engine import AskRequest, Engine
 from ragscience.errors import NothingFound
 from ragscience.records import Filters
 from ragscience.store import Home, Library
 from ragscience.terminal import audit_view
 from ragscience.terminal.ask_command import ask_all
-from ragscience.terminal.replaying import DIFFERENT, replay
-from ragscience.terminal.session import Session
+from ragscience.terminal.audit_view import DIFFERENT
+from ragscience.terminal.screen import Screen
 from tests.conftest import copied
 from tests.models.conftest import make_bert
 from tests.ollama_server import OllamaServer, chat_model
@@ -34,44 +34,42 @@ class Asked:
 
     def ask(self, *questions, k=None, filters=None, agent=False, **settings):
         """The last answer's JSON; more than one question are a conversation."""
-        with Session(load_settings(home=self.home.root, **settings), quiet=True, wanted=k) as session:
+        with self.engine(**settings) as engine:
+            dialogue = engine.dialogue(name="talk") if len(questions) > 1 else None
+            request = AskRequest("", filters or Filters(), top_k=k, agent=agent)
             for question in questions:
-                code = ask_all(
-                    session,
-                    (question, None),
-                    filters=filters or Filters(),
-                    as_json=True,
-                    strict=False,
-                    chat="talk" if len(questions) > 1 else None,
-                    go_on=False,
-                    highlight=None,
-                    agent=agent,
-                )
-                assert code == 0
+                how = {"screen": Screen(quiet=True), "as_json": True, "dialogue": dialogue, "highlight": None}
+                assert ask_all(engine, (question, None), request, **how) == 0
         return json.loads(self._capsys.readouterr().out.splitlines()[-1])
 
+    def engine(self, **settings):
+        return Engine.open(self.home.root, load_settings(home=self.home.root, **settings))
+
     def again(self, answer, **today):
-        settings_with = partial(load_settings, home=self.home.root, **today)
-        code = replay(self.home, answer["answer_id"][:8], settings_with=settings_with, quiet=True, as_json=True)
+        with self.engine(**today) as engine:
+            code = audit_view.replay_answer(engine, answer["answer_id"][:8], as_json=True)
         told = json.loads(self._capsys.readouterr().out)
         assert code == (SAME if told["same"] else DIFFERENT)
         return told
 
     def again_for_people(self, answer):
-        settings_with = partial(load_settings, home=self.home.root)
-        replay(self.home, answer["answer_id"], settings_with=settings_with, quiet=True, as_json=False)
+        with self.engine() as engine:
+            audit_view.replay_answer(engine, answer["answer_id"], as_json=False)
         return self._capsys.readouterr().out
 
     def shown(self, answer):
-        assert audit_view.show_answer(self.home, answer["answer_id"], as_json=False) == 0
+        with self.engine() as engine:
+            assert audit_view.show_answer(engine, answer["answer_id"], as_json=False) == 0
         return self._capsys.readouterr().out
 
     def listed(self):
-        assert audit_view.list_answers(self.home, limit=None, as_json=True) == 0
+        with self.engine() as engine:
+            assert audit_view.list_answers(engine, limit=None, as_json=True) == 0
         return json.loads(self._capsys.readouterr().out)["answers"]
 
     def record(self, answer):
-        return audit_view.kept_record(self.home, answer["answer_id"])
+        with self.engine() as engine:
+            return engine.history.audit_record(answer["answer_id"])
 
     def remove(self, *files):
         with Library.open_for_writing(self.home) as library:
@@ -253,4 +251,4 @@ def test_a_home_without_a_library_keeps_nothing_and_one_that_is_empty_does(asked
     assert asked.record(answer)["passages"] == []
     assert asked.again(answer)["same"]
     with pytest.raises(NothingFound, match="no answer ' '"):
-        audit_view.kept_record(asked.home, " ")
+        asked.record({"answer_id": " "})

@@ -1,14 +1,29 @@
-"""The numbered places that an answer rests on: the [1], [2] … under it, and what `open` and `/show` go by."""
+"""The numbered sources of an answer: the [1], [2] … under it, and each source on its page."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
+from ragscience.engine.printable import plain
+from ragscience.engine.quote_location import find_quote
 from ragscience.errors import NothingFound, UsageError
 from ragscience.records import Answer, Citation
-from ragscience.terminal.plain import plain
 
-__all__ = ["Source", "cited_label", "section_of", "source_numbered", "sources_of"]
+if TYPE_CHECKING:
+    from ragscience.store import Library
+
+__all__ = [
+    "Source",
+    "Span",
+    "Surroundings",
+    "cited_label",
+    "page_label",
+    "section_of",
+    "source_numbered",
+    "sources_of",
+    "surroundings",
+]
 
 _SEPARATOR = " › "
 """Between the headings of a section's path."""
@@ -85,3 +100,68 @@ def source_numbered(answer: Answer, number: int) -> Source:
 def cited_label(file: str, page: int) -> str:
     """How a page is cited in an answer, safe to show: `(file.pdf, p.3)`."""
     return f"({plain(file)}, p.{page})"
+
+
+def page_label(first: int, last: int) -> str:
+    """`p.3`, or `p.3-4` for a passage that crosses a page."""
+    return f"p.{first}" if first == last else f"p.{first}-{last}"
+
+
+Span = tuple[int, int]
+AROUND_CHARS = 400
+"""How much of the page is shown before and after a quote, up to the line's end."""
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """A source on its page: spans are (start, end) in `text`, in order, and do not overlap."""
+
+    source: Source
+    text: str
+    """Of the whole page."""
+    quotes: tuple[Span, ...]
+    """Empty where the page does not have what was quoted."""
+    windows: tuple[Span, ...]
+    """The quotes with whole lines around them; the page's beginning where there is none."""
+
+
+def surroundings(answer: Answer, number: int, library: Library) -> Surroundings:
+    """The page of a source with what is quoted of it. Raises UsageError or NothingFound."""
+    source = source_numbered(answer, number)
+    paper = library.paper_by_path(source.path) if source.path else None
+    if paper is None:
+        raise NothingFound(f"{plain(source.file)} is no longer in the library.", "`python ingest.py list` shows it.")
+    text = library.page_text(paper.paper_id, source.page)
+    quotes = _quotes(source, text, library.page(paper.paper_id, source.page).start)
+    return Surroundings(source, text, quotes, _windows(quotes, text))
+
+
+def _quotes(source: Source, text: str, page_start: int) -> tuple[Span, ...]:
+    found: list[Span] = []
+    for citation in source.citations:
+        start, end = citation.start - page_start, citation.end - page_start
+        if citation.end and 0 <= start < end <= len(text):
+            found.append((start, end))
+        else:
+            found += find_quote(citation.quote, text)
+    return _merged(found)
+
+
+def _windows(quotes: tuple[Span, ...], text: str) -> tuple[Span, ...]:
+    wide = []
+    for start, end in quotes or ((0, 0),):
+        before = text.rfind("\n", 0, max(0, start - AROUND_CHARS)) + 1
+        after = text.find("\n", min(len(text), end + AROUND_CHARS))
+        wide.append((before, len(text) if after < 0 else after))
+    return _merged(wide)
+
+
+def _merged(spans: list[Span]) -> tuple[Span, ...]:
+    """The same characters in spans that are in order and do not touch."""
+    merged: list[Span] = []
+    for start, end in sorted(spans):
+        if merged and start <= merged[-1][1]:
+            merged[-1] = merged[-1][0], max(end, merged[-1][1])
+        else:
+            merged.append((start, end))
+    return tuple(merged)

@@ -1,20 +1,18 @@
-"""What is written out for other programs: a conversation as Markdown, and any text to a file or to stdout."""
+"""A conversation as Markdown, and text files that are written wholly or not at all."""
 
 from __future__ import annotations
 
 import re
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from ragscience.engine.printable import plain
 from ragscience.errors import RagScienceError
 from ragscience.history import KeptAnswer
 from ragscience.records import Answer, Citation, Sentence
 from ragscience.store.atomic_files import disk_errors, write_atomically
-from ragscience.terminal.cli import say
-from ragscience.terminal.plain import plain
 
-__all__ = ["as_markdown", "hand_over", "write_out"]
+__all__ = ["as_markdown", "write_out"]
 
 MARKS = {"supported": "✓", "weak": "~", "unsupported": "✗"}
 _TAG = re.compile(r"<(?=[A-Za-z/!?])")
@@ -52,15 +50,6 @@ def write_out(target: Path, text: str) -> None:
             path.write_bytes(content)
         else:
             write_atomically(path, content)
-
-
-def hand_over(text: str, target: Path | None) -> None:
-    """Write it to the file, which is said, or to stdout without one."""
-    if target is None:
-        sys.stdout.write(text.encode("utf-8", "replace").decode())
-        return
-    write_out(target, text)
-    say(f"Written to {target}.")
 
 
 def _marked(text: str, sentences: Sequence[Sentence]) -> str:

@@ -7,13 +7,13 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import closing
 from pathlib import Path
 
+from ragscience.engine.printable import plain
 from ragscience.errors import FileProblem, RagScienceError, UsageError
 from ragscience.reading.pdf_highlights import Mark, MarkedPage
 from ragscience.reading.worker_process import ReaderProcess
 from ragscience.records import Answer, Citation
 from ragscience.store.atomic_files import disk_errors, write_atomically
 from ragscience.store.row_records import short_names
-from ragscience.terminal.plain import plain
 
 __all__ = ["MADE_HERE", "check_target", "write_marked_pages"]
 
@@ -45,18 +45,18 @@ def write_marked_pages(
     *,
     timeout_seconds: float,
     memory_bytes: int,
-    notice: Callable[[str], None],
+    warn: Callable[[str], None],
 ) -> int:
     """Write each page that the answers cite once, the quotes marked; how many pages there are.
 
-    A paper that cannot be marked is left out with a notice. Without a page to write, `target` is left as it is. The
+    A paper that cannot be marked is left out with a warning. Without a page to write, `target` is left as it is. The
     papers are opened in a process of its own, which has `timeout_seconds` and `memory_bytes` of address space for
     each. Raises UsageError as `check_target`, RagScienceError where nothing can be written.
     """
     check_target(target)
     wanted = _wanted(answers)
     if not wanted:
-        notice(f"No page is cited: {target} is not written.")
+        warn(f"No page is cited: {target} is not written.")
         return 0
     with (
         tempfile.TemporaryDirectory(prefix="ragscience-") as folder,
@@ -69,11 +69,11 @@ def write_marked_pages(
             part = Path(folder, f"{number}.pdf")
             unplaced = marker.reader().mark(Path(path), part, pages)
             if isinstance(unplaced, FileProblem):
-                notice(f"Not in {target.name}: {unplaced}")
+                warn(f"Not in {target.name}: {unplaced}")
                 continue
             if unplaced:
                 quotes = "1 quote" if unplaced == 1 else f"{unplaced} quotes"
-                notice(f"{quotes} from {plain(names[path])} could not be placed on the page; its note has the words.")
+                warn(f"{quotes} from {plain(names[path])} could not be placed on the page; its note has the words.")
             parts.append(part)
             count += len(pages)
         if not parts:

@@ -1,0 +1,52 @@
+"""The engine: what every command, notebook, page and test goes through. See docs/notebook.md.
+
+Names are loaded when they are first used, so that a command imports only what it needs.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from ragscience.engine.dialogue import Dialogue
+    from ragscience.engine.events import Event, ModelChosen, OnEvent, Searched, StepDone, Token, Warned
+    from ragscience.engine.library_engine import Engine
+    from ragscience.engine.paper_views import PaperPage
+    from ragscience.engine.replay import Replayed
+    from ragscience.engine.requests import AskRequest, SearchRequest
+    from ragscience.engine.saved_answers import SavedAnswers
+
+__all__ = [
+    "AskRequest",
+    "Dialogue",
+    "Engine",
+    "Event",
+    "ModelChosen",
+    "OnEvent",
+    "PaperPage",
+    "Replayed",
+    "SavedAnswers",
+    "SearchRequest",
+    "Searched",
+    "StepDone",
+    "Token",
+    "Warned",
+]
+
+_MODULES = {
+    "dialogue": ("Dialogue",),
+    "events": ("Event", "ModelChosen", "OnEvent", "Searched", "StepDone", "Token", "Warned"),
+    "library_engine": ("Engine",),
+    "paper_views": ("PaperPage",),
+    "replay": ("Replayed",),
+    "requests": ("AskRequest", "SearchRequest"),
+    "saved_answers": ("SavedAnswers",),
+}
+_HOMES = {name: module for module, names in _MODULES.items() for name in names}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)

@@ -1,0 +1,148 @@
+"""A question run becomes a run of the agent."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, replace
+from typing import TYPE_CHECKING, Any
+
+from ragscience.records import Answer, Filters, Found, Hit, Paper, Profile
+from ragscience.settings import deciding_values
+from ragscience.store.filter_selection import match_papers
+
+if TYPE_CHECKING:
+    from ragscience.agent.agent_context import AgentContext, ToolUse
+    from ragscience.engine.question_run import QuestionRun
+    from ragscience.engine.requests import AskRequest
+
+__all__ = ["agent_answer", "agent_profile"]
+
+TOOL_TEXT_CHARS = 4000
+"""Of the text of one tool."""
+
+
+def agent_answer(run: QuestionRun, request: AskRequest) -> Answer:
+    """The answer by the agent, with the place of each quote on its page; an interrupted run is continued.
+
+    The whole answer is one `Token` event, each finished step a `StepDone`.
+    """
+    from ragscience.agent.loop import answer_by_agent
+    from ragscience.engine.quote_location import placed
+
+    library = run.library
+    context = _context(run, request)
+
+    def resumed(steps: int) -> None:
+        done = "1 step was" if steps == 1 else f"{steps} steps were"
+        run.warn(f"Continuing where this question was interrupted: {done} done already.")
+
+    answer = answer_by_agent(
+        context,
+        checkpoints=run.engine.home.agent if run.settings.history and library.chunk_count else None,
+        run_id=_run_id(run, request),
+        on_resume=resumed,
+    )
+    if run.on_token is not None:
+        run.on_token(answer.text)
+    return placed(answer, library)
+
+
+def agent_profile(run: QuestionRun) -> Profile:
+    """How the agent searches for each sub-query: `rrf`, unless another profile than the default is wanted.
+
+    Each search gives as many passages as a plain answer is made from, so that the question's own are never fewer.
+    """
+    if run.settings.profile != "default" or run.llm_reranker is not None:
+        return run.answer_profile
+    profile = run.profile_called("rrf")
+    return profile if run.request.top_k else replace(profile, top_k=max(profile.top_k, run.settings.answer_passages))
+
+
+def _context(run: QuestionRun, request: AskRequest) -> AgentContext:
+    from ragscience.agent.agent_context import AgentContext
+    from ragscience.agent.agent_state import Limits
+    from ragscience.answering.answer_context import AnswerRequest
+
+    library, settings, filters = run.library, run.settings, request.filters
+    profile = agent_profile(run)
+    papers = _papers(library.papers(), filters)
+
+    def search(query: str, files: tuple[str, ...]) -> Found:
+        within = replace(filters, papers=tuple(map(_named, files))) if files else filters
+        return run.search(query, within, profile=profile)
+
+    return AgentContext(
+        request=AnswerRequest(run.question, request.history, request.strict),
+        answering=run.answer_context,
+        papers=papers,
+        search=search,
+        passages=library.chunks,
+        use_tools=_tools(run, filters, papers, profile) if library.chunk_count else None,
+        limits=Limits(
+            iterations=settings.agent_iterations,
+            seconds=settings.agent_seconds,
+            tokens=settings.agent_tokens,
+            enough=settings.agent_enough,
+            passages=request.top_k or settings.agent_passages,
+            tool_calls=settings.agent_tool_calls,
+        ),
+        on_step=run.on_step,
+    )
+
+
+def _tools(run: QuestionRun, filters: Filters, papers: Sequence[Paper], profile: Profile) -> ToolUse:
+    from ragscience.agent.tool_calling import tool_use
+    from ragscience.agent.tools import Toolbox
+
+    def search(query: str, own: Filters) -> Found:
+        within = replace(
+            filters,
+            papers=own.papers or filters.papers,
+            kinds=own.kinds or filters.kinds,
+            sections=own.sections or filters.sections,
+        )
+        return run.search(query, within, profile=profile)
+
+    ids = run.library.select(filters) if filters != Filters() else None
+    kept = None if ids is None else set(ids.tolist())
+
+    def allowed(hit: Hit) -> bool:
+        return kept is None or hit.chunk.chunk_id in kept
+
+    toolbox = Toolbox(run.library, search=search, most_chars=TOOL_TEXT_CHARS)
+    return tool_use(toolbox, papers=papers, llm=run.llm, allowed=allowed)
+
+
+def _papers(papers: list[Paper], filters: Filters) -> tuple[Paper, ...]:
+    """The papers that the filters allow by their names."""
+    if filters.papers:
+        ids = match_papers(papers, filters.papers)
+        papers = [paper for paper in papers if paper.paper_id in ids]
+    return tuple(papers)
+
+
+def _named(file: str) -> str:
+    """A file's name as a filter takes it: characters of shell patterns stand for themselves."""
+    return "".join(f"[{char}]" if char in "*?[" else char for char in file)
+
+
+def _run_id(run: QuestionRun, request: AskRequest) -> str:
+    """A digest of the question, the library as it is now and all settings that an answer depends on."""
+    from ragscience.agent.agent_state import STATE_VERSION
+
+    library, llm = run.library, run.llm
+    parts: list[Any] = [
+        STATE_VERSION,
+        run.question,
+        [[turn.question, turn.answer] for turn in request.history],
+        asdict(request.filters),
+        library.generation,
+        asdict(library.embedder) if library.embedder else None,
+        deciding_values(run.settings),
+        request.top_k,
+        [llm.name, llm.digest] if llm else None,
+        request.strict,
+    ]
+    return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()

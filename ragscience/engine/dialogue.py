@@ -1,0 +1,120 @@
+"""A conversation under way: its turns are context of the next question, and are on disk right away."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from ragscience.errors import RagScienceError, UsageError
+from ragscience.history import History, KeptAnswer
+from ragscience.history.conversations import check_name
+from ragscience.records import Answer, Citation, StoredChunk, Turn
+
+if TYPE_CHECKING:
+    from ragscience.settings import Settings
+    from ragscience.store import Home
+
+__all__ = ["Dialogue"]
+
+Warn = Callable[[str], None]
+
+
+class Dialogue:
+    """One conversation: a new one, the last one, or the one of a name, which begins where there is none.
+
+    History never costs an answer. Where it cannot be read, the conversation begins anew; where it cannot be written,
+    the next turn tries again; a warning says so. With the setting `history` off nothing is written.
+    """
+
+    def __init__(self, home: Home, settings: Settings, *, name: str | None, continue_last: bool) -> None:
+        """Raises UsageError for a name that cannot be one, and for both ways at once."""
+        if continue_last and name is not None:
+            raise UsageError("--continue and --chat are two ways to choose a conversation.", "Give one of them.")
+        self._path = home.history
+        self._settings = settings
+        self._name = "" if name is None else check_name(name)
+        self._conversation_id: int | None = None
+        self._unkept: list[tuple[Answer, str]] = []
+        self.turns: list[KeptAnswer] = []
+        """All turns of this conversation, from disk and from this run, the first first."""
+        self.warnings: list[str] = []
+        """Why earlier turns are missing."""
+        if continue_last or self._name:
+            self._read()
+
+    @property
+    def answers(self) -> list[Answer]:
+        """The answers of this conversation."""
+        return [turn.answer for turn in self.turns]
+
+    @property
+    def summary(self) -> str:
+        """Where this conversation comes from, in one line; empty for a new one without a name."""
+        if not self.turns:
+            return f"A new conversation, {self._name}." if self._name else ""
+        name = f" ({self._name})" if self._name else ""
+        turns = "1 turn" if len(self.turns) == 1 else f"{len(self.turns)} turns"
+        return f"Continuing “{' '.join(self.turns[0].answer.question.split())}”{name}, {turns}."
+
+    def context(self) -> tuple[Turn, ...]:
+        """The last turns, as many as the setting `history_turns` says: the context of the next question."""
+        wanted = self._settings.history_turns
+        last = self.answers[-wanted:] if wanted else []
+        return tuple(Turn(answer.question, answer.text, _cited_passages(answer)) for answer in last)
+
+    def keep(self, answer: Answer, warn: Warn) -> KeptAnswer:
+        """Add a turn and write it to the disk; gives it without a conversation id where it could not be written."""
+        now = datetime.now(UTC).isoformat(timespec="seconds")
+        kept = KeptAnswer(None, now, answer)
+        # Without the folder there is no library: asking makes none.
+        if self._settings.history and self._path.parent.is_dir():
+            self._unkept.append((answer, now))
+            try:
+                with History.open_for_writing(self._path) as history:
+                    self._conversation_id = history.add(
+                        self._unkept, conversation_id=self._conversation_id, name=self._name
+                    )
+            except RagScienceError as error:
+                warn(f"This conversation is not kept: {error}")
+            else:
+                self._unkept.clear()
+                kept = KeptAnswer(self._conversation_id, now, answer)
+        self.turns.append(kept)
+        return kept
+
+    def start_new(self) -> None:
+        """Begin a conversation without a name; the one so far stays on disk."""
+        self._name, self._conversation_id = "", None
+        self._unkept.clear()
+        self.turns.clear()
+
+    def _read(self) -> None:
+        try:
+            with History.open(self._path) as history:
+                found = history.named(self._name) if self._name else history.last()
+                if found is None:
+                    if not self._name:
+                        self.warnings.append("There is no conversation to continue: this is a new one.")
+                    return
+                self.turns = history.turns(found.conversation_id)
+                self._conversation_id, self._name = found.conversation_id, found.name
+        except RagScienceError as error:
+            self.warnings.append(f"Earlier conversations cannot be read: {error}")
+
+
+def _cited_passages(answer: Answer) -> tuple[int, ...]:
+    """Ids of the passages that hold what is cited, in the order of their rank."""
+    return tuple(
+        hit.chunk.chunk_id
+        for hit in answer.found.hits
+        if any(_holds(hit.chunk, citation) for citation in answer.citations)
+    )
+
+
+def _holds(chunk: StoredChunk, citation: Citation) -> bool:
+    if (citation.path or chunk.path) != chunk.path or citation.file != chunk.file:
+        return False
+    if citation.end:
+        return chunk.start <= citation.start and citation.end <= chunk.end
+    return chunk.page_start <= citation.page <= chunk.page_end

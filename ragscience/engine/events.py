@@ -1,0 +1,71 @@
+"""What happens while the engine works, one frozen record each; a caller that wants to show it passes `on_event`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from ragscience.records import Step
+
+__all__ = ["Downloaded", "Downloading", "Event", "ModelChosen", "OnEvent", "Searched", "StepDone", "Token", "Warned"]
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """The base of all events."""
+
+
+@dataclass(frozen=True, slots=True)
+class ModelChosen(Event):
+    """Which model does a part of the work, in one line; comes once for each choice of an engine."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Warned(Event):
+    """Something is missing or went wrong, and the work goes on without it. Also in the result's own warnings."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Token(Event):
+    """A piece of an answer as it is written, before its citations are checked."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class StepDone(Event):
+    """A step of the agent is done."""
+
+    step: Step
+
+
+@dataclass(frozen=True, slots=True)
+class Searched(Event):
+    """The library is searched, by these words."""
+
+    query: str
+
+
+@dataclass(frozen=True, slots=True)
+class Downloading(Event):
+    """A file is on its way."""
+
+    item: str
+    done_bytes: int
+    total_bytes: int | None
+    """None while it is not known."""
+
+
+@dataclass(frozen=True, slots=True)
+class Downloaded(Event):
+    """A model is here now."""
+
+    item: str
+
+
+OnEvent = Callable[[Event], None]
+"""Called in the thread that does the work; what it raises ends the work."""

@@ -1,0 +1,59 @@
+"""How a search uses the knowledge graph: the papers it keeps to, and the paths it shows."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from ragscience.errors import ModelProblem
+from ragscience.graph.graph_search import GraphSearch
+from ragscience.graph.traversal import steps_of
+from ragscience.records import Filters, Found, FoundPath, Profile
+
+if TYPE_CHECKING:
+    from ragscience.engine.question_run import QuestionRun
+    from ragscience.store import Library
+
+__all__ = ["NO_GRAPH", "graph_search_of", "papers_of", "with_paths"]
+
+NO_GRAPH = "There is no knowledge graph yet: `python ingest.py graph` makes it."
+
+
+def graph_search_of(run: QuestionRun, *, is_wanted: bool) -> GraphSearch | None:
+    """The graph of the library for one question, or None and, where it `is_wanted`, a warning."""
+    graph, triples = run.engine.graph_and_vectors()
+    if not len(graph):
+        if is_wanted:
+            run.warn(NO_GRAPH)
+        return None
+    return GraphSearch(
+        graph,
+        embedder=run.embedder,
+        passages=run.library.chunk_count,
+        hops=run.settings.graph_max_hops,
+        types=run.settings.graph_entity_types,
+        notice=run.warn,
+        triples=triples,
+    )
+
+
+def papers_of(graph: GraphSearch, question: str, filters: Filters, run: QuestionRun) -> Filters:
+    """The filters, kept to papers that mention anything related to the question; as they are where there is none."""
+    chunks = run.library.chunks(sorted(graph.passages(question)))
+    papers = tuple(sorted({chunk.paper_id for chunk in chunks}))
+    if not papers:
+        run.warn("The question names nothing that the knowledge graph has, so all papers were searched.")
+    return replace(filters, paper_ids=papers)
+
+
+def with_paths(found: Found, graph: GraphSearch, library: Library, profile: Profile) -> Found:
+    """What was found with the graph's names near the question and, where the profile weighs them, its best paths."""
+    concepts = graph.concepts(found.question)
+    if "gear" not in dict(profile.more_weights):
+        return replace(found, concepts=concepts)
+    try:
+        paths = graph.paths(found.question)
+    except ModelProblem:  # the search has warned of it
+        paths = ()
+    steps = tuple(FoundPath(steps_of(path.relations, graph.graph, library), path.score) for path in paths)
+    return replace(found, concepts=concepts, paths=steps)

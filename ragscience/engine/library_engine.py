@@ -1,0 +1,337 @@
+"""The engine: one object behind every command, notebook, page and test."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from threading import Event as Flag
+from threading import RLock
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Self, TypeVar
+
+from ragscience.engine.dialogue import Dialogue
+from ragscience.engine.events import Event, ModelChosen, OnEvent, Warned
+from ragscience.engine.question_run import QuestionRun
+from ragscience.engine.requests import AskRequest, SearchRequest
+from ragscience.errors import RagScienceError
+from ragscience.records import Answer, Found, Paper, Profile
+from ragscience.stage_timing import Timings, timed
+from ragscience.store import Home, Library
+
+if TYPE_CHECKING:
+    from ragscience.answering.circuit_breaker import Circuit
+    from ragscience.engine.model_pool import ModelPool
+    from ragscience.engine.paper_views import Bibliography, PaperPage
+    from ragscience.engine.saved_answers import SavedAnswers
+    from ragscience.engine.source_list import Surroundings
+    from ragscience.models.model_choice import ModelRow
+    from ragscience.settings import Settings
+    from ragscience.telemetry import Telemetry
+
+__all__ = ["Engine"]
+
+T = TypeVar("T")
+
+
+class Engine:
+    """A home with its library, models, history and logs; open it once and use it from any number of threads."""
+
+    def __init__(
+        self,
+        home: Home,
+        settings: Settings,
+        *,
+        environment: Mapping[str, str] | None = None,
+        on_event: OnEvent | None = None,
+    ) -> None:
+        self.home = home
+        self.settings = settings
+        self._environment = environment or {}
+        self._on_event = on_event
+        self._lock = RLock()
+        self._shared: dict[str, Any] = {}
+        self._said: set[Event] = set()
+        self._graph: tuple[str, tuple[Any, dict[int, Any]]] | None = None
+
+    @classmethod
+    def open(
+        cls,
+        home: str | Path,
+        settings: Settings | None = None,
+        *,
+        environment: Mapping[str, str] | None = None,
+        on_event: OnEvent | None = None,
+    ) -> Engine:
+        """The engine of the home in that folder; nothing is read before it is needed.
+
+        Without `settings` those of the folder are taken, else the defaults. `environment` holds the OTEL_ variables
+        that name an exporter of traces, if any. `on_event` receives what belongs to no single question: the choice of
+        models, and logs that cannot be written. Raises UsageError for settings that cannot be, or where the log or the
+        metrics of the settings could not be written.
+        """
+        from ragscience.settings import load_settings
+
+        folder = Path(home).expanduser()
+        settings = load_settings(home=folder) if settings is None else settings
+        engine = cls(Home(folder), settings, environment=environment, on_event=on_event)
+        if settings.log_file or settings.metrics_file or engine._environment:
+            _ = engine.telemetry
+        return engine
+
+    def close(self) -> None:
+        """Release the files and write what waits; closing twice is harmless."""
+        with self._lock:
+            shared, self._shared = self._shared, {}
+        try:
+            if "library" in shared:
+                shared["library"].close()
+        finally:
+            if "telemetry" in shared:
+                shared["telemetry"].close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    # Questions
+
+    def search(self, request: SearchRequest, *, on_event: OnEvent | None = None, cancel: Flag | None = None) -> Found:
+        """The passages for a question, best first, with the warnings of this search.
+
+        Raises UsageError for a request that cannot be, NothingFound where a filter fits no paper, Cancelled once
+        `cancel` is set.
+        """
+        from ragscience.answering.query_rewriting import standalone
+        from ragscience.telemetry import of_search
+
+        run = QuestionRun(self, request, on_event=on_event, cancel=cancel)
+        question = standalone(run.question, request.history)
+        timings = Timings()
+
+        def find() -> Found:
+            with timed(timings, "search_ms"):
+                return run.search(question, request.filters)
+
+        found = self._recorded("search", question, find)
+        found = replace(
+            found,
+            timings_ms={**found.timings_ms, **timings},
+            stages=(*found.stages, *timings.stages),
+            notices=_once(found.notices, run.all_warnings()),
+        )
+        if self.telemetry.is_on:
+            self.telemetry.record(of_search(found, run.models_of_search(found)))
+        return found
+
+    def ask(
+        self,
+        request: AskRequest,
+        *,
+        dialogue: Dialogue | None = None,
+        on_event: OnEvent | None = None,
+        cancel: Flag | None = None,
+    ) -> Answer:
+        """The answer to a question, checked against its pages, with its own warnings; kept in history and audit log.
+
+        It is a turn of the `dialogue`, without one of a conversation of its own. `on_event` receives tokens, steps of
+        the agent and warnings as they come. Raises as `search`.
+        """
+        from ragscience.engine.answer_record import audit
+        from ragscience.telemetry import of_answer
+
+        dialogue = dialogue or self.dialogue()
+        request = replace(request, history=request.history or dialogue.context())
+        run = QuestionRun(self, request, on_event=on_event, cancel=cancel)
+        for warning in dialogue.warnings:
+            run.warn(warning)
+        answer = self._recorded("agent" if request.agent else "ask", run.question, lambda: run.answer(request))
+        answer = replace(answer, notices=_once((*answer.found.notices, *answer.notices), run.all_warnings()))
+        if self.telemetry.is_on:
+            self.telemetry.record(of_answer(answer))
+        audit(run, answer, request, at=datetime.now(UTC).isoformat(timespec="seconds"))
+        dialogue.keep(answer, run.warn)
+        return replace(answer, notices=_once(answer.notices, run.warnings))
+
+    def dialogue(self, *, name: str | None = None, continue_last: bool = False) -> Dialogue:
+        """A conversation: a new one, the last one, or the one called `name`. Raises UsageError for a bad name."""
+        return Dialogue(self.home, self.settings, name=name, continue_last=continue_last)
+
+    def _recorded(self, how: str, question: str, act: Callable[[], T]) -> T:
+        """What `act` gives; where it fails, the telemetry has a record of the failure."""
+        from ragscience.telemetry import of_failure
+
+        began, started = time.time(), time.perf_counter()
+        try:
+            return act()
+        except RagScienceError as error:
+            took = round((time.perf_counter() - started) * 1000, 3)
+            self.telemetry.record(of_failure(how, question, type(error).__name__, started=began, total_ms=took))
+            raise
+
+    def write_marked_pages(self, answers: Sequence[Answer], target: Path, *, on_event: OnEvent | None = None) -> int:
+        """Write a PDF of the pages that the answers cite, with the quotes marked; how many pages.
+
+        Raises UsageError where `target` is a file that was not made so, RagScienceError where it cannot be written.
+        """
+        from ragscience.engine.marked_pages import write_marked_pages
+
+        settings = self.settings
+        return write_marked_pages(
+            answers,
+            target,
+            timeout_seconds=settings.reading_timeout_seconds,
+            memory_bytes=settings.reading_memory_mb << 20,
+            warn=lambda text: on_event(Warned(text)) if on_event is not None else None,
+        )
+
+    # What there is
+
+    def papers(self) -> list[Paper]:
+        """The papers of the library, by their names."""
+        return self.library.papers()
+
+    def page(self, paper: str, number: int) -> PaperPage:
+        """A page of a paper, as it was read. Raises UsageError or NothingFound where there is no such one."""
+        from ragscience.engine.paper_views import paper_page
+
+        return paper_page(self.library, paper, number)
+
+    def bibliography(self, papers: Sequence[str] = (), *, cited_by: Sequence[Answer] | None = None) -> Bibliography:
+        """The entries of the named papers, of those that the answers cite, or of all papers.
+
+        Raises RagScienceError for a name that no paper has, UsageError for one that several have.
+        """
+        from ragscience.engine.paper_views import bibliography
+
+        return bibliography(self.library, papers, cited_by)
+
+    def surroundings(self, answer: Answer, number: int) -> Surroundings:
+        """The page of source `number` of an answer, with the quotes on it.
+
+        Raises UsageError for a number that the answer does not list, NothingFound where the paper has left the library.
+        """
+        from ragscience.engine.source_list import surroundings
+
+        return surroundings(answer, number, self.library)
+
+    @property
+    def history(self) -> SavedAnswers:
+        """Earlier conversations, and the audit log."""
+        return self._made_once("history", self._saved_answers)
+
+    def _saved_answers(self) -> SavedAnswers:
+        from ragscience.engine.saved_answers import SavedAnswers
+
+        return SavedAnswers(self)
+
+    def with_settings(self, settings: Settings) -> Engine:
+        """The same engine under other settings, with the same library and models; never closed by itself."""
+        other = Engine(self.home, settings, on_event=self._on_event)
+        other._shared = {"library": self.library, "models": self.models}
+        return other
+
+    def model_rows(self) -> Sequence[ModelRow]:
+        """What each part ("embedder", "reranker", "answer") would use, where its files are and why."""
+        return self.models.rows(self.settings, self.library.embedder, lambda text: self._publish(Warned(text)))
+
+    def pull_models(self, on_event: OnEvent) -> bool:
+        """Fetch the models that are missing; whether all came. Raises UsageError offline."""
+        return self.models.pull(self.settings, on_event)
+
+    def profiles(self) -> tuple[Profile, ...]:
+        """The ways to search, with the numbers of the settings."""
+        from ragscience.retrieval import all_profiles
+
+        settings = self.settings
+        return all_profiles(
+            candidates=settings.top_k_candidates,
+            top_k=settings.top_k,
+            dense_weight=settings.dense_weight,
+            bm25_weight=settings.bm25_weight,
+        )
+
+    # Shared parts
+
+    @property
+    def library(self) -> Library:
+        """The library, for reading; shared by all threads."""
+        return self._made_once("library", lambda: Library.open(self.home))
+
+    @property
+    def models(self) -> ModelPool:
+        """The models, each loaded when it is first used."""
+        return self._made_once("models", self._model_pool)
+
+    def _model_pool(self) -> ModelPool:
+        from ragscience.engine.model_pool import ModelPool
+
+        return ModelPool(self.home, lambda text: self._publish(ModelChosen(text)))
+
+    @property
+    def circuit(self) -> Circuit:
+        """Keeps many questions from waiting for a language model that fails each time."""
+        return self._made_once("circuit", self._circuit_breaker)
+
+    def _circuit_breaker(self) -> Circuit:
+        from ragscience.answering.circuit_breaker import Circuit
+
+        settings = self.settings
+        return Circuit(failures=settings.llm_failures, pause_seconds=settings.llm_pause_seconds, clock=time.monotonic)
+
+    @property
+    def telemetry(self) -> Telemetry:
+        """The log, the metrics and the traces, as far as the settings and the environment ask for them."""
+        return self._made_once("telemetry", self._open_telemetry)
+
+    def _open_telemetry(self) -> Telemetry:
+        from ragscience.telemetry import open_telemetry
+
+        settings = self.settings
+        return open_telemetry(
+            log_file=_file(settings.log_file),
+            metrics_file=_file(settings.metrics_file),
+            environment=self._environment,
+            with_questions=settings.trace_questions,
+            offline=settings.offline,
+            on_problem=lambda text: self._publish(Warned(text)),
+        )
+
+    def graph_and_vectors(self) -> tuple[Any, dict[int, Any]]:
+        """The knowledge graph of the library as it is now, and the vectors of its triples that are known."""
+        from ragscience.graph.entity_merging import load_graph
+
+        with self._lock:
+            state = self.library.graph.state()
+            if self._graph is None or self._graph[0] != state:
+                self._graph = state, (load_graph(self.library), {})
+            return self._graph[1]
+
+    def _made_once(self, name: str, make: Callable[[], T]) -> T:
+        with self._lock:
+            if name not in self._shared:
+                self._shared[name] = make()
+            made: T = self._shared[name]
+            return made
+
+    def _publish(self, event: Event) -> None:
+        """Pass on what belongs to no single question, once."""
+        with self._lock:
+            if self._on_event is None or event in self._said:
+                return
+            self._said.add(event)
+        self._on_event(event)
+
+
+def _once(first: tuple[str, ...], more: list[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys((*first, *more)))
+
+
+def _file(name: str) -> Path | None:
+    return Path(name).expanduser() if name else None

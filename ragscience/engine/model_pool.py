@@ -1,0 +1,282 @@
+"""The models of an engine: each made from the settings once, however many questions and threads use it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from threading import Lock
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from ragscience.engine.events import Downloaded, Downloading, OnEvent, Warned
+from ragscience.errors import ModelProblem, RagScienceError, UsageError
+from ragscience.models.model_choice import (
+    Choice,
+    ModelRow,
+    choose_embedder,
+    choose_llm,
+    choose_reranker,
+    describe_models,
+)
+from ragscience.models.model_protocols import TokenEmbedder
+from ragscience.models.ollama_api import Ollama
+
+if TYPE_CHECKING:
+    from ragscience.models.llm_reranker import LLMReranker
+    from ragscience.models.model_download import PullProgress
+    from ragscience.models.model_protocols import Embedder, Reranker
+    from ragscience.models.ollama_llm import OllamaLLM
+    from ragscience.records import EmbedderIdentity, Profile
+    from ragscience.settings import Settings
+    from ragscience.store import Home, Library
+
+__all__ = ["ModelPool"]
+
+T = TypeVar("T")
+Warn = Callable[[str], None]
+
+KEPT_LLM_SCORES = 50_000
+"""Scores of passages that are kept, about 100 bytes each."""
+
+
+@dataclass(slots=True)
+class _Entry:
+    """A model that is made once, with the warnings of its making, which belong to every question that uses it."""
+
+    lock: Lock = field(default_factory=Lock)
+    made: list[Any] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
+
+
+class ModelPool:
+    """Embedders, rerankers and language models by the settings that decide them; safe for several threads."""
+
+    def __init__(self, home: Home, on_choice: Callable[[str], None]) -> None:
+        """`on_choice` receives a line about each choice that the settings leave open."""
+        self._home = home
+        self._on_choice = on_choice
+        self._lock = Lock()
+        self._entries: dict[Hashable, _Entry] = {}
+
+    def _once(self, key: Hashable, make: Callable[[Warn], T], warn: Warn) -> T:
+        """What `make` gives, made by the first caller; what it warns of is repeated to each. A failure is not kept."""
+        with self._lock:
+            entry = self._entries.setdefault(key, _Entry())
+        with entry.lock:
+            if not entry.made:
+                entry.warnings.clear()
+                entry.made.append(make(entry.warnings.append))
+        for text in entry.warnings:
+            warn(text)
+        made: T = entry.made[0]
+        return made
+
+    # Embedders
+
+    def embedder_choice(self, settings: Settings, required: EmbedderIdentity | None, warn: Warn) -> Choice[Embedder]:
+        """The embedder of a library that was made with `required`, or for an empty one, and why."""
+
+        def make(warn: Warn) -> Choice[Embedder]:
+            return choose_embedder(
+                settings.embedder,
+                settings.embedding_model,
+                required=required,
+                ollama=self.ollama(settings),
+                batch_size=settings.embedding_batch,
+                cache_folder=settings.cache_folder,
+                on_notice=warn,
+            )
+
+        key = ("embedder", settings.embedder, settings.embedding_model, required, *_server(settings))
+        return self._once(key, make, warn)
+
+    def embedder(self, settings: Settings, required: EmbedderIdentity | None, warn: Warn) -> Embedder:
+        """The same without the reason; for an empty library the choice goes to `on_choice`."""
+        choice = self.embedder_choice(settings, required, warn)
+        if required is None:
+            self._on_choice(f"embedder: {choice.model.identity.model} ({choice.why})")
+        return choice.model
+
+    def ingest_tokens(self, settings: Settings, embedder: Embedder, warn: Warn) -> TokenEmbedder | None:
+        """What makes the token vectors that are kept: the embedded model, if it runs anyway or the settings ask."""
+        if not settings.token_cache_mb:
+            return None
+        if isinstance(embedder, TokenEmbedder):
+            return embedder
+        return self._minilm(settings, warn) if settings.rerank == "late-interaction" else None
+
+    def query_tokens(
+        self, settings: Settings, embedder: Embedder, library: Library, warn: Warn
+    ) -> TokenEmbedder | None:
+        """What makes a question's token vectors; None where late interaction is off or has nothing to go by."""
+        if settings.rerank not in ("auto", "late-interaction", "llm"):
+            return None
+        if isinstance(embedder, TokenEmbedder):
+            return embedder
+        if settings.rerank == "late-interaction" or library.token_bytes():
+            return self._minilm(settings, warn)
+        return None
+
+    def _minilm(self, settings: Settings, warn: Warn) -> TokenEmbedder:
+        from ragscience.models.minilm import MiniLM
+
+        def make(warn: Warn) -> TokenEmbedder:
+            return MiniLM(cache_folder=settings.cache_folder, on_notice=warn)
+
+        return self._once(("minilm", settings.cache_folder), make, warn)
+
+    # Rerankers
+
+    def reranker_choice(self, settings: Settings, warn: Warn, *, late: bool) -> Choice[Reranker | None]:
+        """The reranker and why; `late`: late interaction is at work."""
+        if settings.rerank == "llm":
+            return Choice(self._wanted_llm_reranker(settings, warn), "the setting is llm")
+
+        def make(warn: Warn) -> Choice[Reranker | None]:
+            return choose_reranker(
+                settings.rerank, settings.reranker, late=late, cache_folder=settings.cache_folder, on_notice=warn
+            )
+
+        return self._once(("reranker", settings.rerank, settings.reranker, late), make, warn)
+
+    def reranker(self, settings: Settings, warn: Warn, *, late: bool) -> Reranker | None:
+        """The cross-encoder, or None without one; what is missing is a warning."""
+        choice = self.reranker_choice(settings, warn, late=late)
+        warn(choice.notice)
+        return choice.model
+
+    def llm_reranker(self, settings: Settings, profile: Profile, warn: Warn) -> LLMReranker | None:
+        """The language model as reranker, where the settings ask for it, or the profile does and there is one.
+
+        Raises ModelProblem where the settings ask for it and there is none.
+        """
+        if settings.rerank == "llm":
+            return self._wanted_llm_reranker(settings, warn)
+        if settings.rerank != "auto" or not profile.llm_reranks:
+            return None
+        choice = self.llm_choice(settings)
+        if choice.model is None:
+            why = f"Profile {profile.name} has no LLM to score the passages ({choice.why})"
+            warn(f"{why}: they are reranked as usual.")
+            return None
+        return self._llm_reranker(settings, choice.model, warn)
+
+    def _wanted_llm_reranker(self, settings: Settings, warn: Warn) -> LLMReranker:
+        try:
+            llm = self.llm_choice(settings, "ollama").model
+        except ModelProblem as problem:
+            raise ModelProblem(
+                f"The reranker llm needs a chat model: {problem.message}", f"{problem.fix} Or take --reranker auto."
+            ) from problem
+        if llm is None:  # "ollama" gives one or raises
+            raise ModelProblem("The reranker llm needs a chat model.", "Take --reranker auto.")
+        return self._llm_reranker(settings, llm, warn)
+
+    def _llm_reranker(self, settings: Settings, llm: OllamaLLM, warn: Warn) -> LLMReranker:
+        """One for this question alone, as it warns; the scores that it keeps are shared, on disk."""
+        from ragscience.models.llm_reranker import LLMReranker
+        from ragscience.models.score_cache import ScoreCache
+        from ragscience.retrieval.profiles import LLM_DEPTH
+
+        budget = settings.rerank_budget_ms / 1000
+        path = self._home.vectorstore / "llm_scores.sqlite"
+        return LLMReranker(
+            llm,
+            depth=LLM_DEPTH,
+            seconds=min(settings.llm_rerank_seconds, budget or settings.llm_rerank_seconds),
+            cache=ScoreCache(path, most=KEPT_LLM_SCORES, on_notice=warn),
+            on_notice=warn,
+        )
+
+    # Language models
+
+    def llm(self, settings: Settings) -> OllamaLLM | None:
+        """The chat model, or None for quotes; which it is goes to `on_choice`."""
+        choice = self.llm_choice(settings)
+        named = f"answers: {choice.model.name}" if choice.model else "No language model: showing quotes"
+        self._on_choice(choice.notice or f"{named} ({choice.why})")
+        return choice.model
+
+    def llm_choice(self, settings: Settings, setting: str | None = None) -> Choice[OllamaLLM | None]:
+        """The chat model and why; `setting` stands for the setting `answerer`."""
+        answerer = setting or settings.answerer
+
+        def make(_: Warn) -> Choice[OllamaLLM | None]:
+            return choose_llm(
+                answerer,
+                settings.llm,
+                ollama=self.ollama(settings),
+                temperature=settings.temperature,
+                num_ctx=settings.num_ctx,
+                num_predict=settings.max_answer_tokens,
+            )
+
+        limits = (settings.temperature, settings.num_ctx, settings.max_answer_tokens)
+        return self._once(("llm", answerer, settings.llm, *limits, *_server(settings)), make, _ignore)
+
+    # What there is, and what can be fetched
+
+    def rows(self, settings: Settings, required: EmbedderIdentity | None, warn: Warn) -> Sequence[ModelRow]:
+        """What each part would use, where its files are and why."""
+        late = required is None or required.provider == "embedded"
+        return describe_models(
+            embedder=lambda: self.embedder_choice(settings, required, warn),
+            reranker=lambda: self.reranker_choice(settings, warn, late=late),
+            llm=lambda: self.llm_choice(settings),
+            ollama=self.ollama(settings),
+        )
+
+    def pull(self, settings: Settings, on_event: OnEvent) -> bool:
+        """Fetch the cross-encoder and Ollama's models that are missing; whether all came.
+
+        Events are `Downloading`, `Downloaded`, and `Warned` for what is left out or failed. Raises UsageError offline.
+        """
+        if settings.offline:
+            raise UsageError("`models pull` needs the network, and --offline forbids it.", "Leave --offline out.")
+        from ragscience.models.cross_encoder import find_on_this_machine
+        from ragscience.models.model_download import pull_cross_encoder, pull_ollama
+
+        def progress(done: PullProgress) -> None:
+            on_event(Downloading(done.item, done.done_bytes, done.total_bytes))
+
+        jobs: list[tuple[str, Callable[[], object]]] = []
+        if find_on_this_machine(settings.reranker) is None:
+            jobs.append((settings.reranker, partial(pull_cross_encoder, settings.reranker, progress)))
+        ollama = self.ollama(settings)
+        if ollama.status.running:
+            missing = [name for name in (settings.embedding_model, settings.llm) if ollama.status.find(name) is None]
+            jobs += [(name, partial(pull_ollama, ollama, name, progress)) for name in missing]
+        else:
+            on_event(Warned(f"Ollama's models are left out: {ollama.status.why}."))
+        is_whole = True
+        for name, job in jobs:
+            try:
+                job()
+            except RagScienceError as error:
+                is_whole = False
+                on_event(Warned(f"error: {name}: {error}"))
+            else:
+                on_event(Downloaded(name))
+        return is_whole
+
+    def ollama(self, settings: Settings) -> Ollama:
+        """The client of the Ollama server, whose state is asked for once."""
+
+        def make(_: Warn) -> Ollama:
+            url, connect, timeout, offline = _server(settings)
+            return Ollama(url, connect_seconds=connect, timeout_seconds=timeout, offline=offline)
+
+        return self._once(("ollama", *_server(settings)), make, _ignore)
+
+
+def _server(settings: Settings) -> tuple[str, float, float, bool]:
+    return (
+        settings.ollama_url,
+        settings.ollama_connect_seconds,
+        settings.ollama_timeout_seconds,
+        settings.offline,
+    )
+
+
+def _ignore(_: str) -> None:
+    """These choices make no warnings."""

@@ -1,0 +1,54 @@
+"""Views of the papers of a library: a page as it was read, and the papers as a bibliography."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from ragscience.bibliography import Entry, as_bibtex, as_csl, entries_cited, entries_of
+from ragscience.ingestion import papers_named
+from ragscience.records import Answer, Element, Page, Paper
+
+if TYPE_CHECKING:
+    from ragscience.store import Library
+
+__all__ = ["Bibliography", "PaperPage", "bibliography", "paper_page"]
+
+
+@dataclass(frozen=True, slots=True)
+class PaperPage:
+    """One page with its text and its parts in reading order."""
+
+    paper: Paper
+    page: Page
+    text: str
+    elements: tuple[Element, ...]
+    """Their offsets count from the beginning of the paper, as `page.start` does."""
+
+
+def paper_page(library: Library, paper: str, number: int) -> PaperPage:
+    """Page `number` of the paper of that name, path or MD5. Raises UsageError, RagScienceError or NothingFound."""
+    (found,) = papers_named(library, [paper])
+    page = library.page(found.paper_id, number)
+    on_page = tuple(element for element in library.elements(found.paper_id) if element.page == number)
+    return PaperPage(found, page, library.page_text(found.paper_id, number), on_page)
+
+
+@dataclass(frozen=True, slots=True)
+class Bibliography:
+    """Papers as entries of a bibliography."""
+
+    entries: tuple[Entry, ...]
+
+    def as_text(self, *, csl: bool) -> str:
+        """As CSL-JSON, or as BibTeX."""
+        return as_csl(self.entries) if csl else as_bibtex(self.entries)
+
+
+def bibliography(library: Library, names: Sequence[str], cited_by: Sequence[Answer] | None) -> Bibliography:
+    """The papers that the answers cite, else those that are named, else all."""
+    every = library.papers()
+    if cited_by is not None:
+        return Bibliography(tuple(entries_cited(cited_by, every)))
+    return Bibliography(tuple(entries_of(papers_named(library, names) if names else every, every)))

@@ -1,0 +1,346 @@
+"""One question on its way through the engine: the settings it runs under, what it calls, and its own warnings."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import cached_property
+from threading import Event as Flag
+from threading import Thread
+from typing import TYPE_CHECKING
+
+from ragscience.engine.events import OnEvent, Searched, StepDone, Token, Warned
+from ragscience.engine.filter_words import described
+from ragscience.engine.requests import AskRequest, SearchRequest, check_question
+from ragscience.errors import Cancelled
+from ragscience.records import Answer, Filters, Found, Profile, Step
+from ragscience.retrieval import SearchModels, profile_named, read_by_llm, search, with_graph
+from ragscience.settings import changed_settings
+from ragscience.stage_timing import Timings, timed
+
+if TYPE_CHECKING:
+    from ragscience.answering.answer_context import AnswerContext
+    from ragscience.answering.prompts import Prompts
+    from ragscience.engine.library_engine import Engine
+    from ragscience.graph.graph_search import GraphSearch
+    from ragscience.models.llm_reranker import LLMReranker
+    from ragscience.models.model_protocols import Embedder, Reranker, TokenEmbedder
+    from ragscience.models.ollama_llm import OllamaLLM
+
+__all__ = ["LATE_INTERACTION", "QuestionRun"]
+
+LATE_INTERACTION = "late interaction"
+
+
+class QuestionRun:
+    """What one request needs, made when it is first needed; belongs to one thread."""
+
+    def __init__(
+        self,
+        engine: Engine,
+        request: SearchRequest,
+        *,
+        on_event: OnEvent | None = None,
+        cancel: Flag | None = None,
+    ) -> None:
+        """`cancel`, once set, ends the work with `Cancelled`. Raises UsageError for settings that cannot be."""
+        self.engine = engine
+        self.request = request
+        self.settings = changed_settings(engine.settings, request.overrides())
+        self.question = check_question(request.question, self.settings.max_question_chars)
+        self.library = engine.library
+        self.warnings: list[str] = []
+        self._on_event = on_event
+        self._cancel = cancel
+        if not self.library.chunk_count:
+            self.warn("The library is empty: put PDFs into papers/ and run `python ingest.py`.")
+
+    def warn(self, text: str) -> None:
+        """Keep a warning for the result and pass it on, once."""
+        if text and text not in self.warnings:
+            self.warnings.append(text)
+            if self._on_event is not None:
+                self._on_event(Warned(text))
+
+    def all_warnings(self) -> list[str]:
+        """The warnings so far, with those that the models in use have given since they were loaded."""
+        if "embedder" in self.__dict__:
+            self.engine.models.embedder_choice(self.settings, self.library.embedder, self.warn)
+        if self.__dict__.get("reranker") is not None and self.llm_reranker is None:
+            self.engine.models.reranker(self.settings, self.warn, late=self.tokens_from is not None)
+        return self.warnings
+
+    def cancelled(self) -> bool:
+        """Whether the caller has given up."""
+        return self._cancel is not None and self._cancel.is_set()
+
+    @property
+    def on_token(self) -> Callable[[str], None] | None:
+        """What receives the pieces of an answer; None where nobody listens and the question cannot be cancelled."""
+        if self._on_event is None and self._cancel is None:
+            return None
+        return self._token
+
+    def _token(self, text: str) -> None:
+        self.stop_if_cancelled()
+        if self._on_event is not None:
+            self._on_event(Token(text))
+
+    def on_step(self, step: Step) -> None:
+        """Pass on a step of the agent."""
+        self.stop_if_cancelled()
+        if self._on_event is not None:
+            self._on_event(StepDone(step))
+
+    def stop_if_cancelled(self) -> None:
+        """Raise Cancelled where the caller has given up."""
+        if self.cancelled():
+            raise Cancelled
+
+    # Profiles
+
+    @cached_property
+    def profile(self) -> Profile:
+        """How this question is searched."""
+        named = self._named_profile
+        return read_by_llm(named, wanted=self.request.top_k) if self.llm_reranker else named
+
+    @cached_property
+    def answer_profile(self) -> Profile:
+        """The same search, with as many passages as an answer is made from."""
+        if self.request.top_k is not None or self.llm_reranker is not None:
+            return self.profile
+        return replace(self.profile, top_k=max(self.profile.top_k, self.settings.answer_passages))
+
+    @cached_property
+    def _named_profile(self) -> Profile:
+        named = self.profile_called(self.settings.profile)
+        return with_graph(named) if self.settings.graph == "on" else named
+
+    def profile_called(self, name: str) -> Profile:
+        """The profile of that name with the numbers of the settings."""
+        settings = self.settings
+        return profile_named(
+            name,
+            candidates=settings.top_k_candidates,
+            top_k=settings.top_k,
+            dense_weight=settings.dense_weight,
+            bm25_weight=settings.bm25_weight,
+            wanted=self.request.top_k,
+        )
+
+    # Models
+
+    @cached_property
+    def embedder(self) -> Embedder:
+        """The embedder that the library was made with."""
+        return self.engine.models.embedder(self.settings, self.library.embedder, self.warn)
+
+    @cached_property
+    def tokens_from(self) -> TokenEmbedder | None:
+        """What makes a question's token vectors for late interaction, or None where it is off or nothing is stored."""
+        if not self.profile.rerank_depth:
+            return None
+        return self.engine.models.query_tokens(self.settings, self.embedder, self.library, self.warn)
+
+    @cached_property
+    def llm_reranker(self) -> LLMReranker | None:
+        """The language model that scores the passages, where the settings or the profile ask for it."""
+        return self.engine.models.llm_reranker(self.settings, self._named_profile, self.warn)
+
+    @cached_property
+    def reranker(self) -> Reranker | None:
+        """The language model where it scores the passages, the cross-encoder, or None without one."""
+        if self.llm_reranker is not None:
+            return self.llm_reranker
+        if not self.profile.rerank_depth:
+            return None
+        return self.engine.models.reranker(self.settings, self.warn, late=self.tokens_from is not None)
+
+    @property
+    def reranker_name(self) -> str | None:
+        """What put the passages in their final order."""
+        if self.reranker is not None:
+            return self.reranker.name
+        return LATE_INTERACTION if self.tokens_from is not None else None
+
+    @property
+    def scorer(self) -> Reranker | None:
+        """The cross-encoder that helps the check of citations, where there is one."""
+        return self.reranker if self.library.chunk_count and not self.llm_reranker else None
+
+    @property
+    def models_used(self) -> dict[str, str | None]:
+        """As `Answer.models`."""
+        embedder = self.library.embedder
+        return {
+            "embedder": embedder.model if embedder else None,
+            "reranker": self.reranker_name if self.library.chunk_count else None,
+            "llm": self.llm.name if self.llm else None,
+        }
+
+    def models_of_search(self, found: Found) -> dict[str, str | None]:
+        """What a search alone used, as its stages say; the language model is not looked for."""
+        took = found.timings_ms
+        return {
+            "embedder": self.embedder.identity.model if "embed_ms" in took else None,
+            "reranker": self.reranker_name if "late_ms" in took or "rerank_ms" in took else None,
+        }
+
+    @cached_property
+    def llm(self) -> OllamaLLM | None:
+        """The chat model, or None for extractive answers."""
+        return self.engine.models.llm(self.settings)
+
+    @cached_property
+    def prompts(self) -> Prompts:
+        """The texts of the prompts."""
+        from ragscience.answering.prompts import Prompts
+
+        settings = self.settings
+        return Prompts.chosen(
+            rules=settings.answer_rules, request=settings.answer_request, condense=settings.condense_prompt
+        )
+
+    @cached_property
+    def answer_context(self) -> AnswerContext:
+        """The models and limits of an answer."""
+        from ragscience.answering.answer_context import AnswerContext
+
+        settings = self.settings
+        return AnswerContext(
+            llm=self.llm,
+            embedder=self.embedder if self.library.chunk_count else None,
+            scorer=self.scorer,
+            models=self.models_used,
+            prompts=self.prompts,
+            circuit=self.engine.circuit,
+            answer_seconds=settings.answer_seconds,
+            extractive_sentences=settings.extractive_sentences,
+            answerable_threshold=settings.answerable_threshold,
+            cancelled=None if self._cancel is None else self.cancelled,
+        )
+
+    @cached_property
+    def graph(self) -> GraphSearch | None:
+        """The knowledge graph as this search uses it; None where nobody wants it, or there is none."""
+        settings = self.settings
+        wanted = settings.graph == "on" or settings.graph_filter
+        if not (wanted or (settings.graph == "auto" and self._named_profile.more_weights)):
+            return None
+        from ragscience.engine.graph_use import graph_search_of
+
+        return graph_search_of(self, is_wanted=wanted)
+
+    # The work
+
+    def search(
+        self, question: str, filters: Filters, also: Sequence[int] = (), profile: Profile | None = None
+    ) -> Found:
+        """The passages that the filters allow, best first; those of `also` (ids) are candidates too."""
+        self.stop_if_cancelled()
+        profile = profile or self.profile
+        if self._on_event is not None:
+            self._on_event(Searched(question))
+        if not self.library.chunk_count:
+            return Found(question, profile.name, ())
+        graph, kept_to = self.graph, filters
+        if graph is not None and self.settings.graph_filter:
+            from ragscience.engine.graph_use import papers_of
+
+            kept_to = papers_of(graph, question, filters, self)
+        found = search(
+            question,
+            library=self.library,
+            models=SearchModels(
+                self.embedder,
+                self.tokens_from,
+                self.reranker,
+                None if self.llm_reranker else self.settings.rerank_budget_ms or None,
+                graph.sources if graph is not None else {},
+            ),
+            profile=profile,
+            filters=kept_to,
+            also=also,
+        )
+        if graph is not None:
+            from ragscience.engine.graph_use import with_paths
+
+            found = with_paths(found, graph, self.library, profile)
+        if not found.hits and filters != Filters():
+            self.warn(f"No passage fits the filters: {described(filters)}.")
+        return found
+
+    def answer(self, request: AskRequest) -> Answer:
+        """The answer, by the agent or from one search, with the place of each quote on its page."""
+        if request.agent:
+            from ragscience.engine.agent_run import agent_answer
+
+            return agent_answer(self, request)
+        return self._answer_from_one_search(request)
+
+    def _answer_from_one_search(self, request: AskRequest) -> Answer:
+        from ragscience.answering.answer_context import AnswerRequest
+        from ragscience.answering.answers import answer
+        from ragscience.answering.query_rewriting import evidence_again
+        from ragscience.engine.question_timing import after_first_search
+        from ragscience.engine.quote_location import placed
+
+        library, llm, history, filters = self.library, self.llm, request.history, request.filters
+        if self.graph is not None:
+            self.graph.llm = llm if self.engine.circuit.allows() else None
+        first: dict[str, Found] = {}
+        first_times = Timings()
+        if llm is not None and not history:
+            from ragscience.answering.chain import import_langchain
+
+            imports = Thread(target=import_langchain)
+            imports.start()
+            try:
+                with timed(first_times, "search_ms"):
+                    first[self.question] = self.search(self.question, filters, profile=self.answer_profile)
+            finally:
+                imports.join()
+
+        def find(text: str) -> Found:
+            if text in first:
+                return first[text]
+            also = evidence_again(self.question, history)
+            return self.search(text, filters, also, profile=self.answer_profile)
+
+        given = answer(
+            AnswerRequest(self.question, history, request.strict),
+            self.answer_context,
+            search=self._with_second_look(find) if self._is_corrective(request.corrective) else find,
+            on_token=self.on_token,
+        )
+        return after_first_search(placed(given, library), first_times)
+
+    def _is_corrective(self, wanted: bool | None) -> bool:
+        if wanted is not None:
+            return wanted
+        setting = self.settings.corrective
+        return self.profile.corrective if setting == "auto" else setting == "on"
+
+    def _with_second_look(self, find: Callable[[str], Found]) -> Callable[[str], Found]:
+        """The search of one answer, which judges what it finds and searches again in other words where it is doubtful.
+
+        It never gives more passages than were asked for; without a number, a second search may add some.
+        """
+        from ragscience.agent.corrective import EXTRA_PASSAGES, Corrective, CorrectiveContext
+
+        titles: dict[str, str] = {}
+
+        def title_of(file: str) -> str:
+            titles.update({} if titles else {paper.file: paper.title for paper in self.library.papers()})
+            return titles.get(file, "")
+
+        circuit = self.engine.circuit
+        context = CorrectiveContext(
+            find,
+            llm=self.llm if circuit.allows() else None,
+            title_of=title_of,
+            most_passages=self.request.top_k or self.answer_profile.top_k + EXTRA_PASSAGES,
+            seconds=self.settings.answer_seconds,
+        )
+        return Corrective(context, on_failure=circuit.failed)

@@ -1,0 +1,136 @@
+"""A question of the audit log, asked again as it was asked, and what differs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+from ragscience.audit import Difference, compare
+from ragscience.engine.answer_record import record_for
+from ragscience.engine.question_run import QuestionRun
+from ragscience.engine.requests import AskRequest
+from ragscience.errors import NothingFound, UsageError
+from ragscience.records import Filters, Turn
+from ragscience.settings import Settings, changed_settings, deciding_settings
+
+if TYPE_CHECKING:
+    from ragscience.engine.library_engine import Engine
+    from ragscience.store import Library
+
+__all__ = ["Replayed", "replay"]
+
+NEVER_RESTORED = frozenset({"offline", "ollama_url"})
+"""A record must not lead this program to a server or out of the machine: these are as they are today."""
+
+Record = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Replayed:
+    """What came of asking again."""
+
+    answer_id: str
+    """Of the answer that was given then."""
+    differences: tuple[Difference, ...]
+    record: Mapping[str, Any] | None
+    """Of the answer that came now; None where none did."""
+
+    @property
+    def is_same(self) -> bool:
+        """Whether passages, scores, answer and verdicts are the same."""
+        return not any(item.is_outcome for item in self.differences)
+
+
+def replay(engine: Engine, before: Record) -> Replayed:
+    """Ask again, under the settings of the record `before`; nothing of it is kept."""
+    settings, found = _settings(before, engine.settings)
+    found += _papers_gone(before, engine.library)
+    request, lost = _request(before, engine.library)
+    found += lost
+    again = engine.with_settings(settings)
+    after = None
+    try:
+        run = QuestionRun(again, request)
+        answer = run.answer(request)
+        answer = replace(answer, notices=tuple(dict.fromkeys((*answer.notices, *run.all_warnings()))))
+        after = record_for(run, answer, request, at=datetime.now(UTC).isoformat(timespec="seconds"))
+    except NothingFound as problem:
+        found.append(Difference("not answered", f"It cannot be asked any more: {problem}"))
+    found += compare(before, after) if after is not None else []
+    return Replayed(before["answer_id"], tuple(found), after)
+
+
+def _settings(before: Record, today: Settings) -> tuple[Settings, list[Difference]]:
+    """Those of the record over those of today, and what could not be restored."""
+    deciding = deciding_settings()
+    kept = {name: value for name, value in before["settings"].items() if name not in NEVER_RESTORED}
+    known = {name: value for name, value in kept.items() if name in deciding}
+    found = [
+        Difference("not restored", f"There is no setting {name} any more; it was {kept[name]}.")
+        for name in sorted(kept.keys() - known.keys())
+    ]
+    found += [
+        Difference("not restored", f"The record does not say what {name} was: it is as it is today.")
+        for name in sorted(deciding - before["settings"].keys())
+    ]
+    now = today.model_dump(mode="json", include=set(known))
+    found += [
+        Difference("setting", f"{name} is {now[name]} today; it is asked with {known[name]}, as it was.")
+        for name in sorted(known)
+        if now[name] != known[name]
+    ]
+    unkept = {"history": False, "audit": False}
+    try:
+        return changed_settings(today, {**known, **unkept}), found
+    except UsageError as problem:
+        found.append(Difference("not restored", f"The settings of that answer are not allowed any more: {problem}"))
+        return changed_settings(today, unkept), found
+
+
+def _papers_gone(before: Record, library: Library) -> list[Difference]:
+    """The papers of the record that the library does not have, or has in other bytes."""
+    found = {}
+    for item in before["passages"]:
+        if item["md5"] in found or not item["md5"] or library.paper_by_md5(item["md5"]) is not None:
+            continue
+        is_other = library.paper_by_path(item["path"]) is not None
+        message = "has changed: other bytes are at" if is_other else "is no longer in the library; it was"
+        kind = "paper changed" if is_other else "paper gone"
+        found[item["md5"]] = Difference(kind, f"{item['file']} {message} {item['path']}.")
+    return list(found.values())
+
+
+def _request(before: Record, library: Library) -> tuple[AskRequest, list[Difference]]:
+    """How it was asked, with today's ids of the passages that earlier turns cite; and which of them are gone."""
+    lost = 0
+    turns = []
+    for turn in before["history"]:
+        ids = [_chunk_id(place, library) for place in turn["passages"]]
+        turns.append(Turn(turn["question"], turn["answer"], tuple(found for found in ids if found is not None)))
+        lost += ids.count(None)
+    kept = {name: tuple(value) if isinstance(value, list) else value for name, value in before["filters"].items()}
+    filters = Filters(**{field.name: kept[field.name] for field in fields(Filters) if field.name in kept})
+    found = []
+    if lost:
+        passages = "1 passage" if lost == 1 else f"{lost} passages"
+        verb = "is" if lost == 1 else "are"
+        found.append(Difference("not restored", f"{passages} that earlier turns cite {verb} gone."))
+    request = AskRequest(
+        before["question"],
+        filters,
+        tuple(turns),
+        top_k=before.get("k"),
+        strict=before["strict"],
+        agent=before["agent"],
+    )
+    return request, found
+
+
+def _chunk_id(place: Record, library: Library) -> int | None:
+    """The passage at that place, as the library numbers it today."""
+    paper = library.paper_by_md5(place["md5"])
+    chunks = library.paper_chunks(paper.paper_id) if paper is not None else []
+    here = (chunk.chunk_id for chunk in chunks if (chunk.start, chunk.end) == (place["start"], place["end"]))
+    return next(here, None)

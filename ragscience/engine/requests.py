@@ -1,0 +1,63 @@
+"""What the engine can be asked: plain records, checked when they are used."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from ragscience.errors import UsageError
+from ragscience.records import Filters, Turn
+
+__all__ = ["AskRequest", "SearchRequest", "check_question"]
+
+
+@dataclass(frozen=True, slots=True)
+class SearchRequest:
+    """A question to find passages for. None: as the settings say."""
+
+    question: str
+    filters: Filters = field(default_factory=Filters)
+    history: tuple[Turn, ...] = ()
+    """Earlier turns that the question is understood by; without any, those of the conversation."""
+    top_k: int | None = None
+    """How many passages."""
+    profile: str | None = None
+    rerank: str | None = None
+    """The reranker: "auto", "cross-encoder", "late-interaction", "llm" or "off"."""
+    graph: bool | None = None
+    """Whether the knowledge graph names candidates, too."""
+    graph_filter: bool | None = None
+    """Whether only papers that mention what the graph has near the question are searched."""
+
+    def overrides(self) -> dict[str, object]:
+        """The settings that this request replaces, by name."""
+        switches = {"graph": self.graph}
+        given = {"profile": self.profile, "rerank": self.rerank, "graph_filter": self.graph_filter}
+        given |= {name: None if value is None else "on" if value else "off" for name, value in switches.items()}
+        return {name: value for name, value in given.items() if value is not None}
+
+
+@dataclass(frozen=True, slots=True)
+class AskRequest(SearchRequest):
+    """A question to answer."""
+
+    strict: bool = False
+    """Refuse an answer that no cited page holds."""
+    agent: bool = False
+    """Answer in several steps: sub-questions, drafts, a second look."""
+    corrective: bool | None = None
+    """Judge what was found, and search again in other words where it is doubtful; None: as settings and profile say."""
+
+
+def check_question(text: str, max_chars: int) -> str:
+    """The question without white space around it. Raises UsageError for nothing, for too much and for no text."""
+    stripped = text.strip()
+    if not stripped:
+        raise UsageError("The question is empty.", 'Ask something: python query.py "…"')
+    if len(stripped) > max_chars:
+        raise UsageError(
+            f"The question has {len(stripped):,} characters; {max_chars:,} are allowed.",
+            "Shorten it, or raise RAG_MAX_QUESTION_CHARS.",
+        )
+    if "\x00" in stripped or any("\ud800" <= char <= "\udfff" for char in stripped):
+        raise UsageError("The question is not text (it has NUL or undecodable bytes).", "Give it as UTF-8.")
+    return stripped

@@ -1,0 +1,105 @@
+"""What was asked and answered before: the conversations of the history, and the records of the audit log."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from ragscience.audit import SCHEMA_VERSION as AUDIT_SCHEMA_VERSION
+from ragscience.audit import AuditReader, delete_log
+from ragscience.errors import NothingFound
+from ragscience.history import Conversation, History, KeptAnswer
+
+if TYPE_CHECKING:
+    from ragscience.engine.library_engine import Engine
+    from ragscience.engine.replay import Replayed
+
+__all__ = ["AUDIT_SCHEMA_VERSION", "AuditReader", "Conversation", "KeptAnswer", "SavedAnswers"]
+
+
+class SavedAnswers:
+    """Reading and deleting; `Engine.ask` writes. Each call opens the files anew and sees the last commit."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        self._history = engine.home.history
+        self._audit = engine.home.audit
+
+    def conversations(self) -> list[Conversation]:
+        """All conversations, the one changed last first."""
+        with History.open(self._history) as history:
+            return history.conversations()
+
+    def conversation(self, key: str | None = None) -> tuple[Conversation, list[KeptAnswer]]:
+        """The conversation of that id or name with its turns, or with the one answer whose id begins so.
+
+        Without a key it is the last conversation. Raises NothingFound.
+        """
+        with History.open(self._history) as history:
+            found = history.last() if key is None else history.find(key)
+            if found is None:
+                raise NothingFound("No conversation is kept yet.", 'Ask something: python query.py "…"')
+            if isinstance(found, Conversation):
+                return found, history.turns(found.conversation_id)
+            conversation = history.conversation(found.conversation_id or 0)
+            if conversation is None:
+                raise NothingFound(f"{key} has just been deleted.", "`python query.py history list` shows the rest.")
+            return conversation, [found]
+
+    def answer(self, answer_id: str = "") -> KeptAnswer:
+        """The answer whose id begins with `answer_id`, or the last one. Raises NothingFound."""
+        with History.open(self._history) as history:
+            kept = history.answer(answer_id)
+        if kept is None:
+            which = f"answer {answer_id}" if answer_id else "answer yet"
+            raise NothingFound(f"The history has no {which}.", "`python query.py history list` shows what it has.")
+        return kept
+
+    def search(self, text: str, limit: int) -> list[KeptAnswer]:
+        """The turns that have every word of the text, the newest first."""
+        with History.open(self._history) as history:
+            return history.search(text, limit)
+
+    def delete(self, key: str | None) -> int:
+        """Delete a conversation, one answer, or for None everything; how many turns. Raises NothingFound."""
+        with History.open(self._history) as history:
+            what = None if key is None else history.find(key)
+            if what is None and history.last() is None:
+                return 0
+        with History.open_for_writing(self._history) as history:
+            return history.delete(what)
+
+    # The audit log
+
+    def audit_reader(self) -> AuditReader:
+        """A reader of the audit log, which counts the lines that it leaves out."""
+        return AuditReader(self._audit)
+
+    def audit_record(self, start: str, reader: AuditReader | None = None) -> dict[str, Any]:
+        """The record of the answer whose id begins so. Raises NothingFound, UsageError where there are several."""
+        found = (reader or self.audit_reader()).find(start.strip()) if start.strip() else None
+        if found is None:
+            last = "`python query.py audit` shows the last ones."
+            raise NothingFound(f"The audit log has no answer {start!r}.", last)
+        return found
+
+    def delete_audit(self) -> int:
+        """Delete the whole audit log; how many files."""
+        return delete_log(self._audit)
+
+    def passage_text(self, place: Mapping[str, Any]) -> str:
+        """The text of a passage of an audit record. Raises NothingFound where the library no longer has it."""
+        library = self._engine.library
+        paper = library.paper_by_md5(place["md5"]) if place["md5"] else None
+        if paper is None:
+            raise NothingFound("This paper is no longer in the library.", "Add it again.")
+        for chunk in library.paper_chunks(paper.paper_id):
+            if (chunk.start, chunk.end) == (place["start"], place["end"]):
+                return chunk.text
+        raise NothingFound("The library has the paper, and no longer this passage.", "It was read again since.")
+
+    def replay(self, start: str) -> Replayed:
+        """The question of an audit record asked again in the same way. Raises as `audit_record`."""
+        from ragscience.engine.replay import replay
+
+        return replay(self._engine, self.audit_record(start))

@@ -1,0 +1,113 @@
+"""What a person sees while the engine works: warnings, steps and tokens as they come, each warning once."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ragscience.engine.events import Event, ModelChosen, StepDone, Token, Warned
+from ragscience.engine.printable import counted, plain
+from ragscience.records import Step
+from ragscience.terminal.cli import say
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+__all__ = ["Screen", "console", "cost_line", "hand_over", "step_lines"]
+
+_LONGEST = 160
+"""Characters of a sub-query, a note or a missing thing."""
+_INDENT = " " * 4
+
+
+class Screen:
+    """Shows events: call it with each. Warnings go to stderr unless `quiet`, tokens to stdout with `shows_tokens`."""
+
+    def __init__(self, *, quiet: bool, shows_steps: bool = False, shows_tokens: bool = False) -> None:
+        self.quiet = quiet
+        self.shows_steps = shows_steps and not quiet
+        self.shows_tokens = shows_tokens
+        self.streamed = ""
+        """The tokens that are on the screen since this was last emptied."""
+        self._shown: set[str] = set()
+
+    def __call__(self, event: Event) -> None:
+        """Show the event, if it is one to show."""
+        if isinstance(event, Warned | ModelChosen):
+            self.warn(event.text)
+        elif isinstance(event, StepDone) and self.shows_steps:
+            for line in step_lines(event.step):
+                say(line)
+        elif isinstance(event, Token) and self.shows_tokens:
+            self.streamed += event.text
+            sys.stdout.write(plain(event.text))
+            sys.stdout.flush()
+
+    def warn(self, text: str) -> None:
+        """Show it on stderr, once."""
+        if text and text not in self._shown and not self.quiet:
+            say(text)
+        self._shown.add(text)
+
+    def warn_all(self, texts: Iterable[str]) -> None:
+        """Show each, once."""
+        for text in texts:
+            self.warn(text)
+
+
+def console() -> Console:
+    """Stdout for people: no markup is read out of texts, and nothing is wrapped in a pipe."""
+    from rich.console import Console
+
+    return Console(highlight=False, markup=False, emoji=False, soft_wrap=not sys.stdout.isatty())
+
+
+def hand_over(text: str, target: Path | None) -> None:
+    """Write it to the file and say so, or to stdout without one."""
+    if target is None:
+        sys.stdout.write(text.encode("utf-8", "replace").decode())
+        return
+    from ragscience.engine.markdown_export import write_out
+
+    write_out(target, text)
+    say(f"Written to {target}.")
+
+
+def step_lines(step: Step) -> Iterator[str]:
+    """A step of the agent in one line; below it its queries, notes and what is missing, a line each."""
+    cost = [
+        *_counted(step.searches, "search", "searches"),
+        *_counted(step.tool_calls, "tool call", "tool calls"),
+        *_counted(step.llm_calls, "LLM call", "LLM calls"),
+        f"{step.seconds:.1f} s",
+    ]
+    who = " by the LLM" if step.by == "llm" else ""
+    yield f"[{step.iteration}] {step.node}: {_flat(step.said)}{who} ({', '.join(cost)})"
+    if step.node == "decompose_query":
+        yield from (f"{_INDENT}? {_flat(query)}" for query in step.queries)
+    yield from (f"{_INDENT}- {_flat(note)}" for note in step.notes)
+    if step.missing:
+        yield f"{_INDENT}missing: {'; '.join(map(_flat, step.missing))}"
+
+
+def cost_line(trace: Sequence[Step]) -> str:
+    """What all steps cost together."""
+    parts = [
+        *_counted(max((step.iteration for step in trace), default=0), "pass", "passes"),
+        *_counted(sum(step.searches for step in trace), "search", "searches"),
+        *_counted(sum(step.tool_calls for step in trace), "tool call", "tool calls"),
+        *_counted(sum(step.llm_calls for step in trace), "LLM call", "LLM calls"),
+        *_counted(sum(step.tokens for step in trace), "token", "tokens"),
+    ]
+    return f"agent: {', '.join(parts)}, {sum(step.seconds for step in trace):.1f} s"
+
+
+def _counted(number: int, one: str, many: str) -> list[str]:
+    return [counted(number, one, many)] if number else []
+
+
+def _flat(text: str) -> str:
+    flat = " ".join(plain(text).split())
+    return flat if len(flat) <= _LONGEST else f"{flat[:_LONGEST]} …"

@@ -1,0 +1,182 @@
+"""The engine itself: what it gives, warns of, keeps and ends."""
+
+import subprocess
+import sys
+from pathlib import Path
+from threading import Event, Thread
+
+import pytest
+
+import ragscience
+from ragscience import AskRequest, Engine, SearchRequest
+from ragscience.engine import Searched, Token, Warned
+from ragscience.errors import Cancelled, NothingFound, RagScienceError, UsageError
+from ragscience.records import Filters
+from ragscience.settings import load_settings
+from tests.conftest import copied
+
+ROOT = Path(__file__).resolve().parents[2]
+SPEED = "How fast do bees fly in fog?"
+GLAZE = "At which temperature does the glaze mature?"
+
+
+@pytest.fixture
+def home(library, tmp_path):
+    """The three papers in a home of the test's own, so that its history begins empty."""
+    return copied(library, tmp_path / "home")
+
+
+@pytest.fixture
+def engine(home):
+    with Engine.open(home, load_settings(home=home, offline=True)) as opened:
+        yield opened
+
+
+def test_every_name_that_the_package_offers_is_there():
+    assert all(getattr(ragscience, name) is not None for name in ragscience.__all__)
+    assert all(getattr(ragscience.engine, name) is not None for name in ragscience.engine.__all__)
+
+
+def test_the_package_and_the_engine_load_nothing_heavy():
+    script = "import sys, ragscience.engine\nprint(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert not {"numpy", "faiss", "onnxruntime", "rich", "typer", "pydantic"} & set(done.stdout.split())
+
+
+def test_an_answer_has_its_pages_and_is_kept(engine):
+    answer = engine.ask(AskRequest(SPEED))
+    assert answer.citations[0].file == "bees.pdf"
+    assert answer.citations[0].boxes
+    (conversation,) = engine.history.conversations()
+    assert conversation.title == SPEED
+    assert engine.history.answer(answer.answer_id[:6]).answer.text == answer.text
+    assert engine.history.audit_record(answer.answer_id)["question"] == SPEED
+
+
+def test_a_dialogue_is_the_context_of_its_next_question(engine):
+    dialogue = engine.dialogue(name="bees")
+    engine.ask(AskRequest(SPEED), dialogue=dialogue)
+    answer = engine.ask(AskRequest("And how was that measured?"), dialogue=dialogue)
+    assert answer.found.question != answer.question
+    assert engine.history.conversation("bees")[0].turns == 2
+    assert len(engine.dialogue(name="bees").turns) == 2
+    assert engine.ask(AskRequest("And how was that measured?")).found.question == "And how was that measured?"
+
+
+def test_a_warning_belongs_to_its_own_question_alone(engine):
+    events = []
+    no_passage = Filters(sections=("no section has this name",))
+    warned = engine.ask(AskRequest(SPEED, no_passage), on_event=events.append)
+    after = engine.ask(AskRequest(SPEED))
+    (warning,) = [text for text in warned.notices if "No passage fits the filters" in text]
+    assert Warned(warning) in events
+    assert warning not in after.notices
+    assert warning not in engine.history.audit_record(after.answer_id)["notices"]
+
+
+def test_a_warning_about_a_model_belongs_to_each_question_that_uses_it(engine):
+    first, second = engine.search(SearchRequest(SPEED)), engine.search(SearchRequest(GLAZE))
+    assert any("is not on this machine" in text for text in first.notices)
+    assert first.notices == second.notices
+
+
+def test_settings_of_a_request_hold_for_it_alone(engine):
+    assert engine.search(SearchRequest(SPEED, profile="rrf", top_k=2)).profile == "rrf"
+    assert len(engine.search(SearchRequest(SPEED, top_k=2)).hits) == 2
+    assert engine.search(SearchRequest(SPEED)).profile == "default"
+    with pytest.raises(UsageError, match="profile"):
+        engine.search(SearchRequest(SPEED, profile="nosuch"))
+
+
+@pytest.mark.parametrize("question", ["", "   ", "x" * 10_000, "a\x00b"])
+def test_what_is_no_question_is_refused(engine, question):
+    with pytest.raises(UsageError):
+        engine.ask(AskRequest(question))
+
+
+def test_events_tell_of_the_search_and_give_the_whole_answer(engine):
+    events = []
+    answer = engine.ask(AskRequest(SPEED), on_event=events.append)
+    assert Searched(SPEED) in events
+    assert "".join(event.text for event in events if isinstance(event, Token)) == answer.text
+
+
+def test_a_question_that_is_cancelled_ends_before_its_search(engine):
+    cancel = Event()
+    cancel.set()
+    with pytest.raises(Cancelled):
+        engine.ask(AskRequest(SPEED), cancel=cancel)
+    assert engine.history.conversations() == []
+
+
+def test_an_agent_that_is_cancelled_ends_after_its_step(engine):
+    cancel, events = Event(), []
+
+    def on_event(event):
+        events.append(event)
+        cancel.set()
+
+    with pytest.raises(Cancelled):
+        engine.ask(AskRequest(SPEED, agent=True), on_event=on_event, cancel=cancel)
+    assert len(events) <= 2
+
+
+def test_a_page_and_a_source_in_its_surroundings(engine):
+    answer = engine.ask(AskRequest(SPEED))
+    citation = answer.citations[0]
+    page = engine.page(citation.file, citation.page)
+    assert citation.quote.split()[0] in page.text
+    shown = engine.surroundings(answer, 1)
+    assert shown.text == page.text
+    assert shown.quotes
+    with pytest.raises(RagScienceError):
+        engine.page("nosuch.pdf", 1)
+    with pytest.raises(NothingFound):
+        engine.page(citation.file, 99)
+
+
+def test_the_bibliography_is_of_all_papers_or_of_those_that_are_cited(engine):
+    assert len(engine.bibliography().entries) == len(engine.papers()) == 3
+    answer = engine.ask(AskRequest(SPEED))
+    assert len(engine.bibliography(cited_by=[answer]).entries) == len({item.file for item in answer.citations})
+    assert engine.bibliography(["bees.pdf"]).as_text(csl=False).startswith("@")
+
+
+def test_a_home_without_a_library_warns_and_makes_nothing(tmp_path):
+    with Engine.open(tmp_path / "none") as engine:
+        assert engine.search(SearchRequest(SPEED)).hits == ()
+        assert "The library is empty" in engine.ask(AskRequest(SPEED)).notices[0]
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_close_releases_the_telemetry_although_the_library_fails(engine, tmp_path):
+    class Closing:
+        def close(self):
+            raise RagScienceError("It does not close.", "")
+
+    class Recording:
+        closed = False
+
+        def close(self):
+            self.closed = True
+
+    other, telemetry = Engine.open(tmp_path), Recording()
+    other._shared |= {"library": Closing(), "telemetry": telemetry}
+    with pytest.raises(RagScienceError):
+        other.close()
+    assert telemetry.closed
+
+
+def test_a_model_is_loaded_once_for_several_threads(engine):
+    found = []
+    threads = [Thread(target=lambda: found.append(engine.models.embedder(*_embedder_of(engine)))) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len({id(model) for model in found}) == 1
+    assert len(found) == 4
+
+
+def _embedder_of(engine):
+    return engine.settings, engine.library.embedder, lambda _: None
