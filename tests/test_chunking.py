@@ -7,9 +7,8 @@ from hypothesis import strategies as st
 from langchain_text_splitters import RecursiveCharacterTextSplitter
 
 from ragscience.chunking import chunk_document, chunker_identity
-from ragscience.reading.pdf_reader import read_pdf
 from ragscience.records import Document, Element, Page
-from tests.shared_data import SHARED_DATA, needs_shared_data
+from tests.shared_data import needs_shared_data, shared_papers
 
 SEPARATORS = ["\n\n", "\n", ". ", " ", ""]
 
@@ -91,11 +90,10 @@ def test_without_a_last_resort_a_passage_may_be_longer_as_in_langchain(text, set
 
 @needs_shared_data
 def test_the_shared_papers_are_cut_within_their_structure():
-    paths = sorted((SHARED_DATA / "papers").glob("*.pdf"))[:6]
-    assert len(paths) == 6
+    documents = list(shared_papers().values())[:6]
+    assert len(documents) == 6
     kinds = set()
-    for path in paths:
-        document = read_pdf(path)
+    for document in documents:
         chunks = chunk_document(document, size=1500, overlap=200, separators=SEPARATORS)
         check(document, chunks, 1500, 200)
         kinds |= {chunk.kind for chunk in chunks}

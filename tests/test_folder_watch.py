@@ -5,7 +5,7 @@ import shutil
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from ragscience.folder_watch import GONE_FACTOR, UNFINISHED_FACTOR, Folder, FolderState, Work, looks_whole, ticks
@@ -115,7 +115,6 @@ FOLDERS = st.dictionaries(st.sampled_from([A, B, Path("/papers/c.pdf")]), MARKS)
 
 
 @given(looks=st.lists(st.tuples(FOLDERS, st.floats(0, 5), st.booleans())), known=st.sets(st.sampled_from([A, B])))
-@settings(max_examples=200, deadline=None)
 def test_whatever_happens_in_the_end_everything_was_given_out(looks, known):
     """A library that does the work as it is told ends with what lies in the folder."""
     state = state_of(*known)

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from ragscience.metadata import metadata_of
@@ -29,7 +29,6 @@ def pair(one, other, first_text, second_text):
     return near_duplicates([fingerprint_of("a", first_text, one, 1), fingerprint_of("b", second_text, other, 2)])
 
 
-@settings(max_examples=60, deadline=None)
 @given(st.lists(st.sampled_from("abc"), max_size=60), st.lists(st.sampled_from("abc"), max_size=60))
 def test_overlap_of_short_texts_is_exact(first, second):
     one, other = " ".join(first), " ".join(second)

@@ -53,7 +53,7 @@ PROBLEMS = st.sampled_from([NothingFound("Nothing."), LibraryUnavailable("Busy."
 FOUND = st.lists(st.sampled_from(PASSAGES), max_size=5, unique_by=lambda item: item.chunk.chunk_id)
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+@settings(suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 @given(data=st.data())
 def test_budgets_hold_whatever_comes(data):
     iterations = data.draw(st.integers(1, 4), label="iterations")
@@ -108,7 +108,7 @@ def test_budgets_hold_whatever_comes(data):
         assert calls == 0
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(
     st.lists(
         st.dictionaries(

@@ -47,6 +47,7 @@ def interrupted(path, question=TWO_PARTS, node="reason", **how):
         run(question, Library(), checkpoints=path, on_step=interrupt_at(node), **how)
 
 
+@pytest.mark.kill
 def test_killed_run_goes_on(tmp_path):
     path = tmp_path / "agent.sqlite"
     command = [sys.executable, "-c", KILLED, str(path)]

@@ -197,7 +197,7 @@ names = st.one_of(st.sampled_from(sorted(TOOLS)), st.text(max_size=10))
 keys = st.one_of(st.sampled_from(["query", "paper", "page", "section", "kind", "expression"]), st.text(max_size=5))
 
 
-@settings(suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture], deadline=None)
+@settings(suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture])
 @given(names, st.dictionaries(keys, anything, max_size=4))
 def test_wild_calls_give_a_text(toolbox, name, arguments):
     result = toolbox.call(name, arguments)

@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from ragscience.answering.context_budget import CUT_MARK, Window, condense_history, cut_text, plan
@@ -132,7 +132,6 @@ def test_the_answer_may_take_what_is_left_over():
     assert made(passages(12, 5), window=1000, reserve=900).answer_tokens >= 333
 
 
-@settings(max_examples=60, deadline=None)
 @given(
     st.lists(st.integers(1, 60), min_size=1, max_size=12),
     st.lists(st.integers(0, 40), max_size=8),

@@ -160,6 +160,7 @@ def test_a_line_of_a_process_that_a_signal_ended_is_left_out_and_the_next_begins
     after_a_torn_line(path)
 
 
+@pytest.mark.kill
 def test_kill_9_while_a_line_is_written(path):
     AuditLog(path, max_bytes=PLENTY, keep=3).append(record(answer_id="a" * 12))
     before = path.read_bytes()

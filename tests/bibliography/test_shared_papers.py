@@ -6,10 +6,9 @@ import unicodedata
 import pytest
 
 from ragscience.bibliography import as_bibtex, entries_of
-from ragscience.metadata import metadata_of
 from tests.bibliography.making import paper
 from tests.bibliography.parsing import parsed, unlatex
-from tests.shared_data import SHARED_DATA, needs_shared_data
+from tests.shared_data import SHARED_DATA, needs_shared_data, shared_papers
 
 pytestmark = needs_shared_data
 
@@ -21,16 +20,12 @@ def squashed(text):
 @pytest.fixture(scope="module")
 def compared():
     """(row of the gold table, fields of the entry) of each paper."""
-    import pymupdf
-
     with (SHARED_DATA / "papers" / "GOLD.tsv").open(encoding="utf-8") as file:
         gold = list(csv.DictReader(file, delimiter="\t"))
-    papers = []
-    for number, row in enumerate(gold):
-        with pymupdf.open(SHARED_DATA / "papers" / row["file"]) as document:
-            pages = [document[0].get_text("dict", flags=pymupdf.TEXTFLAGS_TEXT)]
-            known = metadata_of(pages, document.metadata, document[0].get_text())
-        papers.append(paper(number, known, path=f"/p/{row['file']}"))
+    papers = [
+        paper(number, shared_papers()[row["file"]].metadata, path=f"/p/{row['file']}")
+        for number, row in enumerate(gold)
+    ]
     read = parsed(as_bibtex(entries_of(papers, papers)))
     assert len(read) == len(papers) == 24
     return list(zip(gold, (fields for _, fields in read.values()), strict=True))

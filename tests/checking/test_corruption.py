@@ -16,11 +16,10 @@ import pytest
 
 from ragscience.checking.check import check
 from ragscience.chunking import chunk_document
-from ragscience.reading.pdf_reader import read_pdf
 from ragscience.records import Hit, StoredChunk
 from ragscience.text.sentences import split_sentences
 from tests.answering.passages import hit
-from tests.shared_data import SHARED_DATA, needs_shared_data
+from tests.shared_data import SHARED_DATA, needs_shared_data, shared_papers
 
 INVENTED_FILE = "smith_2019_survey.pdf"
 INVENTED_NAMES = ("Zephyrion", "QRXT", "Valdorra")
@@ -290,7 +289,7 @@ QUESTIONS = SHARED_DATA / "qa" / "dev.jsonl"
 @cache
 def passages_of(file):
     """All passages of a shared paper, as hits."""
-    document = read_pdf(SHARED_DATA / "papers" / file)
+    document = shared_papers()[file]
     starts = [(page.start, page.number) for page in document.pages]
     hits = []
     for chunk in chunk_document(document, size=1500, overlap=200, separators=["\n\n", "\n", ". ", " ", ""]):
@@ -316,8 +315,12 @@ def passages_of(file):
 
 
 def likeness(question, text):
-    asked = set(re.findall(r"\w{3,}", question.casefold()))
-    return len(asked & set(re.findall(r"\w{3,}", text.casefold())))
+    return len(long_words(question) & long_words(text))
+
+
+@cache
+def long_words(text):
+    return frozenset(re.findall(r"\w{3,}", text.casefold()))
 
 
 def holding(evidence):

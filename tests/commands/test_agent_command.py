@@ -71,6 +71,7 @@ def test_chat_switches_the_agent_on_and_off(asked):
     assert "cannot be 'maybe'" in ran.err
 
 
+@pytest.mark.kill
 def test_killed_question_goes_on_when_it_is_asked_again(asked):
     with OllamaServer(models=["llama3.1:8b"]) as server:
         split = json.dumps({"question": "", "queries": ["glaze temperature", "constituents of the tide"]})

@@ -9,6 +9,8 @@ import subprocess
 import sys
 from contextlib import closing
 
+import pytest
+
 from ragscience.store import Home, Library
 from tests.conftest import ROOT, Doors
 from tests.pdf_factory import make_pdf
@@ -51,6 +53,7 @@ def ingest_and_kill(home, dice):
     return process.returncode
 
 
+@pytest.mark.kill
 def test_a_killed_ingest_loses_at_most_the_paper_in_hand(tmp_path):
     home, undisturbed = tmp_path / "home", tmp_path / "undisturbed"
     fill(home)

@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from ragscience.evaluation.answer_matching import holds_all
@@ -96,7 +96,6 @@ def test_papers_take_turns_and_none_is_asked_twice():
     assert drafts(sources, 0) == []
 
 
-@settings(max_examples=40)
 @given(
     st.lists(st.text(alphabet="AB is a of the.\n()Table 1:xyz,é\ud800", max_size=120), max_size=5), st.integers(1, 9)
 )

@@ -46,7 +46,7 @@ def renewed(library, ids, kept, apart):
         put(library, *rows, extractor=extractor)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(passages, apart_names)
 def test_there_and_back_it_is_the_same_graph(tmp_path_factory, pair, kept, apart):
     (here, ids), (there, other_ids) = pair
@@ -68,7 +68,7 @@ def test_there_and_back_it_is_the_same_graph(tmp_path_factory, pair, kept, apart
     assert exported(here, folder / "over") == before
 
 
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=10)
 @given(passages, passages)
 def test_the_same_papers_give_the_same_bytes_and_an_import_replaces_an_earlier_one(
     tmp_path_factory, pair, kept, earlier
@@ -309,7 +309,6 @@ def test_files_that_are_not_there(library, place, tmp_path):
         import_jsonl(library, tmp_path)
 
 
-@settings(deadline=None, max_examples=60)
 @given(
     st.recursive(
         st.none() | st.booleans() | st.floats() | st.integers() | st.text(max_size=5),

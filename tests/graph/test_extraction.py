@@ -303,6 +303,7 @@ def kept(home):
         return sum(library.graph.counts().values())
 
 
+@pytest.mark.kill
 @pytest.mark.parametrize(("how", "code"), [(signal.SIGKILL, -signal.SIGKILL), (signal.SIGINT, 130)])
 def test_a_run_that_is_cut_has_kept_each_reply_and_the_next_one_goes_on(filled, server, how, code):
     """The third reply never comes: the process is ended while it waits for it."""
@@ -330,6 +331,7 @@ def test_a_run_that_is_cut_has_kept_each_reply_and_the_next_one_goes_on(filled, 
     assert kept(filled.home) == 3
 
 
+@pytest.mark.kill
 def test_a_local_run_killed_at_any_time_ends_as_an_undisturbed_one(ingested, tmp_path):
     for name in ("calm", "killed"):
         shutil.copytree(ingested, tmp_path / name)

@@ -109,7 +109,7 @@ def test_a_row_that_cannot_be_read_is_one_clear_line(library):
         load_graph(library)
 
 
-@settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(passages)
 def test_a_paper_that_leaves_takes_what_only_it_said(tmp_path_factory, kept):
     with Library.open_for_writing(Home(tmp_path_factory.mktemp("home"))) as library:

@@ -5,7 +5,7 @@ import re
 import unicodedata
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from ragscience.graph.graph_records import ENTITY_TYPES, LONGEST_NAME, OPTIONAL_TYPES, RELATION_TYPES, Mention, Triple
@@ -229,7 +229,6 @@ TOLD = st.fixed_dictionaries(
 )
 
 
-@settings(max_examples=80, deadline=None)
 @given(TOLD.map(json.dumps) | st.text(max_size=80))
 def test_whatever_is_said_only_what_stands_in_the_passage_is_kept(said):
     asked = ask_for(Saying(said), [passage(TEXT)], "t", ENTITY_TYPES, max_tokens=99, seconds=9.0)

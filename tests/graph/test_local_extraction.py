@@ -1,7 +1,7 @@
 """Extraction without an LLM: names, terms, acronyms, types, relations, on sentences that we made up."""
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from ragscience.graph.extraction_json import encoded
@@ -267,7 +267,6 @@ PIECES = (
 )  # fmt: skip
 
 
-@settings(max_examples=80, deadline=None)
 @given(st.lists(st.sampled_from(PIECES), max_size=60).map(" ".join) | st.text(max_size=200))
 def test_whatever_the_text_is_names_are_short_and_relations_are_between_them(text):
     (found,) = found_in(text)

@@ -13,9 +13,8 @@ from ragscience.chunking import chunk_document
 from ragscience.graph.graph_records import ENTITY_TYPES, RELATION_TYPES, canonical
 from ragscience.graph.local_extraction import extract
 from ragscience.graph.paper_terms import paper_terms
-from ragscience.reading.pdf_reader import read_pdf
 from ragscience.records import StoredChunk
-from tests.shared_data import SHARED_DATA, needs_shared_data
+from tests.shared_data import needs_shared_data, shared_papers
 
 GOLD = Path(__file__).parent / "gold"
 READ = "resnet_1512.03385.pdf"
@@ -50,7 +49,7 @@ def test_the_sampled_relations_are_right_often_enough():
 
 @pytest.fixture(scope="module")
 def found():
-    document = read_pdf(SHARED_DATA / "papers" / READ)
+    document = shared_papers()[READ]
     chunks = [
         StoredChunk(
             chunk.ordinal, 1, READ, READ, chunk.ordinal, chunk.text, chunk.start, chunk.end, chunk.page_start,

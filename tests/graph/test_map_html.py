@@ -93,6 +93,7 @@ def middle(page):
     return box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
 
 
+@pytest.mark.browser
 def test_two_thousand_nodes_are_usable(opened):
     page = opened(papers(["One", "Two"]), drawing(2000))
     page.get_by_role("tab", name="Entities (2,000)").click()
@@ -113,6 +114,7 @@ def test_two_thousand_nodes_are_usable(opened):
     assert page.inner_text("#panel h2") == "entity 1234"
 
 
+@pytest.mark.browser
 def test_all_can_be_done_by_keys(opened):
     page = opened(papers(["One", "Two"]), drawing(30))
     page.keyboard.press("/")
@@ -130,6 +132,7 @@ def test_all_can_be_done_by_keys(opened):
     assert page.locator("#panel").is_hidden()
 
 
+@pytest.mark.browser
 def test_a_relation_shows_its_evidence_and_leads_on(opened):
     page = opened(papers(["One", "Two"]))
     page.fill("#search", "one")
@@ -140,6 +143,7 @@ def test_a_relation_shows_its_evidence_and_leads_on(opened):
     assert page.inner_text("#panel h2") == "Two"
 
 
+@pytest.mark.browser
 def test_a_type_can_be_hidden_and_the_colours_turned(opened):
     page = opened(drawing(40))
     entry = page.locator("#legend button", has_text="method")
@@ -153,6 +157,7 @@ def test_a_type_can_be_hidden_and_the_colours_turned(opened):
         page.click(name)
 
 
+@pytest.mark.browser
 def test_hostile_texts_do_nothing(opened):
     page = opened(papers(HOSTILE), drawing(20, HOSTILE))
     assert page.locator("script").count() == 2
@@ -165,6 +170,7 @@ def test_hostile_texts_do_nothing(opened):
     assert page.locator("img").count() == 0
 
 
+@pytest.mark.browser
 def test_the_drawing_can_be_saved_as_a_picture(opened, tmp_path):
     page = opened(papers(["Ein Titel – 論文", "b"]), drawing(60, HOSTILE[:1]))
     with page.expect_download() as download:
@@ -176,6 +182,7 @@ def test_the_drawing_can_be_saved_as_a_picture(opened, tmp_path):
     assert picture.color_count() > 20
 
 
+@pytest.mark.browser
 def test_nothing_at_all_is_said_so(opened):
     page = opened(View("Papers", (), (), ""), View("Entities", (), (), ""))
     assert page.get_by_text("graph yet").is_visible()

@@ -3,7 +3,7 @@ import stat
 from contextlib import closing
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from ragscience.errors import NothingFound, RagScienceError, UsageError
@@ -159,7 +159,6 @@ def test_turns_that_the_index_does_not_have_are_found_by_reading(path, history):
 
 
 @given(text=st.text(), words=st.text(st.sampled_from('ab"*()^:-+_ \\%!NEAR')))
-@settings(max_examples=60)
 def test_no_text_breaks_a_search(tmp_path_factory, text, words):
     with History.open_for_writing(tmp_path_factory.mktemp("wild") / "h.sqlite") as history:
         history.add([turn(text, words)])

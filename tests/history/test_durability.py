@@ -102,6 +102,7 @@ def test_writers_that_begin_at_once_keep_every_turn(path):
         assert [item for item in kept if item[0] == name] == [f"{name} {number}" for number in range(15)]
 
 
+@pytest.mark.kill
 def test_kill_9_loses_at_most_the_turn_in_hand(path):
     dice = random.Random(3)
     done = {}

@@ -5,14 +5,14 @@ import math
 import unicodedata
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from ragscience.metadata import metadata_of
 from ragscience.records import Metadata
 from tests.metadata.pages import BOLD, RAISED, body, line, page, row, span
 from tests.pdf_factory import make_pdf
-from tests.shared_data import SHARED_DATA, needs_shared_data
+from tests.shared_data import SHARED_DATA, needs_shared_data, shared_papers
 
 
 def read(*lines, file=None, text=""):
@@ -278,7 +278,6 @@ lines = st.builds(
 )
 
 
-@settings(max_examples=150, deadline=None)
 @given(
     st.lists(lines, max_size=25), st.dictionaries(st.sampled_from(["title", "author", "subject"]), st.text(max_size=60))
 )
@@ -306,7 +305,7 @@ def of_file(path):
 def test_the_shared_papers_agree_with_what_is_printed_on_them():
     with (SHARED_DATA / "papers" / "GOLD.tsv").open(encoding="utf-8") as file:
         gold = list(csv.DictReader(file, delimiter="\t"))
-    found = {one["file"]: of_file(SHARED_DATA / "papers" / one["file"]) for one in gold}
+    found = {file: paper.metadata for file, paper in shared_papers().items()}
     titles = [squashed(found[one["file"]].title) == squashed(one["title"]) for one in gold]
     firsts = [
         one["first_author"] in {"", *(found[one["file"]].authors or ("?",))[0].split()[-1:]}

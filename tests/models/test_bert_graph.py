@@ -26,6 +26,7 @@ def torch_hidden_states(folder, rows, type_ids):
     return states
 
 
+@pytest.mark.torch
 def test_the_hidden_states_of_rows_of_any_length_equal_torch_row_by_row(small_bert, model_cache):
     random = np.random.default_rng(0)
     rows = [random.integers(1000, 30000, size=size).tolist() for size in (3, 40, 1, 512, 17, 200)]
@@ -142,7 +143,7 @@ def test_floats_of_each_width_are_read_and_integers_are_left_out(tmp_path):
     np.testing.assert_array_equal(read_safetensors(tmp_path / "y.safetensors")["b"], values)
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     st.binary(max_size=60)
     | st.builds(

@@ -20,6 +20,7 @@ def opened(folder, cache, notices=None):
     return open_cross_encoder(folder, "tiny/cross", cache_folder=cache, on_notice=notify)
 
 
+@pytest.mark.torch
 @pytest.mark.parametrize(
     "named",
     [
@@ -85,6 +86,7 @@ def test_a_tokenizer_of_another_model_is_told_in_one_line(tmp_path, model_cache,
     assert "\n" not in caught.value.message
 
 
+@pytest.mark.torch
 def test_what_is_no_bert_goes_through_torch_and_says_so(tmp_path, model_cache):
     import torch
     from sentence_transformers import CrossEncoder
@@ -104,6 +106,7 @@ def test_what_is_no_bert_goes_through_torch_and_says_so(tmp_path, model_cache):
     np.testing.assert_allclose(reranker.score(QUESTION, PASSAGES), theirs, atol=1e-5)
 
 
+@pytest.mark.torch
 def test_what_torch_cannot_load_is_told_in_one_line(tmp_path):
     (tmp_path / "config.json").write_text('{"model_type": "no-such-model"}')
     with pytest.raises(ModelProblem, match="cannot load tiny/none") as caught:

@@ -203,7 +203,7 @@ VALUES = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, 
 NAMES = st.sampled_from(["1", "2", "3", "4", "01", "passage 1", ""])
 
 
-@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(VALUES | st.lists(VALUES, max_size=4) | st.dictionaries(NAMES, VALUES | st.integers(0, 10), max_size=5))
 def test_whatever_a_model_says_scores_are_of_0_to_10_or_missing(server, make, value):
     for _ in range(2):

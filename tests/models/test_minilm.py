@@ -40,6 +40,7 @@ def oracle():
     return SentenceTransformer(str(find_minilm()), device="cpu", local_files_only=True)
 
 
+@pytest.mark.torch
 def test_the_vectors_are_those_of_sentence_transformers(minilm, oracle):
     ours = minilm.embed_documents(TEXTS)
     theirs = oracle.encode(TEXTS, normalize_embeddings=True)
@@ -50,6 +51,7 @@ def test_the_vectors_are_those_of_sentence_transformers(minilm, oracle):
     np.testing.assert_allclose(minilm.embed_query(TEXTS[0]), theirs[0], atol=1e-5)
 
 
+@pytest.mark.torch
 def test_the_token_vectors_come_from_the_same_pass(minilm, oracle):
     text = TEXTS[2]
     (ours,) = minilm.embed_with_tokens([text])
@@ -150,7 +152,7 @@ WILD = st.recursive(
 )
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=150, deadline=None)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.sampled_from(sorted(PACKAGED_TOKENIZER)), WILD)
 def test_a_tokenizer_with_one_wrong_part_works_or_is_named(tmp_path, part, value):
     (tmp_path / "tokenizer.json").write_text(json.dumps(PACKAGED_TOKENIZER | {part: value}))

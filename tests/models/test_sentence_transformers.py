@@ -14,6 +14,8 @@ from ragscience.models.minilm import find_minilm
 from ragscience.models.sentence_transformers import SentenceTransformerEmbedder, folder_digest
 from tests.models.conftest import make_bert
 
+pytestmark = pytest.mark.torch
+
 
 @pytest.fixture(scope="module")
 def packaged():

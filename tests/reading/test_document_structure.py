@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from ragscience.reading.document_structure import SourcePage, structured_document
@@ -336,7 +336,6 @@ PIECES = st.lists(
 RULES = st.lists(st.tuples(*[st.floats(0, 600)] * 4), max_size=4).map(tuple)
 
 
-@settings(max_examples=150, deadline=None)
 @given(st.lists(st.tuples(PIECES, RULES), min_size=1, max_size=3))
 def test_whatever_stands_on_pages_no_text_is_lost(pages):
     sources = [

@@ -1,11 +1,9 @@
 """The measures of tests/gold on examples whose result is plain, and the papers read against the gold."""
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 
 import pytest
 
-from ragscience.reading.pdf_reader import read_pdf
-from ragscience.records import Document
 from tests.gold.scoring import (
     Gold,
     GoldTable,
@@ -21,7 +19,7 @@ from tests.gold.scoring import (
     table_score,
     total,
 )
-from tests.shared_data import SHARED_DATA, needs_shared_data
+from tests.shared_data import needs_shared_data, shared_papers
 
 
 @dataclass(frozen=True)
@@ -210,17 +208,15 @@ def test_the_gold_is_whole():
             assert table_score(filled, table).share == 1
 
 
-READER_HAS_ELEMENTS = any(field.name == "elements" for field in fields(Document))
-
-
 @needs_shared_data
-@pytest.mark.skipif(not READER_HAS_ELEMENTS, reason="the reader does not tell elements apart")
 def test_the_reader_agrees_with_the_gold():
     gold = load_gold()
-    documents = [read_pdf(SHARED_DATA / "papers" / one.file, "") for one in gold]
+    documents = [shared_papers()[one.file] for one in gold]
     scores = [score_document(document, one) for document, one in zip(documents, gold, strict=True)]
     whole = total(scores)
     assert whole["titles"] == len(gold)
     assert whole["heading_f1"] >= 0.95, [(one.missing, one.extra) for one in scores]
+    assert whole["levels"] >= 0.95
     assert whole["order_tau"] >= 0.98, [one.orders for one in scores]
+    assert min(tau for one in scores for tau in one.orders.values()) >= 0.98
     assert whole["cells"] >= 0.95, [table.wrong for one in scores for table in one.tables.values()]

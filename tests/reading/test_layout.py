@@ -7,7 +7,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import ragscience
@@ -190,7 +190,6 @@ def wild_pages(tmp_path_factory):
     return source_pages(draw(tmp_path_factory.mktemp("wild") / "a.pdf", sheets))
 
 
-@settings(max_examples=60, deadline=None)
 @given(parts=st.lists(st.lists(st.builds(LayoutBox, KINDS, WILD_BOX), max_size=12).map(tuple), min_size=2, max_size=2))
 def test_whatever_the_model_says_no_text_is_lost(wild_pages, parts):
     sources = [
@@ -240,6 +239,7 @@ def numbered_paper(path, *, small):
     return draw(path, [sheet])
 
 
+@pytest.mark.layout_model
 @needs_model
 def test_a_paper_with_a_gap_is_read_by_the_model_too(tmp_path):
     gap, whole = numbered_paper(tmp_path / "gap.pdf", small=True), numbered_paper(tmp_path / "whole.pdf", small=False)
@@ -265,6 +265,7 @@ def test_without_the_model_a_gap_is_a_warning(tmp_path):
     assert "headings may be missing, as 3 is. The layout model" in ran.stdout
 
 
+@pytest.mark.layout_model
 @needs_model
 @pytest.mark.skipif(sys.platform != "linux", reason="other systems do not bound the address space")
 def test_without_memory_for_the_model_a_gap_is_a_warning(tmp_path):
@@ -352,6 +353,7 @@ def test_where_the_model_is_missing_it_says_what_to_do():
         assert re.search(r"Install it: pip install pymupdf-layout==[\d.]+, or read without --layout\.$", line)
 
 
+@pytest.mark.layout_model
 @needs_model
 def test_a_worker_reads_with_the_model_and_keeps_the_offsets(tmp_path):
     sheet, _ = paper()
@@ -374,6 +376,7 @@ def test_a_worker_reads_with_the_model_and_keeps_the_offsets(tmp_path):
 # At the door
 
 
+@pytest.mark.layout_model
 @needs_model
 def test_a_library_keeps_to_the_way_in_which_it_was_read(doors):
     make_pdf(doors.home / "papers" / "one.pdf", ["Bees dance to tell where the flowers are."])
@@ -392,6 +395,7 @@ def test_a_library_keeps_to_the_way_in_which_it_was_read(doors):
     assert "1 added" in ran.err
 
 
+@pytest.mark.layout_model
 @needs_model
 @needs_shared_data
 def test_a_real_page_with_small_capitals(tmp_path):

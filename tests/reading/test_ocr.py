@@ -130,6 +130,7 @@ def test_no_lines_stay_none():
 # Where it is
 
 
+@pytest.mark.ocr
 @needs_tesseract
 def test_a_scan_becomes_text_with_boxes(tmp_path):
     scan = make_scanned_text(tmp_path / "scan.pdf", [WORDS, "Second page of words"])
@@ -150,6 +151,7 @@ def test_a_scan_becomes_text_with_boxes(tmp_path):
     assert 400 < right < 560
 
 
+@pytest.mark.ocr
 @needs_tesseract
 def test_a_turned_page_has_its_boxes_as_it_is_shown(tmp_path):
     scan = make_scanned_text(tmp_path / "scan.pdf", [WORDS], rotate=90)
@@ -161,6 +163,7 @@ def test_a_turned_page_has_its_boxes_as_it_is_shown(tmp_path):
     assert right > 400
 
 
+@pytest.mark.ocr
 @needs_tesseract
 def test_good_pages_of_a_mixed_file_stay_as_they_are(tmp_path):
     import pymupdf
@@ -179,6 +182,7 @@ def test_good_pages_of_a_mixed_file_stay_as_they_are(tmp_path):
     )
 
 
+@pytest.mark.ocr
 @needs_tesseract
 def test_illegible_text_is_read_as_it_is_drawn(tmp_path):
     path = make_mapped_pdf(tmp_path / "garbage.pdf", "Hidden words of a paper", dict.fromkeys("Hidenworsfap", 0xE000))
@@ -189,6 +193,7 @@ def test_illegible_text_is_read_as_it_is_drawn(tmp_path):
     assert illegible_share(document.text) == 0
 
 
+@pytest.mark.ocr
 @needs_tesseract
 def test_pictures_without_words_stay_scanned(tmp_path):
     with pytest.raises(FileProblem, match="probably scanned") as caught:
@@ -196,6 +201,7 @@ def test_pictures_without_words_stay_scanned(tmp_path):
     assert "RAG_OCR_LANGUAGE" in caught.value.fix
 
 
+@pytest.mark.ocr
 @needs_tesseract
 def test_data_that_is_none_costs_its_pages_and_says_so(monkeypatch, tmp_path):
     broken = tmp_path / "broken"
@@ -216,6 +222,7 @@ def test_data_that_is_none_costs_its_pages_and_says_so(monkeypatch, tmp_path):
     assert "OCR failed" in document.pages[1].warning
 
 
+@pytest.mark.ocr
 @needs_tesseract
 def test_a_page_without_a_limit_to_its_size_is_drawn_coarser(tmp_path):
     import pymupdf
@@ -240,6 +247,7 @@ def test_a_blank_page_has_no_picture(tmp_path):
 # In a worker
 
 
+@pytest.mark.ocr
 @needs_tesseract
 def test_the_worker_says_after_each_page_that_it_goes_on(tmp_path):
     scan = make_scanned_text(tmp_path / "scan.pdf", ["Words on one page", "and on another"])
@@ -249,6 +257,7 @@ def test_the_worker_says_after_each_page_that_it_goes_on(tmp_path):
     assert document == read_pdf(scan, ocr="eng")
 
 
+@pytest.mark.ocr
 @needs_tesseract
 def test_a_pool_reads_scans_within_its_limits(tmp_path):
     scans = [make_scanned_text(tmp_path / f"{n}.pdf", [f"Scanned page of file {n}"] * 2) for n in range(2)]
@@ -288,6 +297,7 @@ def test_a_request_for_ocr_arrives(tmp_path):
     assert asked == [Reading(tmp_path / "a.pdf", "", "eng+deu")]
 
 
+@pytest.mark.ocr
 @needs_tesseract
 @needs_shared_data
 def test_a_real_scan(tmp_path):
@@ -313,6 +323,7 @@ def test_the_door_says_once_that_it_is_not_installed_and_reads_the_rest(no_tesse
     assert "1 added, 2 not read" in ran.err
 
 
+@pytest.mark.ocr
 @needs_tesseract
 def test_the_door_takes_scans_in(doors):
     make_scanned_text(doors.home / "papers" / "scan.pdf", [WORDS])

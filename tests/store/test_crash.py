@@ -40,6 +40,7 @@ def assert_whole(home):
         return len(papers)
 
 
+@pytest.mark.kill
 @pytest.mark.timeout(240)
 def test_a_killed_ingest_loses_at_most_the_paper_in_hand_and_the_next_run_goes_on(tmp_path):
     chance = random.Random(20260)

@@ -46,7 +46,7 @@ def assert_like_the_oracles(library):
         np.testing.assert_allclose(scores, np.sort(expected)[::-1], atol=1e-9)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(steps)
 def test_whatever_happens_the_indexes_are_those_of_a_rebuilt_library(history):
     with tempfile.TemporaryDirectory() as folder:
