@@ -35,12 +35,12 @@ PageNumber = Annotated[int, Schema(minimum=1)]
 Share = Annotated[float, Schema(minimum=0, maximum=1)]
 
 
-def to_json(value: object, *, indent: int | None = None, ascii_only: bool = False) -> str:
+def to_json(value: object, *, indent: int | None = None, ascii_only: bool = False, allow_nan: bool = False) -> str:
     """The value, of records, mappings, sequences, sets and paths, as JSON. Lone surrogates are escaped.
 
-    Raises ValueError for a number that is not finite, TypeError for any other type.
+    Raises ValueError for a number that is not finite unless `allow_nan`, TypeError for any other type.
     """
-    text = json.dumps(value, default=_plain, ensure_ascii=ascii_only, allow_nan=False, indent=indent)
+    text = json.dumps(value, default=_plain, ensure_ascii=ascii_only, allow_nan=allow_nan, indent=indent)
     return text if ascii_only else text.encode("utf-8", "backslashreplace").decode()
 
 

@@ -283,7 +283,7 @@ def _insert(connection: sqlite3.Connection, conversation_id: int, answer: Answer
     cursor = connection.execute(
         "INSERT OR IGNORE INTO turns (conversation_id, answer_id, created_at, question, answer, record) "
         "VALUES (?, ?, ?, ?, ?, ?)",
-        (conversation_id, storable(answer.answer_id), created_at, question, text, to_json(answer)),
+        (conversation_id, storable(answer.answer_id), created_at, question, text, to_json(answer, allow_nan=True)),
     )
     if cursor.rowcount and _has_index(connection):
         connection.execute(
