@@ -129,6 +129,7 @@ def graph_home() -> Path:
 
 def _add_paper(library: Library, number: int) -> None:
     from ragscience.records import Chunk, Document, EmbedderIdentity, Page
+    from ragscience.store import NewPaper
 
     library.set_identity(EmbedderIdentity("embedded", "synthetic", "0", DIMENSION), "synthetic")
     passages = [f"Passage {at} of paper {number}." for at in range(PER_PAPER)]
@@ -137,16 +138,18 @@ def _add_paper(library: Library, number: int) -> None:
     vectors[:, number % DIMENSION] = 1
     whole = "\n".join(passages)
     library.add_paper(
-        path=f"/synthetic/{number:03}.pdf",
-        md5=f"{number:032x}"[::-1],
-        size_bytes=len(whole),
-        modified_ns=0,
-        document=Document(whole, (Page(1, 0, len(whole)),)),
-        chunks=[
-            Chunk(at, text, start, start + len(text), 1, 1)
-            for at, (text, start) in enumerate(zip(passages, starts, strict=False))
-        ],
-        vectors=vectors,
+        NewPaper(
+            path=f"/synthetic/{number:03}.pdf",
+            md5=f"{number:032x}"[::-1],
+            size_bytes=len(whole),
+            modified_ns=0,
+            document=Document(whole, (Page(1, 0, len(whole)),)),
+            chunks=[
+                Chunk(at, text, start, start + len(text), 1, 1)
+                for at, (text, start) in enumerate(zip(passages, starts, strict=False))
+            ],
+            vectors=vectors,
+        )
     )
 
 

@@ -158,7 +158,7 @@ def _fill(home: Path, texts: list[str]) -> None:
 
     from ragscience.ingestion import embed_batch
     from ragscience.records import Chunk, Document, Page
-    from ragscience.store import Home, Library, text_hash
+    from ragscience.store import Home, Library, NewPaper, text_hash
 
     model = minilm()
     vectors, tokens = [], {}
@@ -179,14 +179,16 @@ def _fill(home: Path, texts: list[str]) -> None:
     with Library.open_for_writing(Home(home)) as library:
         library.set_identity(model.identity, "one document, one passage")
         library.add_paper(
-            path=str(home / "documents"),
-            md5="0" * 32,
-            size_bytes=0,
-            modified_ns=0,
-            document=Document("".join(f"{text}\n" for text in texts), pages),
-            chunks=chunks,
-            vectors=np.vstack(vectors),
-            tokens=tokens,
+            NewPaper(
+                path=str(home / "documents"),
+                md5="0" * 32,
+                size_bytes=0,
+                modified_ns=0,
+                document=Document("".join(f"{text}\n" for text in texts), pages),
+                chunks=chunks,
+                vectors=np.vstack(vectors),
+                tokens=tokens,
+            )
         )
         library.refresh_indexes()
 

@@ -41,7 +41,7 @@ def synthetic_home(chunks: int, *, with_tokens: bool = False) -> Path:
 def _fill(home: object, chunks: int, *, with_tokens: bool) -> None:
     from ragscience.models.minilm import IDENTITY
     from ragscience.records import Chunk, Document, Page
-    from ragscience.store import Library, text_hash
+    from ragscience.store import Library, NewPaper, text_hash
 
     with Library.open_for_writing(home) as library:  # type: ignore[arg-type]  # a Home, imported late
         library.set_identity(IDENTITY, "synthetic")
@@ -55,16 +55,18 @@ def _fill(home: object, chunks: int, *, with_tokens: bool) -> None:
             ]
             whole = "".join(f"{text}\n" for text in passages)
             library.add_paper(
-                path=f"/synthetic/{number:06d}.pdf",
-                md5=f"{number:032x}",
-                size_bytes=len(whole),
-                modified_ns=0,
-                document=Document(whole, (Page(1, 0, len(whole)),)),
-                chunks=cut,
-                vectors=cluster_vectors(number, count),
-                tokens={text_hash(text): rows for text, rows in zip(passages, _tokens(number, count), strict=True)}
-                if with_tokens
-                else None,
+                NewPaper(
+                    path=f"/synthetic/{number:06d}.pdf",
+                    md5=f"{number:032x}",
+                    size_bytes=len(whole),
+                    modified_ns=0,
+                    document=Document(whole, (Page(1, 0, len(whole)),)),
+                    chunks=cut,
+                    vectors=cluster_vectors(number, count),
+                    tokens={text_hash(text): rows for text, rows in zip(passages, _tokens(number, count), strict=True)}
+                    if with_tokens
+                    else None,
+                )
             )
         library.refresh_indexes()
 

@@ -232,7 +232,7 @@ def _ingest_one(
     stat = state.path.stat() if state.path.exists() else None
     if stat is None or (stat.st_size, stat.st_mtime_ns) != (state.size_bytes, state.modified_ns):
         raise FileProblem("It was changed while it was read.", "Run `python ingest.py` again.", reason="changed")
-    from ragscience.store import merged
+    from ragscience.store import NewPaper, merged
 
     watcher.reading(state)
     document = merged(document, library.sources.of(state.md5))
@@ -242,15 +242,17 @@ def _ingest_one(
     vectors, tokens = embed_texts(library, [chunk.searched for chunk in chunks], ingestion, watcher, report)
     replaced = library.paper_by_path(str(state.path))
     paper = library.add_paper(
-        path=str(state.path),
-        md5=state.md5,
-        size_bytes=state.size_bytes,
-        modified_ns=state.modified_ns,
-        document=document,
-        chunks=chunks,
-        vectors=vectors,
-        tokens=tokens,
-        replaces=[replaced.paper_id] if replaced else [],
+        NewPaper(
+            path=str(state.path),
+            md5=state.md5,
+            size_bytes=state.size_bytes,
+            modified_ns=state.modified_ns,
+            document=document,
+            chunks=chunks,
+            vectors=vectors,
+            tokens=tokens,
+            replaces=[replaced.paper_id] if replaced else [],
+        )
     )
     (report.updated if replaced else report.added).append(paper)
     watcher.done(paper, updated=replaced is not None)

@@ -19,9 +19,9 @@ from ragscience.doctor.machine_checks import disk_room
 from ragscience.doctor.model_checks import models, torch_model
 from ragscience.doctor.network_checks import network
 from ragscience.errors import ModelProblem, RagScienceError
-from ragscience.models.model_choice import Choice, choose_embedder, choose_llm
+from ragscience.models.model_choice import Choice, ModelSources, choose_embedder, choose_llm
 from ragscience.models.ollama_api import Ollama
-from ragscience.store import Home, Library
+from ragscience.store import Home, Library, NewPaper
 from tests.conftest import NOBODY
 from tests.ollama_server import OllamaServer, chat_model, embedding_model
 from tests.store.making import CHUNKER, EMBEDDER, paper_of, unit_rows
@@ -51,13 +51,15 @@ def put(library, path, *, warning="", modified_ns=None):
     first, second = made.document.pages
     pages = (first, replace(second, warning=warning))
     return library.add_paper(
-        path=str(path),
-        md5=hashlib.md5(path.read_bytes()).hexdigest(),
-        size_bytes=path.stat().st_size,
-        modified_ns=modified_ns or path.stat().st_mtime_ns,
-        document=replace(made.document, pages=pages, warnings=("1 of 2 pages without text",) if warning else ()),
-        chunks=made.chunks,
-        vectors=VECTORS,
+        NewPaper(
+            path=str(path),
+            md5=hashlib.md5(path.read_bytes()).hexdigest(),
+            size_bytes=path.stat().st_size,
+            modified_ns=modified_ns or path.stat().st_mtime_ns,
+            document=replace(made.document, pages=pages, warnings=("1 of 2 pages without text",) if warning else ()),
+            chunks=made.chunks,
+            vectors=VECTORS,
+        )
     )
 
 
@@ -366,11 +368,8 @@ def parts_with(ollama, cache_folder, *, embedder="auto", answerer="auto"):
         "embedder": lambda: choose_embedder(
             embedder,
             "nomic-embed-text",
+            sources=ModelSources(ollama=ollama, batch_size=8, cache_folder=cache_folder, on_notice=pytest.fail),
             required=None,
-            ollama=ollama,
-            batch_size=8,
-            cache_folder=cache_folder,
-            on_notice=pytest.fail,
         ),
         "reranker": no_reranker,
         "answer": lambda: choose_llm(

@@ -8,7 +8,7 @@ import pytest
 
 from ragscience.duplicates import duplicates, duplicates_of, keep_newest
 from ragscience.records import Chunk, Document, Metadata, Page
-from ragscience.store import Home, Library
+from ragscience.store import Home, Library, NewPaper
 from tests.store.making import CHUNKER, EMBEDDER, unit_rows
 
 
@@ -20,13 +20,15 @@ def words(seed, count=400):
 def put(library, name, text, metadata=None, modified_ns=1):
     library.set_identity(EMBEDDER, CHUNKER)
     return library.add_paper(
-        path=f"/p/{name}.pdf",
-        md5=hashlib.md5(name.encode()).hexdigest(),
-        size_bytes=1,
-        modified_ns=modified_ns,
-        document=Document(text, (Page(1, 0, len(text)),), metadata=metadata or Metadata()),
-        chunks=(Chunk(0, text, 0, len(text), 1, 1),),
-        vectors=unit_rows(np.random.default_rng(0), 1),
+        NewPaper(
+            path=f"/p/{name}.pdf",
+            md5=hashlib.md5(name.encode()).hexdigest(),
+            size_bytes=1,
+            modified_ns=modified_ns,
+            document=Document(text, (Page(1, 0, len(text)),), metadata=metadata or Metadata()),
+            chunks=(Chunk(0, text, 0, len(text), 1, 1),),
+            vectors=unit_rows(np.random.default_rng(0), 1),
+        )
     )
 
 

@@ -21,10 +21,10 @@ from ragscience.models.ollama_api import Ollama
 
 if TYPE_CHECKING:
     from ragscience.models.model_protocols import Embedder, Reranker
-    from ragscience.models.ollama_embedder import OllamaLLM
+    from ragscience.models.ollama_llm import OllamaLLM
     from ragscience.records import EmbedderIdentity
 
-__all__ = ["Choice", "ModelRow", "choose_embedder", "choose_llm", "choose_reranker", "describe_models"]
+__all__ = ["Choice", "ModelRow", "ModelSources", "choose_embedder", "choose_llm", "choose_reranker", "describe_models"]
 
 Notify = Callable[[str], None]
 Part = TypeVar("Part")
@@ -39,6 +39,18 @@ class Choice(Generic[Part]):
     model: Part
     why: str
     notice: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ModelSources:
+    """Where embedders come from."""
+
+    ollama: Ollama
+    cache_folder: Path
+    """Of the embedded model's ONNX form."""
+    on_notice: Notify
+    batch_size: int
+    """Texts in one request to Ollama."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,10 +74,7 @@ def choose_embedder(
     model: str,
     *,
     required: EmbedderIdentity | None,
-    ollama: Ollama,
-    batch_size: int,
-    cache_folder: Path,
-    on_notice: Notify,
+    sources: ModelSources,
 ) -> Choice[Embedder]:
     """The embedder for a library: `required` is the one that it was made with, None while it is empty.
 
@@ -73,24 +82,23 @@ def choose_embedder(
     Raises ModelProblem when the chosen one is not there, LibraryUnavailable when the library needs another one.
     """
     if required is not None:
-        return _required_embedder(setting, model, required, ollama, batch_size, cache_folder, on_notice)
+        return _required_embedder(setting, model, required, sources)
     if setting == "auto":
+        ollama = sources.ollama
         full = ollama.status.find(model)
         if full is not None:
-            return Choice(_ollama_embedder(full, ollama, batch_size), f"Ollama answers and has {full}")
+            return Choice(_ollama_embedder(full, sources), f"Ollama answers and has {full}")
         without = f"Ollama has no {model}" if ollama.status.running else ollama.status.why
-        return Choice(_minilm(cache_folder, on_notice), without)
-    chosen = _named_embedder(setting, model, ollama, batch_size, cache_folder, on_notice)
+        return Choice(_minilm(sources), without)
+    chosen = _named_embedder(setting, model, sources)
     return Choice(chosen, f"the setting is {setting}")
 
 
-def _named_embedder(
-    provider: str, model: str, ollama: Ollama, batch_size: int, cache_folder: Path, on_notice: Notify
-) -> Embedder:
+def _named_embedder(provider: str, model: str, sources: ModelSources) -> Embedder:
     if provider == "embedded":
-        return _minilm(cache_folder, on_notice)
+        return _minilm(sources)
     if provider == "ollama":
-        return _ollama_embedder(ollama.require(model), ollama, batch_size)
+        return _ollama_embedder(sources.ollama.require(model), sources)
     if provider == "sentence-transformers":
         from ragscience.models.cross_encoder import find_on_this_machine
         from ragscience.models.sentence_transformers import SentenceTransformerEmbedder
@@ -106,25 +114,17 @@ def _named_embedder(
     )
 
 
-def _required_embedder(
-    setting: str,
-    model: str,
-    required: EmbedderIdentity,
-    ollama: Ollama,
-    batch_size: int,
-    cache_folder: Path,
-    on_notice: Notify,
-) -> Choice[Embedder]:
+def _required_embedder(setting: str, model: str, required: EmbedderIdentity, sources: ModelSources) -> Choice[Embedder]:
     if setting not in ("auto", required.provider):
         raise _other_embedder(required, f"{setting}")
     if setting != "auto" and setting != "embedded" and model not in _names(required.model):
         raise _other_embedder(required, f"{setting}'s {model}")
-    if required.provider == "ollama" and not ollama.status.running:
+    if required.provider == "ollama" and not sources.ollama.status.running:
         raise ModelProblem(
-            f"This library was made with Ollama's {required.model}, and {ollama.status.why}.",
+            f"This library was made with Ollama's {required.model}, and {sources.ollama.status.why}.",
             f"Start it with `ollama serve`, or give the library another embedder: `{REBUILD}`.",
         )
-    embedder = _named_embedder(required.provider, required.model, ollama, batch_size, cache_folder, on_notice)
+    embedder = _named_embedder(required.provider, required.model, sources)
     if embedder.identity != required:
         found = embedder.identity
         raise LibraryUnavailable(
@@ -146,16 +146,16 @@ def _names(model: str) -> tuple[str, str]:
     return model, model.removesuffix(":latest")
 
 
-def _minilm(cache_folder: Path, on_notice: Notify) -> Embedder:
+def _minilm(sources: ModelSources) -> Embedder:
     from ragscience.models.minilm import MiniLM
 
-    return MiniLM(cache_folder=cache_folder, on_notice=on_notice)
+    return MiniLM(cache_folder=sources.cache_folder, on_notice=sources.on_notice)
 
 
-def _ollama_embedder(full: str, ollama: Ollama, batch_size: int) -> Embedder:
+def _ollama_embedder(full: str, sources: ModelSources) -> Embedder:
     from ragscience.models.ollama_embedder import OllamaEmbedder
 
-    return OllamaEmbedder(ollama, full, ollama.status.models[full], batch_size=batch_size)
+    return OllamaEmbedder(sources.ollama, full, sources.ollama.status.models[full], batch_size=sources.batch_size)
 
 
 def choose_reranker(
@@ -211,14 +211,14 @@ def choose_llm(
         if setting == "ollama":
             raise
         return Choice(None, f"{full} cannot be used", f"The answer is made of quotes. {problem}")
-    from ragscience.models.ollama_embedder import OllamaLLM
+    from ragscience.models.ollama_llm import ChatOptions, OllamaLLM
 
     llm = OllamaLLM(
         ollama,
         full,
-        temperature=temperature,
-        num_ctx=min(num_ctx, context_length or num_ctx),
-        num_predict=num_predict,
+        options=ChatOptions(
+            temperature=temperature, num_ctx=min(num_ctx, context_length or num_ctx), num_predict=num_predict
+        ),
         digest=ollama.status.models[full],
     )
     return Choice(llm, "the setting is ollama" if setting == "ollama" else f"Ollama answers and has {full}")

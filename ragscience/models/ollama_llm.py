@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import closing
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from langchain_core.messages import BaseMessageChunk
     from langchain_ollama import ChatOllama
 
-__all__ = ["Message", "OllamaLLM", "Reply"]
+__all__ = ["ChatOptions", "Message", "OllamaLLM", "Reply"]
 
 Message = tuple[str, str]
 """Role ("system", "user" or "assistant") and text."""
@@ -29,6 +30,17 @@ SMALLEST_SERVED = 512
 """Tokens: no window is believed to be smaller."""
 CAP_SLACK = 1.25
 """How far a reply may pass its cap by our own count, which is not exact, before the stream is left."""
+
+
+@dataclass(frozen=True, slots=True)
+class ChatOptions:
+    """How a model words its replies."""
+
+    temperature: float
+    num_ctx: int
+    """Tokens that prompt and reply share."""
+    num_predict: int
+    """Tokens of the longest reply."""
 
 
 class Reply:
@@ -100,7 +112,7 @@ class Reply:
 
 
 class OllamaLLM:
-    """An LLM: a chat model of Ollama's. `num_ctx` and `num_predict` (the longest reply) are in tokens.
+    """A chat model of Ollama's.
 
     `counter` estimates tokens for this model and learns from its replies, as long as the object lives.
     """
@@ -110,9 +122,7 @@ class OllamaLLM:
         ollama: Ollama,
         name: str,
         *,
-        temperature: float,
-        num_ctx: int,
-        num_predict: int,
+        options: ChatOptions,
         digest: str = "",
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
@@ -121,9 +131,9 @@ class OllamaLLM:
         self._chat_model: ChatOllama | None = None
         self._served: int | None = None
         self._asked_served = False
-        self.temperature = temperature
-        self.num_ctx = num_ctx
-        self.num_predict = num_predict
+        self.temperature = options.temperature
+        self.num_ctx = options.num_ctx
+        self.num_predict = options.num_predict
         self.digest = digest
         self.sleep = sleep
         self.counter = TokenCounter()

@@ -3,7 +3,8 @@
 from ragscience.store.home import Home
 from ragscience.store.index_config import DenseIndexInfo, DenseSizes
 from ragscience.store.library import Library
+from ragscience.store.library_writes import NewPaper
 from ragscience.store.sources_table import merged
 from ragscience.store.vectors import text_hash
 
-__all__ = ["DenseIndexInfo", "DenseSizes", "Home", "Library", "merged", "text_hash"]
+__all__ = ["DenseIndexInfo", "DenseSizes", "Home", "Library", "NewPaper", "merged", "text_hash"]

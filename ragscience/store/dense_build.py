@@ -8,7 +8,7 @@ are as far from stored passages as questions are, how many of the truly nearest 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -57,7 +57,8 @@ def write_index(path: Path, state: State, ids: NDArray[np.int64], source: Vector
         both = np.concatenate([nearest, questions @ vectors.T], axis=1)
         nearest = np.partition(both, -_RECALL_AT, axis=1)[:, -_RECALL_AT:]
     kept = np.concatenate(present)
-    nprobe, recall = _tuned(index, form, index.nlist // _LEAST_PART, questions, nearest, source, sizes.recall)
+    trial = _Trial(form, questions, nearest, sizes.recall)
+    nprobe, recall = _tuned(index, index.nlist // _LEAST_PART, trial, source)
     info = DenseIndexInfo(form, kept.size, recall, int(index.nlist), nprobe, kept.size)
     write_base(path, state, index, kept, info)
 
@@ -86,7 +87,8 @@ def grow_index(
     questions = _questions(source(np.sort(rng.choice(now, asked, replace=False)))[1], rng)
     _, found = index.search(questions, RERANKED[form] * _RECALL_AT, params=faiss.SearchParametersIVF(nprobe=lists))
     nearest = -np.sort(-_scores(found, questions, source), axis=1)[:, :_RECALL_AT]
-    nprobe, recall = _tuned(index, form, base.info.nprobe, questions, nearest, source, sizes.recall)
+    trial = _Trial(form, questions, nearest, sizes.recall)
+    nprobe, recall = _tuned(index, base.info.nprobe, trial, source)
     write_base(path, state, index, now, replace(base.info, count=now.size, nprobe=nprobe, recall_at_20=recall))
 
 
@@ -130,29 +132,28 @@ def _questions(rows: NDArray[np.float32], rng: np.random.Generator) -> NDArray[n
     return np.asarray(questions / np.linalg.norm(questions, axis=1, keepdims=True), np.float32)
 
 
-def _tuned(
-    index: Any,
-    form: str,
-    nprobe: int,
-    questions: NDArray[np.float32],
-    nearest: NDArray[np.float32],
-    source: VectorSource,
-    wanted: float,
-) -> tuple[int, float]:
-    """(the fewest lists, `nprobe` or more, that find enough of the nearest; the recall at 20 that they give).
+@dataclass(frozen=True, slots=True)
+class _Trial:
+    """How recall is measured."""
 
-    `nearest` are the scores of the truly nearest, shape (len(questions), 20): a passage counts as one of them by its
-    exact score, so that of equal passages any will do.
-    """
+    form: str
+    questions: NDArray[np.float32]
+    nearest: NDArray[np.float32]
+    """Scores of the truly nearest, shape (len(questions), 20): of equal passages any will do."""
+    wanted: float
+
+
+def _tuned(index: Any, nprobe: int, trial: _Trial, source: VectorSource) -> tuple[int, float]:
+    """(the fewest lists, `nprobe` or more, that find enough of the nearest; the recall at 20 that they give)."""
     faiss = faiss_package()
-    last = nearest.min(axis=1, keepdims=True) - _NOISE
+    last = trial.nearest.min(axis=1, keepdims=True) - _NOISE
     nprobe = max(nprobe, 1)
     while True:
         parameters = faiss.SearchParametersIVF(nprobe=nprobe)
-        _, found = index.search(questions, RERANKED[form] * _RECALL_AT, params=parameters)
-        hits = (_scores(found, questions, source) >= last).sum(axis=1)
-        recall = float(np.mean(np.minimum(hits, nearest.shape[1]) / nearest.shape[1]))
-        if recall >= wanted or nprobe >= index.nlist:
+        _, found = index.search(trial.questions, RERANKED[trial.form] * _RECALL_AT, params=parameters)
+        hits = (_scores(found, trial.questions, source) >= last).sum(axis=1)
+        recall = float(np.mean(np.minimum(hits, trial.nearest.shape[1]) / trial.nearest.shape[1]))
+        if recall >= trial.wanted or nprobe >= index.nlist:
             return nprobe, recall
         nprobe = min(max(nprobe + 1, nprobe * 3 // 2), index.nlist)
 

@@ -14,8 +14,8 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 from ragscience.errors import LibraryUnavailable, RagScienceError
-from ragscience.records import Chunk, Document, EmbedderIdentity, Paper
-from ragscience.similarity import Fingerprint, fingerprint_of, near_duplicates
+from ragscience.records import EmbedderIdentity, Paper
+from ragscience.similarity import Fingerprint, near_duplicates
 from ragscience.store import library_writes as writing
 from ragscience.store import row_records as rows
 from ragscience.store import vectors as stored_vectors
@@ -23,6 +23,7 @@ from ragscience.store.graph_table import GraphTable
 from ragscience.store.home import Home
 from ragscience.store.index_config import DenseIndexInfo, DenseSizes
 from ragscience.store.ledger import write_ledger
+from ragscience.store.library_writes import NewPaper
 from ragscience.store.paper_contents import Contents
 from ragscience.store.sources_table import SourcesTable
 from ragscience.store.token_vectors import Tokens
@@ -178,41 +179,23 @@ class Library(Contents):
         with self._reading() as db:
             return rows.known_files(db) if db else {}
 
-    def add_paper(
-        self,
-        *,
-        path: str,
-        md5: str,
-        size_bytes: int,
-        modified_ns: int,
-        document: Document,
-        chunks: Sequence[Chunk],
-        vectors: NDArray[np.float32],
-        replaces: Sequence[int] = (),
-        hashes: Sequence[bytes] | None = None,
-        tokens: Mapping[bytes, NDArray[np.int8]] | None = None,
-    ) -> Paper:
+    def add_paper(self, new: NewPaper) -> Paper:
         """Add a paper and take out those it replaces, all in one transaction, then write the ledger.
 
-        `vectors` are unit rows, shape (len(chunks), dimension), float32; `hashes` of the texts that they were made
-        from, `text_hash` of what each chunk is searched by where none are given; `tokens` are the token vectors to
-        keep, by hash. Raises RagScienceError for vectors that are not such, for a path or MD5 that another paper has,
-        and where the disk refuses.
+        Raises RagScienceError for vectors that are no unit rows of the library's dimension, for a path or MD5 that
+        another paper has, and where the disk refuses.
         """
-        if hashes is None:
-            hashes = [stored_vectors.text_hash(chunk.searched) for chunk in chunks]
-        fingerprint = fingerprint_of(path, document.text, document.metadata, modified_ns)
-        older = self._versions_of(fingerprint, replaces)
+        fingerprint = new.fingerprint
+        older = self._versions_of(fingerprint, new.replaces)
         with self._writing() as db:
             dimension = rows.read_state(db).dimension
             if not dimension:
                 raise RagScienceError("The library does not know its embedder yet.", "Set its identity first.")
-            stored_vectors.check_vectors(vectors, len(chunks), dimension)
-            writing.remove_papers(db, replaces)
-            writing.inherit_aside(db, older, md5)
-            self._tokens.append(db, tokens or {})
-            new = writing.NewPaper(path, md5, size_bytes, modified_ns, document, chunks, vectors, hashes, fingerprint)
-            paper_id = writing.insert_paper(db, new)
+            stored_vectors.check_vectors(new.vectors, len(new.chunks), dimension)
+            writing.remove_papers(db, new.replaces)
+            writing.inherit_aside(db, older, new.md5)
+            self._tokens.append(db, new.tokens or {})
+            paper_id = writing.insert_paper(db, new, fingerprint)
             writing.bump(db)
             (paper,) = rows.papers(db, "WHERE paper_id = ?", (paper_id,))
         self.write_ledger()

@@ -15,11 +15,11 @@ from ragscience.store.atomic_files import disk_errors
 __all__ = ["SCHEMA_VERSION", "connect_for_reading", "connect_for_writing", "database_errors"]
 
 SCHEMA_VERSION = 5
-"""1 kept no lines of pages, 2 no structure and no metadata, 3 no graph, 4 no sources; such a library is taken further
-when it is next written to."""
 _APPLICATION_ID = 0x52534349  # "RSCI": what tells our file from any other SQLite database
 _PAGE_BYTES = 8192  # five vectors of 384 dimensions to a page, where the usual 4096 holds two and wastes a quarter
 _BUSY_SECONDS = 20.0
+_COUNTERS = ("generation", "vectors_epoch", "graph_generation")
+_REBUILD = "Move the folder {} away and run `python ingest.py`: your papers are read again."
 
 _TABLES = """
 CREATE TABLE meta (
@@ -97,8 +97,7 @@ CREATE TABLE tokens (
     bytes INTEGER NOT NULL,
     checksum INTEGER NOT NULL
 ) WITHOUT ROWID;
-"""
-_GRAPH_TABLES = """
+
 -- What an extractor read from a passage, as JSON (graph/extraction_json.py); it goes with its passage.
 CREATE TABLE graph_passages (
     chunk_id INTEGER NOT NULL REFERENCES chunks,
@@ -113,9 +112,6 @@ CREATE TABLE graph_apart (
     name TEXT PRIMARY KEY
 ) WITHOUT ROWID;
 
-INSERT INTO meta VALUES ('graph_generation', '0');
-"""
-_SOURCES_TABLE = """
 -- Where a file was fetched from, and what was said of it there, as JSON (store/sources_table.py); it stays when the
 -- paper leaves.
 CREATE TABLE sources (
@@ -126,35 +122,11 @@ CREATE TABLE sources (
 ) WITHOUT ROWID;
 """
 
-_NO_SOURCES = "CREATE TEMP VIEW sources AS SELECT '' AS md5, '' AS url, '' AS fetched_at, '{}' AS metadata WHERE 0"
-
-_ADDED = {
-    2: {"pages": {"lines": "BLOB NOT NULL DEFAULT x''"}},
-    3: {
-        "pages": {"furniture": "TEXT NOT NULL DEFAULT ''"},
-        "chunks": {"header": "TEXT NOT NULL DEFAULT ''"},
-        "papers": {
-            "stated_title": "TEXT NOT NULL DEFAULT ''",
-            "authors": "TEXT NOT NULL DEFAULT '[]'",
-            "year": "INTEGER DEFAULT NULL",
-            "venue": "TEXT NOT NULL DEFAULT ''",
-            "doi": "TEXT NOT NULL DEFAULT ''",
-            "arxiv_id": "TEXT NOT NULL DEFAULT ''",
-            "confidence": "TEXT NOT NULL DEFAULT '{}'",
-            "sketch": "BLOB NOT NULL DEFAULT x''",
-            "elements": "BLOB NOT NULL DEFAULT x''",
-        },
-    },
-    4: {},
-    5: {},
-}
-"""The columns that each version of the schema added, by table."""
-
 
 def connect_for_reading(path: Path) -> sqlite3.Connection | None:
     """A connection that cannot write, or None where there is no library yet.
 
-    Works in a folder that cannot be written, too. Raises LibraryUnavailable for a newer schema, RagScienceError for a
+    Works in a folder that cannot be written, too. Raises LibraryUnavailable for another schema, RagScienceError for a
     file that is no library.
     """
     if not path.exists():
@@ -170,32 +142,28 @@ def connect_for_reading(path: Path) -> sqlite3.Connection | None:
                 # A write-ahead log needs files beside the database even to be read; without a log we can do without.
                 connection.close()
                 connection = _connect(path, "mode=ro&immutable=1")
-            version = _version(connection, path)
+            has_tables = _has_tables(connection, path)
         except BaseException:
             connection.close()
             raise
-        if version == 0:
+        if not has_tables:
             connection.close()
             return None
-        _make_up_for(connection, version)
         return connection
 
 
 def connect_for_writing(path: Path) -> sqlite3.Connection:
     """A connection that writes, to a database that is made where there is none.
 
-    Raises LibraryUnavailable for a newer schema, RagScienceError for a file that is no library or cannot be written.
+    Raises LibraryUnavailable for another schema, RagScienceError for a file that is no library or cannot be written.
     """
     with disk_errors(path.parent):
         path.parent.mkdir(parents=True, exist_ok=True)
     with database_errors(path):
         connection = _connect(path, "mode=rwc")
         try:
-            version = _version(connection, path)
-            if version == 0:
+            if not _has_tables(connection, path):
                 _create(connection)
-            elif version < SCHEMA_VERSION:
-                _migrate(connection, version)
             connection.execute("PRAGMA synchronous = FULL")
             connection.execute("PRAGMA foreign_keys = ON")
         except BaseException:
@@ -214,73 +182,38 @@ def _nothing_pending(path: Path) -> bool:
     return not log.exists() or log.stat().st_size == 0
 
 
-def _version(connection: sqlite3.Connection, path: Path) -> int:
-    """The schema's version; 0 for a database without tables, as a killed first run may leave it."""
+def _has_tables(connection: sqlite3.Connection, path: Path) -> bool:
+    """False for a database without tables, as a killed first run may leave it."""
     (version,) = connection.execute("PRAGMA user_version").fetchone()
     (application,) = connection.execute("PRAGMA application_id").fetchone()
     if application == _APPLICATION_ID:
-        if version > SCHEMA_VERSION:
-            raise LibraryUnavailable(
-                f"{path} was written by a newer version (schema {version}; this one knows {SCHEMA_VERSION}).",
-                "Update RAG Science, or name another folder with --home.",
-            )
-        return int(version)
+        if version == SCHEMA_VERSION:
+            return True
+        newer = version > SCHEMA_VERSION
+        raise LibraryUnavailable(
+            f"{path} was written by {'a newer' if newer else 'an older'} version (schema {version}; this one knows "
+            f"{SCHEMA_VERSION}).",
+            "Update RAG Science, or name another folder with --home." if newer else _REBUILD.format(path.parent),
+        )
     (tables,) = connection.execute("SELECT COUNT(*) FROM sqlite_master").fetchone()
     if version or tables:
         raise RagScienceError(
             f"{path} is a database of something else.", "Move it away, or name another folder with --home."
         )
-    return 0
+    return False
 
 
 def _create(connection: sqlite3.Connection) -> None:
     connection.execute(f"PRAGMA page_size = {_PAGE_BYTES}")
     connection.execute("PRAGMA journal_mode = WAL")
     connection.execute("BEGIN IMMEDIATE")
-    for statement in (_TABLES + _GRAPH_TABLES + _SOURCES_TABLE).split(";\n"):
+    for statement in _TABLES.split(";\n"):
         connection.execute(statement)
     connection.executemany(
         "INSERT INTO meta VALUES (?, ?)",
-        [("library_id", uuid.uuid4().hex), ("generation", "0"), ("vectors_epoch", "0"), ("next_chunk", "1")],
+        [("library_id", uuid.uuid4().hex), ("next_chunk", "1"), *((name, "0") for name in _COUNTERS)],
     )
     connection.execute(f"PRAGMA application_id = {_APPLICATION_ID}")
-    connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
-    connection.execute("COMMIT")
-
-
-def _make_up_for(connection: sqlite3.Connection, version: int) -> None:
-    """Let an older schema be read as if it were ours: what it lacks has the value that a migration would give it.
-
-    The views are the connection's own; where a writer migrates meanwhile, the real columns come first in them.
-    """
-    for table, columns in _lacking(version).items():
-        made_up = ", ".join(f"{kind.rpartition(' DEFAULT ')[2]} AS {name}" for name, kind in columns.items())
-        connection.execute(f"CREATE TEMP VIEW {table} AS SELECT *, {made_up} FROM main.{table}")  # noqa: S608  # ours
-    if version < 5:
-        connection.execute(_NO_SOURCES)
-
-
-def _lacking(version: int) -> dict[str, dict[str, str]]:
-    """The columns that a schema of this version lacks, by table."""
-    lacking: dict[str, dict[str, str]] = {}
-    for added in range(version + 1, SCHEMA_VERSION + 1):
-        for table, columns in _ADDED[added].items():
-            lacking.setdefault(table, {}).update(columns)
-    return lacking
-
-
-def _migrate(connection: sqlite3.Connection, version: int) -> None:
-    """From an older schema: what it lacks stays empty until a paper is read again."""
-    connection.execute("BEGIN IMMEDIATE")
-    for table, columns in _lacking(version).items():
-        for name, kind in columns.items():
-            connection.execute(f"ALTER TABLE {table} ADD COLUMN {name} {kind}")
-    connection.execute("CREATE INDEX IF NOT EXISTS chunks_of_references ON chunks (chunk_id) WHERE kind = 'reference'")
-    if version < 4:
-        for statement in _GRAPH_TABLES.split(";\n"):
-            connection.execute(statement)
-    if version < 5:
-        connection.execute(_SOURCES_TABLE)
     connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
     connection.execute("COMMIT")
 
@@ -299,7 +232,7 @@ def _explained(path: Path, error: sqlite3.DatabaseError) -> RagScienceError:
     if code in {sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT}:
         return RagScienceError(
             f"{path} is damaged: {error}.",
-            f"Move the folder {path.parent} away and run `python ingest.py`: your papers are read again.",
+            _REBUILD.format(path.parent),
         )
     if code in {sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM, sqlite3.SQLITE_AUTH}:
         return RagScienceError(f"{path} cannot be written: {error}.", "Give this user the right to write there.")

@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING
 
 from ragscience.errors import RagScienceError
 from ragscience.records import Chunk, Document, EmbedderIdentity, Page
-from ragscience.similarity import Fingerprint
+from ragscience.similarity import Fingerprint, fingerprint_of
 from ragscience.store import row_records as rows
 from ragscience.store.element_rows import pack_elements, pack_sketch
 from ragscience.store.page_geometry import pack_lines
+from ragscience.store.vectors import text_hash
 
 if TYPE_CHECKING:
     import numpy as np
@@ -39,7 +40,7 @@ _SURROGATES = re.compile("[\ud800-\udfff]")
 
 @dataclass(frozen=True, slots=True)
 class NewPaper:
-    """A paper as it comes from the ingest."""
+    """A paper to be added."""
 
     path: str
     md5: str
@@ -49,9 +50,17 @@ class NewPaper:
     chunks: Sequence[Chunk]
     vectors: NDArray[np.float32]
     """Unit rows, shape (len(chunks), dimension), float32."""
-    hashes: Sequence[bytes]
-    """Of the text that each vector was made from."""
-    fingerprint: Fingerprint
+    hashes: Sequence[bytes] = ()
+    """`text_hash` of the text that each vector was made from; empty: of what each chunk is searched by."""
+    tokens: Mapping[bytes, NDArray[np.int8]] | None = None
+    """Token vectors to keep, by the hash of their text."""
+    replaces: Sequence[int] = ()
+    """Ids of the papers that leave when it comes."""
+
+    @property
+    def fingerprint(self) -> Fingerprint:
+        """What it is compared by."""
+        return fingerprint_of(self.path, self.document.text, self.document.metadata, self.modified_ns)
 
 
 def bump(db: sqlite3.Connection, key: str = "generation") -> None:
@@ -77,7 +86,7 @@ def inherit_aside(db: sqlite3.Connection, older: Collection[str], md5: str) -> N
         set_aside(db, {file: md5 for file, newer in rows.set_aside(db).items() if newer in older and file != md5})
 
 
-def insert_paper(db: sqlite3.Connection, new: NewPaper) -> int:
+def insert_paper(db: sqlite3.Connection, new: NewPaper, fingerprint: Fingerprint) -> int:
     """Add the paper with its pages, chunks and vectors; its id. Raises RagScienceError for a taken path or MD5."""
     path = os.fsencode(new.path)
     taken = db.execute("SELECT path FROM papers WHERE md5 = ? OR path = ?", (new.md5, path)).fetchone()
@@ -88,7 +97,7 @@ def insert_paper(db: sqlite3.Connection, new: NewPaper) -> int:
         )
     (first,) = db.execute("SELECT CAST(value AS INTEGER) FROM meta WHERE key = 'next_chunk'").fetchone()
     count = len(new.chunks)
-    paper_id = _insert_row(db, new, path, first)
+    paper_id = _insert_row(db, new, fingerprint, first)
     _insert_pages(db, paper_id, new.document)
     db.executemany(
         "INSERT INTO chunks VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
@@ -110,17 +119,19 @@ def insert_paper(db: sqlite3.Connection, new: NewPaper) -> int:
             for row, chunk in enumerate(new.chunks)
         ),
     )
+    hashes = new.hashes or [text_hash(chunk.searched) for chunk in new.chunks]
     blobs = new.vectors.astype("<f4", copy=False)
     db.executemany(
         "INSERT INTO vectors VALUES (?, ?, ?)",
-        ((first + row, new.hashes[row], blobs[row].tobytes()) for row in range(count)),
+        ((first + row, hashes[row], blobs[row].tobytes()) for row in range(count)),
     )
     db.execute("UPDATE meta SET value = ? WHERE key = 'next_chunk'", (str(first + count),))
     return paper_id
 
 
-def _insert_row(db: sqlite3.Connection, new: NewPaper, path: bytes, first_chunk: int) -> int:
+def _insert_row(db: sqlite3.Connection, new: NewPaper, fingerprint: Fingerprint, first_chunk: int) -> int:
     """The paper's own row; its id."""
+    path = os.fsencode(new.path)
     document, metadata = new.document, new.document.metadata
     told: dict[str, object] = {
         "path": path,
@@ -141,7 +152,7 @@ def _insert_row(db: sqlite3.Connection, new: NewPaper, path: bytes, first_chunk:
         "doi": _storable(metadata.doi),
         "arxiv_id": _storable(metadata.arxiv_id),
         "confidence": json.dumps(dict(metadata.confidence)),
-        "sketch": pack_sketch(new.fingerprint.shingles, new.fingerprint.sketch),
+        "sketch": pack_sketch(fingerprint.shingles, fingerprint.sketch),
         "elements": pack_elements([replace(one, section=_storable(one.section)) for one in document.elements]),
     }
     places = ", ".join(f":{name}" for name in told)

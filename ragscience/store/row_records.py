@@ -9,7 +9,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import PurePath
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ragscience.records import EmbedderIdentity, Metadata, Page, Paper, StoredChunk, searched_text
 from ragscience.store.sources_table import from_outside
@@ -99,7 +99,7 @@ def papers(db: sqlite3.Connection, where: str = "", parameters: Sequence[object]
             title,
             added_at,
             tuple(json.loads(warnings)),
-            _metadata(*stated),
+            _metadata(stated),
         )
         for (
             paper_id,
@@ -119,16 +119,8 @@ def papers(db: sqlite3.Connection, where: str = "", parameters: Sequence[object]
     return sorted(found, key=lambda paper: (paper.file, paper.paper_id))
 
 
-def _metadata(
-    title: str,
-    authors: str,
-    year: int | None,
-    venue: str,
-    doi: str,
-    arxiv_id: str,
-    confidence: str,
-    outside: str | None,
-) -> Metadata:
+def _metadata(row: Sequence[Any]) -> Metadata:
+    title, authors, year, venue, doi, arxiv_id, confidence, outside = row
     stated = Metadata(title, tuple(json.loads(authors)), year, venue, doi, arxiv_id, json.loads(confidence))
     return from_outside(stated, outside)
 

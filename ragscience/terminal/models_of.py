@@ -8,7 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 from ragscience.engine.printable import plain
 from ragscience.errors import ModelProblem, RagScienceError, UsageError
-from ragscience.models.model_choice import Choice, choose_embedder, choose_llm, choose_reranker, describe_models
+from ragscience.models.model_choice import (
+    Choice,
+    ModelSources,
+    choose_embedder,
+    choose_llm,
+    choose_reranker,
+    describe_models,
+)
 from ragscience.models.model_protocols import TokenEmbedder
 from ragscience.models.ollama_api import Ollama
 from ragscience.store import Home, Library
@@ -189,11 +196,13 @@ def _embedder_choice(settings: Settings, required: EmbedderIdentity | None, tell
     return choose_embedder(
         settings.embedder,
         settings.embedding_model,
+        sources=ModelSources(
+            ollama=_ollama(settings),
+            batch_size=settings.embedding_batch,
+            cache_folder=settings.cache_folder,
+            on_notice=tell,
+        ),
         required=required,
-        ollama=_ollama(settings),
-        batch_size=settings.embedding_batch,
-        cache_folder=settings.cache_folder,
-        on_notice=tell,
     )
 
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from ragscience.records import Chunk, Document, Element, EmbedderIdentity, Filters, Found, Metadata, Page
 from ragscience.retrieval import SearchModels, profile_named, search
-from ragscience.store import Home, Library
+from ragscience.store import Home, Library, NewPaper
 from tests.ollama_server import hashed_embedding
 
 DIMENSION = 64
@@ -91,13 +91,15 @@ def make(folder):
         library.set_identity(embedder.identity, "by hand")
         for name, (made, chunks) in PAPERS.items():
             library.add_paper(
-                path=f"/papers/{name}",
-                md5=hashlib.md5(name.encode(), usedforsecurity=False).hexdigest(),
-                size_bytes=len(made.text),
-                modified_ns=17,
-                document=made,
-                chunks=chunks,
-                vectors=embedder.embed_documents([chunk.searched for chunk in chunks]),
+                NewPaper(
+                    path=f"/papers/{name}",
+                    md5=hashlib.md5(name.encode(), usedforsecurity=False).hexdigest(),
+                    size_bytes=len(made.text),
+                    modified_ns=17,
+                    document=made,
+                    chunks=chunks,
+                    vectors=embedder.embed_documents([chunk.searched for chunk in chunks]),
+                )
             )
 
 

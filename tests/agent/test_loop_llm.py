@@ -7,7 +7,7 @@ import pytest
 
 from ragscience.answering.answers import REFUSAL
 from ragscience.models.ollama_api import Ollama
-from ragscience.models.ollama_llm import OllamaLLM
+from ragscience.models.ollama_llm import ChatOptions, OllamaLLM
 from ragscience.records import Turn
 from tests.agent.agent_runs import ANSWERED, LIMITS, TWO_PARTS, UNANSWERED, Library, nodes_of, run
 from tests.ollama_server import OllamaServer
@@ -50,7 +50,9 @@ def server():
 @pytest.fixture
 def llm(server):
     ollama = Ollama(server.url, connect_seconds=5.0, timeout_seconds=30.0, offline=False)
-    llm = OllamaLLM(ollama, LLAMA, temperature=0.0, num_ctx=8192, num_predict=256, sleep=lambda _: None)
+    llm = OllamaLLM(
+        ollama, LLAMA, options=ChatOptions(temperature=0.0, num_ctx=8192, num_predict=256), sleep=lambda _: None
+    )
     yield llm
     if llm._chat_model is not None:
         llm._chat_model._client._client.close()

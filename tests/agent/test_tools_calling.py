@@ -8,7 +8,7 @@ from ragscience.agent.tool_calling import ToolLimits, ask_for_tools
 from ragscience.agent.tools import Toolbox
 from ragscience.errors import Cancelled
 from ragscience.models.ollama_api import Ollama
-from ragscience.models.ollama_llm import OllamaLLM
+from ragscience.models.ollama_llm import ChatOptions, OllamaLLM
 from ragscience.store import Home, Library
 from tests.agent.small_library import make, searcher
 from tests.ollama_server import OllamaServer
@@ -34,7 +34,12 @@ def server():
 @contextmanager
 def llm_of(server, *, model="llama3.1:8b", num_ctx=8192):
     ollama = Ollama(server.url, connect_seconds=5, timeout_seconds=20, offline=False)
-    llm = OllamaLLM(ollama, model, temperature=0.0, num_ctx=num_ctx, num_predict=256, sleep=lambda seconds: None)
+    llm = OllamaLLM(
+        ollama,
+        model,
+        options=ChatOptions(temperature=0.0, num_ctx=num_ctx, num_predict=256),
+        sleep=lambda seconds: None,
+    )
     try:
         yield llm
     finally:

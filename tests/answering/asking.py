@@ -7,7 +7,7 @@ from ragscience.answering.answers import answer
 from ragscience.answering.circuit_breaker import Circuit
 from ragscience.answering.prompts import Prompts
 from ragscience.models.ollama_api import Ollama
-from ragscience.models.ollama_llm import OllamaLLM
+from ragscience.models.ollama_llm import ChatOptions, OllamaLLM
 from tests.answering.passages import WordEmbedder
 
 QUESTION = "How long did training of the big models take?"
@@ -21,7 +21,12 @@ def open_llm(url, *, timeout_seconds=30.0, num_ctx=4096, num_predict=512):
     """The real OllamaLLM, closed at the end; `waited` lists the seconds that it would have slept."""
     waited = []
     ollama = Ollama(url, connect_seconds=5.0, timeout_seconds=timeout_seconds, offline=False)
-    llm = OllamaLLM(ollama, LLAMA, temperature=0.0, num_ctx=num_ctx, num_predict=num_predict, sleep=waited.append)
+    llm = OllamaLLM(
+        ollama,
+        LLAMA,
+        options=ChatOptions(temperature=0.0, num_ctx=num_ctx, num_predict=num_predict),
+        sleep=waited.append,
+    )
     llm.waited = waited
     try:
         yield llm

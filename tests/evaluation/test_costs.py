@@ -6,7 +6,7 @@ import pytest
 
 from ragscience.evaluation.costs import COSTS, Meter
 from ragscience.models.ollama_api import Ollama
-from ragscience.models.ollama_llm import OllamaLLM
+from ragscience.models.ollama_llm import ChatOptions, OllamaLLM
 from ragscience.records import Answer, Found, Step
 from tests.ollama_server import OllamaServer, chat_model
 
@@ -23,9 +23,7 @@ def llm_of(server):
     return OllamaLLM(
         Ollama(server.url, connect_seconds=5, timeout_seconds=20, offline=False),
         "llama3.1:8b",
-        temperature=0,
-        num_ctx=2048,
-        num_predict=100,
+        options=ChatOptions(temperature=0, num_ctx=2048, num_predict=100),
     )
 
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from ragscience.graph.graph_records import ENTITY_TYPES, LONGEST_NAME, OPTIONAL_TYPES, RELATION_TYPES, Mention, Triple
 from ragscience.graph.llm_extraction import LONGEST_PASSAGE, MOST_ENTITIES, MOST_RELATIONS, ask_for
 from ragscience.models.ollama_api import Ollama
-from ragscience.models.ollama_llm import OllamaLLM
+from ragscience.models.ollama_llm import ChatOptions, OllamaLLM
 from tests.graph.passages import passage
 from tests.ollama_server import OllamaServer, chat_model
 from tests.text.attacks import ATTACKS, INVISIBLE, SPECIAL
@@ -28,7 +28,9 @@ def server():
 
 def llm_at(url, name=MODEL):
     ollama = Ollama(url, connect_seconds=1.0, timeout_seconds=5.0, offline=False)
-    return OllamaLLM(ollama, name, temperature=0.0, num_ctx=8192, num_predict=1000, sleep=lambda _: None)
+    return OllamaLLM(
+        ollama, name, options=ChatOptions(temperature=0.0, num_ctx=8192, num_predict=1000), sleep=lambda _: None
+    )
 
 
 def ask(server, *texts, types=ENTITY_TYPES, title="Seeing in fog", seconds=30.0):

@@ -11,7 +11,7 @@ from ragscience.graph.graph_records import CO_OCCURS, Entity, Relation
 from ragscience.graph.map_data import EDGES_PER_NODE, SNIPPET_CHARS, entity_view, paper_view
 from ragscience.graph.paper_map import paper_map
 from ragscience.records import Chunk, Document, EmbedderIdentity, Metadata, Page
-from ragscience.store import Home, Library
+from ragscience.store import Home, Library, NewPaper
 
 FILLER = "Nothing of note is said in these words. " * 20
 TEXTS = [
@@ -34,17 +34,19 @@ def library(tmp_path_factory):
     with Library.open_for_writing(Home(tmp_path_factory.mktemp("drawn"))) as library:
         library.set_identity(EmbedderIdentity("embedded", "test", "0" * 64, 3), "whole")
         library.add_paper(
-            path="/nets.pdf",
-            md5="0" * 32,
-            size_bytes=1,
-            modified_ns=1,
-            document=Document(
-                TEXT,
-                (Page(1, 0, BREAK), Page(2, BREAK, len(TEXT))),
-                metadata=Metadata(title="Nets", authors=("A. One", "B. Two", "C. Three"), year=2020),
-            ),
-            chunks=chunks,
-            vectors=np.eye(3, dtype=np.float32),
+            NewPaper(
+                path="/nets.pdf",
+                md5="0" * 32,
+                size_bytes=1,
+                modified_ns=1,
+                document=Document(
+                    TEXT,
+                    (Page(1, 0, BREAK), Page(2, BREAK, len(TEXT))),
+                    metadata=Metadata(title="Nets", authors=("A. One", "B. Two", "C. Three"), year=2020),
+                ),
+                chunks=chunks,
+                vectors=np.eye(3, dtype=np.float32),
+            )
         )
         yield library
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from ragscience.graph.force_layout import MOST_MOVED, positions
 from ragscience.graph.paper_map import PaperEdge, nearest, paper_map, similarity_edges
 from ragscience.records import Chunk, Document, EmbedderIdentity, Page
-from ragscience.store import Home, Library
+from ragscience.store import Home, Library, NewPaper
 
 GUIDE = np.array(
     [
@@ -81,13 +81,15 @@ def add(library, name, vectors):
         for at, (line, start) in enumerate(zip(lines, starts, strict=True))
     ]
     library.add_paper(
-        path=f"/{name}.pdf",
-        md5=hashlib.md5(name.encode()).hexdigest(),
-        size_bytes=1,
-        modified_ns=1,
-        document=Document(text, (Page(1, 0, len(text)),)),
-        chunks=chunks,
-        vectors=vectors,
+        NewPaper(
+            path=f"/{name}.pdf",
+            md5=hashlib.md5(name.encode()).hexdigest(),
+            size_bytes=1,
+            modified_ns=1,
+            document=Document(text, (Page(1, 0, len(text)),)),
+            chunks=chunks,
+            vectors=vectors,
+        )
     )
 
 

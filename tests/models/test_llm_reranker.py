@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from ragscience.errors import ModelProblem
 from ragscience.models.llm_reranker import INSTRUCTIONS, LLMReranker
 from ragscience.models.ollama_api import Ollama
-from ragscience.models.ollama_llm import OllamaLLM
+from ragscience.models.ollama_llm import ChatOptions, OllamaLLM
 from ragscience.models.score_cache import ScoreCache
 from ragscience.retrieval.reranking import rerank_within_budget
 from tests.ollama_server import OllamaServer
@@ -61,7 +61,11 @@ def make(server, notices):
     def make(*, num_ctx=8192, depth=10, seconds=30.0, cache=None, digest="d1", timeout_seconds=5.0):
         ollama = Ollama(server.url, connect_seconds=5.0, timeout_seconds=timeout_seconds, offline=True)
         llm = OllamaLLM(
-            ollama, MODEL, temperature=0.0, num_ctx=num_ctx, num_predict=100, digest=digest, sleep=lambda _: None
+            ollama,
+            MODEL,
+            options=ChatOptions(temperature=0.0, num_ctx=num_ctx, num_predict=100),
+            digest=digest,
+            sleep=lambda _: None,
         )
         made.append(llm)
         return LLMReranker(llm, depth=depth, seconds=seconds, cache=cache, on_notice=notices.append)

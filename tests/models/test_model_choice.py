@@ -7,7 +7,7 @@ import pytest
 
 from ragscience.errors import LibraryUnavailable, ModelProblem, UsageError
 from ragscience.models.minilm import IDENTITY, MiniLM, find_minilm
-from ragscience.models.model_choice import choose_embedder, choose_llm, choose_reranker, describe_models
+from ragscience.models.model_choice import ModelSources, choose_embedder, choose_llm, choose_reranker, describe_models
 from ragscience.models.ollama_api import Ollama
 from ragscience.models.ollama_embedder import OllamaEmbedder
 from ragscience.records import EmbedderIdentity
@@ -46,11 +46,8 @@ def embedder(model_cache):
         return choose_embedder(
             setting,
             model,
+            sources=ModelSources(ollama=ollama, batch_size=8, cache_folder=model_cache, on_notice=pytest.fail),
             required=required,
-            ollama=ollama,
-            batch_size=8,
-            cache_folder=model_cache,
-            on_notice=pytest.fail,
         )
 
     return choose

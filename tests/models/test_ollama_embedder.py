@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from ragscience.errors import ModelProblem
 from ragscience.models.ollama_api import Ollama, is_loopback, status
 from ragscience.models.ollama_embedder import OllamaEmbedder, OllamaLLM, byte_windows
+from ragscience.models.ollama_llm import ChatOptions
 from tests.ollama_server import OllamaServer, chat_model, embedding_model, hashed_embedding
 
 NOMIC, LLAMA = "nomic-embed-text:latest", "llama3.1:8b"
@@ -38,7 +39,7 @@ def embedder(server, name=NOMIC, batch_size=3, **how):
 
 
 def llm(url, **how):
-    return OllamaLLM(client(url, **how), LLAMA, temperature=0.0, num_ctx=4096, num_predict=99)
+    return OllamaLLM(client(url, **how), LLAMA, options=ChatOptions(temperature=0.0, num_ctx=4096, num_predict=99))
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from ragscience.errors import ModelProblem
 from ragscience.models.ollama_api import Ollama
-from ragscience.models.ollama_llm import OllamaLLM
+from ragscience.models.ollama_llm import ChatOptions, OllamaLLM
 from ragscience.models.token_counting import TokenCounter, base_tokens
 from tests.ollama_server import OllamaServer, chat_model
 
@@ -34,7 +34,12 @@ def make():
         ollama = Ollama(url, connect_seconds=5, timeout_seconds=timeout_seconds, offline=False)
         waited = []
         made.append(
-            OllamaLLM(ollama, LLAMA, temperature=0.0, num_ctx=num_ctx, num_predict=num_predict, sleep=waited.append)
+            OllamaLLM(
+                ollama,
+                LLAMA,
+                options=ChatOptions(temperature=0.0, num_ctx=num_ctx, num_predict=num_predict),
+                sleep=waited.append,
+            )
         )
         made[-1].waited = waited
         return made[-1]

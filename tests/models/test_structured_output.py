@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from ragscience.errors import ModelProblem
 from ragscience.models.ollama_api import Ollama
-from ragscience.models.ollama_llm import OllamaLLM
+from ragscience.models.ollama_llm import ChatOptions, OllamaLLM
 from ragscience.models.structured_output import ask_structured, json_values
 from tests.ollama_server import OllamaServer
 
@@ -28,7 +28,9 @@ def server():
 
 def asked(server, *, seconds=30.0, max_tokens=200):
     ollama = Ollama(server.url, connect_seconds=5.0, timeout_seconds=5.0, offline=True)
-    llm = OllamaLLM(ollama, "llama3.1:8b", temperature=0.0, num_ctx=4096, num_predict=100, sleep=lambda _: None)
+    llm = OllamaLLM(
+        ollama, "llama3.1:8b", options=ChatOptions(temperature=0.0, num_ctx=4096, num_predict=100), sleep=lambda _: None
+    )
     return ask_structured(llm, MESSAGES, schema=SCHEMA, read=score_of, max_tokens=max_tokens, seconds=seconds)
 
 
@@ -43,7 +45,7 @@ def test_schema_goes_out_as_the_format_and_the_value_comes_back(server):
 
 def test_plain_reply_sends_no_format(server):
     ollama = Ollama(server.url, connect_seconds=5.0, timeout_seconds=5.0, offline=True)
-    llm = OllamaLLM(ollama, "llama3.1:8b", temperature=0.0, num_ctx=4096, num_predict=100)
+    llm = OllamaLLM(ollama, "llama3.1:8b", options=ChatOptions(temperature=0.0, num_ctx=4096, num_predict=100))
     assert "".join(llm.reply(MESSAGES, max_tokens=10))
     assert not server.of("/api/chat")[0].get("format")
 

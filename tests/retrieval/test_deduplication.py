@@ -8,7 +8,7 @@ import pytest
 from ragscience.records import Chunk, Document, Filters, Page, Profile
 from ragscience.retrieval import SearchModels, search
 from ragscience.retrieval.deduplication import first_of_each
-from ragscience.store import Home, Library
+from ragscience.store import Home, Library, NewPaper
 from tests.store.making import CHUNKER, EMBEDDER
 from tests.store.making import DIMENSION as SIZE
 
@@ -46,13 +46,15 @@ def library(tmp_path):
             vector = np.zeros((1, SIZE), np.float32)
             vector[0, :2] = np.cos(0.1 * number), np.sin(0.1 * number)
             library.add_paper(
-                path=f"/p/{number}.pdf",
-                md5=hashlib.md5(str(number).encode()).hexdigest(),
-                size_bytes=1,
-                modified_ns=1,
-                document=Document(text, (Page(1, 0, len(text)),)),
-                chunks=(Chunk(0, text, 0, len(text), 1, 1, "", "text", f"Title {number}"),),
-                vectors=vector,
+                NewPaper(
+                    path=f"/p/{number}.pdf",
+                    md5=hashlib.md5(str(number).encode()).hexdigest(),
+                    size_bytes=1,
+                    modified_ns=1,
+                    document=Document(text, (Page(1, 0, len(text)),)),
+                    chunks=(Chunk(0, text, 0, len(text), 1, 1, "", "text", f"Title {number}"),),
+                    vectors=vector,
+                )
             )
     with Library.open(home) as library:
         yield library

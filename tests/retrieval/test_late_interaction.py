@@ -11,7 +11,7 @@ from ragscience.models.minilm import MiniLM
 from ragscience.records import Document, Filters, Page, Profile
 from ragscience.retrieval import SearchModels, search
 from ragscience.retrieval.late_interaction import MAX_LIVE_PASSAGES, late_scores, maxsim_scores
-from ragscience.store import Home, Library, text_hash
+from ragscience.store import Home, Library, NewPaper, text_hash
 
 TEXTS = [
     "Honeybees steer by polarised light. In dense fog they fly at 3.7 metres per second.",
@@ -49,14 +49,16 @@ def home(tmp_path, model):
             document = Document(text, (Page(1, 0, len(text)),))
             (each,) = model.embed_with_tokens([text])
             library.add_paper(
-                path=f"/papers/{number}.pdf",
-                md5=hashlib.md5(text.encode()).hexdigest(),
-                size_bytes=1,
-                modified_ns=1,
-                document=document,
-                chunks=chunk_document(document, size=1500, overlap=200, separators=("\n", "")),
-                vectors=each.vector[np.newaxis],
-                tokens={text_hash(text): compress(each)} if number < 3 else {},
+                NewPaper(
+                    path=f"/papers/{number}.pdf",
+                    md5=hashlib.md5(text.encode()).hexdigest(),
+                    size_bytes=1,
+                    modified_ns=1,
+                    document=document,
+                    chunks=chunk_document(document, size=1500, overlap=200, separators=("\n", "")),
+                    vectors=each.vector[np.newaxis],
+                    tokens={text_hash(text): compress(each)} if number < 3 else {},
+                )
             )
         library.refresh_indexes()
     model.read.clear()

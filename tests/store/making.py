@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ragscience.records import Chunk, Document, EmbedderIdentity, Page, Paper
-from ragscience.store import DenseSizes, Library
+from ragscience.store import DenseSizes, Library, NewPaper
 
 DIMENSION = 12
 EMBEDDER = EmbedderIdentity("embedded", "toy", "0123456789abcdef", DIMENSION)
@@ -72,14 +72,16 @@ def add(library: Library, made: Made, replaces: Sequence[int] = ()) -> Paper:
     """Add it, with the identity set on the way."""
     library.set_identity(EMBEDDER, CHUNKER)
     return library.add_paper(
-        path=made.path,
-        md5=made.md5,
-        size_bytes=len(made.document.text),
-        modified_ns=17,
-        document=made.document,
-        chunks=made.chunks,
-        vectors=made.vectors,
-        replaces=replaces,
+        NewPaper(
+            path=made.path,
+            md5=made.md5,
+            size_bytes=len(made.document.text),
+            modified_ns=17,
+            document=made.document,
+            chunks=made.chunks,
+            vectors=made.vectors,
+            replaces=replaces,
+        )
     )
 
 

@@ -15,12 +15,11 @@ from hypothesis import strategies as st
 from ragscience.errors import NothingFound
 from ragscience.records import Chunk, Document, Element, Filters, Metadata, Page
 from ragscience.similarity import fingerprint_of
-from ragscience.store import Library, text_hash
+from ragscience.store import Library, NewPaper, text_hash
 from ragscience.store.element_rows import pack_elements, pack_sketch, unpack_elements, unpack_sketch
 from ragscience.text.tokenizing import tokenize
 
-from .making import CHUNKER, DIMENSION, EMBEDDER, add, contents, numbered_paper, paper_of, unit_rows
-from .test_page_geometry import make_old, version
+from .making import CHUNKER, EMBEDDER, add, numbered_paper, paper_of, unit_rows
 
 TEXT = "Bees steer by light.\n\n[1] Ada. Bees. 1843."
 PAPER = Document(
@@ -87,14 +86,16 @@ def test_damaged_bytes_are_no_structure(damaged):
 def add_bees(library, document=PAPER, chunks=CHUNKS, path="/p/bees.pdf", **more):
     library.set_identity(EMBEDDER, CHUNKER)
     return library.add_paper(
-        path=path,
-        md5=hashlib.md5((path + document.text).encode("utf-8", "replace")).hexdigest(),
-        size_bytes=7,
-        modified_ns=8,
-        document=document,
-        chunks=chunks,
-        vectors=unit_rows(np.random.default_rng(0), len(chunks)),
-        **more,
+        NewPaper(
+            path=path,
+            md5=hashlib.md5((path + document.text).encode("utf-8", "replace")).hexdigest(),
+            size_bytes=7,
+            modified_ns=8,
+            document=document,
+            chunks=chunks,
+            vectors=unit_rows(np.random.default_rng(0), len(chunks)),
+            **more,
+        )
     )
 
 
@@ -159,87 +160,6 @@ def test_a_home_without_a_library_has_no_structure(home):
         assert library.elements(1) == ()
         assert library.fingerprints() == []
         assert library.aside() == {}
-
-
-# Libraries of older versions
-
-
-@pytest.fixture
-def old(home):
-    with Library.open_for_writing(home) as library:
-        add_bees(library, chunks=tuple(replace(chunk, header="") for chunk in CHUNKS))
-        library.refresh_indexes()
-        before = contents(library)
-    make_old(home)
-    return home, before
-
-
-def as_it_is(library, before):
-    assert contents(library) == before
-    (paper,) = library.papers()
-    assert paper.metadata == Metadata()
-    assert library.elements(paper.paper_id) == ()
-    assert library.page(paper.paper_id, 1).furniture == ""
-    assert library.fingerprints() == [fingerprint_of(paper.file, "", Metadata(), 8)]
-    assert library.term_counts(tokenize("bees light"), [1, 2], None).counts.tolist() == [[1, 1], [1, 0]]
-    assert library.search_dense(np.eye(1, DIMENSION, dtype=np.float32)[0], 5, None)[0].size == 2
-    assert library.select(Filters()).tolist() == [1]
-    assert library.select(Filters(kinds=("reference",))).tolist() == [2]
-    with pytest.raises(NothingFound, match="of 1843"):
-        library.select(Filters(years=(1843, 1843)))
-
-
-def test_an_older_library_is_read_without_being_changed(old):
-    home, before = old
-    with Library.open(home) as library:
-        as_it_is(library, before)
-    assert version(home) == 1
-
-
-def test_a_library_that_is_taken_further_is_the_same_and_has_room(old):
-    home, before = old
-    with Library.open_for_writing(home) as library:
-        as_it_is(library, before)
-        paper = add_bees(library, path="/p/more.pdf")
-        assert paper.metadata == PAPER.metadata
-    assert version(home) == 5
-
-
-def test_a_reader_goes_on_while_a_writer_takes_the_library_further(old):
-    home, before = old
-    with Library.open(home) as reader:
-        assert contents(reader) == before
-        with Library.open_for_writing(home) as library:
-            paper = add_bees(library, path="/p/more.pdf")
-        assert reader.elements(paper.paper_id) == PAPER.elements
-        assert [each.metadata for each in reader.papers()] == [Metadata(), PAPER.metadata]
-        assert reader.page(paper.paper_id, 1).furniture == "Journal of Bees\n17"
-        assert {chunk.header for chunk in reader.paper_chunks(paper.paper_id)} == {chunk.header for chunk in CHUNKS}
-
-
-def test_a_library_that_is_taken_further_has_the_tables_of_a_new_one(old, tmp_path):
-    home, _ = old
-    Library.open_for_writing(home).close()
-    new = replace(home, root=tmp_path / "new")
-    Library.open_for_writing(new).close()
-
-    def columns(home):
-        with closing(sqlite3.connect(home.database)) as db:
-            tables = [name for (name,) in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
-            return {
-                table: {
-                    (name, kind, needed, usual)
-                    for _, name, kind, needed, usual, _ in db.execute(f"PRAGMA table_info({table})")
-                }
-                for table in tables
-            } | {"indexes": {name for (name,) in db.execute("SELECT name FROM sqlite_master WHERE type = 'index'")}}
-
-    expected = columns(new)
-    expected["papers"] = {
-        (name, kind, needed, usual or ("NULL" if name == "year" else None))
-        for name, kind, needed, usual in expected["papers"]
-    }
-    assert columns(home) == expected
 
 
 # Files that are not wanted

@@ -1,58 +1,17 @@
-"""The graph's rows in libraries that are older, and in processes that are killed."""
+"""The graph's rows, also in processes that are killed."""
 
 import signal
-import sqlite3
 import subprocess
 import sys
-from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from ragscience.store import Library
 
-from .making import add, contents, numbered_paper
-from .test_page_geometry import drop_graph, version
+from .making import add, numbered_paper
 
 ROOT = Path(__file__).parents[2]
-
-
-def make_older(home):
-    """What the version before the graph wrote."""
-    with closing(sqlite3.connect(home.database)) as db:
-        drop_graph(db)
-        db.execute("PRAGMA user_version = 3")
-
-
-def tables(home):
-    with closing(sqlite3.connect(home.database)) as db:
-        assert db.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
-        return {name for (name,) in db.execute("SELECT name FROM sqlite_master") if name.startswith("graph")}
-
-
-def test_an_older_library_is_read_with_an_empty_graph(filled):
-    make_older(filled)
-    with Library.open(filled) as library:
-        graph = library.graph
-        assert (graph.state(), graph.rows(), graph.counts(), graph.apart()) == ("", [], {}, frozenset())
-        assert len(graph.pending("local", "1")) == len(graph.stable_ids()) == library.chunk_count
-    assert version(filled) == 3
-    assert tables(filled) == set()
-
-
-def test_an_older_library_is_taken_further_when_it_is_written_to(filled):
-    with Library.open(filled) as library:
-        before = contents(library)
-    make_older(filled)
-    with Library.open(filled) as reader:
-        assert reader.graph.rows() == []
-        with Library.open_for_writing(filled) as library:
-            assert contents(library) == before
-            chunk = library.graph.pending("local", "1")[0]
-            library.graph.put("local", "1", [(chunk, "{}")])
-            assert library.graph.state()
-        assert [row[0] for row in reader.graph.rows()] == [chunk]
-    assert version(filled) == 5
 
 
 def test_stable_ids_stay_when_a_paper_leaves_and_comes_back(home):
@@ -109,22 +68,6 @@ with Library.open_for_writing(Home(Path(sys.argv[1]))) as library:
 def killed_at(home, statement):
     done = subprocess.run([sys.executable, "-c", KILLED, str(home.root), statement], cwd=ROOT, check=False)
     assert done.returncode == -signal.SIGKILL
-
-
-@pytest.mark.parametrize("statement", ["-- Names", "INSERT INTO meta", "PRAGMA user_version = 5", "COMMIT"])
-def test_a_writer_that_is_killed_while_it_takes_a_library_further_leaves_it_as_it_was(filled, statement):
-    with Library.open(filled) as library:
-        before = contents(library)
-    make_older(filled)
-    killed_at(filled, statement)
-    assert version(filled) == 3
-    assert tables(filled) == set()
-    with Library.open(filled) as library:
-        assert contents(library) == before
-        assert library.graph.rows() == []
-    with Library.open_for_writing(filled) as library:
-        assert contents(library) == before
-    assert version(filled) == 5
 
 
 @pytest.mark.parametrize("statement", ["DELETE FROM graph_passages", "UPDATE meta", "COMMIT"])

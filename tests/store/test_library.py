@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from ragscience.errors import LibraryUnavailable, NothingFound, RagScienceError
 from ragscience.records import Chunk, Document, EmbedderIdentity, Filters, Page
-from ragscience.store import Home, Library, text_hash
+from ragscience.store import Home, Library, NewPaper, text_hash
 from ragscience.store.filter_selection import match_papers
 from ragscience.store.library_writes import page_breaks
 from ragscience.store.row_records import short_names
@@ -67,13 +67,15 @@ def test_a_library_in_use_but_without_embedder_finds_nothing(home):
         made = numbered_paper(1)
         with pytest.raises(RagScienceError, match="embedder"):
             library.add_paper(
-                path=made.path,
-                md5=made.md5,
-                size_bytes=1,
-                modified_ns=1,
-                document=made.document,
-                chunks=made.chunks,
-                vectors=made.vectors,
+                NewPaper(
+                    path=made.path,
+                    md5=made.md5,
+                    size_bytes=1,
+                    modified_ns=1,
+                    document=made.document,
+                    chunks=made.chunks,
+                    vectors=made.vectors,
+                )
             )
 
 
@@ -90,13 +92,15 @@ def test_a_paper_comes_back_as_it_was_given(home):
     with Library.open_for_writing(home) as library:
         library.set_identity(EMBEDDER, CHUNKER)
         paper = library.add_paper(
-            path="/p/a.pdf",
-            md5="abc",
-            size_bytes=7,
-            modified_ns=8,
-            document=document,
-            chunks=chunks,
-            vectors=vectors,
+            NewPaper(
+                path="/p/a.pdf",
+                md5="abc",
+                size_bytes=7,
+                modified_ns=8,
+                document=document,
+                chunks=chunks,
+                vectors=vectors,
+            )
         )
     with Library.open(home, FROM_FILE) as library:
         assert library.papers() == [paper] == [library.paper_by_md5("abc")] == [library.paper_by_path("/p/a.pdf")]
@@ -330,14 +334,16 @@ def test_own_hashes_are_kept(home):
         library.set_identity(EMBEDDER, CHUNKER)
         hashes = [text_hash(f"search_document: {chunk.text}") for chunk in made.chunks]
         library.add_paper(
-            path=made.path,
-            md5=made.md5,
-            size_bytes=1,
-            modified_ns=1,
-            document=made.document,
-            chunks=made.chunks,
-            vectors=made.vectors,
-            hashes=hashes,
+            NewPaper(
+                path=made.path,
+                md5=made.md5,
+                size_bytes=1,
+                modified_ns=1,
+                document=made.document,
+                chunks=made.chunks,
+                vectors=made.vectors,
+                hashes=hashes,
+            )
         )
         assert set(library.vectors_by_hash(hashes)) == set(hashes)
 

@@ -1,6 +1,4 @@
-import sqlite3
 import zlib
-from contextlib import closing
 
 import numpy as np
 import pytest
@@ -9,10 +7,10 @@ from hypothesis import strategies as st
 
 from ragscience.errors import NothingFound
 from ragscience.records import Chunk, Document, Line, Page
-from ragscience.store import Library
+from ragscience.store import Library, NewPaper
 from ragscience.store.page_geometry import boxes_between, pack_lines, unpack_lines
 
-from .making import CHUNKER, EMBEDDER, add, contents, numbered_paper, unit_rows
+from .making import CHUNKER, EMBEDDER, add, numbered_paper, unit_rows
 
 SIDE = st.integers(-(10**6), 10**6).map(lambda tenths: tenths / 10)
 LINES = st.lists(
@@ -85,13 +83,15 @@ def with_lines(home):
     with Library.open_for_writing(home) as library:
         library.set_identity(EMBEDDER, CHUNKER)
         paper = library.add_paper(
-            path="/p/a.pdf",
-            md5="abc",
-            size_bytes=7,
-            modified_ns=8,
-            document=DOCUMENT,
-            chunks=(Chunk(0, TEXT, 0, 35, 1, 2),),
-            vectors=unit_rows(np.random.default_rng(0), 1),
+            NewPaper(
+                path="/p/a.pdf",
+                md5="abc",
+                size_bytes=7,
+                modified_ns=8,
+                document=DOCUMENT,
+                chunks=(Chunk(0, TEXT, 0, 35, 1, 2),),
+                vectors=unit_rows(np.random.default_rng(0), 1),
+            )
         )
         return paper.paper_id, add(library, numbered_paper(1)).paper_id
 
@@ -113,79 +113,3 @@ def test_the_library_knows_where_a_quote_stands(home):
 def test_boxes_of_a_home_without_a_library(home):
     with Library.open(home) as library, pytest.raises(NothingFound):
         library.boxes(1, 1, 0, 5)
-
-
-_ADDED_SINCE = {
-    "pages": ("lines", "furniture"),
-    "chunks": ("header",),
-    "papers": (
-        "stated_title", "authors", "year", "venue", "doi", "arxiv_id", "confidence", "sketch", "elements",
-    ),
-}  # fmt: skip
-
-
-def drop_graph(db):
-    """What the versions before 4 did not have."""
-    db.execute("DROP TABLE graph_passages")
-    db.execute("DROP TABLE graph_apart")
-    db.execute("DELETE FROM meta WHERE key = 'graph_generation'")
-    db.execute("DROP TABLE sources")
-    db.commit()
-
-
-def make_old(home):
-    """What the version before this one wrote: no place for lines."""
-    with closing(sqlite3.connect(home.database)) as db:
-        db.execute("DROP INDEX chunks_of_references")
-        drop_graph(db)
-        for table, columns in _ADDED_SINCE.items():
-            for column in columns:
-                db.execute(f"ALTER TABLE {table} DROP COLUMN {column}")
-        db.execute("PRAGMA user_version = 1")
-
-
-def version(home):
-    with closing(sqlite3.connect(home.database)) as db:
-        return db.execute("PRAGMA user_version").fetchone()[0]
-
-
-def test_an_older_library_is_read_as_it_is(home):
-    paper, _ = with_lines(home)
-    make_old(home)
-    with Library.open(home) as library:
-        assert library.page_text(paper, 2) == "A wheel"
-        assert library.boxes(paper, 2, 28, 35) == ()
-        assert len(library.pages(paper)) == 2
-    assert version(home) == 1
-
-
-def test_an_older_library_is_taken_further_when_it_is_written_to(home):
-    paper, _ = with_lines(home)
-    with Library.open(home) as library:
-        before = contents(library)
-    make_old(home)
-    with Library.open_for_writing(home) as library:
-        assert contents(library) == before
-        assert library.page(paper, 1).lines == ()
-        library.remove_papers([paper])
-    assert version(home) == 5
-    newer, _ = with_lines_again(home)
-    with Library.open(home) as library:
-        assert library.page(newer, 1) == DOCUMENT.pages[0]
-
-
-def with_lines_again(home):
-    with Library.open_for_writing(home) as library:
-        for paper in library.papers():
-            library.remove_papers([paper.paper_id])
-    return with_lines(home)
-
-
-def test_a_reader_goes_on_while_a_library_is_taken_further(home):
-    paper, _ = with_lines(home)
-    make_old(home)
-    with Library.open(home) as reader:
-        assert reader.boxes(paper, 1, 0, 5) == ()
-        with Library.open_for_writing(home):
-            assert reader.page(paper, 1).end == 27
-        assert reader.boxes(paper, 1, 0, 5) == ()

@@ -1,15 +1,11 @@
-"""Where files came from: kept by their MD5, whatever becomes of the paper, and in older libraries."""
-
-import sqlite3
-from contextlib import closing
+"""Where files came from: kept by their MD5, whatever becomes of the paper."""
 
 import pytest
 
 from ragscience.records import Document, Metadata, Page
 from ragscience.store import Library, merged
 
-from .making import add, contents, numbered_paper
-from .test_page_geometry import version
+from .making import add, numbered_paper
 
 SAID = Metadata(
     title="On bees",
@@ -23,13 +19,6 @@ SAID = Metadata(
     url="https://example.org/a.pdf",
     published="2021-01-04",
 )
-
-
-def make_v4(home):
-    """What the version before this one wrote."""
-    with closing(sqlite3.connect(home.database)) as db:
-        db.execute("DROP TABLE sources")
-        db.execute("PRAGMA user_version = 4")
 
 
 def test_what_was_said_of_a_file_is_kept(home):
@@ -90,31 +79,3 @@ def test_only_what_the_source_says_is_taken_from_it(home, fields):
         assert document.metadata.confidence.get(name) == sure
     assert document.metadata.url == "https://x.org/a"
     assert document.title == ("On bees" if "title" in fields else "file title")
-
-
-def test_a_library_of_version_4_is_read_as_one_without_sources(filled):
-    with Library.open(filled) as library:
-        before = contents(library)
-    make_v4(filled)
-    with Library.open(filled) as library:
-        assert contents(library) == before
-        assert library.sources.all() == []
-        assert library.sources.of("a") is None
-        assert {paper.metadata.url for paper in library.papers()} == {""}
-    assert version(filled) == 4
-
-
-def test_a_library_of_version_4_is_taken_further_when_it_is_written_to(filled):
-    with Library.open(filled) as library:
-        before = contents(library)
-    make_v4(filled)
-    with Library.open(filled) as reader:
-        assert reader.sources.all() == []
-        with Library.open_for_writing(filled) as library:
-            library.sources.put(library.papers()[0].md5, SAID)
-            assert library.papers()[0].metadata.url == SAID.url
-        assert len(reader.papers()) == 6
-    assert version(filled) == 5
-    with Library.open(filled) as library:
-        assert contents(library) == before
-        assert len(library.sources.all()) == 1
