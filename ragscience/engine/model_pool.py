@@ -13,6 +13,7 @@ from ragscience.errors import ModelProblem, RagScienceError, UsageError
 from ragscience.models.model_choice import (
     Choice,
     ModelRow,
+    ModelSources,
     choose_embedder,
     choose_llm,
     choose_reranker,
@@ -80,11 +81,13 @@ class ModelPool:
             return choose_embedder(
                 settings.embedder,
                 settings.embedding_model,
+                sources=ModelSources(
+                    ollama=self.ollama(settings),
+                    batch_size=settings.embedding_batch,
+                    cache_folder=settings.cache_folder,
+                    on_notice=warn,
+                ),
                 required=required,
-                ollama=self.ollama(settings),
-                batch_size=settings.embedding_batch,
-                cache_folder=settings.cache_folder,
-                on_notice=warn,
             )
 
         key = ("embedder", settings.embedder, settings.embedding_model, required, *_server(settings))
