@@ -5,12 +5,11 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from ragscience.reading.side_by_side import side_by_side
-from ragscience.reading.text_rows import Row, make_rows
+from ragscience.reading.text_rows import Region, Row, make_rows
 
-__all__ = ["Region", "reading_order"]
+__all__ = ["reading_order"]
 
 _CAPTION = re.compile(r"(?:Figure|Fig\.|Table|TABLE|FIGURE|Algorithm)\s?\d+")
 _WIDE = 0.15
@@ -18,15 +17,6 @@ _WIDE = 0.15
 _LETTERS = 12
 _MOST_COLUMNS = 4
 """Deep: more than four columns of running text are no paper."""
-
-
-@dataclass(frozen=True, slots=True)
-class Region:
-    """Rows that are read one after the other, from top to bottom."""
-
-    rows: tuple[Row, ...]
-    x0: float
-    x1: float
 
 
 def reading_order(segments: Sequence[Row], page_width: float) -> list[Region]:

@@ -11,12 +11,10 @@ from ragscience.reading.columns import reading_order
 from ragscience.reading.floats import find_floats
 from ragscience.reading.headers_footers import without_furniture
 from ragscience.reading.headings import find_headings
-from ragscience.reading.layout_advice import advise_headings, without_margins
-from ragscience.reading.layout_model import LayoutBox
-from ragscience.reading.row_placement import LaidPage, measure, place_rows
+from ragscience.reading.layout_model import LayoutBox, advise_headings, without_margins
 from ragscience.reading.text_assembly import Assembled, Vocabulary, assemble
 from ragscience.reading.text_cleaning import mend_accents
-from ragscience.reading.text_rows import Row, make_segments
+from ragscience.reading.text_rows import LaidPage, Row, make_segments, measure, place_rows
 from ragscience.reading.text_spans import PageSpans
 from ragscience.records import Box, Document, Element, Line, Page
 

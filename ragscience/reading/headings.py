@@ -6,8 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 
-from ragscience.reading.row_placement import Measures, Placed
-from ragscience.reading.text_rows import Row
+from ragscience.reading.text_rows import Measures, Placed, Row
 
 __all__ = ["REFERENCES", "find_headings", "heading_number", "is_known_heading"]
 

@@ -6,25 +6,32 @@ no probability; where as many of a part's lines speak for another name, the part
 
 from __future__ import annotations
 
+import re
 import resource
 import sys
-from collections.abc import Callable
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 from ragscience.errors import ModelProblem
+from ragscience.reading.headings import heading_number, is_known_heading
+from ragscience.reading.text_rows import Measures, Placed, Row, is_prose
 from ragscience.reading.text_spans import PageSpans
-from ragscience.records import Box
+from ragscience.records import Box, Document
 
 __all__ = [
     "LAYOUT_MEMORY_BYTES",
     "LayoutBox",
+    "advise_headings",
     "block_layout_model",
     "find_layout_model",
     "layout_boxes",
     "load_layout_model",
+    "missing_numbers",
+    "without_margins",
 ]
 
 LAYOUT_MEMORY_BYTES = 2 * 2**30
@@ -49,6 +56,29 @@ class LayoutBox:
     """One of "text", "title", "section-header", "list-item", "caption", "footnote", "formula", "table", "picture",
     "page-header", "page-footer"."""
     box: Box
+
+
+Parts = Mapping[int, Sequence[LayoutBox]]
+"""By page number."""
+
+_INSIDE = 0.8
+"""Of a line's area that is in a part."""
+_MARGIN = 0.1
+"""Of the page's height, at its top and at its bottom, where a running head may stand."""
+_LONGEST_HEADING = 160
+_MOST_LINES = 4
+_SMALLEST = 0.7
+"""Of the running text's size: small capitals have the size of small letters."""
+_OPENING = "\"“'‘(¿¡"
+_NOTE = re.compile(r"(?:\^?\d{1,2}|[∗*†‡§¶])\s?(?=[^\W\d_])")
+"""How a footnote begins, which the model may call a page's foot."""
+_LETTERS = re.compile(r"[^\W\d_]{3,}")
+_RUNNING = frozenset({"page-header", "page-footer"})
+_NO_HEADING = frozenset({"table", "formula"})
+"""What a heading is not in. Pictures are left out: the model sees one in many a page of old type."""
+_DEEPEST = 4
+_LEAST_NUMBERED = 5
+"""Headings with numbers that a paper must have for a gap between them to say something."""
 
 
 def find_layout_model() -> None:
@@ -148,3 +178,137 @@ def _pymupdf_version() -> str:
         return version("pymupdf")
     except PackageNotFoundError:
         return "2.0"
+
+
+def missing_numbers(document: Document) -> tuple[str, ...]:
+    """Section numbers that the numbers of other headings call for, "3" where there is "3.1", or "7.2" before "7.3".
+
+    Where there are any, the fast reader has missed a heading. None where few headings have a number at all.
+    """
+    texts = (document.text[one.start : one.end] for one in document.elements if one.kind == "heading")
+    found = {number for text in texts if (number := heading_number(text))[:1].isdigit()}
+    if len(found) < _LEAST_NUMBERED:
+        return ()
+    wanted: set[str] = set()
+    for number in found:
+        *above, last = number.split(".")
+        wanted.update(".".join(above[:depth]) for depth in range(1, len(above) + 1))
+        if last.isdigit() and int(last) > 1:
+            wanted.add(".".join([*above, str(int(last) - 1)]))
+    return tuple(sorted(wanted - found))
+
+
+def part_of(row: Row, parts: Iterable[LayoutBox]) -> LayoutBox | None:
+    """The smallest part that an upright line is in, or None."""
+    if row.turn:
+        return None
+    x0, y0, x1, y1 = row.box
+    area = max(x1 - x0, 0.1) * max(y1 - y0, 0.1)
+    best, smallest = None, 0.0
+    for part in parts:
+        left, top, right, bottom = part.box
+        # The model's boxes end where the ink does; lines reach from ascent to descent.
+        wide = min(x1, right + 2) - max(x0, left - 2)
+        high = min(y1, bottom + 0.3 * (y1 - y0)) - max(y0, top - 0.3 * (y1 - y0))
+        size = (right - left) * (bottom - top)
+        if wide > 0 and high > 0 and wide * high >= _INSIDE * area and (best is None or size < smallest):
+            best, smallest = part, size
+    return best
+
+
+def without_margins(
+    segments: Sequence[Row], furniture: str, parts: Sequence[LayoutBox], height: float
+) -> tuple[list[Row], str]:
+    """A page's segments without the running heads that repetition did not show, and its furniture with them."""
+    away = [
+        row
+        for row in segments
+        if not _MARGIN * height < row.base < (1 - _MARGIN) * height
+        and (part := part_of(row, parts))
+        and part.kind in _RUNNING
+        and not _NOTE.match(row.text)
+    ]
+    gone = set(map(id, away))
+    rest = [row for row in segments if id(row) not in gone]
+    if not rest:
+        return list(segments), furniture
+    return rest, "\n".join(filter(None, [furniture, *(row.text for row in away)]))
+
+
+def advise_headings(placed: Sequence[Placed], parts: Parts, measures: Measures) -> None:
+    """Lines that the model sees as headings become headings, and those that it sees in tables or formulas none.
+
+    Formulas become equations where nothing else is known of a line.
+    """
+    seen = [part_of(one.row, parts.get(one.page, ())) for one in placed]
+    for one, part in zip(placed, seen, strict=True):
+        if one.kind == "heading" and part and part.kind in _NO_HEADING and not is_known_heading(one.row.text):
+            one.kind, one.level, one.group = "", 0, 0
+    _add_headings(placed, seen, measures)
+    for one, part in zip(placed, seen, strict=True):
+        if one.kind or part is None or is_prose(one, measures):
+            continue
+        if part.kind == "formula":
+            one.kind = "equation"
+
+
+def _add_headings(placed: Sequence[Placed], seen: Sequence[LayoutBox | None], measures: Measures) -> None:
+    first = next((index for index, one in enumerate(placed) if one.kind == "heading"), len(placed))
+    lowest = min((one.group for one in placed), default=0)
+    levels = _levels(placed)
+    before: LayoutBox | None = None
+    deepest = 1
+    for index, (one, part) in enumerate(zip(placed, seen, strict=True)):
+        if one.kind == "heading":
+            deepest = one.level
+        is_later = index > first or (placed and one.page > placed[0].page)
+        if not (is_later and part and part.kind == "section-header" and not one.kind):
+            before = None
+            continue
+        if part is before:
+            last = placed[index - 1]
+            one.kind, one.level, one.group = last.kind, last.level, last.group
+            continue
+        if not _may_be_heading(one, index, placed, seen, measures):
+            continue
+        lowest -= 1
+        one.kind, one.group, before = "heading", lowest, part
+        one.level = _level_of(one, levels, deepest)
+
+
+def _may_be_heading(
+    one: Placed, index: int, placed: Sequence[Placed], seen: Sequence[LayoutBox | None], measures: Measures
+) -> bool:
+    """Whether a line that the model calls a heading reads like the beginning of one."""
+    text = one.row.text
+    if not _LETTERS.search(text) or len(text) > _LONGEST_HEADING or text[0].islower() or text[-1] in ",;":
+        return False
+    if text[-1] in ".:" and not _number_of(text):
+        return False
+    if one.row.size < _SMALLEST * measures.size or not (text[0].isalnum() or text[0] in _OPENING):
+        return False
+    lines = 1
+    while index + lines < len(placed) and seen[index + lines] is seen[index]:
+        lines += 1
+    return lines <= _MOST_LINES
+
+
+def _levels(placed: Sequence[Placed]) -> dict[tuple[float, bool], int]:
+    """The usual level of the headings in each size and weight."""
+    counts: defaultdict[tuple[float, bool], Counter[int]] = defaultdict(Counter)
+    for one in placed:
+        if one.kind == "heading":
+            counts[round(one.row.size), one.row.bold][one.level] += 1
+    return {style: levels.most_common(1)[0][0] for style, levels in counts.items()}
+
+
+def _number_of(text: str) -> str:
+    """The number before a heading, or ""; a letter alone needs a sign behind it."""
+    number = heading_number(text)
+    return number if any(map(str.isdigit, number)) or text[len(number) : len(number) + 1] in tuple(".:)") else ""
+
+
+def _level_of(one: Placed, levels: Mapping[tuple[float, bool], int], deepest: int) -> int:
+    if number := _number_of(one.row.text):
+        return min(number.count(".") + 1, _DEEPEST)
+    return levels.get((round(one.row.size), one.row.bold), min(deepest + 1, _DEEPEST))

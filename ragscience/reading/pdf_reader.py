@@ -19,8 +19,7 @@ from ragscience.errors import FileProblem, ModelProblem
 from ragscience.metadata import metadata_of
 from ragscience.reading.document_structure import SourcePage, structured_document
 from ragscience.reading.floats import CAPTION
-from ragscience.reading.layout_advice import missing_numbers
-from ragscience.reading.layout_model import LayoutBox, Predict, layout_boxes, load_layout_model
+from ragscience.reading.layout_model import LayoutBox, Predict, layout_boxes, load_layout_model, missing_numbers
 from ragscience.reading.ocr import find_tessdata, has_picture, is_writing, recognise
 from ragscience.reading.text_cleaning import clean_text, illegible_share, printable_name, sensible_title
 from ragscience.reading.text_spans import PageSpans, read_spans, rule_boxes

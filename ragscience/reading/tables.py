@@ -8,8 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from ragscience.reading.row_placement import Placed
-from ragscience.reading.text_rows import join_spans
+from ragscience.reading.text_rows import Placed, join_spans
 from ragscience.reading.text_spans import Piece
 from ragscience.records import Box
 

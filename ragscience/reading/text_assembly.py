@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from ragscience.reading.blocks import Block
-from ragscience.reading.row_placement import LaidPage, Placed
 from ragscience.reading.tables import markdown_row, table_rows
+from ragscience.reading.text_rows import LaidPage, Placed
 from ragscience.reading.text_spans import box_on_page
 from ragscience.records import Box, Element, Line
 

@@ -1,23 +1,202 @@
-"""Many files, a few worker processes: each file ends as a Document or as the problem that kept it from being one."""
+"""Many files, a few worker processes: each file becomes a Document or a FileProblem."""
 
 from __future__ import annotations
 
+import os
+import selectors
+import signal
+import subprocess
+import sys
+import tempfile
 import threading
+import time
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import IO, Self
 
-from ragscience.errors import FileProblem
-from ragscience.reading.worker_process import ReaderProcess
+import ragscience
+from ragscience.errors import FileProblem, RagScienceError
+from ragscience.reading.pdf_highlights import MarkedPage
+from ragscience.reading.text_cleaning import clean_text, printable_name
+from ragscience.reading.worker_protocol import (
+    READY,
+    STILL_READING,
+    Joining,
+    Marking,
+    Reading,
+    Request,
+    decode_reply,
+    encode_request,
+)
 from ragscience.records import Document
 
-__all__ = ["ReadingPool"]
+__all__ = ["ReaderProcess", "ReadingPool"]
 
 _AHEAD = 2
 """Files that are read, or wait with their text in memory, for each worker."""
+
+_START_SECONDS = 120.0
+"""For the interpreter and its imports: 0.3 s on a warm machine, far more from a cold network disk."""
+_ALARM_AFTER = 2.0
+"""A worker whose pool is gone ends itself after so many times the limit of a file."""
+_READ_BYTES = 1 << 20
+
+
+class ReaderProcess:
+    """A running worker. `read` may be called from one thread at a time, `kill` from any.
+
+    `timeout_seconds` is for one file, or, where OCR or the layout model reads pages of it, for each of those and for
+    the rest; `memory_bytes` bounds the worker's address space.
+    Raises RagScienceError where the worker does not come up.
+    """
+
+    def __init__(self, timeout_seconds: float, memory_bytes: int) -> None:
+        self._timeout_seconds = timeout_seconds
+        self._ended = threading.Event()
+        self._unread = b""
+        self._errors = tempfile.TemporaryFile()  # noqa: SIM115 - lives as long as the process, closed with it
+        alarm_seconds = timeout_seconds * _ALARM_AFTER
+        try:
+            self._process = subprocess.Popen(  # noqa: S603 - this interpreter, our own module
+                # -P: a module in the user's current folder must not take the place of a real one.
+                [sys.executable, "-P", "-m", "ragscience.reading.worker", str(memory_bytes), str(alarm_seconds)],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=self._errors,
+                bufsize=0,
+                env={**os.environ, "PYTHONPATH": _python_path()},
+                # Ctrl-C in the terminal is for the pool, which then ends its workers.
+                start_new_session=True,
+            )
+        except OSError as error:
+            self._errors.close()
+            raise _no_start(str(error)) from error
+        self._lines = selectors.DefaultSelector()
+        self._lines.register(self._stdout, selectors.EVENT_READ)
+        self._require_ready()
+
+    @property
+    def pid(self) -> int:
+        """The worker's process id."""
+        return self._process.pid
+
+    @property
+    def is_alive(self) -> bool:
+        """Whether it can be asked for a file."""
+        return not self._ended.is_set() and self._process.poll() is None
+
+    def read(self, path: Path, password: str, ocr: str = "", *, layout: str = "never") -> Document | FileProblem:
+        """What became of a file; a worker that crashed, hung or ran out of memory on it is not alive afterwards."""
+        reply = self._asked(Reading(path.absolute(), password, ocr, layout), path)
+        assert not isinstance(reply, int)  # noqa: S101 - for the type: a worker answers what it is asked
+        return reply
+
+    def mark(self, path: Path, target: Path, pages: Sequence[MarkedPage]) -> int | FileProblem:
+        """Write marked copies of a file's pages to `target`; how many quotes have no place on them."""
+        reply = self._asked(Marking(path.absolute(), target.absolute(), tuple(pages)), path)
+        assert not isinstance(reply, Document)  # noqa: S101 - as above
+        return reply
+
+    def join(self, paths: Sequence[Path], target: Path) -> int | FileProblem:
+        """Write the pages of files that `mark` made to `target`; 0."""
+        reply = self._asked(Joining(tuple(path.absolute() for path in paths), target.absolute()), target)
+        assert not isinstance(reply, Document)  # noqa: S101 - as above
+        return reply
+
+    def _asked(self, request: Request, path: Path) -> Document | int | FileProblem:
+        """The reply to a request, or what happened to the worker on the file at `path`."""
+        try:
+            self._stdin.write(encode_request(request))
+            line = self._line(self._timeout_seconds)
+            while line == STILL_READING:
+                line = self._line(self._timeout_seconds)
+        except BrokenPipeError:
+            line = b""
+        except TimeoutError:
+            self.kill()
+            message = f"{printable_name(path)} took longer to read than {self._timeout_seconds:g} s."
+            return FileProblem(message, "Leave it out, or raise RAG_READING_TIMEOUT_SECONDS.", reason="timeout")
+        if not line:
+            message = f"{printable_name(path)} made the PDF reader crash: {self._how_it_ended()}."
+            return FileProblem(message, "Leave it out, or save it anew with another program.", reason="crashed")
+        reply = decode_reply(line)
+        if isinstance(reply, FileProblem) and reply.reason == "too-large":
+            # What is left of its memory is in pieces, and the next file deserves all of it.
+            self.kill()
+        return reply
+
+    def kill(self) -> None:
+        """End the process now; a `read` that waits for it returns."""
+        self._ended.set()
+        self._process.kill()
+
+    def close(self) -> None:
+        """End the process, wait until it is gone, and give back what it held."""
+        self.kill()
+        self._process.wait()
+        self._lines.close()
+        self._stdin.close()
+        self._stdout.close()
+        self._errors.close()
+
+    @property
+    def _stdin(self) -> IO[bytes]:
+        assert self._process.stdin is not None  # noqa: S101 - for the type: it is a pipe
+        return self._process.stdin
+
+    @property
+    def _stdout(self) -> IO[bytes]:
+        assert self._process.stdout is not None  # noqa: S101 - for the type: it is a pipe
+        return self._process.stdout
+
+    def _require_ready(self) -> None:
+        """Wait until the worker has imported what it needs. Raises RagScienceError."""
+        try:
+            if self._line(_START_SECONDS) == READY:
+                return
+            how = self._how_it_ended()
+        except TimeoutError:
+            how = f"no sign of life for {_START_SECONDS:g} s"
+        self.close()
+        raise _no_start(how)
+
+    def _line(self, seconds: float) -> bytes:
+        """The next line that the worker writes, or b"" when it has ended. Raises TimeoutError."""
+        deadline = time.monotonic() + seconds
+        pieces = [self._unread]
+        while b"\n" not in pieces[-1]:
+            if not self._lines.select(max(0.0, deadline - time.monotonic())):
+                raise TimeoutError
+            piece = os.read(self._stdout.fileno(), _READ_BYTES)
+            if not piece:
+                return b""
+            pieces.append(piece)
+        line, end, self._unread = b"".join(pieces).partition(b"\n")
+        return line + end
+
+    def _how_it_ended(self) -> str:
+        """Exit code or signal, with the last line that it wrote to stderr."""
+        code = self._process.wait()
+        if code < 0:
+            how = signal.Signals(-code).name
+            return f"{how}, perhaps for lack of memory" if code == -signal.SIGKILL else how
+        self._errors.seek(0)
+        lines = clean_text(self._errors.read().decode(errors="replace")).split("\n")
+        last = next((line.strip() for line in reversed(lines) if line.strip()), "")
+        return f"exit code {code}" + (f" ({last[:200]})" if last else "")
+
+
+def _python_path() -> str:
+    """PYTHONPATH with the folder of this very package in front."""
+    root = str(Path(ragscience.__path__[0]).parent)
+    return os.pathsep.join(filter(None, [root, os.environ.get("PYTHONPATH")]))
+
+
+def _no_start(how: str) -> RagScienceError:
+    return RagScienceError(f"The PDF reader does not start: {how}.", "Install the requirements again: make setup")
 
 
 class ReadingPool:

@@ -12,8 +12,7 @@ from ragscience.reading.ocr import evened, find_tessdata, has_picture, is_writin
 from ragscience.reading.pdf_reader import read_pdf
 from ragscience.reading.text_cleaning import illegible_share
 from ragscience.reading.worker import perform, serve
-from ragscience.reading.worker_pool import ReadingPool
-from ragscience.reading.worker_process import ReaderProcess
+from ragscience.reading.worker_pool import ReaderProcess, ReadingPool
 from ragscience.reading.worker_protocol import STILL_READING, Reading, encode_request
 from tests.pdf_factory import make_mapped_pdf, make_pdf, make_scan, make_scanned_text
 from tests.shared_data import SHARED_DATA, needs_shared_data
