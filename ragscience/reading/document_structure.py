@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import TypeVar
 
 from ragscience.reading.blocks import make_blocks
 from ragscience.reading.columns import reading_order
@@ -12,13 +13,15 @@ from ragscience.reading.floats import find_floats
 from ragscience.reading.headers_footers import without_furniture
 from ragscience.reading.headings import find_headings
 from ragscience.reading.layout_model import LayoutBox, advise_headings, without_margins
-from ragscience.reading.text_assembly import Assembled, Vocabulary, assemble
+from ragscience.reading.text_assembly import Assembled, Vocabulary
 from ragscience.reading.text_cleaning import mend_accents
 from ragscience.reading.text_rows import LaidPage, Row, make_segments, measure, place_rows
 from ragscience.reading.text_spans import PageSpans
 from ragscience.records import Box, Document, Element, Line, Page
 
 __all__ = ["SourcePage", "structured_document"]
+
+Place = TypeVar("Place", Line, Element)
 
 _LEAST_COVERAGE = 0.98
 """Of a page's visible characters that must be in its structured text; else the page is taken as the file gives it."""
@@ -46,7 +49,7 @@ def structured_document(sources: Sequence[SourcePage], title: str, warnings: Seq
     except (ArithmeticError, LookupError, ValueError):
         # A layout that no one foresaw must not cost the text.
         plain = {source.number for source in sources}
-        return _document(sources, Assembled(), [""] * len(sources), plain, title, warnings)
+        return _document(sources, Assembled({}, Vocabulary([])), [""] * len(sources), plain, title, warnings)
 
 
 def _structured(sources: Sequence[SourcePage], plain: set[int], title: str, warnings: Sequence[str]) -> Document:
@@ -101,8 +104,9 @@ def _assembled(laid: dict[int, LaidPage], parts: dict[int, tuple[LayoutBox, ...]
     find_headings(placed, measures)
     if parts:
         advise_headings(placed, parts, measures)
-    vocabulary = Vocabulary([one.row.text for one in placed])
-    return assemble(make_blocks(placed, measures), laid, vocabulary)
+    assembled = Assembled(laid, Vocabulary([one.row.text for one in placed]))
+    assembled.add_blocks(make_blocks(placed, measures))
+    return assembled
 
 
 def _document(
@@ -137,15 +141,16 @@ def _document(
             text += whole[first:beyond]
             shift = start - first
             last = beyond
-            lines = tuple(Line(one.start + shift, one.end + shift, one.box) for one in assembled.lines[source.number])
+            lines = tuple(_moved(one, shift) for one in assembled.lines[source.number])
             pages.append(Page(source.number, start, len(text), source.warning, lines, aside))
-            moved += [
-                Element(one.start + shift, one.end + shift, one.kind, one.page, one.level, one.section, one.box)
-                for one in elements[source.number]
-            ]
+            moved += [_moved(one, shift) for one in elements[source.number]]
         else:
             pages.append(Page(source.number, len(text), len(text), source.warning, (), aside))
     return Document(text, tuple(pages), title, tuple(warnings), tuple(moved))
+
+
+def _moved(one: Place, shift: int) -> Place:
+    return replace(one, start=one.start + shift, end=one.end + shift)
 
 
 def _loses(document: Document, source: SourcePage) -> bool:

@@ -69,7 +69,7 @@ class _Floats:
         self.placed, self.pages, self.measures = placed, pages, measures
 
     def caption_kind(self, index: int) -> str:
-        """Of a caption that begins at this row: "table", "figure" or "other"; else ""."""
+        """What a caption that begins at this row is of: "table", "figure", "other", or "" without one."""
         one = self.placed[index]
         row = one.row
         match = CAPTION.match(row.text)
@@ -171,9 +171,8 @@ class _Floats:
         placed, caption = self.placed, self.placed[start].row
         top, bottom = self._extent(found)
         column = placed[found[0]]
-        low, high = (
-            (max(top - 14, caption.base - 2), bottom + 14) if step > 0 else (top - 14, min(bottom + 14, caption.y1))
-        )
+        low = max(top - 14, caption.base - 2) if step > 0 else top - 14
+        high = bottom + 14 if step > 0 else min(bottom + 14, caption.y1)
         levels = sorted(
             {
                 round(y)
@@ -276,10 +275,8 @@ class _Floats:
         row, size = one.row, self.measures.size
         as_body = abs(row.size - size) < 0.3 and row.font == self.measures.font
         number = heading_number(row.text)
-        is_heading = (row.bold and row.size >= size - 0.3) or (
-            number and any(map(str.isalpha, row.text[len(number) :]))
-        )
-        return abs(row.x0 - one.left) < 2 and bool(as_body or is_heading)
+        is_numbered = bool(number) and any(map(str.isalpha, row.text[len(number) :]))
+        return abs(row.x0 - one.left) < 2 and (as_body or is_numbered or (row.bold and row.size >= size - 0.3))
 
 
 def _is_mostly_bold(one: Placed) -> bool:

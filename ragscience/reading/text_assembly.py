@@ -1,18 +1,18 @@
-"""Blocks become a document's text: lines joined to paragraphs, with each line's place in text and on its page."""
+"""Blocks become a document's text: lines joined to paragraphs, each with its place in the text and on its page."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import replace
 
 from ragscience.reading.blocks import Block
-from ragscience.reading.tables import markdown_row, table_rows
-from ragscience.reading.text_rows import LaidPage, Placed
-from ragscience.reading.text_spans import box_on_page
-from ragscience.records import Box, Element, Line
+from ragscience.reading.tables import TableRow, markdown_row, table_rows
+from ragscience.reading.text_rows import LaidPage, Row
+from ragscience.reading.text_spans import box_around, box_on_page
+from ragscience.records import Element, Line
 
-__all__ = ["Assembled", "Vocabulary", "assemble"]
+__all__ = ["Assembled", "Vocabulary"]
 
 _WORD = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*")
 _BROKEN = re.compile(r"([^\W\d_]+(?:-[^\W\d_]+)*)[-\u00ad\u2010]$")
@@ -22,34 +22,11 @@ _CLOSE = {("caption", "table"), ("caption", "figure"), ("list", "list"), ("refer
 _SEPARATOR = " › "
 
 
-@dataclass(slots=True)
-class Assembled:
-    """A document's text in the making."""
-
-    parts: list[str] = field(default_factory=list)
-    length: int = 0
-    elements: list[Element] = field(default_factory=list)
-    lines: dict[int, list[Line]] = field(default_factory=dict)
-    """By page number."""
-    bounds: dict[int, tuple[int, int]] = field(default_factory=dict)
-    """(start, end) of each page that has text."""
-
-    def add(self, text: str) -> None:
-        """Append text."""
-        self.parts.append(text)
-        self.length += len(text)
-
-    def cut(self, count: int) -> None:
-        """Take the last characters away again; they are in the last part."""
-        self.parts[-1] = self.parts[-1][:-count]
-        self.length -= count
-
-
 class Vocabulary:
-    """The words of a document, to tell which of those broken at a line's end are one word."""
+    """The words of a document, which decide whether a word broken at a line's end has a hyphen."""
 
     def __init__(self, texts: Sequence[str]) -> None:
-        """`texts` are the lines in their order; what a hyphen at a line's end parts is no word."""
+        """`texts` are the lines in their order; a word broken at a line's end does not count."""
         self._words: set[str] = set()
         self._compounds: set[str] = set()
         is_broken = False
@@ -61,7 +38,7 @@ class Vocabulary:
                 (self._compounds if "-" in word else self._words).add(word)
 
     def joiner(self, before: str, after: str) -> tuple[int, str]:
-        """How two lines are joined: how many characters of the first go, and what comes between them."""
+        """How two lines are joined: how many characters to cut from the first, and the text between them."""
         broken = _BROKEN.search(before)
         first = _FIRST.match(after)
         if not broken or not first:
@@ -80,20 +57,87 @@ class Vocabulary:
         return (0, "") if last in self._words and tail in self._words and len(last) > 3 else (1, "")
 
 
-def assemble(blocks: Sequence[Block], pages: Mapping[int, LaidPage], vocabulary: Vocabulary) -> Assembled:
-    """The text of the blocks in their order. Paragraphs are parted by an empty line, list items by a line's end."""
-    _set_sections(blocks)
-    done = Assembled()
-    before: Block | None = None
-    for block in blocks:
-        joiner = _joiner(before, block)
-        if before is not None and block.goes_on:
-            count, joiner = vocabulary.joiner(before.rows[-1].row.text, block.rows[0].row.text)
-            _shorten(done, count)
-        done.add(joiner)
-        _add_block(done, block, pages[block.page], vocabulary)
-        before = block
-    return done
+class Assembled:
+    """A document's text in the making, with its elements and the lines of each page.
+
+    An empty line separates paragraphs, a newline separates list items.
+    """
+
+    def __init__(self, pages: Mapping[int, LaidPage], vocabulary: Vocabulary) -> None:
+        self.parts: list[str] = []
+        self.length = 0
+        self.elements: list[Element] = []
+        self.lines: dict[int, list[Line]] = {}
+        """By page number."""
+        self.bounds: dict[int, tuple[int, int]] = {}
+        """(start, end) of each page that has text."""
+        self._pages, self._vocabulary = pages, vocabulary
+
+    def add_blocks(self, blocks: Sequence[Block]) -> None:
+        """Append the blocks in their order."""
+        _set_sections(blocks)
+        before: Block | None = None
+        for block in blocks:
+            joiner = _joiner(before, block)
+            if before is not None and block.goes_on:
+                count, joiner = self._vocabulary.joiner(before.rows[-1].row.text, block.rows[0].row.text)
+                if count:
+                    self._cut_hyphen(before.page, count)
+            self._add(joiner)
+            self._add_block(block)
+            before = block
+
+    def _cut_hyphen(self, page: int, count: int) -> None:
+        """Cut a hyphen from the end of the text and of its last line, element and page."""
+        self._cut(page, count)
+        self.elements[-1] = replace(self.elements[-1], end=self.length)
+        self.bounds[page] = self.bounds[page][0], self.length
+
+    def _add(self, text: str) -> None:
+        self.parts.append(text)
+        self.length += len(text)
+
+    def _cut(self, page: int, count: int) -> None:
+        """Cut characters from the end of the last line."""
+        self.parts[-1] = self.parts[-1][:-count]
+        self.length -= count
+        self.lines[page][-1] = replace(self.lines[page][-1], end=self.length)
+
+    def _add_block(self, block: Block) -> None:
+        start, first = self.length, len(self.lines.setdefault(block.page, []))
+        if block.kind == "table":
+            self._add_table(block)
+        else:
+            self._add_rows(block)
+        box = box_around(line.box for line in self.lines[block.page][first:])
+        section = _SEPARATOR.join(block.sections)
+        self.elements.append(Element(start, self.length, block.kind, block.page, block.level, section, box))
+        self.bounds[block.page] = self.bounds.get(block.page, (start, start))[0], self.length
+
+    def _add_line(self, text: str, place: Row | TableRow, page: LaidPage) -> None:
+        box = box_on_page(place.box, place.turn, page.width, page.height)
+        self.lines[page.number].append(Line(self.length, self.length + len(text), box))
+        self._add(text)
+
+    def _add_rows(self, block: Block) -> None:
+        for number, one in enumerate(block.rows):
+            if number:
+                before = block.rows[number - 1].row.text
+                count, joiner = (0, " ") if block.kind == "figure" else self._vocabulary.joiner(before, one.row.text)
+                if count:
+                    self._cut(block.page, count)
+                self._add(joiner)
+            self._add_line(one.row.text, one.row, self._pages[block.page])
+
+    def _add_table(self, block: Block) -> None:
+        page = self._pages[block.page]
+        for number, row in enumerate(table_rows(block.rows, page.rules, self._vocabulary.joiner)):
+            text = markdown_row(row.cells)
+            if number:
+                self._add("\n")
+            else:
+                text += "\n|" + "---|" * len(row.cells)
+            self._add_line(text, row, page)
 
 
 def _joiner(before: Block | None, block: Block) -> str:
@@ -106,19 +150,6 @@ def _joiner(before: Block | None, block: Block) -> str:
     return "\n" if (before.kind, block.kind) in _CLOSE else "\n\n"
 
 
-def _shorten(done: Assembled, count: int) -> None:
-    """Take a hyphen from the end of the text, of its last line and of its last element."""
-    if not count:
-        return
-    done.cut(count)
-    last = done.elements[-1]
-    done.elements[-1] = Element(last.start, last.end - count, last.kind, last.page, last.level, last.section, last.box)
-    line = done.lines[last.page][-1]
-    done.lines[last.page][-1] = Line(line.start, line.end - count, line.box)
-    start, end = done.bounds[last.page]
-    done.bounds[last.page] = start, end - count
-
-
 def _set_sections(blocks: Sequence[Block]) -> None:
     path: list[tuple[int, str]] = []
     for block in blocks:
@@ -127,64 +158,3 @@ def _set_sections(blocks: Sequence[Block]) -> None:
             path = [(level, text) for level, text in path if level < block.level]
             path.append((block.level, name))
         block.sections = tuple(text for _, text in path)
-
-
-def _add_block(done: Assembled, block: Block, page: LaidPage, vocabulary: Vocabulary) -> None:
-    start = done.length
-    lines = done.lines.setdefault(block.page, [])
-    placed: list[tuple[int, int, Box]] = []
-    if block.kind == "table":
-        _add_table(done, block, page, vocabulary, placed)
-    else:
-        _add_rows(done, block, page, vocabulary, placed)
-    lines += [Line(*one) for one in placed]
-    boxes = [box for _, _, box in placed]
-    around = (
-        min(box[0] for box in boxes),
-        min(box[1] for box in boxes),
-        max(box[2] for box in boxes),
-        max(box[3] for box in boxes),
-    )
-    section = _SEPARATOR.join(block.sections)
-    done.elements.append(Element(start, done.length, block.kind, block.page, block.level, section, around))
-    first, _ = done.bounds.get(block.page, (start, start))
-    done.bounds[block.page] = first, done.length
-
-
-def _add_rows(
-    done: Assembled,
-    block: Block,
-    page: LaidPage,
-    vocabulary: Vocabulary,
-    placed: list[tuple[int, int, Box]],
-) -> None:
-    before: Placed | None = None
-    for one in block.rows:
-        if before is not None:
-            count, joiner = (0, " ") if block.kind == "figure" else vocabulary.joiner(before.row.text, one.row.text)
-            if count:
-                done.cut(count)
-                start, end, box = placed[-1]
-                placed[-1] = start, end - count, box
-            done.add(joiner)
-        start = done.length
-        done.add(one.row.text)
-        placed.append((start, done.length, box_on_page(one.row.box, one.row.turn, page.width, page.height)))
-        before = one
-
-
-def _add_table(
-    done: Assembled,
-    block: Block,
-    page: LaidPage,
-    vocabulary: Vocabulary,
-    placed: list[tuple[int, int, Box]],
-) -> None:
-    for number, row in enumerate(table_rows(block.rows, page.rules, vocabulary.joiner)):
-        if number:
-            done.add("\n")
-        start = done.length
-        done.add(markdown_row(row.cells))
-        if number == 0:
-            done.add("\n|" + "---|" * len(row.cells))
-        placed.append((start, done.length, box_on_page(row.box, row.turn, page.width, page.height)))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -16,7 +16,7 @@ from typing import Any
 from ragscience.reading.text_cleaning import clean_span
 from ragscience.records import Box
 
-__all__ = ["ASCENT", "DESCENT", "PageSpans", "Piece", "Span", "box_on_page", "read_spans", "rule_boxes"]
+__all__ = ["ASCENT", "DESCENT", "PageSpans", "Piece", "Span", "box_around", "box_on_page", "read_spans", "rule_boxes"]
 
 ASCENT, DESCENT = 0.78, 0.22
 """How far a line reaches above and below its base line, in font sizes: what letters do, whatever the font declares."""
@@ -172,10 +172,7 @@ def _split_at_blanks(line: dict[str, Any]) -> Iterator[dict[str, Any]]:
 
 
 def _span_of(span: dict[str, Any], chars: list[Any]) -> dict[str, Any]:
-    lefts, tops, rights, bottoms = zip(
-        *([char["bbox"] for char in chars if not char["c"].isspace()] or [chars[0]["bbox"]]), strict=True
-    )
-    box = min(lefts), min(tops), max(rights), max(bottoms)
+    box = box_around([char["bbox"] for char in chars if not char["c"].isspace()] or [chars[0]["bbox"]])
     return {**span, "text": "".join([char["c"] for char in chars]), "bbox": box, "origin": chars[0]["origin"]}
 
 
@@ -292,6 +289,12 @@ def _upright(box: Box, turn: int, matrix: tuple[float, ...] | None, width: float
     elif turn == 3:
         x0, y0, x1, y1 = height - y0, x0, height - y1, x1
     return min(x0, x1), min(y0, y1), max(x0, x1), max(y0, y1)
+
+
+def box_around(boxes: Iterable[Box]) -> Box:
+    """The smallest box that contains at least one box."""
+    lefts, tops, rights, bottoms = zip(*boxes, strict=True)
+    return min(lefts), min(tops), max(rights), max(bottoms)
 
 
 def box_on_page(box: Box, turn: int, width: float, height: float) -> Box:
