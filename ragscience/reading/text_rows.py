@@ -1,20 +1,21 @@
-"""Pieces become segments, and segments become rows: what reads as one line, with its text.
+"""Pieces become segments, and segments become rows, which are placed in their columns.
 
-A segment is a run of pieces on one base line with word spaces between them, indices and exponents included. A row is
-all that stands on a line of its column, however wide the gaps.
+A segment is a run of pieces on one base line with word spaces between them, with its indices and exponents. A row is
+everything on a line of its column, however wide the gaps.
 """
 
 from __future__ import annotations
 
 import re
-from bisect import bisect_left
-from collections import Counter
-from collections.abc import Iterable, Sequence
+from bisect import bisect_left, bisect_right
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from statistics import median
+from typing import TypeVar
 
 from ragscience.reading.text_cleaning import mend_accents
-from ragscience.reading.text_spans import ASCENT, DESCENT, Piece, Span
+from ragscience.reading.text_spans import ASCENT, DESCENT, Piece
 from ragscience.records import Box
 
 __all__ = [
@@ -29,14 +30,17 @@ __all__ = [
     "make_segments",
     "measure",
     "place_rows",
+    "runs",
     "split_row",
     "widest_gap",
 ]
 
+T = TypeVar("T")
+
 _WIDE_GAP = 0.9
 """In font sizes: justified lines have word spaces of up to 0.8, columns of tables begin at about 1."""
 _SMALL = 0.85
-"""An index is at most so large as the text that it belongs to."""
+"""The size of an index relative to its text, at most."""
 _TOUCHING = 0.12
 """In font sizes: letters nearer than this belong to one word. Word spaces begin at 0.2."""
 _ORDINAL = re.compile("(?:st|nd|rd|th)$")
@@ -45,10 +49,10 @@ _WORD = re.compile(r"[^\W\d_]{2,}")
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """Text on a line: of a column, or of a part of it."""
+    """Text on a line of a column, or on a part of it."""
 
     pieces: tuple[Piece, ...]
-    """From left to right, as they are read."""
+    """In reading order."""
     x0: float
     y0: float
     x1: float
@@ -57,20 +61,20 @@ class Row:
     size: float
     text: str
     font: str
-    """Of most of its characters."""
+    """The font of most of its characters."""
     bold: bool
     italic: bool
     turn: int
 
     @property
     def box(self) -> Box:
-        """In the frame in which it is read."""
+        """In the frame in which the text is read."""
         return self.x0, self.y0, self.x1, self.y1
 
 
 @dataclass(frozen=True, slots=True)
 class Region:
-    """Rows that are read one after the other, from top to bottom."""
+    """Rows to read from top to bottom."""
 
     rows: tuple[Row, ...]
     x0: float
@@ -79,7 +83,7 @@ class Region:
 
 @dataclass(frozen=True, slots=True)
 class LaidPage:
-    """A page's regions in reading order, and where lines and pictures are drawn on it."""
+    """A page's regions in reading order, and the boxes of its rules and drawings."""
 
     number: int
     width: float
@@ -91,26 +95,26 @@ class LaidPage:
 
 @dataclass(slots=True)
 class Placed:
-    """A row in its column; what it is is found out step by step."""
+    """A row in its column; its kind is set step by step."""
 
     row: Row
     page: int
     region: int
-    """Counts the document's regions."""
+    """Number of the region in the document."""
     left: float
     right: float
-    """Between which the lines of its column usually stand, in points."""
+    """`left` and `right` are the usual edges of the column's lines, in points."""
     above: float | None
     """Points to the base line of the row above in its region, None for the first."""
     kind: str = ""
     level: int = 0
     group: int = 0
-    """Rows of the same number, not 0, are one table, figure or caption."""
+    """Rows of one number but 0 are one heading, table, figure or caption."""
 
 
 @dataclass(frozen=True, slots=True)
 class Measures:
-    """What is usual in a document's running text."""
+    """The usual type and line spacing of a document's running text."""
 
     size: float
     font: str
@@ -120,114 +124,104 @@ class Measures:
 
 def make_segments(pieces: Sequence[Piece]) -> list[Row]:
     """The segments of pieces that have one turn, from top to bottom."""
-    groups = [group for line in _base_lines(pieces) for group in _split_at_gaps(line)]
-    groups = _with_indices(groups)
+    # Pieces of very different size overlap: they are not on one line.
+    lines = runs(
+        sorted(pieces, key=lambda piece: (piece.base, piece.x0)),
+        lambda line, piece: (
+            piece.base - line[0].base <= 0.2 * min(piece.size, line[0].size)
+            and _SMALL**2 <= piece.size / line[0].size <= 1 / _SMALL**2
+        ),
+    )
+    groups = _with_indices([group for line in lines for group in _split_at_gaps(line)])
     return sorted((_row(group) for group in groups), key=lambda row: (row.base, row.x0))
 
 
 def make_rows(segments: Sequence[Row]) -> list[Row]:
     """The rows that the segments of one column make, from top to bottom."""
-    rows: list[list[Row]] = []
-    for segment in sorted(segments, key=lambda segment: (segment.base, segment.x0)):
-        if rows and segment.base - rows[-1][0].base <= 0.3 * min(segment.size, rows[-1][0].size):
-            rows[-1].append(segment)
-        else:
-            rows.append([segment])
+    rows = runs(
+        sorted(segments, key=lambda segment: (segment.base, segment.x0)),
+        lambda row, segment: segment.base - row[0].base <= 0.3 * min(segment.size, row[0].size),
+    )
     return [row[0] if len(row) == 1 else _row([piece for part in row for piece in part.pieces]) for row in rows]
 
 
 def split_row(row: Row, x: float) -> list[Row]:
-    """The part of a row left of x and the one right of it, by the middles of its pieces; the row where one is empty."""
+    """The parts of a row left and right of x, by the middles of its pieces; the row itself where one is empty."""
     sides: tuple[list[Piece], list[Piece]] = [], []
     for piece in row.pieces:
         sides[(piece.x0 + piece.x1) / 2 >= x].append(piece)
     return [_row(side) for side in sides] if all(sides) else [row]
 
 
-def _base_lines(pieces: Sequence[Piece]) -> list[list[Piece]]:
-    """The pieces by base line; two that overlap are not on one line, whatever their base lines say."""
-    lines: list[list[Piece]] = []
-    for piece in sorted(pieces, key=lambda piece: (piece.base, piece.x0)):
-        last = lines[-1][0] if lines else None
-        if (
-            last
-            and piece.base - last.base <= 0.2 * min(piece.size, last.size)
-            and _SMALL**2 <= piece.size / last.size <= 1 / _SMALL**2
-        ):
-            lines[-1].append(piece)
+def runs(items: Iterable[T], belongs: Callable[[list[T], T], bool]) -> list[list[T]]:
+    """The items in runs: an item that `belongs` to the run before it is added to it."""
+    found: list[list[T]] = []
+    for item in items:
+        if found and belongs(found[-1], item):
+            found[-1].append(item)
         else:
-            lines.append([piece])
-    return lines
+            found.append([item])
+    return found
 
 
 def _split_at_gaps(line: list[Piece]) -> list[list[Piece]]:
     line.sort(key=lambda piece: piece.x0)
-    groups = [[line[0]]]
-    right = line[0].x1
-    for piece in line[1:]:
-        if piece.x0 - right > _WIDE_GAP * piece.size:
-            groups.append([piece])
-        else:
-            groups[-1].append(piece)
-        right = max(right, piece.x1)
-    return groups
+    return runs(line, lambda group, piece: piece.x0 - max([one.x1 for one in group]) <= _WIDE_GAP * piece.size)
 
 
 def _with_indices(groups: list[list[Piece]]) -> list[list[Piece]]:
-    """The groups, small ones put into the larger one beside which they stand; the parts of one they join become one."""
+    """The groups, each small one joined to the larger one next to it; the parts of a group it connects become one."""
     groups.sort(key=lambda group: group[0].base)
     bases = [group[0].base for group in groups]
-    spans = [[min(p.x0 for p in group), max(p.x1 for p in group)] for group in groups]
-    sizes = [max(piece.size for piece in group) for group in groups]
+    spans = [[min([p.x0 for p in group]), max([p.x1 for p in group])] for group in groups]
+    sizes = [max([piece.size for piece in group]) for group in groups]
     into: dict[int, int] = {}
     largest = max(sizes, default=0.0)
-    for index, _ in enumerate(groups):
-        low = bisect_left(bases, bases[index] - 0.7 * largest)
+    for index, base in enumerate(bases):
+        low, high = bisect_left(bases, base - 0.7 * largest), bisect_right(bases, base + 0.7 * largest)
+        left, right = spans[index]
         best: tuple[float, int] | None = None
-        for other in range(low, len(groups)):
-            if bases[other] > bases[index] + 0.7 * largest:
-                break
+        for other in range(low, high):
             size = sizes[other]
             if other == index or sizes[index] > _SMALL * size or other in into:
                 continue
-            if not -0.55 * size <= bases[index] - bases[other] <= 0.4 * size:
+            if not -0.55 * size <= base - bases[other] <= 0.4 * size:
                 continue
-            gap = max(spans[other][0] - spans[index][1], spans[index][0] - spans[other][1])
-            if gap < 0.35 * size and spans[index][1] - spans[index][0] < 8 * size and (not best or gap < best[0]):
+            gap = max(spans[other][0] - right, left - spans[other][1])
+            if gap < 0.35 * size and right - left < 8 * size and (not best or gap < best[0]):
                 best = gap, other
         if best:
             into[index] = best[1]
             host = spans[best[1]]
-            host[0], host[1] = min(host[0], spans[index][0]), max(host[1], spans[index][1])
+            host[0], host[1] = min(host[0], left), max(host[1], right)
     for index, host_index in into.items():
         while host_index in into:
             host_index = into[host_index]
         groups[host_index].extend(groups[index])
-    joined = [group for index, group in enumerate(groups) if index not in into]
     # With its index in place, "W" and the "∈ R" after it are one run again.
-    return _rejoined(joined)
+    return _rejoined([group for index, group in enumerate(groups) if index not in into])
 
 
 def _rejoined(groups: list[list[Piece]]) -> list[list[Piece]]:
-    lines: list[list[list[Piece]]] = []
-    heads = [max(group, key=lambda piece: (piece.size, piece.x1 - piece.x0)) for group in groups]
-    for head, group in sorted(zip(heads, groups, strict=True), key=lambda item: (item[0].base, item[0].x0)):
-        last = lines[-1][0][0] if lines else None
-        if last and abs(head.base - last.base) <= 0.2 * min(head.size, last.size):
-            lines[-1].append([head, *(piece for piece in group if piece is not head)])
-        else:
-            lines.append([[head, *(piece for piece in group if piece is not head)]])
-    result = []
+    """The groups of one base line without wide gaps between them as one; each begins with its head, the largest."""
+    headed = []
+    for group in groups:
+        head = max(group, key=lambda piece: (piece.size, piece.x1 - piece.x0))
+        headed.append([head, *(piece for piece in group if piece is not head)])
+    lines = runs(
+        sorted(headed, key=lambda group: (group[0].base, group[0].x0)),
+        lambda line, group: abs(group[0].base - line[0][0].base) <= 0.2 * min(group[0].size, line[0][0].size),
+    )
+    result: list[list[Piece]] = []
     for line in lines:
         line.sort(key=lambda group: min(piece.x0 for piece in group))
         current = line[0]
-        right = max(piece.x1 for piece in current)
         for group in line[1:]:
+            right = max(piece.x1 for piece in current)
             if min(piece.x0 for piece in group) - right > _WIDE_GAP * group[0].size:
                 result.append(current)
                 current = []
             current = current + group
-            right = max(piece.x1 for piece in current)
         result.append(current)
     return result
 
@@ -236,74 +230,61 @@ def _row(pieces: Iterable[Piece]) -> Row:
     ordered = sorted(pieces, key=lambda piece: piece.x0)
     if sum(piece.is_rtl for piece in ordered) * 2 > len(ordered):
         ordered.reverse()
-    spans = [span for piece in ordered for span in piece.spans]
-    weights: dict[tuple[float, float], float] = {}
-    fonts: dict[str, float] = {}
-    for span in spans:
+    weights: defaultdict[tuple[float, float], float] = defaultdict(float)
+    fonts: Counter[str] = Counter()
+    total = bold = italic = 0
+    for span in (span for piece in ordered for span in piece.spans):
         if not span.text.isspace():
-            key = span.size, span.base
-            weights[key] = weights.get(key, 0.0) + len(span.text) * span.size
-            fonts[span.font] = fonts.get(span.font, 0.0) + len(span.text)
-    (size, base), _ = max(weights.items(), key=lambda item: item[1])
-    font = max(fonts.items(), key=lambda item: item[1])[0]
-    letters = [(len(span.text), span.bold, span.italic) for span in spans if any(map(str.isalpha, span.text))]
-    total = sum(count for count, _, _ in letters)
-    bold = total > 0 and sum(count for count, is_bold, _ in letters if is_bold) > 0.8 * total
-    italic = total > 0 and sum(count for count, _, is_italic in letters if is_italic) > 0.8 * total
+            count = len(span.text)
+            weights[span.size, span.base] += count * span.size
+            fonts[span.font] += count
+            if any(map(str.isalpha, span.text)):
+                total, bold, italic = total + count, bold + count * span.bold, italic + count * span.italic
+    size, base = max(weights, key=lambda key: weights[key])
     return Row(
-        tuple(ordered),
-        min(piece.x0 for piece in ordered),
-        base - ASCENT * size,
-        max(piece.x1 for piece in ordered),
-        base + DESCENT * size,
-        base,
-        size,
-        join_spans(ordered, base, size),
-        font,
-        bold,
-        italic,
-        ordered[0].turn,
+        pieces=tuple(ordered),
+        x0=min([piece.x0 for piece in ordered]),
+        y0=base - ASCENT * size,
+        x1=max([piece.x1 for piece in ordered]),
+        y1=base + DESCENT * size,
+        base=base,
+        size=size,
+        text=join_spans(ordered, base, size),
+        font=fonts.most_common(1)[0][0],
+        bold=bold > 0.8 * total,
+        italic=italic > 0.8 * total,
+        turn=ordered[0].turn,
     )
 
 
 def join_spans(pieces: Sequence[Piece], base: float, size: float) -> str:
-    """The text of pieces that stand on one line: blanks where there are gaps, "^" before an exponent's first letter."""
+    """The text of pieces on one line: blanks where there are gaps, "^" before an exponent's first letter."""
     parts: list[str] = []
-    right = None
-    tail = ""
+    right, tail = float("-inf"), ""
     for piece in pieces:
-        first = True
+        if parts and (piece.is_rtl or piece.spans[0].x0 - right > _TOUCHING * size):
+            parts.append(" ")
+            tail = " "
         for span in piece.spans:
             text = span.text
-            if first and right is not None and (piece.is_rtl or span.x0 - right > _TOUCHING * size):
-                parts.append(" ")
-                tail = " "
-            first = False
-            if _is_exponent(span, base, size) and tail.isalnum() and text[:1].isalnum() and not _ORDINAL.match(text):
+            is_exponent = span.size <= _SMALL * size and span.base < base - 0.2 * size
+            if is_exponent and tail.isalnum() and text[0].isalnum() and not _ORDINAL.match(text):
                 text = "^" + text
             parts.append(text)
             tail = text[-1]
-        right = piece.x1 if right is None else max(right, piece.x1)
+        right = max(right, piece.x1)
     return mend_accents(" ".join("".join(parts).split()))
-
-
-def _is_exponent(span: Span, base: float, size: float) -> bool:
-    return span.size <= _SMALL * size and span.base < base - 0.2 * size
 
 
 def place_rows(pages: Sequence[LaidPage]) -> list[Placed]:
     """The rows of all pages, in reading order."""
-    placed = []
-    region_number = 0
-    for page in pages:
-        for region in page.regions:
-            region_number += 1
-            left, right = _edges(region)
-            before: Row | None = None
-            for row in region.rows:
-                above = row.base - before.base if before else None
-                placed.append(Placed(row, page.number, region_number, left, right, above))
-                before = row
+    placed: list[Placed] = []
+    regions = [(page, region) for page in pages for region in page.regions]
+    for number, (page, region) in enumerate(regions, 1):
+        left, right = _edges(region)
+        for before, row in zip([None, *region.rows], region.rows, strict=False):
+            above = row.base - before.base if before else None
+            placed.append(Placed(row, page.number, number, left, right, above))
     return placed
 
 
@@ -318,7 +299,7 @@ def _edges(region: Region) -> tuple[float, float]:
 
 
 def measure(placed: Sequence[Placed]) -> Measures:
-    """The type size and font of most characters, and the line spacing in them."""
+    """The type size and font of most characters, and their line spacing."""
     sizes: Counter[float] = Counter()
     fonts: Counter[str] = Counter()
     for one in placed:
@@ -335,7 +316,7 @@ def measure(placed: Sequence[Placed]) -> Measures:
 
 
 def is_prose(one: Placed, measures: Measures) -> bool:
-    """Whether a row is a line of running text: as wide as its column, made of words, in the usual size or about it."""
+    """Whether a row is a line of running text: as wide as its column, of words, in about the usual size."""
     row = one.row
     if row.x1 - row.x0 < 0.7 * (one.right - one.left) or row.size < 0.88 * measures.size or row.turn:
         return False
