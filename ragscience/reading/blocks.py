@@ -1,4 +1,4 @@
-"""Rows become blocks: paragraphs, list items, equations, footnotes, references, and what floats and headings are."""
+"""Rows become blocks: paragraphs, list items, equations, footnotes, references, floats and headings."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _MARK = re.compile(r"\^?(?:\d{1,2}|[∗*†‡§¶‖♯#♦♣]+)\s?(?=[^\W\d_]
 _ENTRY = re.compile(r"\[[\w+\-., ]{1,24}\]|\d{1,3}\.\s|\(\d{1,3}\)\s")
 _END = (".", "!", "?", ":", ".”", '."', ".)", "?”")
 _SHORTEST_TO_GO_ON = 20
-"""Characters in a column's last line of a paragraph that goes on in the next column."""
+"""Characters in a column's last line of a paragraph that continues in the next column, at least."""
 _GIVES_WAY = {"figure", "table", "caption", "footnote"}
 _NUMBER = re.compile(r"\((?:[A-Z]\.?)?\d{1,3}(?:\.\d{1,2})*[a-z]?\)$")
 _SIGN = re.compile(r"[=≈≤≥<>∈≡∝→⇒:+\-−±×·∑∏∫√∂∇∞⊙∥∀∃∪∩⊂⊆←↦≪≫≜]|\bargm(?:ax|in)\b|\blog\b|\bexp\b")
@@ -24,7 +24,7 @@ _RELATION = re.compile(r"[=≈≤≥∈≡∝→⇒←↦≪≫≜<>]|:=")
 _WORD = re.compile(r"[^\W\d_]{4,}")
 _CALL = re.compile(r"[^\W\d_]+ ?\(")
 _NEAR = 1.1
-"""In font sizes of the text: so far above or below its equation the numerator of a fraction or a limit may stand."""
+"""In font sizes of the text: the largest distance of a numerator or a limit from its equation."""
 _FUNCTIONS = set(
     "softmax argmax argmin sigmoid tanh relu subject otherwise concat where with".split()  # noqa: SIM905
 )
@@ -32,14 +32,14 @@ _FUNCTIONS = set(
 
 @dataclass(slots=True)
 class Block:
-    """Rows that belong together, all on one page."""
+    """Rows of one element, all on one page."""
 
     kind: str
     rows: list[Placed]
     level: int = 0
     group: int = 0
     goes_on: bool = False
-    """Whether it goes on with the paragraph of the block before it."""
+    """Whether it continues the paragraph of the block before it."""
     sections: tuple[str, ...] = field(default=())
 
     @property
@@ -49,7 +49,7 @@ class Block:
 
 
 def make_blocks(placed: Sequence[Placed], measures: Measures) -> list[Block]:
-    """The blocks of a document in the order in which they are read."""
+    """The blocks of a document in reading order."""
     _mark_footnotes(placed, measures)
     _mark_first_page(placed, measures)
     _mark_references(placed)
@@ -91,7 +91,7 @@ def _is_same(one: Placed, kind: str, before: Placed, last: Block, measures: Meas
     if kind == "abstract":
         return last.kind == kind and not _starts_paragraph(one, before, measures)
     if last.kind == "equation":
-        # The bits of a fraction or of limits around it are rows of their own.
+        # Parts of a fraction and limits are rows of their own.
         return len(one.row.text) < 12 and one.above < 1.1 * measures.size and not is_prose(one, measures)
     if last.kind not in ("text", "list"):
         return False
@@ -123,7 +123,7 @@ def _starts_paragraph(one: Placed, before: Placed, measures: Measures) -> bool:
 
 
 def _mark_footnotes(placed: Sequence[Placed], measures: Measures) -> None:
-    """Mark the small rows at the foot of a region that begin with a mark."""
+    """Mark the footnotes: small rows at the end of a region, from one with a footnote mark on."""
     index = len(placed) - 1
     while index >= 0:
         region = placed[index].region
@@ -144,7 +144,7 @@ def _mark_footnotes(placed: Sequence[Placed], measures: Measures) -> None:
 
 
 def _is_marked(one: Placed) -> bool:
-    """Whether a row begins with the mark of a footnote: raised, or a sign that is none of a sentence."""
+    """Whether a row begins with a footnote mark: raised, or not a digit."""
     spans = [span for piece in one.row.pieces for span in piece.spans if not span.text.isspace()]
     first = spans[0]
     raised = first.base < one.row.base - 0.15 * one.row.size and first.size < one.row.size
@@ -152,7 +152,7 @@ def _is_marked(one: Placed) -> bool:
 
 
 def _mark_first_page(placed: Sequence[Placed], measures: Measures) -> None:
-    """Mark title and authors above the first heading of the first page, and the abstract."""
+    """Mark the title and the authors above the first heading of the first page, and the abstract."""
     first = placed[0].page if placed else 0
     until = next((index for index, one in enumerate(placed) if one.kind == "heading" or one.page != first), len(placed))
     head = [one for one in placed[:until] if not one.kind and not one.row.turn]
@@ -183,7 +183,7 @@ def _largest(one: Placed) -> float:
 
 
 def _first_prose(rows: Sequence[Placed], measures: Measures) -> int:
-    """The index of the first of three lines of running text below each other, or the number of rows."""
+    """The index of the first of three consecutive lines of running text, or the number of rows."""
     for index in range(len(rows) - 2):
         if all(is_prose(one, measures) and len(one.row.text) > 40 for one in rows[index : index + 3]):
             return index
@@ -201,7 +201,7 @@ def _mark_abstract(placed: Sequence[Placed], heading: int) -> None:
 
 
 def _mark_references(placed: Sequence[Placed]) -> None:
-    """Mark the rows below "References" as such, each entry a group of its own."""
+    """Mark the rows below "References", each entry as a group of its own."""
     inside, level, entry = False, 0, 0
     before: Placed | None = None
     for index, one in enumerate(placed):
@@ -239,7 +239,7 @@ def _starts_entry(placed: Sequence[Placed], index: int, before: Placed | None) -
 
 
 def _joined_captions(blocks: list[Block]) -> list[Block]:
-    """Each table and figure right behind its caption, and their parts as one."""
+    """Each table and figure right after its caption, as one block."""
     result: list[Block] = []
     by_group: dict[int, list[Block]] = {}
     for block in blocks:
@@ -259,7 +259,7 @@ def _joined_captions(blocks: list[Block]) -> list[Block]:
 
 
 def _in_page_order(blocks: list[Block]) -> list[Block]:
-    """Footnotes at the end of their page."""
+    """The blocks with footnotes at the end of their page."""
     result: list[Block] = []
     notes: list[Block] = []
     for index, block in enumerate(blocks):
@@ -274,7 +274,7 @@ def _in_page_order(blocks: list[Block]) -> list[Block]:
 
 
 def _join_paragraphs(blocks: list[Block], measures: Measures) -> None:
-    """Say which paragraphs go on behind a column's or a page's end, or behind what stands between."""
+    """Set `goes_on` of blocks that continue a paragraph of another column or page, or after a float."""
     open_block: Block | None = None
     for block in blocks:
         if block.kind in _GIVES_WAY:
@@ -307,7 +307,10 @@ def _goes_on(before: Block, block: Block, measures: Measures) -> bool:
 
 
 def _give_way(blocks: list[Block]) -> list[Block]:
-    """Floats and footnotes out of paragraphs that go on behind them: before them on one page, behind on the next."""
+    """The blocks with floats and footnotes moved out of paragraphs that continue after them.
+
+    Those on the first page of the paragraph come before it, others after it.
+    """
     result = list(blocks)
     for index in range(len(result)):
         block = result[index]
@@ -330,7 +333,7 @@ def _give_way(blocks: list[Block]) -> list[Block]:
 
 
 def is_equation(one: Placed, measures: Measures) -> bool:
-    """Whether a row is a displayed equation or a part of one: set off from the left, of signs rather than words."""
+    """Whether a row is a displayed equation or a part of one: indented, with signs rather than words."""
     row = one.row
     if one.kind or row.turn or is_prose(one, measures) or row.x0 < one.left + 0.8 * row.size:
         return False
@@ -345,7 +348,7 @@ def is_equation(one: Placed, measures: Measures) -> bool:
 
 
 def equation_rows(placed: Sequence[Placed], measures: Measures) -> set[int]:
-    """The indices of the rows that are displayed equations, with the limits and numerators just above and below."""
+    """The indices of the rows of displayed equations, with limits and numerators above and below."""
     found = {index for index, one in enumerate(placed) if is_equation(one, measures)}
     for step in (-1, 1):
         for start in sorted(found, reverse=step < 0):
@@ -361,7 +364,7 @@ def equation_rows(placed: Sequence[Placed], measures: Measures) -> set[int]:
 
 
 def _is_part(one: Placed, near: Placed, measures: Measures) -> bool:
-    """Whether a row is the upper or lower part of the equation in the row beside it."""
+    """Whether a row is the upper or lower part of the equation in the row next to it."""
     row = one.row
     if one.kind or row.turn or one.region != near.region or row.x0 < one.left + 0.8 * row.size:
         return False

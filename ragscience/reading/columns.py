@@ -1,4 +1,4 @@
-"""In which order a page is read: columns are found by the white between them, and what reaches over it divides them."""
+"""The reading order of a page: columns are found by the white between them, zones of columns by lines across it."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ __all__ = ["reading_order"]
 
 _CAPTION = re.compile(r"(?:Figure|Fig\.|Table|TABLE|FIGURE|Algorithm)\s?\d+")
 _WIDE = 0.15
-"""Of the page's width: shorter lines do not tell where a column ends."""
+"""Share of the page's width: shorter lines do not show where a column ends."""
 _LETTERS = 12
 _MOST_COLUMNS = 4
-"""Deep: more than four columns of running text are no paper."""
+"""Papers have no more columns of running text."""
 
 
 def reading_order(segments: Sequence[Row], page_width: float) -> list[Region]:
-    """The regions of a page in the order in which they are read."""
+    """The regions of a page in reading order."""
     return _ordered(list(segments), page_width, _MOST_COLUMNS)
 
 
@@ -65,7 +65,7 @@ def _region(segments: list[Row]) -> Region:
 
 
 def _side_captions(segments: list[Row], x0: float, x1: float) -> list[tuple[list[Row], list[Row]]]:
-    """(what stands beside it, the caption's lines) for each caption beside its table or figure, from top to bottom."""
+    """(the float's lines, the caption's lines) for each caption left or right of its float, from top to bottom."""
     found = []
     for first in segments:
         width = x1 - x0
@@ -75,7 +75,7 @@ def _side_captions(segments: list[Row], x0: float, x1: float) -> list[tuple[list
         if match.end() == len(first.text) and any(
             row is not first and abs(row.x0 - first.x0) < 2 and _CAPTION.fullmatch(row.text) for row in segments
         ):
-            # A column of a table that points at other tables.
+            # A column of a table that refers to other tables.
             continue
         lines = [first]
         for row in segments:
@@ -92,9 +92,9 @@ def _side_captions(segments: list[Row], x0: float, x1: float) -> list[tuple[list
 def _beside(
     segments: list[Row], lines: list[Row], x0: float, x1: float, is_right: bool
 ) -> tuple[list[Row], list[Row]] | None:
-    """(what stands on the other side, what stands on the caption's side) of its edge, as far as nothing reaches over.
+    """The lines on the other side and those on the caption's side of its edge, as far as no line crosses the edge.
 
-    The caption stands on the right with `is_right`, else on the left.
+    With `is_right` the caption is on the right, else on the left.
     """
     edge = min(row.x0 for row in lines) - 2 if is_right else max(row.x1 for row in lines) + 2
     if edge < x0 + 0.25 * (x1 - x0) if is_right else edge > x1 - 0.25 * (x1 - x0):
@@ -120,7 +120,7 @@ def _sides(segments: list[Row], gutter: float) -> tuple[list[Row], list[Row]]:
 
 
 def _gutter(segments: list[Row], page_width: float) -> float | None:
-    """The middle of the white between two columns of running text, or None where there is none."""
+    """The middle of the white between two columns of running text, or None."""
     wide = [row for row in segments if row.x1 - row.x0 >= _WIDE * page_width and len(row.text) >= _LETTERS]
     if len(wide) < 6:
         return None
@@ -152,7 +152,7 @@ def _gutter(segments: list[Row], page_width: float) -> float | None:
 
 
 def _are_columns(wide: list[Row], gutter: float) -> bool:
-    """Whether the lines beside a gutter begin below each other, on both sides, and stand beside each other."""
+    """Whether on both sides of a gutter lines begin below each other, at common heights."""
     sides = [row for row in wide if row.x1 <= gutter + 2], [row for row in wide if row.x0 >= gutter - 2]
     reach = []
     for side in sides:
@@ -168,10 +168,10 @@ def _are_columns(wide: list[Row], gutter: float) -> bool:
 
 
 def _zones(segments: list[Row], gutter: float) -> list[tuple[bool, list[Row]]]:
-    """Parts of the page from top to bottom: those that reach over the gutter, and those with columns beside it.
+    """Zones of the page from top to bottom: those that span the gutter, and those with columns next to it.
 
-    A table or the names under a title need not reach over the gutter in each row: what stands between or beside
-    spanning lines and is not running text of a column belongs to them.
+    Not every row of a spanning table, or of names under a title, crosses the gutter: lines between or next to spanning
+    lines that are not running text of a column belong to their zone.
     """
     spanning = [row for row in segments if row.x0 < gutter - 4 and row.x1 > gutter + 4]
     body = _running_text(segments, gutter)
@@ -195,7 +195,7 @@ def _zones(segments: list[Row], gutter: float) -> list[tuple[bool, list[Row]]]:
 
 
 def _to_captions(zones: list[tuple[bool, list[Row]]], bounds: list[tuple[bool, float, float]], rest: set[int]) -> None:
-    """Move tables and figures of a column from a spanning zone to the captions that they are nearer to."""
+    """Move tables and figures of a column from a spanning zone to a nearer caption in a column."""
     for index, (is_spanning, rows) in enumerate(zones):
         if not is_spanning:
             continue
@@ -226,7 +226,7 @@ def _zone_of(base: float, row: Row, bounds: list[tuple[bool, float, float]], is_
             before = bounds[index - 1]
             if not is_rest:
                 return index
-            # Between two zones: with the spanning one, unless it hangs on the text.
+            # Between two zones: in the spanning one, unless it is close to the text.
             to_before, to_after = base - before[2], top - base
             if before[0] == bounds[index][0]:
                 return index if to_after < to_before else index - 1
@@ -237,7 +237,7 @@ def _zone_of(base: float, row: Row, bounds: list[tuple[bool, float, float]], is_
 
 
 def _running_text(segments: list[Row], gutter: float) -> set[int]:
-    """The ids of the segments that are running text: alone on their line, wide as the column or next to one."""
+    """The ids of running text: segments alone on their line, as wide as the column or next to such a line."""
     found: set[int] = set()
     for side in (
         [row for row in segments if row.x1 <= gutter + 4],

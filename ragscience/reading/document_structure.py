@@ -1,22 +1,23 @@
-"""The pages of a file become one text with its structure: the joint of all that reads a layout."""
+"""The pages of a file become one text with its structure: lines joined to paragraphs, each with its place on a page."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
-from ragscience.reading.blocks import make_blocks
+from ragscience.reading.blocks import Block, make_blocks
 from ragscience.reading.columns import reading_order
 from ragscience.reading.floats import find_floats
-from ragscience.reading.headers_footers import without_furniture
+from ragscience.reading.headers_footers import without_headers_footers
 from ragscience.reading.headings import find_headings
 from ragscience.reading.layout_model import LayoutBox, advise_headings, without_margins
-from ragscience.reading.text_assembly import Assembled, Vocabulary
+from ragscience.reading.tables import TableRow, markdown_row, table_rows
 from ragscience.reading.text_cleaning import mend_accents
 from ragscience.reading.text_rows import LaidPage, Row, make_segments, measure, place_rows
-from ragscience.reading.text_spans import PageSpans
+from ragscience.reading.text_spans import PageSpans, box_around, box_on_page
 from ragscience.records import Box, Document, Element, Line, Page
 
 __all__ = ["SourcePage", "structured_document"]
@@ -24,8 +25,14 @@ __all__ = ["SourcePage", "structured_document"]
 Place = TypeVar("Place", Line, Element)
 
 _LEAST_COVERAGE = 0.98
-"""Of a page's visible characters that must be in its structured text; else the page is taken as the file gives it."""
+"""Share of a page's visible characters in its structured text; below it the page has the file's plain text."""
 _MARKUP = re.compile(r"[\s|\-\u00ad\u2010^\\\ufffd]+")
+_WORD = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*")
+_BROKEN = re.compile(r"([^\W\d_]+(?:-[^\W\d_]+)*)[-\u00ad\u2010]$")
+_HYPHENATED = re.compile(r"\w[-\u2010]\w$")
+_FIRST = re.compile(r"[^\W\d_]+")
+_CLOSE = {("caption", "table"), ("caption", "figure"), ("list", "list"), ("reference", "reference")}
+_SEPARATOR = " › "
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,42 +45,32 @@ class SourcePage:
     drawings: tuple[Box, ...] = ()
     warning: str = ""
     parts: tuple[LayoutBox, ...] = ()
-    """What the layout model sees on it; none where it was not asked."""
+    """Of the layout model; empty where it was not used."""
 
 
 def structured_document(sources: Sequence[SourcePage], title: str, warnings: Sequence[str]) -> Document:
-    """The document that the pages make. A page whose layout loses text is taken in the order of the file instead."""
-    plain: set[int] = {source.number for source in sources if not source.spans.pieces}
+    """The document of the pages. A page whose layout would lose text has the file's plain text instead."""
     try:
-        return _structured(sources, plain, title, warnings)
+        document = _structured(sources, {source.number for source in sources if not source.spans.pieces})
     except (ArithmeticError, LookupError, ValueError):
-        # A layout that no one foresaw must not cost the text.
+        # An unexpected layout must not cost the text.
         plain = {source.number for source in sources}
-        return _document(sources, Assembled({}, Vocabulary([])), [""] * len(sources), plain, title, warnings)
+        document = _document(sources, Assembled({}, Vocabulary([])), [""] * len(sources), plain)
+    return replace(document, title=title, warnings=tuple(warnings))
 
 
-def _structured(sources: Sequence[SourcePage], plain: set[int], title: str, warnings: Sequence[str]) -> Document:
+def _structured(sources: Sequence[SourcePage], plain: set[int]) -> Document:
     segments = [[] if source.number in plain else _segments(source.spans) for source in sources]
     while True:
-        pages, furniture = without_furniture(segments, [source.spans.height for source in sources])
+        pages, margin_texts = without_headers_footers(segments, [source.spans.height for source in sources])
         for number, source in enumerate(sources):
             if source.parts:
-                pages[number], furniture[number] = without_margins(
-                    pages[number], furniture[number], source.parts, source.spans.height
+                pages[number], margin_texts[number] = without_margins(
+                    pages[number], margin_texts[number], source.parts, source.spans.height
                 )
-        laid = {
-            source.number: LaidPage(
-                source.number,
-                source.spans.width,
-                source.spans.height,
-                tuple(region for turned in _by_turn(rows) for region in reading_order(turned, source.spans.width)),
-                source.rules,
-                source.drawings,
-            )
-            for source, rows in zip(sources, pages, strict=True)
-        }
+        laid = {source.number: _laid_page(source, rows) for source, rows in zip(sources, pages, strict=True)}
         assembled = _assembled(laid, {source.number: source.parts for source in sources if source.parts})
-        document = _document(sources, assembled, furniture, plain, title, warnings)
+        document = _document(sources, assembled, margin_texts, plain)
         lossy = {source.number for source in sources if source.number not in plain and _loses(document, source)}
         if not lossy:
             return document
@@ -83,18 +80,20 @@ def _structured(sources: Sequence[SourcePage], plain: set[int], title: str, warn
 
 def _segments(spans: PageSpans) -> list[Row]:
     """The segments of a page, those of the turn with most text first."""
-    turns: dict[int, int] = {}
+    turns: Counter[int] = Counter()
     for piece in spans.pieces:
-        turns[piece.turn] = turns.get(piece.turn, 0) + len(piece.text)
-    ordered = sorted(turns, key=lambda turn: -turns[turn])
-    return [row for turn in ordered for row in make_segments([one for one in spans.pieces if one.turn == turn])]
+        turns[piece.turn] += len(piece.text)
+    by_turn = ([one for one in spans.pieces if one.turn == turn] for turn, _ in turns.most_common())
+    return [row for pieces in by_turn for row in make_segments(pieces)]
 
 
-def _by_turn(rows: Sequence[Row]) -> list[list[Row]]:
-    groups: dict[int, list[Row]] = {}
-    for row in rows:
-        groups.setdefault(row.turn, []).append(row)
-    return list(groups.values())
+def _laid_page(source: SourcePage, segments: Sequence[Row]) -> LaidPage:
+    by_turn: dict[int, list[Row]] = {}
+    for row in segments:
+        by_turn.setdefault(row.turn, []).append(row)
+    width, height = source.spans.width, source.spans.height
+    regions = tuple(region for turned in by_turn.values() for region in reading_order(turned, width))
+    return LaidPage(source.number, width, height, regions, source.rules, source.drawings)
 
 
 def _assembled(laid: dict[int, LaidPage], parts: dict[int, tuple[LayoutBox, ...]]) -> Assembled:
@@ -110,21 +109,16 @@ def _assembled(laid: dict[int, LaidPage], parts: dict[int, tuple[LayoutBox, ...]
 
 
 def _document(
-    sources: Sequence[SourcePage],
-    assembled: Assembled,
-    furniture: Sequence[str],
-    plain: set[int],
-    title: str,
-    warnings: Sequence[str],
+    sources: Sequence[SourcePage], assembled: Assembled, margin_texts: Sequence[str], plain: set[int]
 ) -> Document:
-    """The assembled text with the plain pages put in where they belong."""
+    """The assembled text, with the plain pages inserted."""
     whole = "".join(assembled.parts)
     elements: dict[int, list[Element]] = {number: [] for number in assembled.bounds}
     for element in assembled.elements:
         elements[element.page].append(element)
     text, pages, moved = "", [], []
     last = 0
-    for source, aside in zip(sources, furniture, strict=True):
+    for source, margin_text in zip(sources, margin_texts, strict=True):
         bounds = assembled.bounds.get(source.number)
         if source.number in plain and source.spans.plain.strip():
             text += "\n\n" if text else ""
@@ -142,11 +136,11 @@ def _document(
             shift = start - first
             last = beyond
             lines = tuple(_moved(one, shift) for one in assembled.lines[source.number])
-            pages.append(Page(source.number, start, len(text), source.warning, lines, aside))
+            pages.append(Page(source.number, start, len(text), source.warning, lines, margin_text))
             moved += [_moved(one, shift) for one in elements[source.number]]
         else:
-            pages.append(Page(source.number, len(text), len(text), source.warning, (), aside))
-    return Document(text, tuple(pages), title, tuple(warnings), tuple(moved))
+            pages.append(Page(source.number, len(text), len(text), source.warning, (), margin_text))
+    return Document(text, tuple(pages), elements=tuple(moved))
 
 
 def _moved(one: Place, shift: int) -> Place:
@@ -158,3 +152,141 @@ def _loses(document: Document, source: SourcePage) -> bool:
     wanted = sum(len(_MARKUP.sub("", mend_accents(piece.text))) for piece in source.spans.pieces)
     got = len(_MARKUP.sub("", document.text[page.start : page.end] + page.furniture))
     return got < _LEAST_COVERAGE * wanted
+
+
+class Vocabulary:
+    """The words of a document, which decide whether a word broken at a line's end has a hyphen."""
+
+    def __init__(self, texts: Sequence[str]) -> None:
+        """`texts` are the lines in their order; a word broken at a line's end does not count."""
+        self._words: set[str] = set()
+        self._compounds: set[str] = set()
+        is_broken = False
+        for text in texts:
+            words = _WORD.findall(text.lower())
+            words = words[1:] if is_broken else words
+            is_broken = bool(_BROKEN.search(text))
+            for word in words[:-1] if is_broken else words:
+                (self._compounds if "-" in word else self._words).add(word)
+
+    def joiner(self, before: str, after: str) -> tuple[int, str]:
+        """How two lines are joined: how many characters to cut from the first, and the text between them."""
+        broken = _BROKEN.search(before)
+        first = _FIRST.match(after)
+        if not broken or not first:
+            is_one_word = before.endswith("/") or _HYPHENATED.search(before + after[:1])
+            return 0, "" if is_one_word else " "
+        is_soft = before[-1] == "\u00ad"
+        head, tail = broken[1].lower(), first[0].lower()
+        last = head.rsplit("-", 1)[-1]
+        if is_soft or last + tail in self._words:
+            return 1, ""
+        if f"{head}-{tail}" in self._compounds or f"{last}-{tail}" in self._compounds:
+            return 0, ""
+        is_name = not (broken[1][1:].islower() and first[0].islower())
+        if is_name or "-" in head:
+            return 0, ""
+        return (0, "") if last in self._words and tail in self._words and len(last) > 3 else (1, "")
+
+
+class Assembled:
+    """A document's text in the making, with its elements and the lines of each page.
+
+    An empty line separates paragraphs, a newline separates list items.
+    """
+
+    def __init__(self, pages: Mapping[int, LaidPage], vocabulary: Vocabulary) -> None:
+        self.parts: list[str] = []
+        self.length = 0
+        self.elements: list[Element] = []
+        self.lines: dict[int, list[Line]] = {}
+        """By page number."""
+        self.bounds: dict[int, tuple[int, int]] = {}
+        """(start, end) of each page that has text."""
+        self._pages, self._vocabulary = pages, vocabulary
+
+    def add_blocks(self, blocks: Sequence[Block]) -> None:
+        """Append the blocks in their order."""
+        _set_sections(blocks)
+        before: Block | None = None
+        for block in blocks:
+            joiner = _joiner(before, block)
+            if before is not None and block.goes_on:
+                count, joiner = self._vocabulary.joiner(before.rows[-1].row.text, block.rows[0].row.text)
+                if count:
+                    self._cut_hyphen(before.page, count)
+            self._add(joiner)
+            self._add_block(block)
+            before = block
+
+    def _cut_hyphen(self, page: int, count: int) -> None:
+        """Cut a hyphen from the end of the text and of its last line, element and page."""
+        self._cut(page, count)
+        self.elements[-1] = replace(self.elements[-1], end=self.length)
+        self.bounds[page] = self.bounds[page][0], self.length
+
+    def _add(self, text: str) -> None:
+        self.parts.append(text)
+        self.length += len(text)
+
+    def _cut(self, page: int, count: int) -> None:
+        """Cut characters from the end of the last line."""
+        self.parts[-1] = self.parts[-1][:-count]
+        self.length -= count
+        self.lines[page][-1] = replace(self.lines[page][-1], end=self.length)
+
+    def _add_block(self, block: Block) -> None:
+        start, first = self.length, len(self.lines.setdefault(block.page, []))
+        if block.kind == "table":
+            self._add_table(block)
+        else:
+            self._add_rows(block)
+        box = box_around(line.box for line in self.lines[block.page][first:])
+        section = _SEPARATOR.join(block.sections)
+        self.elements.append(Element(start, self.length, block.kind, block.page, block.level, section, box))
+        self.bounds[block.page] = self.bounds.get(block.page, (start, start))[0], self.length
+
+    def _add_line(self, text: str, place: Row | TableRow, page: LaidPage) -> None:
+        box = box_on_page(place.box, place.turn, page.width, page.height)
+        self.lines[page.number].append(Line(self.length, self.length + len(text), box))
+        self._add(text)
+
+    def _add_rows(self, block: Block) -> None:
+        for number, one in enumerate(block.rows):
+            if number:
+                before = block.rows[number - 1].row.text
+                count, joiner = (0, " ") if block.kind == "figure" else self._vocabulary.joiner(before, one.row.text)
+                if count:
+                    self._cut(block.page, count)
+                self._add(joiner)
+            self._add_line(one.row.text, one.row, self._pages[block.page])
+
+    def _add_table(self, block: Block) -> None:
+        page = self._pages[block.page]
+        for number, row in enumerate(table_rows(block.rows, page.rules, self._vocabulary.joiner)):
+            text = markdown_row(row.cells)
+            if number:
+                self._add("\n")
+            else:
+                text += "\n|" + "---|" * len(row.cells)
+            self._add_line(text, row, page)
+
+
+def _joiner(before: Block | None, block: Block) -> str:
+    if before is None:
+        return ""
+    if block.kind == "equation" and before.kind in ("text", "list", "equation"):
+        return "\n"
+    if before.kind == "equation" and block.kind == "text" and not block.rows[0].row.text[:1].isupper():
+        return "\n"
+    return "\n" if (before.kind, block.kind) in _CLOSE else "\n\n"
+
+
+def _set_sections(blocks: Sequence[Block]) -> None:
+    path: list[tuple[int, str]] = []
+    for block in blocks:
+        if block.kind == "heading":
+            name = " ".join(one.row.text for one in block.rows)
+            path = [(level, text) for level, text in path if level < block.level]
+            path.append((block.level, name))
+        block.sections = tuple(text for _, text in path)

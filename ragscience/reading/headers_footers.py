@@ -1,6 +1,6 @@
-"""What stands on pages without being what the paper says: running heads, page numbers, stamps, line numbers.
+"""Headers and footers: running heads, page numbers, arXiv stamps and line numbers are not part of the text.
 
-It is told by repetition: the same words, digits aside, at the same height of several pages.
+They are found by repetition: the same words, apart from digits, at the same height of several pages.
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ from itertools import pairwise
 
 from ragscience.reading.text_rows import Row
 
-__all__ = ["without_furniture"]
+__all__ = ["without_headers_footers"]
 
 _MARGIN = 0.14
-"""Of the page's height, at its top and at its bottom."""
+"""Share of the page's height at its top and at its bottom."""
 _SAME_HEIGHT = 5.0
 """Points between the heights of two lines that may be the same running head."""
 _MOST_ROWS = 3
-"""At either end of a page that may be furniture."""
+"""Rows at either end of a page that may be headers or footers."""
 _DIGITS = re.compile(r"\d+|\b[ivxl]+\b")
 _PAGE_NUMBER = re.compile(r"[\W_]*(?:(?:page|p\.)\s*)?(?:\d{1,4}|[ivxlc]{1,7})(?:\s*(?:of|/)\s*\d{1,4})?[\W_]*", re.I)
 _STAMP = re.compile(r"arxiv:\s?(?:\d{4}\.\d{4,5}|[a-z.-]+/\d{7})", re.I)
@@ -27,8 +27,10 @@ _LINE_NUMBER = re.compile(r"\d{1,4}")
 _LEAST_LINE_NUMBERS = 15
 
 
-def without_furniture(pages: Sequence[Sequence[Row]], heights: Sequence[float]) -> tuple[list[list[Row]], list[str]]:
-    """For each page its segments without the furniture, and the furniture's text; no page is left with nothing.
+def without_headers_footers(
+    pages: Sequence[Sequence[Row]], heights: Sequence[float]
+) -> tuple[list[list[Row]], list[str]]:
+    """For each page its segments without headers and footers, and their text; no page is left empty.
 
     `pages` are the segments of each page from top to bottom.
     """
@@ -38,7 +40,7 @@ def without_furniture(pages: Sequence[Sequence[Row]], heights: Sequence[float]) 
         for segments, numbers, height in zip(pages, numbered, heights, strict=True)
     ]
     repeated = _repeated(ends)
-    kept, furniture = [], []
+    kept, texts = [], []
     for segments, numbers, candidates in zip(pages, numbered, ends, strict=True):
         away = set(numbers)
         for line in candidates:
@@ -49,12 +51,12 @@ def without_furniture(pages: Sequence[Sequence[Row]], heights: Sequence[float]) 
         if not rest:
             rest, away = list(segments), set()
         kept.append(rest)
-        furniture.append("\n".join(row.text for row in segments if id(row) in away))
-    return kept, furniture
+        texts.append("\n".join(row.text for row in segments if id(row) in away))
+    return kept, texts
 
 
 def _line_numbers(segments: Sequence[Row]) -> set[int]:
-    """The ids of numbers that count a page's lines: below each other, rising, each beside a line or a blank."""
+    """The ids of line numbers: below each other at the page's edge, rising by 1 or 5."""
     columns: defaultdict[tuple[str, int], list[Row]] = defaultdict(list)
     for row in segments:
         if not row.turn and _LINE_NUMBER.fullmatch(row.text):
@@ -75,7 +77,7 @@ def _line_numbers(segments: Sequence[Row]) -> set[int]:
 
 
 def _ends(segments: Sequence[Row], height: float) -> list[list[Row]]:
-    """The lines at the top and at the bottom of a page, of one or more segments each, outermost first."""
+    """The lines at the top and at the bottom of a page, each of one or more segments."""
     lines: list[list[Row]] = []
     for row in segments:
         if row.turn:
@@ -95,7 +97,7 @@ def _key(line: Sequence[Row]) -> tuple[str, int]:
 
 
 def _repeated(ends: Sequence[Sequence[Sequence[Row]]]) -> set[tuple[str, int]]:
-    """The keys of lines that stand on more than one page; page numbers are furniture also on a single one."""
+    """The keys of lines on more than one page; a page number may be on a single one."""
     counts: Counter[tuple[str, int]] = Counter()
     for candidates in ends:
         counts.update({_key(line) for line in candidates})
@@ -111,7 +113,7 @@ def _repeated(ends: Sequence[Sequence[Sequence[Row]]]) -> set[tuple[str, int]]:
 
 
 def _stands_alone(line: Sequence[Row], segments: Sequence[Row]) -> bool:
-    """Whether a gap parts a line from the text below or above it, or its type does."""
+    """Whether a gap or another type size separates a line from the text next to it."""
     base, size = line[0].base, max(row.size for row in line)
     others = [row for row in segments if not row.turn and abs(row.base - base) >= 3]
     if not others:

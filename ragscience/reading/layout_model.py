@@ -1,7 +1,8 @@
-"""The layout model that comes with PyMuPDF: which parts of a page look like what.
+"""The layout model that comes with PyMuPDF: it names the parts of a page, and corrects the headings of the fast reader.
 
-It is a network over a page's lines and its picture (package pymupdf-layout). It gives each part one of eleven names and
-no probability; where as many of a part's lines speak for another name, the part is left out.
+The model (package pymupdf-layout) is a network over a page's lines and its picture. It gives each part one of eleven
+names without a probability; a part with a tie between two names is left out. The lines, order, tables and figures of
+the fast reader are kept. A line is in a part where nearly all of its area is.
 """
 
 from __future__ import annotations
@@ -35,14 +36,14 @@ __all__ = [
 ]
 
 LAYOUT_MEMORY_BYTES = 2 * 2**30
-"""Address space that the model takes beside the reader: 0.9 GiB on printed pages with two threads."""
+"""Further address space for the model: it needs 0.9 GiB on printed pages with two threads."""
 
 _MODULE = "pymupdf.layout"
 _MODELS = "layout/resources/onnx/*.onnx"
 _MOST_PIECES = 1500
-"""On a page that the model is asked of: it compares each line with each other one, and printed pages have fewer."""
+"""On a page for the model, which compares each line with each other; printed pages have fewer."""
 _LARGEST = 3000.0
-"""Points, of a page's longer side: the model draws the page with a pixel a point."""
+"""Points of a page's longer side: the model draws the page with one pixel per point."""
 _NO_TIE = -1
 
 Predict = Callable[[Any], list[dict[str, Any]]]
@@ -50,7 +51,7 @@ Predict = Callable[[Any], list[dict[str, Any]]]
 
 @dataclass(frozen=True, slots=True)
 class LayoutBox:
-    """A part of a page, as the model sees it."""
+    """A part of a page, as the model names it."""
 
     kind: str
     """One of "text", "title", "section-header", "list-item", "caption", "footnote", "formula", "table", "picture",
@@ -62,27 +63,27 @@ Parts = Mapping[int, Sequence[LayoutBox]]
 """By page number."""
 
 _INSIDE = 0.8
-"""Of a line's area that is in a part."""
+"""Share of a line's area that is in its part."""
 _MARGIN = 0.1
-"""Of the page's height, at its top and at its bottom, where a running head may stand."""
+"""Share of the page's height at its top and at its bottom, where a running head may be."""
 _LONGEST_HEADING = 160
 _MOST_LINES = 4
 _SMALLEST = 0.7
-"""Of the running text's size: small capitals have the size of small letters."""
+"""Share of the running text's size: small capitals are as large as lower-case letters."""
 _OPENING = "\"“'‘(¿¡"
 _NOTE = re.compile(r"(?:\^?\d{1,2}|[∗*†‡§¶])\s?(?=[^\W\d_])")
-"""How a footnote begins, which the model may call a page's foot."""
+"""The beginning of a footnote, which the model may call a page footer."""
 _LETTERS = re.compile(r"[^\W\d_]{3,}")
 _RUNNING = frozenset({"page-header", "page-footer"})
 _NO_HEADING = frozenset({"table", "formula"})
-"""What a heading is not in. Pictures are left out: the model sees one in many a page of old type."""
+"""Parts without headings. Not pictures: the model takes many pages of old type for pictures."""
 _DEEPEST = 4
 _LEAST_NUMBERED = 5
-"""Headings with numbers that a paper must have for a gap between them to say something."""
+"""With fewer numbered headings, a gap between the numbers means nothing."""
 
 
 def find_layout_model() -> None:
-    """Raise ModelProblem unless the model and what runs it are installed; nothing is loaded."""
+    """Raise ModelProblem unless the model and its packages are installed; nothing is loaded."""
     found = find_spec("pymupdf")
     folders = list(found.submodule_search_locations or ()) if found else []
     has_models = any(any(Path(folder).glob(_MODELS)) for folder in folders)
@@ -93,12 +94,12 @@ def find_layout_model() -> None:
 
 
 def block_layout_model() -> None:
-    """Keep PyMuPDF from loading the model at its import, 0.8 s and 450 MB that reading without it can spare."""
+    """Keep PyMuPDF from loading the model at its import, which takes 0.8 s and 450 MB."""
     sys.modules.update({_MODULE: None, "pymupdf4llm": None})  # type: ignore[dict-item]
 
 
 def load_layout_model() -> Predict:
-    """What gives the model's parts of a `pymupdf.Page`; loaded once in a process. Raises ModelProblem.
+    """The model as a function from a `pymupdf.Page` to its parts, loaded once per process. Raises ModelProblem.
 
     A limit on the process's address space is raised by LAYOUT_MEMORY_BYTES.
     """
@@ -115,7 +116,7 @@ def load_layout_model() -> Predict:
         pymupdf.layout.activate()
 
     def predict(page: Any) -> list[dict[str, Any]]:
-        # Their order is not used, and to find it takes as long again.
+        # The order of the parts is not used; sorting them takes as long as finding them.
         page.get_layout(return_raw=True, do_sort=False)
         return list(page.layout_information or ())
 
@@ -131,7 +132,7 @@ def _raise_memory_limit() -> None:
 
 
 def layout_boxes(page: Any, spans: PageSpans, predict: Predict) -> tuple[LayoutBox, ...]:
-    """The parts of a page as it is shown; none where it is turned, or has more on it than a printed page has.
+    """The parts of a page as it is shown; none for a rotated page or one with more text than a printed page.
 
     Raises ValueError where the model fails on it, and MemoryError.
     """
@@ -158,7 +159,7 @@ def _load_failures() -> tuple[type[Exception], ...]:
 
 
 def _model_failures() -> tuple[type[Exception], ...]:
-    """What onnxruntime raises; its errors have no other base than Exception."""
+    """The errors of onnxruntime, which have no common base but Exception."""
     from onnxruntime.capi import onnxruntime_pybind11_state as state
 
     names = ("Fail", "InvalidArgument", "InvalidGraph", "InvalidProtobuf", "NoSuchFile", "RuntimeException")
@@ -181,9 +182,9 @@ def _pymupdf_version() -> str:
 
 
 def missing_numbers(document: Document) -> tuple[str, ...]:
-    """Section numbers that the numbers of other headings call for, "3" where there is "3.1", or "7.2" before "7.3".
+    """Section numbers that other headings imply: "3" where there is "3.1", or "7.2" before "7.3".
 
-    Where there are any, the fast reader has missed a heading. None where few headings have a number at all.
+    Any of them means that the fast reader has missed a heading. Empty where few headings have numbers.
     """
     texts = (document.text[one.start : one.end] for one in document.elements if one.kind == "heading")
     found = {number for text in texts if (number := heading_number(text))[:1].isdigit()}
@@ -199,7 +200,7 @@ def missing_numbers(document: Document) -> tuple[str, ...]:
 
 
 def part_of(row: Row, parts: Iterable[LayoutBox]) -> LayoutBox | None:
-    """The smallest part that an upright line is in, or None."""
+    """The smallest part with an upright line in it, or None."""
     if row.turn:
         return None
     x0, y0, x1, y1 = row.box
@@ -207,7 +208,7 @@ def part_of(row: Row, parts: Iterable[LayoutBox]) -> LayoutBox | None:
     best, smallest = None, 0.0
     for part in parts:
         left, top, right, bottom = part.box
-        # The model's boxes end where the ink does; lines reach from ascent to descent.
+        # The model's boxes end at the ink; lines reach from ascent to descent.
         wide = min(x1, right + 2) - max(x0, left - 2)
         high = min(y1, bottom + 0.3 * (y1 - y0)) - max(y0, top - 0.3 * (y1 - y0))
         size = (right - left) * (bottom - top)
@@ -217,9 +218,9 @@ def part_of(row: Row, parts: Iterable[LayoutBox]) -> LayoutBox | None:
 
 
 def without_margins(
-    segments: Sequence[Row], furniture: str, parts: Sequence[LayoutBox], height: float
+    segments: Sequence[Row], margin_text: str, parts: Sequence[LayoutBox], height: float
 ) -> tuple[list[Row], str]:
-    """A page's segments without the running heads that repetition did not show, and its furniture with them."""
+    """The segments without running heads that are not repeated, and `margin_text` with the text of those."""
     away = [
         row
         for row in segments
@@ -231,14 +232,14 @@ def without_margins(
     gone = set(map(id, away))
     rest = [row for row in segments if id(row) not in gone]
     if not rest:
-        return list(segments), furniture
-    return rest, "\n".join(filter(None, [furniture, *(row.text for row in away)]))
+        return list(segments), margin_text
+    return rest, "\n".join(filter(None, [margin_text, *(row.text for row in away)]))
 
 
 def advise_headings(placed: Sequence[Placed], parts: Parts, measures: Measures) -> None:
-    """Lines that the model sees as headings become headings, and those that it sees in tables or formulas none.
+    """Make headings of the model's headings, and none of lines in its tables and formulas.
 
-    Formulas become equations where nothing else is known of a line.
+    Lines in formulas become equations if they have no kind yet.
     """
     seen = [part_of(one.row, parts.get(one.page, ())) for one in placed]
     for one, part in zip(placed, seen, strict=True):
@@ -279,7 +280,7 @@ def _add_headings(placed: Sequence[Placed], seen: Sequence[LayoutBox | None], me
 def _may_be_heading(
     one: Placed, index: int, placed: Sequence[Placed], seen: Sequence[LayoutBox | None], measures: Measures
 ) -> bool:
-    """Whether a line that the model calls a heading reads like the beginning of one."""
+    """Whether a line that the model names a heading can be the beginning of one."""
     text = one.row.text
     if not _LETTERS.search(text) or len(text) > _LONGEST_HEADING or text[0].islower() or text[-1] in ",;":
         return False
@@ -303,7 +304,7 @@ def _levels(placed: Sequence[Placed]) -> dict[tuple[float, bool], int]:
 
 
 def _number_of(text: str) -> str:
-    """The number before a heading, or ""; a letter alone needs a sign behind it."""
+    """The number of a heading, or ""; a letter alone needs a sign after it."""
     number = heading_number(text)
     return number if any(map(str.isdigit, number)) or text[len(number) : len(number) + 1] in tuple(".:)") else ""
 

@@ -1,6 +1,6 @@
-"""Pages without a text layer are read from their pictures, by the Tesseract that PyMuPDF has in it.
+"""OCR of pages without a text layer, by the Tesseract in PyMuPDF.
 
-Only the program is in PyMuPDF: what it knows of a language is a file, which the packages of Tesseract bring.
+PyMuPDF has only the program: the data of each language are files of Tesseract's own packages.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from ragscience.records import Box
 __all__ = ["evened", "find_tessdata", "has_picture", "is_writing", "recognise"]
 
 _DOTS_PER_INCH = 300
-"""What Tesseract is made for: capitals of a 10 point type are 30 dots high."""
+"""Tesseract's best resolution: capitals of 10 point type are 30 dots high."""
 _MOST_DOTS = 40_000_000
-"""In a page's picture: an A3 page at 300 dots per inch has 17 million. Larger pages are drawn coarser."""
+"""In a page's picture: an A3 page at 300 dots per inch has 17 million. Larger pages have a lower resolution."""
 _FOLDERS = (
     "/usr/share/tesseract-ocr/*/tessdata",
     "/usr/share/tesseract-ocr/tessdata",
@@ -33,22 +33,22 @@ _FOLDERS = (
 _DATA = ".traineddata"
 _WORD = re.compile(r"[^\W_]{3,}|\d+|[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]+")
 _LEAST_WRITING = 0.45
-"""Of the visible characters that stand in words and numbers. A photograph that was taken for writing had 0.34, printed
-pages have 0.78 to 0.94, drawings with labels are between."""
+"""Share of the visible characters in words and numbers: 0.34 for a photograph that Tesseract took for writing, 0.78 to
+0.94 for printed pages, between them for drawings with labels."""
 _ALIKE = 0.85, 1.2
-"""A line whose size is so many times the usual one of its page is set in the usual type: it cannot be told nearer."""
+"""A line with such a multiple of its page's usual size has the usual size: measurements are no more exact."""
 _CAPITAL, _SMALL_LETTER, _BELOW = 0.72, 0.53, 0.21
-"""How far letters reach above the base line, and below it, in type sizes: Helvetica's, and about Times'."""
+"""How far letters reach above and below the base line, in type sizes: Helvetica's, and about Times's."""
 _REACHES_UP = re.compile(r"[^\Wacegm-su-z_]")
 _REACHES_DOWN = re.compile(r"[gjpqy,;()\[\]{}|Q]")
 _TABLE = re.compile(r"^tab(?:le|\.)? ?[\dIVX]", re.IGNORECASE | re.MULTILINE)
 
 
 def find_tessdata(language: str) -> str:
-    """The folder with the data of a language, or of several ("eng+deu"), by Tesseract's names for them.
+    """The folder with Tesseract's data of a language, or of several ("eng+deu").
 
-    `TESSDATA_PREFIX` in the environment names it, as for Tesseract itself; else the usual places are looked at.
-    Raises ModelProblem where it is not there.
+    It is the environment's `TESSDATA_PREFIX`, as for Tesseract itself, or one of the usual folders. Raises ModelProblem
+    where the data are missing.
     """
     folders = list(_data_folders())
     wanted = language.split("+")
@@ -66,10 +66,9 @@ def find_tessdata(language: str) -> str:
 
 
 def _data_folders() -> Iterator[Path]:
-    """Where Tesseract's data may be, newest version first."""
-    told = os.environ.get("TESSDATA_PREFIX")
-    if told:
-        yield Path(told)
+    """The folders that may have Tesseract's data, newest version first."""
+    if prefix := os.environ.get("TESSDATA_PREFIX"):
+        yield Path(prefix)
         return
     patterns = list(_FOLDERS)
     program = shutil.which("tesseract")
@@ -81,12 +80,12 @@ def _data_folders() -> Iterator[Path]:
 
 
 def has_picture(page: Any) -> bool:
-    """Whether anything is drawn on a `pymupdf.Page`: where nothing is, there is nothing to recognise."""
+    """Whether anything is drawn on a `pymupdf.Page`; if not, there is nothing to recognise."""
     return bool(page.get_bboxlog())
 
 
 def recognise(page: Any, language: str, tessdata: str) -> PageSpans:
-    """What is to be read on the picture of a `pymupdf.Page`, as it is shown; takes 1 to 5 s for a printed page.
+    """The text on the picture of a `pymupdf.Page`, as it is shown; takes 1 to 5 s for a printed page.
 
     Raises what PyMuPDF raises for a page that cannot be drawn or recognised.
     """
@@ -96,7 +95,7 @@ def recognise(page: Any, language: str, tessdata: str) -> PageSpans:
     dots = min(_DOTS_PER_INCH, int((_MOST_DOTS / max(width * height / 72**2, 1e-3)) ** 0.5))
     # In colour: of grey pictures PyMuPDF 2.0 makes pages without any text.
     picture = page.get_pixmap(dpi=max(dots, 1), colorspace=pymupdf.csRGB, alpha=False)
-    # PyMuPDF gives what was recognised as a PDF of a single page, with the text behind the picture.
+    # PyMuPDF gives a PDF of a single page, with the recognised text behind the picture.
     written = picture.pdfocr_tobytes(compress=False, language=language, tessdata=tessdata)
     with pymupdf.open(stream=written, filetype="pdf") as recognised:
         scale = pymupdf.Matrix(width / recognised[0].rect.width, height / recognised[0].rect.height)
@@ -111,7 +110,7 @@ def _text(line: dict[str, Any]) -> str:
 
 
 def _pieces(lines: Sequence[dict[str, Any]], *, by_word: bool) -> Iterator[Piece]:
-    """A piece for each line, or, where a table may be, for each word: its cells are told by the white between them."""
+    """A piece for each line, or for each word on a page with a table, whose cells are found by white space."""
     lines = [line for line in lines if _text(line).strip()]
     measured = [_measured(_text(line), line["bbox"]) for line in lines]
     number = 0
@@ -126,10 +125,10 @@ def _pieces(lines: Sequence[dict[str, Any]], *, by_word: bool) -> Iterator[Piece
 
 
 def _measured(text: str, box: Box) -> tuple[float, float]:
-    """(type size, base line) of a line whose letters just fill the box, in points.
+    """(type size, base line) of a line whose letters fill the box, in points.
 
-    Tesseract gives each word a size of its own, by its width, which says nothing of the type. How high the line is
-    does, as soon as one knows whether its letters reach up or down.
+    Tesseract gives each word a size by its width, which is not the type size. The height of the line gives the type
+    size, given whether letters with ascenders and descenders are in it.
     """
     up = _CAPITAL if _REACHES_UP.search(text) else _SMALL_LETTER
     down = _BELOW if _REACHES_DOWN.search(text) else 0.0
@@ -138,13 +137,13 @@ def _measured(text: str, box: Box) -> tuple[float, float]:
 
 
 def is_writing(text: str) -> bool:
-    """Whether a recognised text is one: Tesseract sees letters in photographs and drawings, too, but no words."""
+    """Whether a recognised text is writing: in photographs and drawings Tesseract finds letters but no words."""
     visible = sum(map(len, text.split()))
     return visible > 0 and sum(map(len, _WORD.findall(text))) >= _LEAST_WRITING * visible
 
 
 def evened(lines: Sequence[tuple[float, float]], characters: Sequence[int]) -> list[tuple[float, float]]:
-    """(size, base line) of lines of so many characters: those of about the usual size have exactly that."""
+    """(size, base line) of lines with so many characters; sizes near the usual one become the usual one."""
     weighted = sorted((size, count) for (size, _), count in zip(lines, characters, strict=True))
     usual, seen = 0.0, 0
     for size, count in weighted:

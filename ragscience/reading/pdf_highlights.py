@@ -1,6 +1,6 @@
-"""Copies of cited pages, with the quotes marked on them, as PDFs of their own.
+"""Copies of cited pages as PDFs, with the quotes highlighted.
 
-This runs in a worker process, as reading does: what is marked are the same strangers' files.
+This runs in a worker process, as reading does, for the files are not trusted.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ __all__ = ["Mark", "MarkedPage", "join_pages", "mark_pages"]
 _CREATOR = "RAG Science"
 _YELLOW = (1.0, 0.87, 0.2)
 _NOTE_POINTS = 20.0
-"""How wide a note's icon is drawn."""
+"""The width of a note's icon."""
 
 _SHARED_PIECES = 0.5
 
@@ -30,25 +30,25 @@ class Mark:
 
     quote: str
     boxes: tuple[Box, ...]
-    """Where it stands, in points on the page as it is shown. Its words are looked for where there are none, and where
-    other words are in them."""
+    """Its boxes in points on the page as it is shown. Without boxes, or with other words in them, the quote is
+    searched on the page."""
 
 
 @dataclass(frozen=True, slots=True)
 class MarkedPage:
-    """A page to copy, and what to mark on it."""
+    """A page to copy, and its marks."""
 
     number: int
     """From 1."""
     label: str
-    """What the page is called in the notes: `file.pdf, p.3`."""
+    """The page's name in the notes: `file.pdf, p.3`."""
     marks: tuple[Mark, ...]
 
 
 def mark_pages(source: Path, target: Path, pages: Sequence[MarkedPage]) -> int:
-    """Write copies of `pages` of a PDF to `target`, the quotes highlighted and told in a note; how many had no place.
+    """Write copies of `pages` of a PDF to `target`, with highlights and a note; gives how many quotes have no place.
 
-    A quote without a place is still in the note. Raises FileProblem as read_pdf does, and for a page that is not there.
+    A quote without a place is still in the note. Raises FileProblem as read_pdf does, and for a missing page.
     """
     pymupdf = load_pymupdf()
     with opened(source, "") as paper, damage_in(source), pymupdf.open() as copy:
@@ -67,7 +67,7 @@ def mark_pages(source: Path, target: Path, pages: Sequence[MarkedPage]) -> int:
 
 
 def join_pages(parts: Sequence[Path], target: Path) -> None:
-    """Write the pages of PDFs that `mark_pages` made to one file, in their order. Raises FileProblem."""
+    """Join PDFs of `mark_pages` to one file, in their order. Raises FileProblem."""
     pymupdf = load_pymupdf()
     with pymupdf.open() as whole:
         for part in parts:
@@ -78,13 +78,13 @@ def join_pages(parts: Sequence[Path], target: Path) -> None:
 
 
 def _mark(page: Any, wanted: MarkedPage) -> int:
-    """Put highlights and a note on a page; how many quotes have no place on it."""
+    """Add highlights and a note to a page; gives how many quotes have no place on it."""
     pymupdf = load_pymupdf()
     unplaced, highest = 0, None
     for mark in wanted.marks:
         quads = [_quad(page, box) for box in mark.boxes]
         if not _hold(page, quads, mark.quote):
-            # The file is not what it was when it was read, or its lines were never placed.
+            # The file has changed since it was read, or its lines have no boxes.
             quads = _searched(page, mark.quote)
         if not quads:
             unplaced += 1
@@ -104,12 +104,12 @@ def _mark(page: Any, wanted: MarkedPage) -> int:
 
 
 def _quad(page: Any, box: Box) -> Any:
-    """The box as annotations take it: on the page before it is turned."""
+    """The box in the coordinates of annotations: on the unrotated page."""
     return (load_pymupdf().Rect(box) * page.derotation_matrix).quad
 
 
 def _hold(page: Any, quads: Sequence[Any], quote: str) -> bool:
-    """Whether what stands in the quads is the quote, by the three-letter pieces that it shares with it."""
+    """Whether the text in the quads is the quote, by the three-letter pieces that they share."""
     if not quads:
         return False
     textpage = page.get_textpage()
@@ -124,6 +124,6 @@ def _pieces(text: str) -> set[str]:
 
 
 def _searched(page: Any, quote: str) -> list[Any]:
-    """Wherever the page shows the words of a quote; nowhere for an empty one."""
+    """The places of a quote's words on the page; none for an empty quote."""
     words = " ".join(quote.split())
     return list(page.search_for(words, quads=True)) if words else []

@@ -1,6 +1,6 @@
-"""What stands side by side on a part of a page: two floats, or a float and the text that flows around it.
+"""Floats side by side on a part of a page, or a float next to the text that flows around it.
 
-It is told by a caption and by the white that runs down one side of it, past several lines, however narrow that is.
+They are found by a caption and by white space next to it that runs past several lines, however narrow it is.
 """
 
 from __future__ import annotations
@@ -16,24 +16,24 @@ __all__ = ["side_by_side"]
 _CAPTION = re.compile(r"(?:Figure|Fig\.|Table|TABLE|FIGURE)\s?[A-Z]?\.?\d{1,3}[a-z]?\s*(?P<end>[:.|]|$|\s)")
 _WORD = re.compile(r"[^\W\d_]{2,}")
 _LEAST = 0.15
-"""Of a region's width: what is narrower is no side of it."""
+"""Share of a region's width: the least width of a side."""
 _LEAST_LINES = 4
-"""On each side: fewer may have white below each other by chance."""
+"""Lines on each side: fewer may have white at one x by chance."""
 _FAR = 2.8
-"""In font sizes: a float ends where the next line is farther away."""
+"""In font sizes: the largest distance between two lines of a float."""
 _SPARSE = 12.0
-"""In font sizes: so far apart the labels of a figure may be."""
+"""In font sizes: the largest distance between two labels of a figure."""
 _LEVEL = 4.0
-"""In font sizes: captions of floats that stand side by side are that level at least."""
+"""In font sizes: the largest difference in height of the captions of two floats side by side."""
 _GAP = 0.3
-"""In font sizes: the least white before a caption that begins within a row; most word spaces are smaller."""
+"""In font sizes: the least white before a caption within a row; most word spaces are smaller."""
 _WORDS = 4
-"""In a line of running text beside a float."""
+"""Words in a line of running text next to a float, at least."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Zone:
-    """Between two heights, with the white at x."""
+    """A part of a page between two heights, with white space at x."""
 
     top: float
     bottom: float
@@ -41,9 +41,9 @@ class _Zone:
 
 
 def side_by_side(segments: Sequence[Row]) -> list[list[Row]]:
-    """The segments of a region in parts, in the order in which they are read: what stands on the left before the right.
+    """The segments of a region in parts, in reading order: the left side before the right side.
 
-    There is one part where nothing stands beside anything else. A segment that joins both sides is split.
+    There is one part where nothing is side by side. A segment that spans both sides is split.
     """
     rest = list(segments)
     parts: list[list[Row]] = []
@@ -58,7 +58,7 @@ def side_by_side(segments: Sequence[Row]) -> list[list[Row]]:
 
 
 def _caption_starts(segments: Sequence[Row]) -> Iterator[tuple[float, Row]]:
-    """(x, row) of each place where a caption begins, be it within a row."""
+    """(x, row) of each place where a caption begins, also within a row."""
     for row in segments:
         if not _CAPTION.search(row.text):
             continue
@@ -72,14 +72,14 @@ def _caption_starts(segments: Sequence[Row]) -> Iterator[tuple[float, Row]]:
 
 
 def _begins(match: re.Match[str], words: str, number: int, is_apart: bool) -> bool:
-    """Whether a caption begins with a row's piece of this number, not a sentence's "Table 3." or a table's cell."""
+    """Whether a caption begins at this piece of a row, rather than a sentence's "Table 3." or a table's cell."""
     if number == 0:
         return match.end() < len(words) or bool(match["end"])
     return is_apart and (match["end"] in (":", "|") or (match["end"] == "." and match.end() < len(words)))
 
 
 def _zone_of(segments: Sequence[Row], start: float, caption: Row) -> _Zone | None:
-    """The zone of the caption that begins at x `start` of a row, or None where nothing stands beside its float."""
+    """The zone of the caption that begins at x `start` of a row, or None where nothing is next to its float."""
     left, right = min(row.x0 for row in segments), max(row.x1 for row in segments)
     margin = _LEAST * (right - left)
     starts = list(_caption_starts(segments))
@@ -91,7 +91,7 @@ def _zone_of(segments: Sequence[Row], start: float, caption: Row) -> _Zone | Non
 
 
 def _aligned(segments: Sequence[Row], caption: Row, start: float) -> set[float]:
-    """The x beside which at least three lines near a caption begin, right of its start, or end, left of it."""
+    """Each x where at least three lines near a caption begin, right of its start, or end, left of it."""
     found: dict[float, set[float]] = {}
     for row in segments:
         ahead = row.base - caption.base
@@ -104,7 +104,7 @@ def _aligned(segments: Sequence[Row], caption: Row, start: float) -> set[float]:
 
 
 def _zone(segments: Sequence[Row], starts: Sequence[tuple[float, Row]], caption: Row, x: float) -> _Zone | None:
-    """How far the white at x reaches from a caption, where what is beside it is another float or running text."""
+    """How far the white at x reaches from a caption, next to another float or to running text."""
     top, bottom = float("-inf"), float("inf")
     for row in segments:
         if row.x0 < x - 0.3 and row.x1 > x + 0.3 and any(p.x0 < x - 0.3 and p.x1 > x + 0.3 for p in row.pieces):
@@ -133,14 +133,14 @@ def _zone(segments: Sequence[Row], starts: Sequence[tuple[float, Row]], caption:
 
 
 def _around_floats(sides: tuple[list[Row], list[Row]], captions: tuple[Row, Row], x: float) -> _Zone:
-    """The zone of two floats with captions: as far as lines follow each other on both sides."""
+    """The zone of two floats: as far as lines follow each other on both sides."""
     tops, bottoms = [], []
     for side, caption in zip(sides, captions, strict=True):
         is_figure = caption.text.lstrip()[:3].lower() == "fig" and not _is_table_caption(caption.text)
         tops.append(_reach(side, caption, -1, float("inf") if is_figure else _FAR))
         bottoms.append(_reach(side, caption, 1, _FAR))
     bottom = max(bottoms)
-    # A table that begins lower than the one beside it goes on below it.
+    # A table that begins lower than the one next to it ends below it.
     for side in sides:
         for row in sorted(side, key=lambda row: row.base):
             if bottom < row.base < bottom + 1.4 * row.size:
@@ -153,7 +153,7 @@ def _is_table_caption(text: str) -> bool:
 
 
 def _reach(side: Sequence[Row], caption: Row, step: int, far: float) -> float:
-    """The base line of the last row above (-1) or below (1) a caption that no wide gap parts from the one before it."""
+    """The base line of the last row above (-1) or below (1) a caption without a wide gap on the way."""
     last = caption.base
     for row in sorted(side, key=lambda row: step * row.base):
         ahead = step * (row.base - last)
@@ -174,7 +174,7 @@ def _fills(row: Row, side: Sequence[Row]) -> bool:
 
 
 def _around_text(text: Sequence[Row], floating: Sequence[Row], caption: Row, x: float) -> _Zone | None:
-    """The zone of the running text beside a float, or None where there is none above and below the caption's line."""
+    """The zone of the running text next to a float, or None unless it reaches above and below the caption."""
     full = sorted((row for row in text if _fills(row, text)), key=lambda row: row.base)
     size = caption.size
     if len(full) < _LEAST_LINES or len(full) < 0.5 * len(text):
@@ -185,7 +185,7 @@ def _around_text(text: Sequence[Row], floating: Sequence[Row], caption: Row, x: 
             last = row.base
     if full[0].base > caption.base + 0.6 * size or full[-1].base < last - 1.6 * size:
         return None
-    # What stands in a float need not have text beside it; what stands below it may be the next one.
+    # A float may reach above the text next to it; rows below it may belong to the next float.
     top, bottom = min(full[0].base, _reach(floating, caption, -1, _SPARSE)), full[-1].base
     end = _reach(floating, caption, 1, _FAR)
     if any(row.base > end for row in floating):

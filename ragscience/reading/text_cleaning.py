@@ -1,4 +1,4 @@
-"""What is taken out of a PDF's text, what counts as illegible, and which titles are worth showing."""
+"""Cleaning of a PDF's text and of its title, and the share of illegible characters."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ __all__ = ["clean_span", "clean_text", "illegible_share", "mend_accents", "print
 
 _LINE_ENDS = re.compile("\r\n?")
 _UNPRINTABLE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
-"""C0 and C1 controls but tab and newline, and surrogates, which no encoding can write."""
+"""C0 and C1 controls but tab and newline, and surrogates, which cannot be encoded."""
 _ILLEGIBLE = re.compile("[\ufffd\ue000-\uf8ff\U000f0000-\U0010ffff]")
 """The replacement character and the three private use areas."""
 
@@ -18,7 +18,7 @@ _LIGATURES = {code: unicodedata.normalize("NFKC", chr(code)) for code in range(0
 _BLANKS = dict.fromkeys([*b"\t\n\r", 0xA0, 0x1680, *range(0x2000, 0x200B), 0x2028, 0x2029, 0x202F, 0x205F, 0x3000], " ")
 _NOTHING = dict.fromkeys([0x200B, 0x2060, 0xFEFF])
 _SYMBOL_BULLETS = dict.fromkeys([0xF0B7, 0xF0A7, 0xF06E], "•")
-"""Bullets of the fonts Symbol and Wingdings, whose letters have no Unicode values but their places."""
+"""Bullets of the fonts Symbol and Wingdings, which have private code points."""
 _SPAN = {**_LIGATURES, **_BLANKS, **_NOTHING, **_SYMBOL_BULLETS}
 _COMBINING = {"¨": "\u0308", "´": "\u0301", "ˆ": "\u0302", "˜": "\u0303", "ˇ": "\u030c", "˚": "\u030a"}
 _LOOSE_ACCENT = re.compile("([¨´ˆ˜ˇ˚])([A-Za-zı])|([AOUaou]) ?(¨)(?=[A-Za-z])")
@@ -38,16 +38,16 @@ _FILE_NAME = re.compile(r"\S*_\S*|.*\.(pdf|dvi|ps|eps|tex|docx?|pptx?|odt|rtf|tx
 
 
 def clean_text(text: str) -> str:
-    """The text with line ends as newlines and each control character or lone surrogate as U+FFFD.
+    """The text with newlines as line ends and U+FFFD for each control character and lone surrogate.
 
-    A control character in a PDF's text is a glyph whose font has no Unicode value for it: U+FFFD says so, does not
-    reach a terminal as a command, and keeps every other character where it was (but for the carriage return of a pair).
+    A control character in a PDF's text is a glyph without a Unicode value. U+FFFD is no command to a terminal, and
+    keeps the offsets of all other characters (but for the carriage return of a pair).
     """
     return _UNPRINTABLE.sub("\ufffd", _LINE_ENDS.sub("\n", text))
 
 
 def clean_span(text: str) -> str:
-    """The text of a part of a line: ligatures as their letters, every blank as a space, the rest as `clean_text`."""
+    """The text of a span: letters for ligatures, a space for every blank, the rest as `clean_text`."""
     if text.isascii() and text.isprintable():
         return text
     text = _LOST_LIGATURE.sub(lambda match: _TEX_LIGATURES[match[0]], text)
@@ -55,7 +55,7 @@ def clean_span(text: str) -> str:
 
 
 def mend_accents(text: str) -> str:
-    """The text composed (NFC), an accent that was drawn before its letter put on it: "na¨ıve" is "naïve"."""
+    """The text in NFC, with accents that are drawn before their letter put on it: "naïve" for "na¨ıve"."""
     if text.isascii():
         return text
 
@@ -68,7 +68,7 @@ def mend_accents(text: str) -> str:
 
 
 def illegible_share(text: str) -> float:
-    """The share of a cleaned text's visible characters that no one can read, from 0 to 1; 0 for blank text."""
+    """The share of illegible characters in a cleaned text's visible ones, from 0 to 1; 0 for blank text."""
     visible = sum(map(len, text.split()))
     return len(_ILLEGIBLE.findall(text)) / visible if visible else 0.0
 
@@ -84,5 +84,5 @@ def sensible_title(raw: str | None) -> str:
 
 
 def printable_name(path: Path) -> str:
-    """The file's name as it can be shown on one line, whatever bytes the file system allowed in it."""
+    """The file's name on one line, with U+FFFD for what cannot be printed."""
     return clean_text(path.name).replace("\n", "\ufffd") or str(path)

@@ -1,7 +1,7 @@
-"""What stands on a page: pieces of text with their fonts and places, and where something is drawn.
+"""The pieces of text on a page with their fonts and places, and the boxes of rules and drawings.
 
-A piece is what PyMuPDF calls a line: text without a wide gap in it. Its coordinates are those in which it reads from
-left to right; `Piece.turn` says how that frame lies on the page.
+A piece is a line of PyMuPDF: text without a wide gap. Its coordinates are those of a frame in which it reads from left
+to right; `Piece.turn` says how that frame is rotated on the page.
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ from ragscience.records import Box
 __all__ = ["ASCENT", "DESCENT", "PageSpans", "Piece", "Span", "box_around", "box_on_page", "read_spans", "rule_boxes"]
 
 ASCENT, DESCENT = 0.78, 0.22
-"""How far a line reaches above and below its base line, in font sizes: what letters do, whatever the font declares."""
+"""How far letters reach above and below their base line, in font sizes, whatever the font declares."""
 
 _MOST_PIECES = 4000
-"""On a page that is laid out. Printed pages stay below 1,500; drawings with a label a point may have millions."""
+"""On a page with a layout. Printed pages have fewer than 1,500; drawings with a label per point may have millions."""
 _MOST_CHARACTERS = 200_000
 _BLANK = 0.13
-"""In font sizes: where a table may be, every word is a piece of its own, as columns may be as near as words."""
+"""In font sizes: on a page with a table every word is a piece, as columns may be as near as words."""
 _LEAST_SIZE = 2.0
-"""Points: nothing that is to be read is smaller."""
+"""Points: readable text is not smaller."""
 _FARTHEST = 20_000.0
-"""Points from the page's corner: what stands farther off is not on it, or is no number at all."""
+"""Points from the page's corner: text farther away is not on the page, or its place is not a number."""
 _BOLD = re.compile(r"bold|black|heavy|demi|medi(?!ev)|cmb(x|sy|csc)|cmssbx|[-,]bd", re.IGNORECASE)
 _ITALIC = re.compile(r"ital|obli|slant|cmti|cmsl|-it$", re.IGNORECASE)
 _SUBSET = re.compile(r"^[A-Z]{6}\+")
@@ -66,7 +66,7 @@ class Piece:
     turn: int
     """Quarter turns clockwise of the frame on the page: 0 for upright text."""
     number: int
-    """Its place in the file's own order."""
+    """Its index in the file's order."""
     is_rtl: bool = False
 
     @property
@@ -77,7 +77,7 @@ class Piece:
 
 @dataclass(frozen=True, slots=True)
 class PageSpans:
-    """A page as the file gives it."""
+    """The text of a page as the file has it."""
 
     width: float
     height: float
@@ -87,10 +87,10 @@ class PageSpans:
 
 
 def read_spans(page: Any, textpage: Any, plain: str, *, has_tables: bool) -> PageSpans:
-    """The pieces of a `pymupdf.Page`; none where there are too many, or where their places are no numbers.
+    """The pieces of a `pymupdf.Page`; none where there are too many, or where their places are not numbers.
 
-    PyMuPDF's lines may reach over two cells of a table: with `has_tables` they are split at each blank, which
-    takes the place of every character and about twice the time.
+    A line of PyMuPDF may span two cells of a table: with `has_tables` lines are split at each blank, which needs the
+    box of every character and about twice the time.
     """
     width, height = float(page.rect.width), float(page.rect.height)
     if len(plain) > _MOST_CHARACTERS:
@@ -114,10 +114,10 @@ def read_spans(page: Any, textpage: Any, plain: str, *, has_tables: bool) -> Pag
 
 
 def _restore_digits(lines: Sequence[dict[str, Any]]) -> None:
-    """Put digits where a font without Unicode values has control characters for them.
+    """Restore digits that a font without Unicode values has as control characters.
 
-    Some bitmap fonts of old TeX papers have their glyphs renumbered, and 1 to 9 come out as U+0001 to U+0009. That is
-    so where a font writes words and 0, has these characters, and never 1 to 9 themselves.
+    In some bitmap fonts of old TeX papers the glyphs are renumbered, and 1 to 9 come out as U+0001 to U+0009. Such a
+    font has words and these characters, and never 1 to 9 themselves.
     """
     texts: dict[str, list[str]] = {}
     for line in lines:
@@ -126,7 +126,7 @@ def _restore_digits(lines: Sequence[dict[str, Any]]) -> None:
     joined = {font: "".join(parts) for font, parts in texts.items()}
     if not any(map(_has_lost_digits, joined.values())):
         return
-    # Where one font is so, its larger and bolder siblings are, too.
+    # The larger and bolder siblings of such a font are alike.
     lost = {font for font, text in joined.items() if _has_letters_and_no_digits(text)}
     for line in lines:
         for span in line["spans"]:
@@ -145,7 +145,7 @@ def _has_letters_and_no_digits(text: str) -> bool:
 
 
 def _split_at_blanks(line: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    """A raw line, which has characters with their boxes, as lines of spans without a wide blank in them."""
+    """A raw line, which has characters with boxes, as lines of spans without a wide blank."""
     along = 0 if abs(line["dir"][0]) >= abs(line["dir"][1]) else 1
     sign = 1 if line["dir"][along] >= 0 else -1
     parts: list[list[dict[str, Any]]] = [[]]
@@ -177,7 +177,7 @@ def _span_of(span: dict[str, Any], chars: list[Any]) -> dict[str, Any]:
 
 
 def _without_shadows(pieces: Sequence[Piece]) -> Iterator[Piece]:
-    """The pieces but for those drawn again at the same place, as some programs make their bold type."""
+    """The pieces but for those drawn twice at the same place, as some programs do for bold type."""
     seen: set[tuple[str, int, int]] = set()
     for piece in pieces:
         key = piece.text, round(piece.x0), round(piece.base)
@@ -187,7 +187,7 @@ def _without_shadows(pieces: Sequence[Piece]) -> Iterator[Piece]:
 
 
 def _lost_sizes(lines: Sequence[dict[str, Any]]) -> dict[str, float]:
-    """For each font whose glyphs seem to have no height a size in points, by how wide its letters are: half as much."""
+    """A size in points, twice the mean width of a letter, for each font whose glyphs have no height."""
     widths: dict[str, tuple[float, int]] = {}
     for line in lines:
         along = 0 if abs(line["dir"][0]) >= abs(line["dir"][1]) else 1
@@ -244,10 +244,10 @@ def _piece(
 
 
 def _size_of(raw: dict[str, Any], drawn: float, sizes: dict[str, float]) -> float:
-    """The type size of a span in points, `drawn` being how high it is drawn."""
+    """The type size of a span in points; `drawn` is the height of its box."""
     size = float(raw["size"])
     if drawn > 0 and not 0.4 * size <= drawn <= 3 * size:
-        # A bitmap font (Type 3) has the size that its glyphs are scaled by, which says nothing of how large they are.
+        # The size of a bitmap font (Type 3) is the scale of its glyphs, not their height.
         size = drawn
     if size < _LEAST_SIZE:
         size = sizes.get(raw["font"], size)
@@ -256,7 +256,7 @@ def _size_of(raw: dict[str, Any], drawn: float, sizes: dict[str, float]) -> floa
 
 @lru_cache(maxsize=1024)
 def _font_of(name: str, flags: int) -> tuple[str, bool, bool]:
-    """A font's name without the mark of a subset, and whether it is bold and italic."""
+    """A font's name without its subset tag, and whether it is bold and italic."""
     font = _SUBSET.sub("", name)
     return font, bool(flags & _BOLD_FLAG or _BOLD.search(font)), bool(flags & _ITALIC_FLAG or _ITALIC.search(font))
 
@@ -298,7 +298,7 @@ def box_around(boxes: Iterable[Box]) -> Box:
 
 
 def box_on_page(box: Box, turn: int, width: float, height: float) -> Box:
-    """A box of that frame on the page as it is shown, cut at the page's edges, in tenths of a point."""
+    """A box of that frame on the page as it is shown, clipped to the page, in tenths of a point."""
     x0, y0, x1, y1 = box
     if turn == 1:
         x0, y0, x1, y1 = width - y0, x0, width - y1, x1
@@ -312,7 +312,7 @@ def box_on_page(box: Box, turn: int, width: float, height: float) -> Box:
 
 
 def rule_boxes(page: Any) -> tuple[list[Box], list[Box]]:
-    """The boxes of thin lines, and of larger drawings and pictures, that a `pymupdf.Page` shows, as it shows them."""
+    """The boxes of rules (thin lines), and of drawings and pictures, on a `pymupdf.Page` as it is shown."""
     matrix = tuple(page.rotation_matrix) if page.rotation else None
     width, height = float(page.rect.width), float(page.rect.height)
     rules: list[Box] = []

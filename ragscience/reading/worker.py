@@ -1,6 +1,6 @@
-"""`python -m ragscience.reading.worker MEMORY_BYTES ALARM_SECONDS`: reads the PDFs that stdin asks for, one at a time.
+"""`python -m ragscience.reading.worker MEMORY_BYTES ALARM_SECONDS`: reads PDFs requested on stdin, one at a time.
 
-A process of its own, because a PDF can make its reader crash, hang or swallow the memory. It ends when stdin does.
+It is a process of its own because a PDF can crash its reader, hang it or use up the memory. It ends when stdin ends.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ __all__ = ["main", "perform", "serve"]
 
 
 def serve(requests: BinaryIO, replies: BinaryIO, perform: Callable[[Request], Document | int]) -> None:
-    """Answer each line of `requests` with a line of `replies`, until one of them is closed."""
+    """Write a reply for each request, until one of the streams is closed."""
     try:
         replies.write(READY)
         replies.flush()
@@ -45,9 +45,9 @@ def serve(requests: BinaryIO, replies: BinaryIO, perform: Callable[[Request], Do
 
 
 def perform(request: Request, still_reading: Callable[[], None] = lambda: None) -> Document | int:
-    """The document that is asked for, or, of pages to mark, how many quotes have no place. Raises FileProblem.
+    """The requested document, or how many quotes of the marked pages have no place. Raises FileProblem.
 
-    `still_reading` is called after each page that took long because OCR or the layout model read it.
+    `still_reading` is called after each page read by OCR or the layout model, which takes long.
     """
     match request:
         case Reading(path, password, ocr, layout):
@@ -73,18 +73,18 @@ def _reply(request: Request, perform: Callable[[Request], Document | int]) -> by
 
 
 def _limit_memory(limit_bytes: int) -> None:
-    """Let no allocation take this process's address space beyond the limit, where the system can do that."""
+    """Limit this process's address space, where the system allows it."""
     _, hard = resource.getrlimit(resource.RLIMIT_AS)
     soft = limit_bytes if hard == resource.RLIM_INFINITY else min(limit_bytes, hard)
     try:
         resource.setrlimit(resource.RLIMIT_AS, (soft, hard))
     except (OSError, ValueError):
-        # macOS refuses a limit below what is mapped already; the time limit still holds there.
+        # macOS refuses a limit below what is mapped already; the time limit still holds.
         return
 
 
 def main(arguments: list[str]) -> int:
-    """Serve stdin's requests on stdout, which nothing else may write to. The exit code is 0."""
+    """Answer stdin's requests on stdout, which nothing else may write to. The exit code is 0."""
     memory_bytes, alarm_seconds = int(arguments[0]), float(arguments[1])
     replies = os.fdopen(os.dup(1), "wb")
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
@@ -93,7 +93,7 @@ def main(arguments: list[str]) -> int:
     _limit_memory(memory_bytes)
 
     def timed(request: Request) -> Document | int:
-        # When the pool is gone no one else ends a file that never ends: SIGALRM's default is to end the process.
+        # When the pool is gone nobody else ends a file that hangs: SIGALRM ends the process by default.
         signal.setitimer(signal.ITIMER_REAL, alarm_seconds)
 
         def still_reading() -> None:

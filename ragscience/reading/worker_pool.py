@@ -36,21 +36,20 @@ from ragscience.records import Document
 __all__ = ["ReaderProcess", "ReadingPool"]
 
 _AHEAD = 2
-"""Files that are read, or wait with their text in memory, for each worker."""
+"""Files per worker that are being read, or wait with their text in memory."""
 
 _START_SECONDS = 120.0
-"""For the interpreter and its imports: 0.3 s on a warm machine, far more from a cold network disk."""
+"""For the interpreter and its imports: 0.3 s on a warm machine, much more from a cold network disk."""
 _ALARM_AFTER = 2.0
-"""A worker whose pool is gone ends itself after so many times the limit of a file."""
+"""A worker whose pool is gone ends after so many times the limit of a file."""
 _READ_BYTES = 1 << 20
 
 
 class ReaderProcess:
     """A running worker. `read` may be called from one thread at a time, `kill` from any.
 
-    `timeout_seconds` is for one file, or, where OCR or the layout model reads pages of it, for each of those and for
-    the rest; `memory_bytes` bounds the worker's address space.
-    Raises RagScienceError where the worker does not come up.
+    `timeout_seconds` is for one file; each page read by OCR or the layout model has as long again. `memory_bytes`
+    limits the worker's address space. Raises RagScienceError where the worker does not start.
     """
 
     def __init__(self, timeout_seconds: float, memory_bytes: int) -> None:
@@ -61,7 +60,7 @@ class ReaderProcess:
         alarm_seconds = timeout_seconds * _ALARM_AFTER
         try:
             self._process = subprocess.Popen(  # noqa: S603 - this interpreter, our own module
-                # -P: a module in the user's current folder must not take the place of a real one.
+                # -P: a module in the user's current folder must not replace a real one.
                 [sys.executable, "-P", "-m", "ragscience.reading.worker", str(memory_bytes), str(alarm_seconds)],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
@@ -85,29 +84,29 @@ class ReaderProcess:
 
     @property
     def is_alive(self) -> bool:
-        """Whether it can be asked for a file."""
+        """Whether it can read a file."""
         return not self._ended.is_set() and self._process.poll() is None
 
     def read(self, path: Path, password: str, ocr: str = "", *, layout: str = "never") -> Document | FileProblem:
-        """What became of a file; a worker that crashed, hung or ran out of memory on it is not alive afterwards."""
+        """The document or the problem of a file; a worker that crashes, hangs or lacks memory ends."""
         reply = self._asked(Reading(path.absolute(), password, ocr, layout), path)
         assert not isinstance(reply, int)  # noqa: S101 - for the type: a worker answers what it is asked
         return reply
 
     def mark(self, path: Path, target: Path, pages: Sequence[MarkedPage]) -> int | FileProblem:
-        """Write marked copies of a file's pages to `target`; how many quotes have no place on them."""
+        """Write marked copies of a file's pages to `target`; gives how many quotes have no place on them."""
         reply = self._asked(Marking(path.absolute(), target.absolute(), tuple(pages)), path)
         assert not isinstance(reply, Document)  # noqa: S101 - as above
         return reply
 
     def join(self, paths: Sequence[Path], target: Path) -> int | FileProblem:
-        """Write the pages of files that `mark` made to `target`; 0."""
+        """Join files of `mark` to `target`; gives 0."""
         reply = self._asked(Joining(tuple(path.absolute() for path in paths), target.absolute()), target)
         assert not isinstance(reply, Document)  # noqa: S101 - as above
         return reply
 
     def _asked(self, request: Request, path: Path) -> Document | int | FileProblem:
-        """The reply to a request, or what happened to the worker on the file at `path`."""
+        """The reply to a request, or what happened to the worker with the file at `path`."""
         try:
             self._stdin.write(encode_request(request))
             line = self._line(self._timeout_seconds)
@@ -124,7 +123,7 @@ class ReaderProcess:
             return FileProblem(message, "Leave it out, or save it anew with another program.", reason="crashed")
         reply = decode_reply(line)
         if isinstance(reply, FileProblem) and reply.reason == "too-large":
-            # What is left of its memory is in pieces, and the next file deserves all of it.
+            # Its memory is fragmented, and the next file may need all of it.
             self.kill()
         return reply
 
@@ -134,7 +133,7 @@ class ReaderProcess:
         self._process.kill()
 
     def close(self) -> None:
-        """End the process, wait until it is gone, and give back what it held."""
+        """End the process, wait for it, and release its resources."""
         self.kill()
         self._process.wait()
         self._lines.close()
@@ -178,7 +177,7 @@ class ReaderProcess:
         return line + end
 
     def _how_it_ended(self) -> str:
-        """Exit code or signal, with the last line that it wrote to stderr."""
+        """Exit code or signal, with the last line of stderr."""
         code = self._process.wait()
         if code < 0:
             how = signal.Signals(-code).name
@@ -190,7 +189,7 @@ class ReaderProcess:
 
 
 def _python_path() -> str:
-    """PYTHONPATH with the folder of this very package in front."""
+    """PYTHONPATH with this package's folder first."""
     root = str(Path(ragscience.__path__[0]).parent)
     return os.pathsep.join(filter(None, [root, os.environ.get("PYTHONPATH")]))
 
@@ -204,10 +203,9 @@ class ReadingPool:
 
     A file that takes longer than `timeout_seconds`, crashes its worker or needs more than `memory_bytes` of address
     space is a FileProblem with reason "timeout", "crashed" or "too-large"; another worker takes the next file.
-    `ocr` is the language in which pages without text are read by OCR, empty for not at all; each such page may take
-    as long as a file. `layout` says when the layout model is asked ("never", "auto", "always"): each page of which it
-    is may take as long, too, and a worker that has loaded it may have LAYOUT_MEMORY_BYTES more. No process is left when
-    the `with` ends or a loop over `read_all` is left, however that happens.
+    `ocr` is the language for OCR of pages without text, empty for no OCR. `layout` says when the layout model is used
+    ("never", "auto", "always"); a worker with the model may use LAYOUT_MEMORY_BYTES more. Each page of either may take
+    as long as a file. No process is left when the `with` or a loop over `read_all` ends, however that happens.
     """
 
     def __init__(
@@ -234,7 +232,7 @@ class ReadingPool:
         self.close()
 
     def close(self) -> None:
-        """End all workers; a `read_all` that is still open raises RuntimeError when it goes on."""
+        """End all workers; an open `read_all` raises RuntimeError when it continues."""
         with self._lock:
             self._is_closed = True
             idle, self._idle = self._idle, []
@@ -244,10 +242,10 @@ class ReadingPool:
             reader.close()
 
     def read_all(self, paths: Iterable[Path], password: str = "") -> Iterator[tuple[Path, Document | FileProblem]]:
-        """Each path with what became of it, in the order given, read ahead by a few files and no more.
+        """Each path with its document or problem, in the given order, read ahead by a few files.
 
-        `paths` is taken up as far as is read; the password is tried on encrypted files. Raises RagScienceError where
-        the workers cannot be started at all. One such loop at a time: leaving it ends whatever is being read.
+        `paths` is consumed as files are read; the password is for encrypted files. Raises RagScienceError where the
+        workers cannot be started. Only one such loop at a time: leaving it ends the reading.
         """
         ahead: deque[tuple[Path, Future[Document | FileProblem]]] = deque()
         abandoned = threading.Event()
@@ -274,7 +272,7 @@ class ReadingPool:
             self._give_back(reader)
 
     def _take(self, abandoned: threading.Event) -> ReaderProcess:
-        """A worker that waits for a file, or a new one, counted as busy. Raises RuntimeError when no one waits."""
+        """An idle worker or a new one, now busy. Raises RuntimeError when the pool or the loop has ended."""
         reader = self._idle_reader() or ReaderProcess(self._timeout_seconds, self._memory_bytes)
         with self._lock:
             if not (self._is_closed or abandoned.is_set()):
