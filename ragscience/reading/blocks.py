@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import groupby, takewhile
 
 from ragscience.reading.headings import REFERENCES, heading_number
 from ragscience.reading.text_rows import Measures, Placed, is_prose
@@ -53,18 +55,16 @@ def make_blocks(placed: Sequence[Placed], measures: Measures) -> list[Block]:
     _mark_footnotes(placed, measures)
     _mark_first_page(placed, measures)
     _mark_references(placed)
-    equations = equation_rows(placed, measures)
+    equations = _equation_rows(placed, measures)
     blocks: list[Block] = []
     for index, one in enumerate(placed):
         before = placed[index - 1] if index else None
         kind = one.kind or ("equation" if index in equations else "")
-        last = blocks[-1] if blocks else None
-        if last is not None and before is not None and _is_same(one, kind, before, last, measures):
-            last.rows.append(one)
-            continue
-        if not kind or kind == "equation":
+        if before is not None and _is_same(one, kind, before, blocks[-1], measures):
+            blocks[-1].rows.append(one)
+        else:
             kind = kind or ("list" if _BULLET.match(one.row.text) else "text")
-        blocks.append(Block(kind, [one], one.level, one.group))
+            blocks.append(Block(kind, [one], one.level, one.group))
     blocks = _in_page_order(_joined_captions(blocks))
     _join_paragraphs(blocks, measures)
     return _give_way([block for block in blocks if block.rows])
@@ -72,31 +72,28 @@ def make_blocks(placed: Sequence[Placed], measures: Measures) -> list[Block]:
 
 def _is_same(one: Placed, kind: str, before: Placed, last: Block, measures: Measures) -> bool:
     """Whether a row belongs to the block of the row before it."""
-    if one.page != last.page:
+    row, above = one.row, one.above
+    if one.page != last.page or (kind and kind != last.kind):
         return False
-    if kind in ("table", "figure", "caption", "heading"):
-        return last.kind == kind and last.group == one.group
-    if kind == "title":
-        return last.kind == kind
-    if one.region != before.region or one.above is None:
+    if kind in ("table", "figure", "caption", "heading", "title"):
+        return last.group == one.group or kind == "title"
+    if one.region != before.region or above is None:
         return False
     if kind == "authors":
-        return last.kind == kind and one.above < 1.9 * one.row.size
+        return above < 1.9 * row.size
     if kind == "reference":
-        return last.kind == kind and one.group == last.group
+        return one.group == last.group
     if kind == "footnote":
-        return last.kind == kind and not _MARK.match(one.row.text) and one.above < 2 * one.row.size
+        return not _MARK.match(row.text) and above < 2 * row.size
     if kind == "equation":
-        return last.kind == "equation" and one.above < 2.2 * measures.size
-    if kind == "abstract":
-        return last.kind == kind and not _starts_paragraph(one, before, measures)
+        return above < 2.2 * measures.size
     if last.kind == "equation":
         # Parts of a fraction and limits are rows of their own.
-        return len(one.row.text) < 12 and one.above < 1.1 * measures.size and not is_prose(one, measures)
-    if last.kind not in ("text", "list"):
+        return len(row.text) < 12 and above < 1.1 * measures.size and not is_prose(one, measures)
+    if not kind and last.kind not in ("text", "list"):
         return False
-    hangs = last.kind == "list" and one.row.x0 > last.rows[0].row.x0 + 0.4 * one.row.size
-    if hangs and not _BULLET.match(one.row.text) and one.above < 1.3 * measures.leading:
+    hangs = last.kind == "list" and row.x0 > last.rows[0].row.x0 + 0.4 * row.size
+    if hangs and not _BULLET.match(row.text) and above < 1.3 * measures.leading:
         return True
     return not _starts_paragraph(one, before, measures)
 
@@ -124,23 +121,18 @@ def _starts_paragraph(one: Placed, before: Placed, measures: Measures) -> bool:
 
 def _mark_footnotes(placed: Sequence[Placed], measures: Measures) -> None:
     """Mark the footnotes: small rows at the end of a region, from one with a footnote mark on."""
-    index = len(placed) - 1
-    while index >= 0:
-        region = placed[index].region
-        rows: list[int] = []
-        while index >= 0 and placed[index].region == region:
-            one = placed[index]
-            if one.kind or one.row.turn or one.row.size > measures.size - 0.6:
-                break
-            rows.append(index)
-            index -= 1
-        rows.reverse()
-        first = next((number for number in rows if _is_marked(placed[number])), None)
-        if first is not None and (rows[0] == first or placed[first].above):
-            for number in rows[rows.index(first) :]:
-                placed[number].kind = "footnote"
-        while index >= 0 and placed[index].region == region:
-            index -= 1
+    for _, region in groupby(placed, key=lambda one: one.region):
+        small = list(
+            takewhile(
+                lambda one: not (one.kind or one.row.turn) and one.row.size <= measures.size - 0.6,
+                reversed(list(region)),
+            )
+        )
+        small.reverse()
+        first = next((number for number, one in enumerate(small) if _is_marked(one)), len(small))
+        if first == 0 or (first < len(small) and small[first].above):
+            for one in small[first:]:
+                one.kind = "footnote"
 
 
 def _is_marked(one: Placed) -> bool:
@@ -240,37 +232,22 @@ def _starts_entry(placed: Sequence[Placed], index: int, before: Placed | None) -
 
 def _joined_captions(blocks: list[Block]) -> list[Block]:
     """Each table and figure right after its caption, as one block."""
+    floats: defaultdict[int, list[Block]] = defaultdict(list)
+    others: list[Block] = []
+    for block in blocks:
+        (floats[block.group] if block.kind in ("table", "figure") and block.group else others).append(block)
     result: list[Block] = []
-    by_group: dict[int, list[Block]] = {}
-    for block in blocks:
-        if block.kind in ("table", "figure") and block.group:
-            by_group.setdefault(block.group, []).append(block)
-    placed_groups: set[int] = set()
-    for block in blocks:
-        if block.kind in ("table", "figure") and block.group:
-            continue
+    for block in others:
         result.append(block)
-        if block.kind == "caption" and block.group in by_group and block.group not in placed_groups:
-            placed_groups.add(block.group)
-            parts = by_group[block.group]
-            rows = [row for part in parts for row in part.rows]
-            result.append(Block(parts[0].kind, rows, 0, block.group))
+        if block.kind == "caption" and (parts := floats.pop(block.group, [])):
+            result.append(Block(parts[0].kind, [row for part in parts for row in part.rows], 0, block.group))
     return result
 
 
 def _in_page_order(blocks: list[Block]) -> list[Block]:
     """The blocks with footnotes at the end of their page."""
-    result: list[Block] = []
-    notes: list[Block] = []
-    for index, block in enumerate(blocks):
-        if block.kind == "footnote":
-            notes.append(block)
-        else:
-            result.append(block)
-        if index + 1 == len(blocks) or blocks[index + 1].page != block.page:
-            result += notes
-            notes = []
-    return result
+    pages = groupby(blocks, key=lambda block: block.page)
+    return [block for _, page in pages for block in sorted(page, key=lambda block: block.kind == "footnote")]
 
 
 def _join_paragraphs(blocks: list[Block], measures: Measures) -> None:
@@ -332,41 +309,39 @@ def _give_way(blocks: list[Block]) -> list[Block]:
     return result
 
 
-def is_equation(one: Placed, measures: Measures) -> bool:
-    """Whether a row is a displayed equation or a part of one: indented, with signs rather than words."""
+def _may_be_equation(one: Placed, measures: Measures) -> bool:
     row = one.row
-    if one.kind or row.turn or is_prose(one, measures) or row.x0 < one.left + 0.8 * row.size:
+    return not (one.kind or row.turn or is_prose(one, measures) or row.x0 < one.left + 0.8 * row.size)
+
+
+def _words(text: str) -> list[str]:
+    return [word for word in _WORD.findall(_CALL.sub("", text)) if word.lower() not in _FUNCTIONS]
+
+
+def _is_equation(one: Placed, measures: Measures) -> bool:
+    """Whether a row is a displayed equation or a part of one: indented, with signs rather than words."""
+    if not _may_be_equation(one, measures):
         return False
-    numbered = bool(_NUMBER.search(row.text))
-    words = [word for word in _WORD.findall(_CALL.sub("", row.text)) if word.lower() not in _FUNCTIONS]
-    signs = len(_SIGN.findall(row.text))
-    if numbered:
+    text = one.row.text
+    words, signs = _words(text), len(_SIGN.findall(text))
+    if _NUMBER.search(text):
         return signs >= 1 and len(words) <= 6
-    return (
-        bool(_RELATION.search(row.text)) and len(words) <= 2 + signs // 3 and sum(map(len, words)) < 0.5 * len(row.text)
-    )
+    return bool(_RELATION.search(text)) and len(words) <= 2 + signs // 3 and sum(map(len, words)) < 0.5 * len(text)
 
 
-def equation_rows(placed: Sequence[Placed], measures: Measures) -> set[int]:
+def _equation_rows(placed: Sequence[Placed], measures: Measures) -> set[int]:
     """The indices of the rows of displayed equations, with limits and numerators above and below."""
-    found = {index for index, one in enumerate(placed) if is_equation(one, measures)}
+    found = {index for index, one in enumerate(placed) if _is_equation(one, measures)}
     for step in (-1, 1):
         for start in sorted(found, reverse=step < 0):
-            index = start + step
-            while (
-                0 <= index < len(placed)
-                and index not in found
-                and _is_part(placed[index], placed[index - step], measures)
-            ):
+            for index in range(start + step, len(placed) if step > 0 else -1, step):
+                if index in found or not _is_part(placed[index], placed[index - step], measures):
+                    break
                 found.add(index)
-                index += step
     return found
 
 
 def _is_part(one: Placed, near: Placed, measures: Measures) -> bool:
     """Whether a row is the upper or lower part of the equation in the row next to it."""
-    row = one.row
-    if one.kind or row.turn or one.region != near.region or row.x0 < one.left + 0.8 * row.size:
-        return False
-    words = [word for word in _WORD.findall(_CALL.sub("", row.text)) if word.lower() not in _FUNCTIONS]
-    return not words and abs(row.base - near.row.base) < _NEAR * measures.size and not is_prose(one, measures)
+    is_near = one.region == near.region and abs(one.row.base - near.row.base) < _NEAR * measures.size
+    return is_near and _may_be_equation(one, measures) and not _words(one.row.text)
