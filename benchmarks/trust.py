@@ -12,6 +12,7 @@ from typing import Any
 
 from benchmarks.corpora import data_folder
 from benchmarks.libraries import papers_home, session
+from benchmarks.refusal_metrics import Probe, judge, rates
 from benchmarks.report import Report, Table, cell
 from benchmarks.running import Options
 from ragscience.answering.answerability import answerability
@@ -19,7 +20,6 @@ from ragscience.answering.query_rewriting import standalone
 from ragscience.evaluation.answer_metrics import Estimate
 from ragscience.evaluation.eval_report import EXPLAINED, Evaluation, shown
 from ragscience.evaluation.question_file import KnownQuestion, read_known_questions
-from ragscience.evaluation.refusal_metrics import Probe, judge, rates
 from ragscience.records import Filters
 
 TITLE = "Trust: answers without an LLM"

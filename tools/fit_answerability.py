@@ -22,7 +22,7 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
 if TYPE_CHECKING:
-    from ragscience.evaluation.refusal_metrics import Judged, Probe
+    from benchmarks.refusal_metrics import Judged, Probe
 
 PENALTY = 3.0
 """L2, on standardised signals, not on the intercept: few questions, and others will be asked."""
@@ -31,9 +31,9 @@ NEWTON_STEPS = 50
 
 def main(home: str, questions: str) -> None:
     """Search, fit, and print."""
+    from benchmarks.refusal_metrics import judge
     from config import load_settings
     from ragscience.answering.answerability import SIGNALS_OF
-    from ragscience.evaluation.refusal_metrics import judge
     from ragscience.terminal.session import Session
 
     settings = load_settings(home=Path(home), embedder="embedded", rerank="late-interaction", offline=True)
@@ -83,7 +83,7 @@ def _papers(each: Judged) -> frozenset[str]:
 
 
 def _report(judged: list[Judged], scores: NDArray[np.float64], threshold: float) -> None:
-    from ragscience.evaluation.refusal_metrics import rates
+    from benchmarks.refusal_metrics import rates
 
     never_answered = [number for number, each in enumerate(judged) if each.answerable or not each.probe.papers]
     for label, numbers in (("all", range(len(judged))), ("without those asked of fewer papers", never_answered)):
@@ -101,8 +101,8 @@ def _interval(ends: tuple[float, float]) -> str:
 
 
 def _probe(item: dict[str, Any]) -> Probe:
+    from benchmarks.refusal_metrics import Probe
     from ragscience.answering.query_rewriting import standalone
-    from ragscience.evaluation.refusal_metrics import Probe
     from ragscience.records import Turn
 
     history = [Turn(turn["question"], turn["answer"]) for turn in item.get("history") or ()]

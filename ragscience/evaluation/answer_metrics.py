@@ -14,27 +14,99 @@ refused             the answer was refused, though there is one
 
 Of a question that has none, "rightly refused": the answer was refused, so that its mean is the recall of refusals. Of
 each that was refused, "refusal precision": there was none. Of each that was not, "unsupported": the share of its
-sentences that claim something and stand on no page, by the citation check. And what it cost, of each: costs.COSTS. A
+sentences that claim something and stand on no page, by the citation check. And what it cost, of each: COSTS. A
 question that failed counts as one that found nothing, said nothing and refused nothing.
+Whether a text holds what a right answer must hold is read three ways, from strict to loose, however a PDF broke its
+lines and words: with blanks collapsed, with words joined that a line's end cut, and without blanks and hyphens at all
+(for equations, and for text layers that cut words into pieces).
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import re
+import unicodedata
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
-from ragscience.evaluation.answer_matching import holds_all
-from ragscience.evaluation.costs import COSTS
 from ragscience.evaluation.question_file import KnownQuestion, Place
 from ragscience.records import Answer, Hit
 
-__all__ = ["JUDGED", "MEASURES", "SEED", "Estimate", "estimate", "measure", "summary"]
+__all__ = [
+    "COSTS",
+    "JUDGED",
+    "MEASURES",
+    "SEED",
+    "Estimate",
+    "Readings",
+    "estimate",
+    "holds",
+    "holds_all",
+    "measure",
+    "readings",
+    "summary",
+]
+
+_SHORTEST_TIGHT = 4
+"""Shorter strings are not looked for without blanks: they would be found by chance."""
+_DASHES = "\u2010\u2011\u2012\u2013\u2014\u2015\u2212"
+_QUOTES = {"\u2018": "'", "\u2019": "'", "\u201c": '"', "\u201d": '"', "\u223c": "~", "\u02dc": "~"}
+_ONE_FORM = str.maketrans({**dict.fromkeys(_DASHES, "-"), **_QUOTES})
+_BROKEN_WORD = re.compile(r"(\w)-[ \t]*\n\s*(\w)")
+_BLANKS = re.compile(r"\s+")
+_LOOSE = re.compile(r"[\s\-\x00-\x1f]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Readings:
+    """One text, read in three ways; case, dashes, quotation marks and ligatures are folded in each."""
+
+    spaced: str
+    joined: str
+    tight: str
+
+
+@lru_cache(maxsize=4096)
+def readings(text: str) -> Readings:
+    """The three readings of `text`."""
+    folded = unicodedata.normalize("NFKC", text.replace("\u00ad", "-\n")).translate(_ONE_FORM).lower()
+    return Readings(
+        _BLANKS.sub(" ", folded).strip(),
+        _BLANKS.sub(" ", _BROKEN_WORD.sub(r"\1\2", folded)).strip(),
+        _LOOSE.sub("", folded),
+    )
+
+
+def holds(text: str, wanted: str) -> bool:
+    """Whether `wanted` occurs in `text`; a number only as a whole: 8 is not in 28.4, nor 28.4 in 128.4 or 28.41."""
+    own, sought = readings(text), readings(wanted)
+    if not sought.spaced:
+        return False
+    pattern = _whole(sought.spaced)
+    if pattern.search(own.spaced) or pattern.search(own.joined):
+        return True
+    return len(sought.tight) >= _SHORTEST_TIGHT and bool(_whole(sought.tight).search(own.tight))
+
+
+def holds_all(text: str, wanted: Iterable[str]) -> bool:
+    """Whether each of `wanted` occurs in `text`."""
+    return all(holds(text, each) for each in wanted)
+
+
+@lru_cache(maxsize=4096)
+def _whole(wanted: str) -> re.Pattern[str]:
+    before = r"(?<!\d)(?<!\d[.,])" if wanted[0].isdigit() else ""
+    after = r"(?!\d)(?![.,]\d)" if wanted[-1].isdigit() else ""
+    return re.compile(before + re.escape(wanted) + after)
+
 
 DEPTHS = (1, 4)
 RESAMPLES = 2000
 SEED = 20_260_101
+COSTS = ("searches", "LLM calls", "tokens", "seconds")
+"""Tokens are those of prompts and replies together, as the server counted them."""
 JUDGED = ("faithfulness", "answer relevance", "context precision")
 """What a language model judges, where one is asked to: see judging.py."""
 MEASURES = (

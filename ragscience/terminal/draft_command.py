@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ragscience.errors import NothingFound, UsageError
-from ragscience.evaluation.llm_question_drafts import SCHEMA, Ask, worded
-from ragscience.evaluation.question_drafts import Draft, Part, Source, as_line, drafts
+from ragscience.evaluation.question_drafts import SCHEMA, Ask, Draft, Part, Source, as_line, drafts, worded
 from ragscience.records import Paper, title_of
 from ragscience.store import Library
 from ragscience.store.filter_selection import match_papers

@@ -10,9 +10,8 @@ from pathlib import Path
 
 from ragscience.engine.filter_words import described
 from ragscience.errors import UsageError
-from ragscience.evaluation.costs import Meter
 from ragscience.evaluation.eval_report import Evaluation, Paired, as_markdown, eval_output
-from ragscience.evaluation.eval_run import Outcome, judged, run
+from ragscience.evaluation.eval_run import Meter, Outcome, judged, run
 from ragscience.evaluation.question_file import BadLine, KnownQuestion, as_listed, read_known_questions
 from ragscience.json_output import print_json
 from ragscience.records import Answer, Filters

@@ -9,7 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from ragscience.engine.printable import plain
-from ragscience.evaluation.costs import COSTS
+from ragscience.evaluation.answer_metrics import COSTS
 from ragscience.evaluation.eval_report import EXPLAINED, Evaluation, Paired, shown, shown_difference, shown_p
 from ragscience.terminal.views import can_encode
 

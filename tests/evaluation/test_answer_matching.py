@@ -8,7 +8,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from ragscience.evaluation.answer_matching import holds, holds_all, readings
+from ragscience.evaluation.answer_metrics import holds, holds_all, readings
 from tests.shared_data import SHARED_DATA, needs_shared_data
 
 

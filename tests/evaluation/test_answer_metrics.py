@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from scipy.stats import bootstrap
 
 from ragscience.evaluation.answer_metrics import JUDGED, MEASURES, estimate, measure, summary
-from ragscience.evaluation.costs import Meter
 from ragscience.evaluation.eval_report import EXPLAINED
+from ragscience.evaluation.eval_run import Meter
 from ragscience.evaluation.question_file import KnownQuestion
 from ragscience.records import Answer, Citation, Found, Sentence
 from tests.answering.passages import hit

@@ -4,7 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from ragscience.evaluation.costs import COSTS, Meter
+from ragscience.evaluation.answer_metrics import COSTS
+from ragscience.evaluation.eval_run import Meter
 from ragscience.models.ollama_api import Ollama
 from ragscience.models.ollama_llm import ChatOptions, OllamaLLM
 from ragscience.records import Answer, Found, Step

@@ -7,9 +7,8 @@ import pytest
 from jsonschema import validate
 
 from ragscience.errors import ModelProblem
-from ragscience.evaluation.costs import Meter
 from ragscience.evaluation.eval_report import Evaluation, as_markdown, eval_output, shown_p
-from ragscience.evaluation.eval_run import judged, run
+from ragscience.evaluation.eval_run import Meter, judged, run
 from ragscience.evaluation.question_file import BadLine, KnownQuestion
 from ragscience.json_schemas import schemas
 from ragscience.records import Answer, Citation, Found

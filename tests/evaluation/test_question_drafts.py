@@ -6,9 +6,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragscience.evaluation.answer_matching import holds_all
-from ragscience.evaluation.llm_question_drafts import KINDS, messages, reader, worded
-from ragscience.evaluation.question_drafts import Draft, Part, Source, as_line, drafts, stands
+from ragscience.evaluation.answer_metrics import holds_all
+from ragscience.evaluation.question_drafts import (
+    KINDS,
+    Draft,
+    Part,
+    Source,
+    as_line,
+    drafts,
+    messages,
+    reader,
+    stands,
+    worded,
+)
 from ragscience.evaluation.question_file import KnownQuestion, read_known_questions
 
 DEFINITION = "Kelvin-7 (K7) is a tide-predicting machine of brass that sums ten harmonic constituents."

@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragscience.evaluation.refusal_metrics import Judged, Probe, auc, everything_but, judge, rates
+from benchmarks.refusal_metrics import Judged, Probe, auc, everything_but, judge, rates
 from ragscience.records import Filters, Found
 from ragscience.store import Home, Library
 from tests.store.making import add, numbered_paper, paper_of, unit_rows
