@@ -1,5 +1,13 @@
-"""The settings of RAG Science: ragscience/settings.py has each with its default, unit, bounds and reason."""
+"""The settings: `python config.py` shows each with its value and where it comes from, as `query.py config` does."""
+
+from pathlib import Path
 
 from ragscience.settings import Settings, load_settings
 
 __all__ = ["Settings", "load_settings"]
+
+if __name__ == "__main__":
+    from ragscience.terminal.cli import run_app
+    from ragscience.terminal.config_commands import config_app
+
+    run_app(config_app, default_home=Path(__file__).resolve().parent)

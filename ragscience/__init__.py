@@ -28,7 +28,7 @@ __all__ = [
 ]
 
 __version__ = "0.1.0"
-"""As in pyproject.toml."""
+"""pyproject.toml takes the package's version from here."""
 
 
 def __getattr__(name: str) -> Any:

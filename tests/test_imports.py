@@ -18,6 +18,7 @@ DOORS = ("config", "ingest", "query")
 COMMON = {"records", "errors", "text", "stage_timing", "serialization", "json_output"}
 MAY_KNOW = {
     "": COMMON | {"engine"},  # ragscience/__init__.py
+    "__main__": {"terminal"},
     "records": {"serialization"},
     "serialization": set(),
     "json_output": {"records", "errors", "serialization", "history"},

@@ -1,14 +1,43 @@
 """Settings: what can be set, what each setting decides, and where its value comes from."""
 
-from ragscience.settings.setting_fields import ENV_PREFIX, Settings, decides, deciding_settings, deciding_values
-from ragscience.settings.settings_loader import changed_settings, load_settings
+from ragscience.settings.home_config import allow, config_file, permission, read_config, write_config
+from ragscience.settings.setting_fields import (
+    ENV_PREFIX,
+    Settings,
+    decides,
+    deciding_settings,
+    deciding_values,
+    is_guarded,
+)
+from ragscience.settings.settings_loader import (
+    LoadedSettings,
+    absolute_path,
+    changed_settings,
+    default_settings,
+    find_home,
+    load_settings,
+    load_with_sources,
+    unknown_variables,
+)
 
 __all__ = [
     "ENV_PREFIX",
+    "LoadedSettings",
     "Settings",
+    "absolute_path",
+    "allow",
     "changed_settings",
+    "config_file",
     "decides",
     "deciding_settings",
     "deciding_values",
+    "default_settings",
+    "find_home",
+    "is_guarded",
     "load_settings",
+    "load_with_sources",
+    "permission",
+    "read_config",
+    "unknown_variables",
+    "write_config",
 ]

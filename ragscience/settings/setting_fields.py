@@ -14,7 +14,7 @@ from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from ragscience.settings.prompt_templates import TEMPLATE_PLACEHOLDERS, checked_template
 
-__all__ = ["ENV_PREFIX", "Settings", "decides", "deciding_settings", "deciding_values"]
+__all__ = ["ENV_PREFIX", "Settings", "decides", "deciding_settings", "deciding_values", "is_guarded"]
 
 ENV_PREFIX = "RAG_"
 
@@ -332,8 +332,12 @@ class Settings(BaseSettings):
 
 def decides(name: str) -> Decides:
     """What the setting of that name decides."""
-    extra = Settings.model_fields[name].json_schema_extra
-    return cast(Decides, extra["decides"]) if isinstance(extra, dict) else NOTHING
+    return cast(Decides, _extra(name)["decides"])
+
+
+def is_guarded(name: str) -> bool:
+    """Whether it can start a program, send text elsewhere, or read or write files."""
+    return name in Settings.model_fields and bool(_extra(name)["guarded"])
 
 
 def deciding_settings() -> frozenset[str]:
@@ -344,3 +348,7 @@ def deciding_settings() -> frozenset[str]:
 def deciding_values(settings: Settings) -> dict[str, Any]:
     """The values that an answer depends on, by name, as JSON has them."""
     return settings.model_dump(mode="json", include=set(deciding_settings()))
+
+
+def _extra(name: str) -> dict[str, Any]:
+    return cast(dict[str, Any], Settings.model_fields[name].json_schema_extra)

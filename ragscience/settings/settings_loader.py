@@ -1,46 +1,101 @@
-"""The settings of one run: flags over the environment over the defaults."""
+"""The settings of one run: flags over the environment over config.toml in the home over the defaults."""
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import ValidationError
 
 from ragscience.errors import UsageError
-from ragscience.settings.setting_fields import ENV_PREFIX, Settings
+from ragscience.settings.home_config import allowed_hashes, config_file, permission, read_config
+from ragscience.settings.setting_fields import ENV_PREFIX, Settings, is_guarded
 
-__all__ = ["changed_settings", "load_settings"]
+__all__ = [
+    "LoadedSettings",
+    "absolute_path",
+    "changed_settings",
+    "default_settings",
+    "find_home",
+    "load_settings",
+    "load_with_sources",
+    "unknown_variables",
+]
 
 LONGEST_SHOWN = 80
 """Characters of a wrong value that a message repeats."""
+PATHS = frozenset({"cache_folder", "log_file", "metrics_file"})
+"""Settings that are paths; in config.toml a relative one starts at the home."""
+TEMPLATES = frozenset({"answer_rules", "answer_request", "condense_prompt"})
+"""Settings that are texts, or files as @FILE."""
+Source = Literal["flag", "environment", "config.toml", "default"]
 
 
-def load_settings(*, default_home: Path | None = None, **flags: Any) -> Settings:
-    """The settings of this run: `flags` that are not None, over the environment, over the defaults.
+@dataclass(frozen=True)
+class LoadedSettings:
+    """Settings, where each comes from, and what config.toml sets that the user has not allowed."""
+
+    settings: Settings
+    sources: Mapping[str, Source]
+    not_allowed: Mapping[str, Any]
+
+
+def load_settings(
+    *, default_home: Path | None = None, on_warning: Callable[[str], None] | None = None, **flags: Any
+) -> Settings:
+    """The settings of this run; flags that are None are not given.
 
     `default_home` is the home where neither a flag nor the environment names one; without it the current folder.
     Raises UsageError with one line that names the setting, its value and what is allowed.
     """
-    known = {ENV_PREFIX + name.upper() for name in Settings.model_fields}
-    for name in sorted(os.environ):
-        if name.upper().startswith(ENV_PREFIX) and name.upper() not in known:
-            raise UsageError(
-                f"There is no setting {name} (in the environment).", "`docs/config.md` lists them all; unset this one."
-            )
-    flags = {name: value for name, value in flags.items() if value is not None}
-    if default_home is not None and f"{ENV_PREFIX}HOME" not in os.environ:
-        flags.setdefault("home", default_home)
+    loaded = load_with_sources(default_home=default_home, **flags)
+    if loaded.not_allowed and on_warning is not None:
+        on_warning(
+            f"{config_file(loaded.settings.home)} sets {', '.join(sorted(loaded.not_allowed))}: ignored, because you "
+            "have not allowed it. `python query.py config` shows it, `python query.py config allow` allows it."
+        )
+    return loaded.settings
+
+
+def load_with_sources(*, default_home: Path | None = None, **flags: Any) -> LoadedSettings:
+    """As `load_settings`, with where each value comes from."""
+    for name in unknown_variables():
+        raise UsageError(
+            f"There is no setting {name} (in the environment).", "`docs/config.md` lists them all; unset this one."
+        )
+    given = {name: value for name, value in flags.items() if value is not None}
+    variables = {name.upper() for name in os.environ}
+    from_environment = {name for name in Settings.model_fields if ENV_PREFIX + name.upper() in variables}
+    home = find_home(given.get("home"), default_home)
+    kept = {
+        name: value
+        for name, value in _checked_names(home, read_config(home)).items()
+        if name not in given and name not in from_environment
+    }
+    allowed = allowed_hashes() if any(map(is_guarded, kept)) else frozenset()
+    not_allowed = {
+        name: value for name, value in kept.items() if is_guarded(name) and permission(home, name, value) not in allowed
+    }
+    from_file = {name: absolute_path(name, value, home) for name, value in kept.items() if name not in not_allowed}
     try:
-        settings = Settings(**flags)
+        settings = Settings(**{**from_file, **given, "home": home})
     except ValidationError as error:
-        raise UsageError(_one_line(error), "`docs/config.md` lists every setting.") from None
+        raise _wrong_value(error, from_file, home) from None
     except ValueError as error:  # pydantic-settings: a value that should be JSON and is not
         raise UsageError(f"A setting cannot be read: {error}.", "`docs/config.md` lists every setting.") from None
-    return settings.model_copy(update={"home": settings.home.expanduser().resolve()})
+    sources: dict[str, Source] = dict.fromkeys(Settings.model_fields, "default")
+    places: tuple[tuple[Source, Iterable[str]], ...] = (
+        ("config.toml", from_file),
+        ("environment", from_environment),
+        ("flag", given),
+    )
+    for place, names in places:
+        sources.update((name, place) for name in names)
+    return LoadedSettings(settings, sources, not_allowed)
 
 
 def changed_settings(settings: Settings, changes: Mapping[str, Any]) -> Settings:
@@ -50,17 +105,66 @@ def changed_settings(settings: Settings, changes: Mapping[str, Any]) -> Settings
     try:
         return Settings(**{**settings.model_dump(), **changes})
     except ValidationError as error:
-        raise UsageError(_one_line(error), "`docs/config.md` lists every setting.") from None
+        raise _wrong_value(error, {}, settings.home) from None
 
 
-def _one_line(error: ValidationError) -> str:
+def find_home(flag: Path | None, default_home: Path | None) -> Path:
+    """The home that a flag, else the environment, else `default_home` names, else the current folder."""
+    variable = next((value for name, value in os.environ.items() if name.upper() == f"{ENV_PREFIX}HOME"), "")
+    return Path(flag or variable or default_home or Path.cwd()).expanduser().resolve()
+
+
+def default_settings(home: Path, **values: Any) -> Settings:
+    """The defaults with these values over them, whatever the environment and config.toml have. Raises UsageError."""
+    without_environment: dict[str, Any] = {"_env_prefix": "RAGSCIENCE_UNSET_", "home": home}
+    try:
+        return Settings(**without_environment, **values)
+    except ValidationError as error:
+        raise _wrong_value(error, {}, home) from None
+
+
+def unknown_variables() -> list[str]:
+    """Variables of the environment that begin as settings do, and are none."""
+    known = {ENV_PREFIX + name.upper() for name in Settings.model_fields}
+    return sorted(name for name in os.environ if name.upper().startswith(ENV_PREFIX) and name.upper() not in known)
+
+
+def absolute_path(name: str, value: Any, base: Path) -> Any:
+    """The value of a setting; where it is a relative path or names a file as @FILE, the path from `base` on."""
+    if not isinstance(value, str) or not value:
+        return value
+    if name in PATHS:
+        return str(base / Path(value).expanduser())
+    return f"@{base / Path(value[1:]).expanduser()}" if name in TEMPLATES and value.startswith("@") else value
+
+
+def _checked_names(home: Path, kept: dict[str, Any]) -> dict[str, Any]:
+    if "home" in kept:
+        raise UsageError(
+            f"{config_file(home)} cannot say where the home is.",
+            "`python query.py config unset home` takes it out; RAG_HOME and --home name a home.",
+        )
+    for name in kept:
+        if name not in Settings.model_fields:
+            raise UsageError(
+                f"There is no setting {name} (in {config_file(home)}).",
+                f"`python query.py config unset {name}` takes it out; `docs/config.md` lists them all.",
+            )
+    return kept
+
+
+def _wrong_value(error: ValidationError, from_file: Mapping[str, Any], home: Path) -> UsageError:
     first = error.errors(include_url=False)[0]
     name = ".".join(str(part) for part in first["loc"])
+    top = str(first["loc"][0]) if first["loc"] else ""
+    fix = "`docs/config.md` lists every setting."
+    if top in from_file:
+        fix = f"It is in {config_file(home)}; `python query.py config unset {top}` takes it out. {fix}"
     if first["type"] == "extra_forbidden":
-        return f"There is no setting {name}."
+        return UsageError(f"There is no setting {name}.", fix)
     message = first["msg"].removeprefix("Value error, ")
     if not name:
-        return f"{message}."
+        return UsageError(f"{message}.", fix)
     shown = re.sub(r"//[^/@]*@", "//…@", repr(first["input"]))
     shown = shown if len(shown) <= LONGEST_SHOWN else f"{shown[:LONGEST_SHOWN]}…"
-    return f"Setting {name} is {shown}: {message[:1].lower()}{message[1:]}."
+    return UsageError(f"Setting {name} is {shown}: {message[:1].lower()}{message[1:]}.", fix)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 import traceback
 from collections.abc import Callable
@@ -30,12 +31,14 @@ __all__ = [
     "HomeFolder",
     "Offline",
     "Quiet",
+    "as_called",
     "default_home",
     "home_of",
     "make_app",
     "opened",
     "page_range",
     "run_app",
+    "run_installed",
     "say",
     "settings_of",
 ]
@@ -44,6 +47,10 @@ CANCELLED = 130
 """The exit code after Ctrl-C, as shells have it (128 + SIGINT)."""
 
 _default_home: ContextVar[Path | None] = ContextVar("default_home", default=None)
+_is_installed: ContextVar[bool] = ContextVar("is_installed", default=False)
+_warned: set[str] = set()
+_SCRIPT = re.compile(r"\b(?:python )?(ingest|query)\.py\b")
+_EXTRA = re.compile(r"-r requirements-(\w+)\.txt")
 
 HomeFolder = Annotated[
     Path | None, typer.Option("--home", help="Folder with papers/, vectorstore/ and ingested.json.", metavar="DIR")
@@ -89,9 +96,17 @@ def make_app(help_text: str, *, default: str, bare: str) -> typer.Typer:
     )
 
 
+def as_called(text: str) -> str:
+    """A message with the commands as they are called: `python ingest.py list` is `ragscience ingest list` installed."""
+    if not _is_installed.get():
+        return text
+    text = _SCRIPT.sub(lambda found: "ragscience ingest" if found[1] == "ingest" else "ragscience", text)
+    return _EXTRA.sub(r"'ragscience[\1]'", text)
+
+
 def say(text: str) -> None:
     """One line on stderr, safe to show."""
-    sys.stderr.write(plain(text).replace("\n", " ").rstrip() + "\n")
+    sys.stderr.write(plain(as_called(text)).replace("\n", " ").rstrip() + "\n")
     sys.stderr.flush()
 
 
@@ -104,7 +119,13 @@ def settings_of(**flags: object) -> Settings:
     """The settings of a command from its flags. Raises UsageError."""
     from ragscience.settings import load_settings
 
-    return load_settings(default_home=default_home(), **flags)
+    return load_settings(default_home=default_home(), on_warning=_warn_once, **flags)
+
+
+def _warn_once(text: str) -> None:
+    if text not in _warned:
+        _warned.add(text)
+        say(text)
 
 
 def opened(screen: Callable[[Event], None] | None = None, **flags: object) -> Engine:
@@ -141,9 +162,27 @@ def page_range(text: str | None) -> tuple[int, int] | None:
     return low, high
 
 
+def run_installed(app: typer.Typer) -> None:
+    """Run the app as the command `ragscience`, whose home is the current folder where nothing names another."""
+    command = typer.main.get_command(app)
+    _is_installed.set(True)
+    _call_by_command(command)
+    run_app(command)
+
+
+def _call_by_command(command: Any) -> None:
+    """Let the help of a command, and of those in it, name commands as they are called."""
+    for shown in (command, *command.params):
+        if shown.help:
+            shown.help = as_called(shown.help)
+    for inner in getattr(command, "commands", {}).values():
+        _call_by_command(inner)
+
+
 def run_app(app: Callable[..., Any], *, default_home: Path | None = None) -> None:
     """Run the app; the only place where an error becomes a line on stderr and an exit code."""
     _default_home.set(default_home)
+    _warned.clear()
     debug = "--debug" in sys.argv
     try:
         result = app(standalone_mode=False)
@@ -155,7 +194,8 @@ def run_app(app: Callable[..., Any], *, default_home: Path | None = None) -> Non
         say(f"error: {error}")
         code = error.exit_code
     except TyperException as error:
-        say(f"error: {error.format_message()} `python {Path(sys.argv[0]).name} --help` shows what there is.")
+        called = "ragscience" if _is_installed.get() else f"python {Path(sys.argv[0]).name}"
+        say(f"error: {error.format_message()} `{called} --help` shows what there is.")
         code = 2
     except (KeyboardInterrupt, typer.Abort):
         code = CANCELLED

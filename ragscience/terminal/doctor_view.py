@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ragscience.doctor import Finding, examine, worst
 from ragscience.doctor.findings import DoctorOutput, guarded
@@ -15,7 +14,7 @@ from ragscience.engine.printable import plain
 from ragscience.errors import RagScienceError, UsageError
 from ragscience.json_output import print_json, select
 from ragscience.store import Home, Library
-from ragscience.terminal.cli import default_home
+from ragscience.terminal.cli import as_called, default_home
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -42,30 +41,31 @@ def run_doctor(home: Path | None, console: Console | None, *, network: bool) -> 
         _table(found, console)
     else:
         for one in found:
-            sys.stdout.write(plain(f"{one.severity:8}{one.message} {one.remedy}".rstrip()).replace("\n", " ") + "\n")
+            sys.stdout.write(
+                plain(as_called(f"{one.severity:8}{one.message} {one.remedy}").rstrip()).replace("\n", " ") + "\n"
+            )
     return 1 if worst(found) == "error" else 0
 
 
 def settings_of(home: Path | None) -> tuple[Settings, list[Finding]]:
-    """The settings, and what is wrong with them; where they cannot be used, those that nobody has changed."""
-    from ragscience.settings import ENV_PREFIX, Settings, load_settings
+    """The settings, and what is wrong with them; where they cannot be used, the defaults."""
+    from ragscience.settings import default_settings, find_home, load_settings, unknown_variables
 
-    known = {ENV_PREFIX + name.upper() for name in Settings.model_fields}
-    unknown = sorted(name for name in os.environ if name.upper().startswith(ENV_PREFIX) and name.upper() not in known)
     found = [
         Finding("settings", "error", f"There is no setting {name} (in the environment).", f"`unset {name}`.")
-        for name in unknown
+        for name in unknown_variables()
     ]
+
+    def warn(text: str) -> None:
+        found.append(Finding("settings", "warning", text, ""))
+
     try:
-        return load_settings(default_home=default_home(), home=home), [
-            Finding("settings", "ok", "The settings are as they may be.")
-        ]
+        settings = load_settings(default_home=default_home(), on_warning=warn, home=home)
+        return settings, found or [Finding("settings", "ok", "The settings are as they may be.")]
     except UsageError as problem:
         if not found:
             found = [Finding("settings", "error", problem.message, problem.fix)]
-    place = home or Path(os.environ.get(f"{ENV_PREFIX}HOME") or default_home())
-    unset: dict[str, Any] = {"_env_prefix": "RAGSCIENCE_UNSET_", "home": place.expanduser().resolve()}
-    return Settings(**unset), found
+    return default_settings(find_home(home, default_home())), found
 
 
 def _made_by(home: Home) -> EmbedderIdentity | None:
@@ -122,6 +122,6 @@ def _table(found: Sequence[Finding], console: Console) -> None:
     for one in found:
         message = Text(plain(one.message))
         if one.remedy:
-            message.append(f"\n{plain(one.remedy)}", "dim" if one.severity in ("ok", "info") else "bold")
+            message.append(f"\n{plain(as_called(one.remedy))}", "dim" if one.severity in ("ok", "info") else "bold")
         table.add_row(Text(one.severity, _COLOURS[one.severity]), Text(one.area, "dim"), message)
     console.print(table)

@@ -9,6 +9,7 @@ import typer
 
 from ragscience.errors import UsageError
 from ragscience.terminal.cli import Debug, HomeFolder, Offline, Quiet, make_app, opened, page_range, settings_of
+from ragscience.terminal.config_commands import config_app
 from ragscience.terminal.graph_commands import graph_app
 from ragscience.terminal.history_commands import history_app, models_app
 from ragscience.terminal.options import (
@@ -52,6 +53,7 @@ app = make_app(
 app.add_typer(graph_app)
 app.add_typer(models_app, name="models")
 app.add_typer(history_app, name="history")
+app.add_typer(config_app, name="config")
 
 
 @app.command()

@@ -3,11 +3,9 @@
 import hashlib
 import json
 import math
-import tomllib
 
 import pytest
 
-import ragscience
 from ragscience.audit import Request, place_of, without_credentials
 from ragscience.records import Filters, FoundPath, PathStep, Turn
 from tests.audit.making import circumstances, paper, record
@@ -102,8 +100,3 @@ def test_every_field_is_in_the_documentation():
     text = (ROOT / "docs" / "audit.md").read_text()
     made = record()
     assert [name for name in (*made, *made["passages"][0], *made["library"]) if f"`{name}`" not in text] == []
-
-
-def test_the_version_is_the_one_of_the_project():
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    assert ragscience.__version__ == project["version"]

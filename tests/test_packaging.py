@@ -1,0 +1,85 @@
+"""What `pip install .` makes: one version, one list of dependencies, all files, one command."""
+
+import tomllib
+from fnmatch import fnmatch
+from importlib import import_module
+
+import pytest
+
+import ragscience
+from ragscience.terminal import ingest_cli, query_cli
+from ragscience.terminal.cli import as_called
+from tests.conftest import ROOT
+
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
+
+
+def names_of(app):
+    named = {command.name or command.callback.__name__ for command in app.registered_commands}
+    groups = {group.name: group.typer_instance for group in app.registered_groups}
+    return (
+        named
+        | {name for name in groups if name}
+        | {n for name, app in groups.items() if not name for n in names_of(app)}
+    )
+
+
+def test_version_and_dependencies_come_from_one_place():
+    made = PROJECT["tool"]["setuptools"]["dynamic"]
+    assert made["version"] == {"attr": "ragscience.__version__"}
+    assert ragscience.__version__
+    assert made["dependencies"] == {"file": ["requirements.txt"]}
+    extras = made["optional-dependencies"]
+    assert set(extras) == {"judge", "telemetry"}
+    for file in [*made["dependencies"]["file"], *(file for extra in extras.values() for file in extra["file"])]:
+        lines = [line for line in (ROOT / file).read_text().splitlines() if not line.lstrip().startswith("#")]
+        assert [line for line in lines if line.startswith("-")] == [], "setuptools reads no -r"
+
+
+def test_every_file_that_is_not_code_is_packaged():
+    patterns = PROJECT["tool"]["setuptools"]["package-data"]["*"]
+    package = ROOT / "ragscience"
+    others = [path for path in package.rglob("*") if path.is_file() and path.suffix not in (".py", ".pyc")]
+    assert others
+    for path in others:
+        parent = next(folder for folder in path.parents if (folder / "__init__.py").exists())
+        assert any(fnmatch(path.relative_to(parent).as_posix(), pattern) for pattern in patterns), path
+
+
+def test_the_command_has_every_command_of_the_scripts():
+    module, _, function = PROJECT["project"]["scripts"]["ragscience"].partition(":")
+    main = import_module(module)
+    assert callable(getattr(main, function))
+    everything = names_of(main.app)
+    assert everything >= names_of(query_cli.app) | (names_of(ingest_cli.app) - {"add"}) | {"ingest"}
+
+
+@pytest.fixture
+def installed(tmp_path):
+    import os
+    import subprocess
+    import sys
+
+    def run(*args):
+        env = {name: value for name, value in os.environ.items() if name != "RAG_HOME"} | {"PYTHONPATH": str(ROOT)}
+        command = [sys.executable, "-m", "ragscience", *args]
+        return subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, text=True, timeout=120, check=False)
+
+    return run
+
+
+def test_the_command_works_in_the_current_folder_and_names_itself(installed, tmp_path):
+    helped = installed("related", "--help")
+    assert helped.returncode == 0
+    assert "`ragscience ingest list`" in " ".join(helped.stdout.split())
+    refused = installed("search", "fog", "--nope")
+    assert (refused.returncode, "`ragscience --help`" in refused.stderr) == (2, True)
+    shown = installed("config", "home")
+    assert shown.stdout.split()[:2] == ["home", f'"{tmp_path}"']
+    missing = installed("ask", "How fast do bees fly?")
+    assert "`ragscience ingest`" in missing.stderr
+    assert ".py" not in missing.stderr
+
+
+def test_a_scripts_messages_are_left_alone():
+    assert as_called("`python ingest.py list`") == "`python ingest.py list`"
