@@ -56,7 +56,7 @@ def prepared_home(tmp_path_factory):
     """A folder like a fresh clone, with the sample ingested."""
     home = tmp_path_factory.mktemp("prepared")
     shutil.copytree(SAMPLE, home / "papers" / "sample")
-    for name in ("ingest.py", "query.py"):
+    for name in ("ingest.py", "query.py", "config.py"):
         (home / name).symlink_to(ROOT / name)
     done = run("python ingest.py", home)
     assert done.returncode == 0, done.stderr

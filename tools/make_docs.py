@@ -59,6 +59,10 @@ def cli_page() -> str:
         MADE,
         "# Commands\n",
         "The result goes to stdout, everything else to stderr. Every command also has `--help`.\n",
+        "Installed (`pip install .`), all of them belong to one command: `ragscience X` is `python query.py X`, and",
+        "`ragscience ingest X` is `python ingest.py X`. What only ingest.py has (all but `graph`) needs no `ingest`:",
+        "`ragscience list`. Its home is the current folder where `--home` and `RAG_HOME` name no other; that of the",
+        "scripts is the folder that they are in.\n",
     ]
     for script, app in (("ingest.py", ingest_cli.app), ("query.py", query_cli.app)):
         group = typer.main.get_command(app)
@@ -145,8 +149,11 @@ def default_of(option: Any) -> str:
 
 
 def config_page() -> str:
-    """docs/config.md: every setting with its default, bounds and reason."""
-    from ragscience.settings import Settings
+    """docs/config.md: every setting with its default, bounds, purpose, what it decides and where it can be set."""
+    from ragscience.settings import Settings, decides, is_guarded
+
+    def in_file(name: str) -> str:
+        return "no" if name == "home" else "once allowed" if is_guarded(name) else "yes"
 
     properties = Settings.model_json_schema()["properties"]
     rows = [
@@ -156,18 +163,42 @@ def config_page() -> str:
             allowed(properties[name]),
             written(name, field.default),
             field.description or "",
+            decides(name),
+            in_file(name),
         )
         for name, field in Settings.model_fields.items()
     ]
-    return "\n".join(
-        [
-            MADE,
-            "# Settings\n",
-            "A flag of the command wins over the environment, the environment over the default. Lists are written as",
-            'JSON: `RAG_SEPARATORS=\'["\\n\\n", " "]\'`. A name that is not in this table is refused.\n',
-            table(("setting", "in the environment", "allowed", "default", "meaning"), rows),
-        ]
-    )
+    head = ("setting", "in the environment", "allowed", "default", "meaning", "decides", "in config.toml")
+    return "\n".join([MADE, CONFIG_INTRODUCTION, table(head, rows)])
+
+
+CONFIG_INTRODUCTION = """# Settings
+
+A flag of the command wins over the environment, the environment over `config.toml` in the home, that over the default.
+A name that is not in the table below is refused.
+
+```console
+$ python config.py
+$ python query.py config top_k
+$ python query.py config set top_k 6 temperature 0
+$ python query.py config unset temperature
+```
+
+`python config.py` (or `python query.py config`) shows every setting with its value and where it comes from. `config
+set` writes to `config.toml` and keeps its comments; you can also edit the file: `top_k = 6`, one setting a line. Lists
+are written as JSON in the environment and on the command line: `RAG_SEPARATORS='["\\n\\n", " "]'`. Relative paths in
+`config.toml` start at the home.
+
+**A home from somebody else** runs nothing. Settings that can start a program, send text elsewhere, or read or write
+files (*once allowed* in the last column) are taken from a home's `config.toml` only after you have allowed that very
+value for that home; until then they are ignored, with a warning. `python query.py config` shows them, `python query.py
+config allow` allows them, and what you write with `config set` is allowed. What you have allowed is kept as hashes in
+`~/.config/ragscience/allowed` (or in `$XDG_CONFIG_HOME`), never in a home.
+
+The column *decides* says what depends on a setting: *answers*, to the same question after the same turns (the audit log
+keeps these values, and an interrupted run of the agent goes on only while they are the same); *the library*, which has
+to be rebuilt to follow; or neither.
+"""
 
 
 def allowed(schema: Mapping[str, Any]) -> str:
@@ -190,7 +221,7 @@ def allowed(schema: Mapping[str, Any]) -> str:
 def written(name: str, default: object) -> str:
     """A default as it is written in the environment; folders without the names of this machine."""
     if name == "home":
-        return "the folder that the scripts are in"
+        return "the folder of the scripts; installed: the current one"
     if isinstance(default, Path):
         text = f"~/{default.relative_to(Path.home())}" if default.is_relative_to(Path.home()) else str(default)
         return f"`{text}`"
