@@ -1,7 +1,6 @@
-"""Which papers of the library a question is likely to speak of: by file, title, acronym of the title, or author.
+"""Which papers of the library a text mentions: by file, title, acronym of the title, or author.
 
-It would rather take one too many: what comes of it is one more search. A filter or an argument that must be right is
-for `paper_names`.
+A name that fits several papers mentions none of them, unless the text has the year of one.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ from pathlib import PurePath
 from ragscience.records import Paper
 from ragscience.text.words import terms
 
-__all__ = ["PaperNames", "Word", "is_name", "names_in", "without", "words"]
+__all__ = ["PaperNames", "Word", "is_name", "named_papers", "names_in", "without", "words"]
 
 SHORTEST_NAME = 3
 """Letters of a file's or a title's word that can name a paper."""
@@ -31,6 +30,10 @@ _TITLE_WORD = re.compile(r"[^\W_]+")
 _SIZE = re.compile(r"(?:BASE|SMALL|MEDIUM|LARGE|BIG|XL)$")
 """BERTLARGE: the subscript of a name, as a PDF gives it."""
 _COMPOUND = re.compile(r"^\w+(?:-\w+)+")
+_YEAR = re.compile(r"\b(?:19|20)\d\d\b")
+_CALLED_PAPER = re.compile(
+    r"\b(?:the|in|from|of)\s+((?:[\w'’-]+\s+){1,6}?)(?:paper|article|study|preprint)\b", re.IGNORECASE
+)
 _POSSESSIVE = re.compile(r"[’']s$|[’']$")
 _ORDINARY = frozenset(
     """
@@ -75,24 +78,42 @@ def names_in(text: str) -> tuple[str, ...]:
     return tuple(word.bare for word in words(text) if is_name(word.bare))
 
 
+def named_papers(text: str, papers: Sequence[Paper]) -> list[Paper]:
+    """The papers that `text` mentions, in its order; "the … paper" also by any words of its title, file or authors."""
+    by_file = {paper.file: paper for paper in papers}
+    found = [by_file[file] for file in PaperNames(papers).likely(text)]
+    for match in _CALLED_PAPER.finditer(text):
+        wanted = set(terms(match.group(1)))
+        fitting = [paper for paper in papers if wanted and wanted <= _known_terms(paper)]
+        found += fitting if len(fitting) == 1 else []
+    return list({paper.paper_id: paper for paper in found}.values())
+
+
+def _known_terms(paper: Paper) -> set[str]:
+    known = paper.metadata
+    stem = " ".join(_STEM_PART.findall(PurePath(paper.file).stem))
+    return set(terms(" ".join([known.title, paper.title, stem, *known.authors[:1], str(known.year or "")])))
+
+
 class PaperNames:
     """What the papers of a library are called, made once for many texts."""
 
     def __init__(self, papers: Sequence[Paper]) -> None:
         self._by_name = _by_name(papers)
         self._by_beginning = _by_beginning(papers)
+        self._years = {paper.file: str(paper.metadata.year) for paper in papers}
 
     def likely(self, text: str) -> tuple[str, ...]:
-        """The files of the papers that `text` seems to name, in the order in which it names them.
-
-        A name that fits more than one paper names none.
-        """
+        """The files of the papers that `text` seems to mention, in its order."""
         found: dict[str, int] = {}
         read = words(text)
+        years = _YEAR.findall(text)
         for word in read:
             owners = next((self._by_name[key] for key in _keys(word.bare) if key in self._by_name), {})
             capital = is_name(word.bare)
             fitting = {file for file, needs_capital in owners.items() if capital or not needs_capital}
+            if len(fitting) > 1:
+                fitting = {file for file in fitting if self._years[file] in years}
             if len(fitting) == 1:
                 found.setdefault(fitting.pop(), word.start)
         asked = [(stem, word.start) for word in read for stem in _parts(word.text)]
@@ -116,6 +137,7 @@ def _by_name(papers: Sequence[Paper]) -> dict[str, dict[str, bool]]:
         parts = [part for part in _STEM_PART.findall(PurePath(paper.file).stem) if _can_name(part)]
         for part in parts:
             add(part, paper.file, needs_capital=len(parts) > 1)
+        add(paper.file, paper.file, needs_capital=False)
         head, colon, _ = paper.title.partition(":")
         short = _TITLE_WORD.findall(head)
         if colon and len(short) == 1 and _can_name(short[0]):

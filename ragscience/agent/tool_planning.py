@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from ragscience.agent.calculator import calculate
-from ragscience.agent.mentioned_papers import named_papers
+from ragscience.agent.paper_mentions import named_papers
 from ragscience.agent.tool_results import ToolCall
 from ragscience.errors import UsageError
 from ragscience.records import Paper

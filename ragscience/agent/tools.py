@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ragscience.agent.calculator import calculate
-from ragscience.agent.mentioned_papers import named_papers
+from ragscience.agent.paper_mentions import named_papers
 from ragscience.agent.tool_results import ToolResult, looked_up, page_text, paper_list, section_of, shown
 from ragscience.bibliography import as_bibtex, entries_of
 from ragscience.errors import NothingFound, RagScienceError, UsageError
