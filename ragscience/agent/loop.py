@@ -90,7 +90,8 @@ def _graph(nodes: Nodes, saver: SqliteSaver | None) -> CompiledStateGraph[Any, A
     from langgraph.graph import END, START, StateGraph
 
     graph = StateGraph(AgentState)
-    for node in (nodes.decompose_query, nodes.retrieve, nodes.reason, nodes.reflect, nodes.generate_answer):
+    steps: list[Any] = [nodes.decompose_query, nodes.retrieve, nodes.reason, nodes.reflect, nodes.generate_answer]
+    for node in steps:
         graph.add_node(node.__name__, node)
     graph.add_edge(START, "decompose_query")
     graph.add_conditional_edges("decompose_query", nodes.after_decompose, ["retrieve", "generate_answer"])

@@ -1,19 +1,19 @@
-"""The five nodes of the agentic loop. Each takes the state and gives back what changes in it, with a line of the trace.
+"""The five nodes of the agentic loop. Each takes the state and gives its changes, with a step of the trace.
 
-Where there is an LLM and its budget lasts, it splits the question, words the draft and grades it; what it does not do
-is done by rules. Nothing that a model says raises anything or makes a run longer than its limits.
+An LLM, within its budget, splits the question, writes the draft and grades it; rules do what it does not. No reply of a
+model raises anything or makes a run longer than its limits.
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
+from functools import wraps
 from typing import Any
 
 from ragscience.agent.agent_context import AgentContext, ToolsUsed
 from ragscience.agent.agent_state import (
-    MOST_QUERIES,
     AgentState,
     answer_of,
     found_of,
@@ -21,9 +21,10 @@ from ragscience.agent.agent_state import (
     plain_found,
     plain_stages,
 )
-from ragscience.agent.answer_drafts import Reflection, added_timings, draft, guarded, lower_of, own_stages, reflect
+from ragscience.agent.answer_drafts import Reflection, added_timings, draft, guarded, lower_of, own_stages
+from ragscience.agent.answer_drafts import reflect as reflect_by_rules
 from ragscience.agent.llm_steps import Split, SplitRequest, ask_for_grade, ask_for_queries
-from ragscience.agent.query_planning import SubQuery, more_queries, placed, sub_queries
+from ragscience.agent.query_planning import SubQuery, more_queries, not_asked, placed, query_of, sub_queries
 from ragscience.agent.run_searches import RunSearches, merged_found
 from ragscience.agent.token_budget import BoundedLLM, Spending
 from ragscience.answering.generation import CancellableLLM, ChatLLM
@@ -40,12 +41,22 @@ _STEP_SECONDS = 120.0
 
 @dataclass(frozen=True, slots=True)
 class _Done:
-    """What a node did: the state's changes, and its line of the trace as fields of `Step`."""
+    """What a node did: the state's changes, and its line of the trace, with further `fields` of `Step`."""
 
     changes: AgentState
-    said: str
+    summary: str
     by: str = "rules"
-    told: Mapping[str, Any] | None = None
+    fields: Mapping[str, Any] = field(default_factory=dict)
+
+
+def _traced(act: Callable[[Nodes, AgentState], _Done]) -> Callable[[Nodes, AgentState], AgentState]:
+    """The node as LangGraph calls it: its changes of the state, with a step of the trace and what it cost."""
+
+    @wraps(act)
+    def node(self: Nodes, state: AgentState) -> AgentState:
+        return self.step(act, state)
+
+    return node
 
 
 class Nodes:
@@ -56,31 +67,9 @@ class Nodes:
         self._spending = Spending(context.limits, before)
         self._llm = None if context.answering.llm is None else BoundedLLM(context.answering.llm, self._spending)
         self._given_up: set[str] = set()
-        """What the LLM was asked for in vain, and is not asked for again in this run."""
+        """Requests that the LLM has failed; they are not made again in this run."""
         self._chunks: dict[int, StoredChunk] = {}
         self._searches = RunSearches(context, self._spending)
-
-    # -- the nodes
-
-    def decompose_query(self, state: AgentState) -> AgentState:
-        """Sub-queries that were not asked yet: of the question, or of what the reflection misses."""
-        return self._step("decompose_query", state, self._decompose)
-
-    def retrieve(self, state: AgentState) -> AgentState:
-        """Search for each sub-query, and call tools; what was found before stays."""
-        return self._step("retrieve", state, self._retrieve)
-
-    def reason(self, state: AgentState) -> AgentState:
-        """A draft from the merged passages."""
-        return self._step("reason", state, self._reason)
-
-    def reflect(self, state: AgentState) -> AgentState:
-        """A grade of the draft, and what it lacks; the best draft is kept."""
-        return self._step("reflect", state, self._reflect)
-
-    def generate_answer(self, state: AgentState) -> AgentState:
-        """The best draft, or the refusal where the passages hold none of it."""
-        return self._step("generate_answer", state, self._generate)
 
     # -- where to go next
 
@@ -124,9 +113,9 @@ class Nodes:
             stages=tuple(Stage(*stage) for stage in state["stages"]),
         )
 
-    # -- decompose_query
-
-    def _decompose(self, state: AgentState) -> _Done:
+    @_traced
+    def decompose_query(self, state: AgentState) -> _Done:
+        """Sub-queries that were not asked yet: of the question, or of what the reflection misses."""
         context, asked = self._context, state["asked"]
         first = not asked
         split, notices = self._split(state)
@@ -135,14 +124,14 @@ class Nodes:
             question = split.question if split else standalone(context.request.question, context.request.history)
         wanted = [SubQuery(question)] if first else []
         wanted += [each for text in split.queries for each in placed(text, context.papers)] if split else []
-        queue, by = _not_asked(wanted, asked), "llm"
+        queue, by = not_asked(wanted, asked), "llm"
         if split is None or not queue:
             by = "rules"
             feedback = state["feedback"]
-            queue = _not_asked(
+            queue = not_asked(
                 (*wanted, *sub_queries(question, context.papers, self._searches.home))
                 if first
-                else more_queries(question, [_query(each) for each in asked], feedback["missing"], context.papers),
+                else more_queries(question, [query_of(each) for each in asked], feedback["missing"], context.papers),
                 asked,
             )
         names = [query.text for query in queue]
@@ -179,10 +168,10 @@ class Nodes:
         done = ask_for_queries(llm, wanted, seconds=self._step_seconds())
         return done.value, self._given_up_on("sub-queries", done)
 
-    # -- retrieve
-
-    def _retrieve(self, state: AgentState) -> _Done:
-        found, notices, told = list(state["found"]), list(state["notices"]), []
+    @_traced
+    def retrieve(self, state: AgentState) -> _Done:
+        """Search for each sub-query, and call tools; what was found before stays."""
+        found, notices, notes_of_step = list(state["found"]), list(state["notices"]), []
         known = _ids(found)
         before = len(known)
         failed: RagScienceError | None = None
@@ -193,10 +182,10 @@ class Nodes:
                 notices.append("The agent's budget was spent before everything was searched for.")
                 break
             try:
-                each = self._searches.found_for(_query(query))
+                each = self._searches.found_for(query_of(query))
             except RagScienceError as problem:
                 failed = failed or problem
-                told.append(f"{query['text']}: {problem}")
+                notes_of_step.append(f"{query['text']}: {problem}")
                 continue
             self._keep(each)
             found.append(plain_found(each))
@@ -211,7 +200,7 @@ class Nodes:
         notes = list(state["notes"])
         for note in self._used_tools(state).notes:
             gave = _count(len(note.hits), "passage", "passages") if note.hits else " ".join(note.text.split())[:200]
-            told.append(f"{note.call}: {gave}")
+            notes_of_step.append(f"{note.call}: {gave}")
             if note.hits:
                 each = Found(note.call, "tool", note.hits)
                 self._keep(each)
@@ -227,8 +216,8 @@ class Nodes:
             "notices": notices,
         }
         queries = tuple(query["text"] for query in state["queue"])
-        counted = {"queries": queries, "notes": tuple(told), "passages": len(known), "new_passages": new}
-        return _Done(changes, f"{_count(new, 'new passage', 'new passages')}, {len(known)} in all", told=counted)
+        counted = {"queries": queries, "notes": tuple(notes_of_step), "passages": len(known), "new_passages": new}
+        return _Done(changes, f"{_count(new, 'new passage', 'new passages')}, {len(known)} in all", fields=counted)
 
     def _used_tools(self, state: AgentState) -> ToolsUsed:
         context, spending = self._context, self._spending
@@ -250,32 +239,32 @@ class Nodes:
         spending.answer_tokens += used.answer_tokens
         return used
 
-    # -- reason
-
-    def _reason(self, state: AgentState) -> _Done:
+    @_traced
+    def reason(self, state: AgentState) -> _Done:
+        """A draft from the merged passages."""
         found = [self._found_of(each) for each in state["found"]]
         whole = merged_found(state["question"], state["parts"], found, self._context.limits.passages)
         llm = self._llm if self._spending.may_ask() else None
         seconds = max(self._spending.seconds_left, 0.001)
         made = draft(self._context, whole, state["notes"], llm=llm, seconds=seconds)
         claims = sum(each.verdict != "no-claim" for each in made.sentences)
-        said = "a refusal" if made.refused else f"a draft of {_count(claims, 'sentence', 'sentences')}"
+        summary = "a refusal" if made.refused else f"a draft of {_count(claims, 'sentence', 'sentences')}"
         return _Done(
             {
                 "draft": plain_answer(made),
                 "timings": added_timings(state["timings"], made),
                 "stages": [*state["stages"], *plain_stages(own_stages(made))],
             },
-            f"{said} from {_count(len(whole.hits), 'passage', 'passages')}",
+            f"{summary} from {_count(len(whole.hits), 'passage', 'passages')}",
             "llm" if made.mode == "llm" else "rules",
             {"passages": len(whole.hits)},
         )
 
-    # -- reflect
-
-    def _reflect(self, state: AgentState) -> _Done:
+    @_traced
+    def reflect(self, state: AgentState) -> _Done:
+        """A grade of the draft, and what it lacks; the best draft is kept."""
         made = self._answer_of(state["draft"])
-        grade = reflect(state["question"], state["parts"], made)
+        grade = reflect_by_rules(state["question"], state["parts"], made)
         notices, by = list(state["notices"]), "rules"
         llm = self._asking("a grade") if made.mode == "llm" and not made.refused else None
         if llm is not None:
@@ -293,33 +282,30 @@ class Nodes:
             {"score": grade.score, "missing": (*grade.missing, *grade.unsupported)},
         )
 
-    # -- generate_answer
-
-    def _generate(self, state: AgentState) -> _Done:
+    @_traced
+    def generate_answer(self, state: AgentState) -> _Done:
+        """The best draft, or the refusal where the passages support none of it."""
         best, enough = state["best"], self._context.limits.enough
         made = guarded(self._answer_of(best["draft"]), state["notes"])
         score, notices = best["rank"][1], list(state["notices"])
         if not made.refused and score < enough:
             passes = _count(state["iteration"], "pass", "passes")
             notices.append(f"After {passes} the answer is graded {score:.2f}, below {enough:g}: read its pages.")
-        said = "a refusal" if made.refused else f"the draft of pass {best['iteration']}"
+        summary = "a refusal" if made.refused else f"the draft of pass {best['iteration']}"
         changes: AgentState = {"draft": plain_answer(made), "notices": notices}
-        return _Done(changes, said, "llm" if made.mode == "llm" else "rules", {"score": score})
+        return _Done(changes, summary, "llm" if made.mode == "llm" else "rules", {"score": score})
 
-    # -- shared
-
-    def _step(self, node: str, state: AgentState, act: Callable[[AgentState], _Done]) -> AgentState:
-        """Act, and record what it cost."""
+    def step(self, act: Callable[[Nodes, AgentState], _Done], state: AgentState) -> AgentState:
+        """Act, and record what it cost. Raises Cancelled."""
         self._context.answering.raise_if_cancelled()
         before, began, started = self._spending.plain(), time.time(), time.perf_counter()
-        done = act(state)
+        done = act(self, state)
         spent = self._spending.plain()
         cost = {name: int(spent[name] - before.get(name, 0)) for name in spent}
-        told: dict[str, Any] = dict(done.told or {})
         step = Step(
-            node,
+            act.__name__,
             done.changes.get("iteration", state["iteration"]),
-            done.said,
+            done.summary,
             done.by,
             searches=cost["searches"],
             llm_calls=cost["llm_calls"],
@@ -327,7 +313,7 @@ class Nodes:
             tokens=cost["prompt_tokens"] + cost["answer_tokens"],
             seconds=round(time.perf_counter() - started, 3),
             started=began,
-            **told,
+            **done.fields,
         )
         if self._context.on_step is not None:
             self._context.on_step(step)
@@ -366,25 +352,6 @@ class Nodes:
         absent = [hit["chunk_id"] for hit in hits if hit["chunk_id"] not in self._chunks]
         if absent:
             self._chunks |= {chunk.chunk_id: chunk for chunk in self._context.passages(absent)}
-
-
-def _not_asked(wanted: Sequence[SubQuery], asked: Sequence[Mapping[str, Any]]) -> list[SubQuery]:
-    """The first MOST_QUERIES of `wanted` that are new, each once: case, blanks and marks at the end aside."""
-    known = {_key(_query(each)) for each in asked}
-    new: dict[tuple[str, tuple[str, ...]], SubQuery] = {}
-    for query in wanted:
-        key = _key(query)
-        if key[0] and key not in known:
-            new.setdefault(key, query)
-    return list(new.values())[:MOST_QUERIES]
-
-
-def _query(plain: Mapping[str, Any]) -> SubQuery:
-    return SubQuery(plain["text"], tuple(plain["papers"]))
-
-
-def _key(query: SubQuery) -> tuple[str, tuple[str, ...]]:
-    return " ".join(query.text.casefold().split()).rstrip(" ?.!") or query.text.strip(), query.papers
 
 
 def _ids(found: Sequence[Mapping[str, Any]]) -> set[int]:

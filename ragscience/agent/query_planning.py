@@ -8,16 +8,26 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from ragscience.agent.paper_mentions import PaperNames, is_name, names_in, without, words
 from ragscience.agent.question_splitting import PREPOSITION, cut, is_elliptic, side_by_side
 from ragscience.records import Found, Paper
 from ragscience.text.words import terms
 
-__all__ = ["MOST_QUERIES", "Home", "SubQuery", "home_papers", "more_queries", "placed", "sub_queries"]
+__all__ = [
+    "MOST_QUERIES",
+    "Home",
+    "SubQuery",
+    "home_papers",
+    "more_queries",
+    "not_asked",
+    "placed",
+    "query_of",
+    "sub_queries",
+]
 
 Home: TypeAlias = Callable[[str], tuple[str, ...]]
 """A name to the files of the papers that it is at home in; () where the library does not tell."""
@@ -110,6 +120,26 @@ def more_queries(
     left = (query for query in sub_queries(question, papers) if _key(query)[1] not in texts)
     wanted = _different([*_missed(question, missing, PaperNames(papers)), *left])
     return tuple(query for query in wanted if _key(query) not in before and terms(query.text))[: MOST_QUERIES - 1]
+
+
+def not_asked(wanted: Sequence[SubQuery], asked: Sequence[Mapping[str, Any]]) -> list[SubQuery]:
+    """The first MOST_QUERIES of `wanted` that are new, each once; case, blanks and closing marks are ignored."""
+    known = {_written(query_of(each)) for each in asked}
+    new: dict[tuple[str, tuple[str, ...]], SubQuery] = {}
+    for query in wanted:
+        key = _written(query)
+        if key[0] and key not in known:
+            new.setdefault(key, query)
+    return list(new.values())[:MOST_QUERIES]
+
+
+def query_of(plain: Mapping[str, Any]) -> SubQuery:
+    """The sub-query that a state holds."""
+    return SubQuery(plain["text"], tuple(plain["papers"]))
+
+
+def _written(query: SubQuery) -> tuple[str, tuple[str, ...]]:
+    return " ".join(query.text.casefold().split()).rstrip(" ?.!") or query.text.strip(), query.papers
 
 
 def home_papers(found: Found) -> tuple[str, ...]:
