@@ -57,7 +57,8 @@ class Chat:
         """Read and answer until the end of input; an exit code."""
         read = self._reader()
         papers = self._engine.library.paper_count
-        self._screen.warn_all([f"{counted(papers, 'paper')}. Type a question, or /help.", self._dialogue.summary])
+        first = f"{counted(papers, 'paper')}. Type a question, or /help."
+        self._screen.warn_all([*self._dialogue.warnings, first, self._dialogue.summary])
         while True:
             try:
                 line = read().strip()

@@ -80,7 +80,7 @@ def test_continue_goes_on_with_the_last_conversation(asked):
     asked.query(GLAZE)
     asked.query(SPEED)
     ran = asked.query("-c", stdin=b"And in clear air?\n/history\n")
-    assert f"Going on with “{SPEED}”, 1 turn." in ran.err
+    assert f"Continuing “{SPEED}”, 1 turn." in ran.err
     assert f"  1  {SPEED}" in ran.out
     assert "  2  And in clear air?" in ran.out
     assert asked.query("ask", "-c", GLAZE).code == 0
@@ -98,13 +98,13 @@ def test_the_chat_keeps_its_turns_and_clear_begins_a_new_one(asked, tmp_path):
     assert GLAZE in saved
     assert SPEED not in saved
     again = asked.query("--chat", "day one", stdin=b"/history\n/sources\n")
-    assert f"Going on with “{SPEED}” (day one), 1 turn." in again.err
+    assert f"Continuing “{SPEED}” (day one), 1 turn." in again.err
     assert "1  bees.pdf, p.1-2" in again.out
 
 
 def test_a_new_chat_has_nothing_to_show_or_save(asked, tmp_path):
     ran = asked.query("-c", stdin=f"/history\n/save {tmp_path}/a.md\n/save\n".encode())
-    assert "no conversation to go on with" in ran.err
+    assert "no conversation to continue" in ran.err
     assert "Nothing was asked yet" in ran.err
     assert "no answer yet" in ran.err
     assert not (tmp_path / "a.md").exists()

@@ -247,4 +247,4 @@ def test_the_chat_shows_a_source_and_says_why(asked, viewer):
     assert f"asked: {QUESTION}" in ran.out
     assert viewer.called_with()[1] == str(asked.home / "papers" / "bees.pdf")
     assert "no source 77" in ran.err
-    assert "'x' is no number" in ran.err
+    assert "'x' is not a source number" in ran.err
