@@ -13,7 +13,7 @@ from ragscience.settings import load_settings
 from ragscience.store import Home, Library, NewPaper
 from tests.conftest import copied
 
-THREADS, QUESTIONS = 8, 50
+THREADS = 8
 SUBJECTS = ("fog", "glaze", "tide", "radar", "cobalt", "brass wheel", "honeybees", "porcelain", "Dover", "harmonic")
 FORMS = ("What is said of {}?", "How was {} measured?", "Why does {} matter?", "Which number belongs to {}?", "{}")
 ASKED = tuple(form.format(subject) for subject in SUBJECTS for form in FORMS)
@@ -52,12 +52,14 @@ def opened(home):
     return Engine.open(home, load_settings(home=home, offline=True, history=False))
 
 
-def test_answers_of_many_threads_are_those_of_one_while_papers_are_added(library, tmp_path, new_papers):
+@pytest.mark.parametrize("questions", [6, pytest.param(50, marks=pytest.mark.threads)])
+def test_answers_of_many_threads_are_those_of_one_while_papers_are_added(library, tmp_path, new_papers, questions):
+    asked = ASKED[:questions]
     home = copied(library, tmp_path / "home")
     alone = {}
     with opened(home) as engine:
         for added in range(ADDED + 1):
-            for question in ASKED:
+            for question in asked:
                 answer = engine.ask(AskRequest(question))
                 alone.setdefault(question, []).append(essence(answer))
             if added < ADDED:
@@ -73,8 +75,8 @@ def test_answers_of_many_threads_are_those_of_one_while_papers_are_added(library
 
         def ask(thread):
             wrong = []
-            for number in range(QUESTIONS):
-                question = ASKED[(number * 7 + thread * 11) % len(ASKED)]
+            for number in range(questions):
+                question = asked[(number * 7 + thread * 11) % len(asked)]
                 answer = engine.ask(AskRequest(question))
                 answer = replace(answer, citations=tuple(map(in_place, answer.citations)))
                 if essence(answer) not in alone[question]:
