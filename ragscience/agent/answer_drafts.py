@@ -16,7 +16,7 @@ from ragscience.text.tokenizing import tokenize
 
 if TYPE_CHECKING:
     from ragscience.agent.agent_context import AgentContext
-    from ragscience.answering.generation import ChatLLM
+    from ragscience.models.model_protocols import ChatModel
 
 __all__ = ["Reflection", "added_timings", "draft", "guarded", "lower_of", "own_stages", "reflect"]
 
@@ -33,7 +33,9 @@ _LONGEST_TOLD = 200
 """Characters of each."""
 
 
-def draft(context: AgentContext, found: Found, notes: Sequence[str], *, llm: ChatLLM | None, seconds: float) -> Answer:
+def draft(
+    context: AgentContext, found: Found, notes: Sequence[str], *, llm: ChatModel | None, seconds: float
+) -> Answer:
     """The answer to `found.question` from what was found, and from what tools said, by `llm` within `seconds`.
 
     What an LLM says without citing a page cannot be checked, however right it is: quotes stand in for it.
@@ -53,7 +55,7 @@ def draft(context: AgentContext, found: Found, notes: Sequence[str], *, llm: Cha
 
 
 def _answer(
-    context: AgentContext, found: Found, notes: Sequence[str], *, llm: ChatLLM | None, seconds: float
+    context: AgentContext, found: Found, notes: Sequence[str], *, llm: ChatModel | None, seconds: float
 ) -> Answer:
     answering = replace(
         context.answering,

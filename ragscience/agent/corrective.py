@@ -15,12 +15,13 @@ import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol
+from typing import Any
 
 from ragscience.answering.answerability import answerability
 from ragscience.answering.prompts import fenced_text, passage_text
 from ragscience.errors import ModelProblem
-from ragscience.models.structured_output import StructuredLLM, ask_structured
+from ragscience.models.model_protocols import ChatModel
+from ragscience.models.structured_output import ask_structured
 from ragscience.records import Found, Hit
 from ragscience.text.prompt_sanitizer import sanitize
 from ragscience.text.words import joined_lines, terms
@@ -33,7 +34,6 @@ __all__ = [
     "Corrected",
     "Corrective",
     "CorrectiveContext",
-    "JudgingLLM",
     "corrective_search",
     "expansions",
     "joined",
@@ -80,22 +80,6 @@ _WORD = re.compile(r"[^\s?!,;:()\"“”]+")
 _ACRONYM = re.compile(r"\(([A-Z][A-Za-z-]{1,9})\)")
 
 
-class _Counter(Protocol):
-    def count(self, text: str) -> int: ...
-
-
-class JudgingLLM(StructuredLLM, Protocol):
-    """A chat model, such as models.ollama_llm.OllamaLLM."""
-
-    @property
-    def window(self) -> int:
-        """Tokens that prompt and reply share."""
-
-    @property
-    def counter(self) -> _Counter:
-        """Estimates tokens for this model."""
-
-
 @dataclass(frozen=True, slots=True)
 class Corrected:
     """What came of a search with a second look."""
@@ -121,7 +105,7 @@ class CorrectiveContext:
     """The searches and models of a corrective search."""
 
     search: Callable[[str], Found]
-    llm: JudgingLLM | None
+    llm: ChatModel | None
     title_of: Callable[[str], str]
     """A file to the title of its paper, or to nothing."""
     most_passages: int
@@ -298,7 +282,7 @@ class _Look:
         return done.value
 
     def _messages(
-        self, llm: JudgingLLM, rules: str, hits: Sequence[Hit], max_tokens: int
+        self, llm: ChatModel, rules: str, hits: Sequence[Hit], max_tokens: int
     ) -> list[tuple[str, str]] | None:
         """Rules, as many passages as the window has room for, and the question; None where there is room for none."""
         question = f"Question: {sanitize(self._question)}"

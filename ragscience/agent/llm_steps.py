@@ -17,7 +17,7 @@ from ragscience.records import Answer, Paper, Turn
 from ragscience.text.prompt_sanitizer import sanitize
 
 if TYPE_CHECKING:
-    from ragscience.answering.generation import ChatLLM
+    from ragscience.models.model_protocols import ChatModel
 
 __all__ = ["Split", "SplitRequest", "ask_for_grade", "ask_for_queries"]
 
@@ -90,7 +90,7 @@ class Split:
     queries: tuple[str, ...]
 
 
-def ask_for_queries(llm: ChatLLM, wanted: SplitRequest, *, seconds: float) -> Structured[Split]:
+def ask_for_queries(llm: ChatModel, wanted: SplitRequest, *, seconds: float) -> Structured[Split]:
     """Sub-queries for a question; after the first pass, for what is missing or unsupported."""
     question, history = wanted.question, wanted.history
     papers = wanted.papers[:_MOST_TITLES]
@@ -112,7 +112,7 @@ def ask_for_queries(llm: ChatLLM, wanted: SplitRequest, *, seconds: float) -> St
     return ask_structured(llm, messages, schema=_SPLIT_SCHEMA, read=read, max_tokens=_QUERY_TOKENS, seconds=seconds)
 
 
-def ask_for_grade(llm: ChatLLM, question: str, draft: Answer, *, seconds: float) -> Structured[Reflection]:
+def ask_for_grade(llm: ChatModel, question: str, draft: Answer, *, seconds: float) -> Structured[Reflection]:
     """What the model thinks of a draft, given the passages that fit into its window, the best ones first."""
     said = f"Question: {sanitize(question)}\n\nDraft:\n{sanitize(draft.text)}"
     count = llm.counter.count
@@ -159,7 +159,7 @@ def _texts(value: Any, name: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(text for text in cleaned if text))
 
 
-def _within(llm: ChatLLM, text: str, rules: str, answer_tokens: int) -> str:
+def _within(llm: ChatModel, text: str, rules: str, answer_tokens: int) -> str:
     """The end of a text, where the question stands, as far as the window has room for it."""
     room = llm.window - answer_tokens - llm.counter.count(rules) - _SLACK_TOKENS
     while text and llm.counter.count(text) > room:

@@ -27,9 +27,10 @@ from ragscience.agent.llm_steps import Split, SplitRequest, ask_for_grade, ask_f
 from ragscience.agent.query_planning import SubQuery, more_queries, not_asked, placed, query_of, sub_queries
 from ragscience.agent.run_searches import RunSearches, merged_found
 from ragscience.agent.token_budget import BoundedLLM, Spending
-from ragscience.answering.generation import CancellableLLM, ChatLLM
+from ragscience.answering.generation import CancellableLLM
 from ragscience.answering.query_rewriting import standalone
 from ragscience.errors import RagScienceError
+from ragscience.models.model_protocols import ChatModel
 from ragscience.models.structured_output import Structured
 from ragscience.records import Answer, Found, Stage, Step, StoredChunk
 
@@ -319,7 +320,7 @@ class Nodes:
             self._context.on_step(step)
         return {**done.changes, "steps": [*state["steps"], asdict(step)], "spent": spent}
 
-    def _asking(self, what: str) -> ChatLLM | None:
+    def _asking(self, what: str) -> ChatModel | None:
         """The LLM, where it may be called for this now."""
         if self._llm is None:
             return None

@@ -7,8 +7,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from ragscience.agent.agent_state import Limits
-from ragscience.answering.generation import ChatLLM, Reply, WrappedLLM
+from ragscience.answering.generation import WrappedLLM
 from ragscience.errors import ModelProblem
+from ragscience.models.model_protocols import ChatModel, Reply
 
 __all__ = ["BoundedLLM", "Spending"]
 
@@ -69,7 +70,7 @@ class BoundedLLM(WrappedLLM):
     Tokens that the server did not count are estimated.
     """
 
-    def __init__(self, llm: ChatLLM, spending: Spending) -> None:
+    def __init__(self, llm: ChatModel, spending: Spending) -> None:
         super().__init__(llm)
         self._spending = spending
 

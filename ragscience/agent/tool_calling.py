@@ -16,7 +16,8 @@ from ragscience.agent.agent_context import ToolNote, ToolsUsed, ToolUse
 from ragscience.agent.tool_planning import planned_calls
 from ragscience.agent.tool_results import ToolCall, ToolResult
 from ragscience.agent.tools import Toolbox, schemas
-from ragscience.answering.generation import Counter, cancellable
+from ragscience.answering.generation import cancellable
+from ragscience.models.model_protocols import Counter
 from ragscience.records import Hit, Paper
 from ragscience.text.prompt_sanitizer import sanitize
 

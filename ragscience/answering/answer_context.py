@@ -12,8 +12,7 @@ from ragscience.errors import Cancelled
 from ragscience.records import Found, Turn
 
 if TYPE_CHECKING:
-    from ragscience.answering.generation import ChatLLM
-    from ragscience.models.model_protocols import Embedder, Reranker
+    from ragscience.models.model_protocols import ChatModel, Embedder, Reranker
 
 __all__ = ["AnswerContext", "AnswerRequest", "Searcher"]
 
@@ -34,7 +33,7 @@ class AnswerRequest:
 class AnswerContext:
     """The models and limits of an answer."""
 
-    llm: ChatLLM | None
+    llm: ChatModel | None
     """None gives quotes."""
     embedder: Embedder | None
     scorer: Reranker | None

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 from ragscience.answering.answer_context import AnswerContext, AnswerRequest, Searcher
 from ragscience.answering.answerability import is_answerable
 from ragscience.answering.extractive import extract_parts, lead_line, quoted
-from ragscience.answering.generation import ChatLLM
 from ragscience.answering.prompts import NOT_FOUND, REFUSAL, prompt_name
 from ragscience.answering.query_rewriting import standalone
 from ragscience.answering.replies import worded
 from ragscience.checking.check import Checked, check
+from ragscience.models.model_protocols import ChatModel
 from ragscience.records import Answer, Found, Hit, Sentence, Stage
 from ragscience.stage_timing import Timings, timed
 
@@ -73,7 +73,7 @@ class _AnswerRun:
         found, answerable = self._searched(standalone(self._request.question, self._request.history))
         return self._quotes(found, notices) if answerable else self._refusal(found, notices=notices)
 
-    def by_llm(self, llm: ChatLLM) -> Answer:
+    def by_llm(self, llm: ChatModel) -> Answer:
         from ragscience.answering.chain import generate
 
         context, started = self._context, time.perf_counter()

@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any
 from ragscience.answering import prompts as wording
 from ragscience.answering.answer_context import AnswerContext, AnswerRequest, Searcher
 from ragscience.answering.context_budget import Plan, Window, condense_history, plan
-from ragscience.answering.generation import CancellableLLM, ChatLLM, Generation
+from ragscience.answering.generation import CancellableLLM, Generation
 from ragscience.errors import ModelProblem
+from ragscience.models.model_protocols import ChatModel
 from ragscience.records import Found, Hit
 from ragscience.text.page_spans import page_label
 from ragscience.text.prompt_sanitizer import sanitize
@@ -70,7 +71,7 @@ class Generated:
 def generate(
     request: AnswerRequest,
     context: AnswerContext,
-    llm: ChatLLM,
+    llm: ChatModel,
     *,
     search: JudgedSearch,
     on_token: Callable[[str], None] | None,
@@ -107,7 +108,7 @@ class _ChainRun:
         self,
         request: AnswerRequest,
         context: AnswerContext,
-        llm: ChatLLM,
+        llm: ChatModel,
         search: JudgedSearch,
         on_token: Callable[[str], None] | None,
     ) -> None:

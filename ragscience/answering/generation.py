@@ -9,12 +9,13 @@ from contextlib import suppress
 from contextvars import copy_context
 from queue import Empty, SimpleQueue
 from threading import Event, Thread
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 from ragscience.answering.replies import ThoughtFilter, repeated_tail, without_thoughts
 from ragscience.errors import Cancelled, ModelProblem
+from ragscience.models.model_protocols import ChatModel, Counter, Reply
 
-__all__ = ["CancellableLLM", "ChatLLM", "Counter", "Generation", "Reply", "WrappedLLM", "cancellable"]
+__all__ = ["CancellableLLM", "Generation", "WrappedLLM", "cancellable"]
 
 _LOOK_EVERY = 128
 """Characters after which a reply is searched for a loop again."""
@@ -24,57 +25,10 @@ _POLL_SECONDS = 0.1
 T = TypeVar("T")
 
 
-class Reply(Protocol):
-    """A reply on its way, such as models.ollama_llm.Reply."""
-
-    prompt_tokens: int | None
-    answer_tokens: int | None
-    done_reason: str
-
-    def __iter__(self) -> Iterator[str]:
-        """Its text, piece by piece. Raises ModelProblem."""
-
-
-class Counter(Protocol):
-    """Counts tokens, such as models.token_counting.TokenCounter."""
-
-    def count(self, text: str) -> int:
-        """Tokens of the text, rather too many than too few."""
-
-
-class ChatLLM(Protocol):
-    """A chat model, such as models.ollama_llm.OllamaLLM."""
-
-    num_predict: int
-    """Longest answer, in tokens."""
-
-    @property
-    def name(self) -> str:
-        """With its tag: "llama3.1:8b"."""
-
-    @property
-    def window(self) -> int:
-        """Tokens that prompt and reply share."""
-
-    @property
-    def counter(self) -> Counter:
-        """Estimates tokens for this model."""
-
-    def reply(
-        self, messages: Sequence[tuple[str, str]], *, max_tokens: int, schema: Mapping[str, Any] | None = None
-    ) -> Reply:
-        """A reply to (role, text) messages, of at most `max_tokens`, held to the JSON `schema` where there is one."""
-
-    def was_cut(
-        self, messages: Sequence[tuple[str, str]], prompt_tokens: int | None, answer_tokens: int | None
-    ) -> bool:
-        """Whether the server read less than the messages, by the tokens that it counted; else it learns from them."""
-
-
 class WrappedLLM:
     """A chat model that does all that the wrapped one does."""
 
-    def __init__(self, llm: ChatLLM) -> None:
+    def __init__(self, llm: ChatModel) -> None:
         self.llm = llm
         self.num_predict = llm.num_predict
 
@@ -82,6 +36,11 @@ class WrappedLLM:
     def name(self) -> str:
         """The model's."""
         return self.llm.name
+
+    @property
+    def digest(self) -> str:
+        """The model's."""
+        return self.llm.digest
 
     @property
     def window(self) -> int:
@@ -113,7 +72,7 @@ class CancellableLLM(WrappedLLM):
     server's next token. With `cancelled` None the replies are the model's own.
     """
 
-    def __init__(self, llm: ChatLLM, cancelled: Callable[[], bool] | None) -> None:
+    def __init__(self, llm: ChatModel, cancelled: Callable[[], bool] | None) -> None:
         super().__init__(llm)
         self._cancelled = cancelled
 
@@ -182,7 +141,7 @@ class Generation:
     A reply that runs in a loop is stopped and cut to one round of it; one that takes more than `seconds` fails.
     """
 
-    def __init__(self, llm: ChatLLM, *, on_token: Callable[[str], None] | None, seconds: float) -> None:
+    def __init__(self, llm: ChatModel, *, on_token: Callable[[str], None] | None, seconds: float) -> None:
         self._llm = llm
         self._on_token = on_token
         self._seconds = seconds

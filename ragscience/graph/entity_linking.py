@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 from ragscience.errors import ModelProblem
 from ragscience.graph.graph_records import LONGEST_NAME, matched
-from ragscience.models.structured_output import StructuredLLM, ask_structured
+from ragscience.models.model_protocols import ChatModel
+from ragscience.models.structured_output import ask_structured
 from ragscience.text.tokenizing import STOP_WORDS
 
 if TYPE_CHECKING:
@@ -110,7 +111,7 @@ def candidates_of(question: str, known: Sequence[tuple[int, int]] = ()) -> list[
     return list(dict.fromkeys(free))
 
 
-def candidates_said(question: str, llm: StructuredLLM, *, seconds: float) -> list[str]:
+def candidates_said(question: str, llm: ChatModel, *, seconds: float) -> list[str]:
     """The names that a model sees in the question. Raises ModelProblem where it gives none in `seconds`.
 
     What the question does not have is left out: a model may name what it knows.

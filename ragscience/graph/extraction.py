@@ -17,7 +17,7 @@ from ragscience.graph.paper_terms import paper_terms
 from ragscience.records import Paper, StoredChunk
 
 if TYPE_CHECKING:
-    from ragscience.models.structured_output import StructuredLLM
+    from ragscience.models.model_protocols import ChatModel
     from ragscience.store import Library
 
 __all__ = ["Report", "Watcher", "extract_by_llm", "extract_locally", "llm_version", "local_version"]
@@ -90,7 +90,7 @@ def extract_locally(library: Library, types: Sequence[str], watcher: Watcher) ->
 
 def extract_by_llm(
     library: Library,
-    llm: StructuredLLM,
+    llm: ChatModel,
     types: Sequence[str],
     watcher: Watcher,
     *,

@@ -35,8 +35,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from ragscience.graph.graph_model import KnowledgeGraph
-    from ragscience.models.model_protocols import Embedder
-    from ragscience.models.structured_output import StructuredLLM
+    from ragscience.models.model_protocols import ChatModel, Embedder
 
 __all__ = [
     "MOST_EMBEDDED",
@@ -243,7 +242,7 @@ class GraphSearch:
         self._notice = notice
         self._asked: dict[str, _Asked] = {}
         self._triples = {} if triples is None else triples
-        self.llm: StructuredLLM | None = None
+        self.llm: ChatModel | None = None
         """Says which names a question has, where it is there; else the question's words are looked up."""
 
     @property

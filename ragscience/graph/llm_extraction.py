@@ -15,7 +15,8 @@ from typing import Any
 
 from ragscience.errors import ModelProblem
 from ragscience.graph.graph_records import LONGEST_NAME, RELATION_TYPES, Extracted, Mention, Triple, canonical, clean
-from ragscience.models.structured_output import StructuredLLM, ask_structured
+from ragscience.models.model_protocols import ChatModel
+from ragscience.models.structured_output import ask_structured
 from ragscience.records import StoredChunk
 from ragscience.text.prompt_sanitizer import sanitize
 from ragscience.text.words import joined_lines
@@ -63,7 +64,7 @@ class Asked:
 
 
 def ask_for(
-    llm: StructuredLLM,
+    llm: ChatModel,
     passages: Sequence[StoredChunk],
     title: str,
     types: Sequence[str],

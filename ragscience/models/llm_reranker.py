@@ -11,12 +11,13 @@ import hashlib
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import islice
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ragscience.errors import ModelProblem
-from ragscience.models.structured_output import Structured, StructuredLLM, ask_structured
+from ragscience.models.model_protocols import ChatModel
+from ragscience.models.structured_output import Structured, ask_structured
 from ragscience.text.prompt_sanitizer import sanitize
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
     from ragscience.models.score_cache import ScoreCache
 
-__all__ = ["HIGHEST", "INSTRUCTIONS", "LLMReranker", "RankingLLM"]
+__all__ = ["HIGHEST", "INSTRUCTIONS", "LLMReranker"]
 
 HIGHEST = 10
 INSTRUCTIONS = """\
@@ -48,31 +49,6 @@ _MESSAGES = 2
 _TOKENS_A_MESSAGE = 12
 
 
-class _Counter(Protocol):
-    def count(self, text: str) -> int:
-        """Tokens of the text, rather too many than too few."""
-
-
-class RankingLLM(StructuredLLM, Protocol):
-    """What the reranker needs of a chat model, such as models.ollama_llm.OllamaLLM."""
-
-    digest: str
-    """Of the weights."""
-
-    @property
-    def window(self) -> int:
-        """Tokens that prompt and reply share."""
-
-    @property
-    def counter(self) -> _Counter:
-        """Estimates tokens for this model."""
-
-    def was_cut(
-        self, messages: Sequence[tuple[str, str]], prompt_tokens: int | None, answer_tokens: int | None
-    ) -> bool:
-        """Whether the server read less than the messages; else it learns from the counts."""
-
-
 class LLMReranker:
     """A Reranker: an LLM that scores the first `depth` of the passages it is given, in at most `seconds` a question.
 
@@ -81,7 +57,7 @@ class LLMReranker:
 
     def __init__(
         self,
-        llm: RankingLLM,
+        llm: ChatModel,
         *,
         depth: int,
         seconds: float,

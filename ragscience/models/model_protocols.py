@@ -1,9 +1,9 @@
-"""The three parts that have weights or a server, as the rest of the library sees them."""
+"""The models, as the rest of the library sees them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Protocol, runtime_checkable
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 if TYPE_CHECKING:
     import numpy as np
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from ragscience.models.minilm import TokenVectors
     from ragscience.records import EmbedderIdentity
 
-__all__ = ["LLM", "Embedder", "Reranker", "TokenEmbedder"]
+__all__ = ["ChatModel", "Counter", "Embedder", "Reply", "Reranker", "TokenEmbedder"]
 
 
 class Embedder(Protocol):
@@ -48,12 +48,53 @@ class Reranker(Protocol):
         """One score a passage, higher is better, shape (len(passages),), float32. Raises ModelProblem."""
 
 
-class LLM(Protocol):
-    """A chat model."""
+class Counter(Protocol):
+    """Counts tokens, such as models.token_counting.TokenCounter."""
+
+    def count(self, text: str) -> int:
+        """Tokens of the text, rather too many than too few."""
+
+
+class Reply(Protocol):
+    """A reply on its way, such as models.ollama_llm.Reply."""
+
+    prompt_tokens: int | None
+    answer_tokens: int | None
+    done_reason: str
+    """ "stop", or "length" at the cap; empty where the reply has not come to its end."""
+
+    def __iter__(self) -> Iterator[str]:
+        """Its text, piece by piece. Raises ModelProblem."""
+
+
+class ChatModel(Protocol):
+    """A chat model, such as models.ollama_llm.OllamaLLM."""
+
+    num_predict: int
+    """Longest answer, in tokens."""
 
     @property
     def name(self) -> str:
         """What the answer's JSON calls it, with its tag: "llama3.1:8b"."""
 
-    def stream(self, prompt: str) -> Iterator[str]:
-        """The reply, piece by piece. Raises ModelProblem."""
+    @property
+    def digest(self) -> str:
+        """Of the weights."""
+
+    @property
+    def window(self) -> int:
+        """Tokens that prompt and reply share."""
+
+    @property
+    def counter(self) -> Counter:
+        """Estimates tokens for this model."""
+
+    def reply(
+        self, messages: Sequence[tuple[str, str]], *, max_tokens: int, schema: Mapping[str, Any] | None = None
+    ) -> Reply:
+        """A reply to (role, text) messages, of at most `max_tokens`, held to the JSON `schema` where there is one."""
+
+    def was_cut(
+        self, messages: Sequence[tuple[str, str]], prompt_tokens: int | None, answer_tokens: int | None
+    ) -> bool:
+        """Whether the server read less than the messages, by the tokens that it counted; else it learns from them."""

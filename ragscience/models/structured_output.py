@@ -13,11 +13,12 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Generic, TypeVar
 
 from ragscience.errors import ModelProblem
+from ragscience.models.model_protocols import ChatModel
 
-__all__ = ["SpokenReply", "Structured", "StructuredLLM", "ask_structured", "json_values"]
+__all__ = ["Structured", "ask_structured", "json_values"]
 
 T = TypeVar("T")
 
@@ -33,29 +34,6 @@ _REPAIR = """\
 That cannot be used: {why}.
 Reply again, with one JSON value of this schema and nothing else, no words around it:
 {schema}"""
-
-
-class SpokenReply(Protocol):
-    """A reply on its way, such as models.ollama_llm.Reply."""
-
-    prompt_tokens: int | None
-    answer_tokens: int | None
-
-    def __iter__(self) -> Iterator[str]:
-        """Its text, piece by piece. Raises ModelProblem."""
-
-
-class StructuredLLM(Protocol):
-    """What `ask_structured` needs of a model, such as models.ollama_llm.OllamaLLM."""
-
-    @property
-    def name(self) -> str:
-        """With its tag: "llama3.1:8b"."""
-
-    def reply(
-        self, messages: Sequence[tuple[str, str]], *, max_tokens: int, schema: Mapping[str, Any] | None = None
-    ) -> SpokenReply:
-        """A reply to (role, text) messages, of at most `max_tokens`, held to the JSON `schema` where there is one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +53,7 @@ class Structured(Generic[T]):
 
 
 def ask_structured(
-    llm: StructuredLLM,
+    llm: ChatModel,
     messages: Sequence[tuple[str, str]],
     *,
     schema: Mapping[str, Any],
@@ -124,7 +102,7 @@ def json_values(text: str) -> Iterator[Any]:
 
 
 def _said(
-    llm: StructuredLLM,
+    llm: ChatModel,
     messages: Sequence[tuple[str, str]],
     schema: Mapping[str, Any],
     max_tokens: int,
