@@ -1,6 +1,6 @@
-"""A PDF becomes a Document: the text of each page, and where it begins and ends in the whole.
+"""A PDF becomes a Document: its text, with the offsets of each page.
 
-PyMuPDF reads the file. It repairs what it can, so a file is refused only where nothing of it can be used.
+PyMuPDF reads the file and repairs it where possible: a file is refused only where none of it can be used.
 """
 
 from __future__ import annotations
@@ -28,18 +28,18 @@ from ragscience.records import Box, Document, Metadata
 __all__ = ["damage_in", "load_pymupdf", "opened", "read_pdf"]
 
 _HEADER_WITHIN_BYTES = 1024
-"""Where `%PDF` may begin: anywhere in the first 1024 bytes (PDF 1.7 reference, appendix H, note 13)."""
+"""`%PDF` may begin anywhere in the first 1024 bytes (PDF 1.7 reference, appendix H, note 13)."""
 
 _ILLEGIBLE_SHARE = 0.5
-"""Above it a text layer is worth nothing. Fonts without Unicode values give 0.6 to 0.9 on whole pages; readable papers
-with old bitmap fonts stay below 0.4 on their worst page (a table), and below 0.1 as a whole."""
+"""Above it a text layer is useless. Fonts without Unicode values give 0.6 to 0.9 on whole pages; readable papers with
+old bitmap fonts stay below 0.4 on their worst page (a table), and below 0.1 as a whole."""
 
 _SCANNED = frozenset({"blank", "illegible"})
-"""What a page lacks that OCR may give it."""
+"""Pages in such a state may be read by OCR."""
 _MOST_PAGES_UNASKED = 100
-"""Of a file of which the layout model is asked without the user's saying so: more than a minute and a half."""
+"""Of a file for which the layout model is used with "auto": it takes more than a minute and a half."""
 _TITLE_PAGES = 3
-"""Their words tell whether a hyphen at a line's end in the title belongs to the word."""
+"""Their words decide whether a hyphen at a line's end in the title belongs to the word."""
 _OUT_OF_MEMORY = re.compile(r"\b(malloc|calloc|realloc)\b.*\bfailed\b")
 _AGAIN = "Fetch the file again from where it came from."
 
@@ -48,22 +48,32 @@ _AGAIN = "Fetch the file again from where it came from."
 class _PageText:
     text: str
     lack: str = ""
-    """A key of _LACKS, or empty where the page is as it should be."""
+    """A key of _LACKS, or empty for a good page."""
     detail: str = ""
     spans: PageSpans | None = None
     rules: tuple[Box, ...] = ()
     drawings: tuple[Box, ...] = ()
     is_recognised: bool = False
-    """Whether its text was read from its picture."""
+    """Whether its text is from OCR."""
     parts: tuple[LayoutBox, ...] = ()
     unseen: str = ""
-    """Why the layout model, which was asked, does not know it."""
+    """Why the layout model failed on it."""
 
 
 _LACKS = {
     "lost": "could not be read",
     "blank": "without text: blank, scanned or damaged",
     "illegible": "without readable text: scanned, or in fonts without Unicode values",
+}
+
+
+_KINDS = {
+    b"<!doctype html": "a web page",
+    b"<html": "a web page",
+    b"version https://git-lfs": "a Git LFS pointer",
+    b"pk\x03\x04": "a ZIP or office file",
+    b"%!ps": "PostScript",
+    b"\x04%!ps": "PostScript",
 }
 
 
@@ -75,15 +85,14 @@ def read_pdf(
     *,
     layout: str = "never",
 ) -> Document:
-    """The document that a PDF holds, page by page, with a warning for whatever is missing from it.
+    """The document of a PDF, with a warning for everything that is missing from it.
 
-    Pages without readable text are read by OCR in the language `ocr`, or in several ("eng+deu"), where one is given;
-    the layout model is asked of the others with `layout` "always", and with "auto" where the numbers of the headings
-    have gaps, so that one is missing. `still_reading` is called after each page that either of them has read, as they
-    take seconds.
+    Pages without readable text are read by OCR in the language `ocr`, or in several ("eng+deu"), if one is given. The
+    layout model is used for the others with `layout` "always", and with "auto" where the numbers of the headings have
+    gaps. `still_reading` is called after each page that took seconds, by OCR or the layout model.
+
     Raises FileProblem with reason "missing", "unreadable", "not-a-pdf", "empty", "encrypted", "damaged", "no-pages" or
-    "no-text", ModelProblem where the layout model is always asked and not there, and MemoryError where the process may
-    not have the memory that the file needs.
+    "no-text", ModelProblem where `layout` is "always" and the model is missing, and MemoryError.
     """
     predict = load_layout_model() if layout == "always" else None
     with opened(path, password) as source:
@@ -99,7 +108,7 @@ def read_pdf(
                 instead = f"OCR found no words on it in the language {ocr!r}: set RAG_OCR_LANGUAGE, or leave it out."
         if predict is not None:
             pages = [_seen_page(source, *one, predict, still_reading) for one in enumerate(pages)]
-        # Asked for last: a page that was needed and damaged is repaired while it is read.
+        # Known only now: a damaged page is repaired while it is read.
         was_repaired = bool(source.is_repaired)
         title = sensible_title((source.metadata or {}).get("title"))
         metadata, warning = _metadata(source, pages)
@@ -111,14 +120,14 @@ def read_pdf(
                 pages = [_seen_page(source, *one, predict, still_reading) for one in enumerate(pages)]
                 document = _document(pages, title=metadata.title or title, was_repaired=was_repaired)
             except (MemoryError, ModelProblem) as problem:
-                # No one has asked for the model: what the fast reader has is good enough.
+                # The user did not ask for the model: the fast reader's result is used.
                 why = problem.message if isinstance(problem, ModelProblem) else "The layout model needs more memory."
                 warning += (f"headings may be missing, as {missing[0]} is. {why}",)
     return replace(document, metadata=metadata, warnings=(*document.warnings, *warning))
 
 
 def load_pymupdf() -> Any:
-    """The module pymupdf, told to keep its messages to itself."""
+    """The module pymupdf, without messages on stderr."""
     import pymupdf
 
     pymupdf.TOOLS.mupdf_display_errors(False)
@@ -127,17 +136,17 @@ def load_pymupdf() -> Any:
 
 
 def _failures() -> tuple[type[Exception], ...]:
-    """What PyMuPDF raises for a bad file: its own errors are RuntimeErrors, MuPDF's come through as FzErrorBase."""
+    """PyMuPDF's errors for a bad file: its own are RuntimeErrors, MuPDF's are FzErrorBase."""
     return RuntimeError, ValueError, IndexError, load_pymupdf().mupdf.FzErrorBase
 
 
 def _mishaps() -> tuple[type[Exception], ...]:
-    """What may go wrong where a file's strange values are reckoned with, too."""
+    """The errors of calculations with a file's strange values, too."""
     return *_failures(), ArithmeticError, AttributeError, LookupError, TypeError
 
 
 def _require_pdf_header(path: Path) -> None:
-    """Raise FileProblem unless the path is a regular file that begins as a PDF does."""
+    """Raise FileProblem unless the path is a regular file with a PDF header."""
     name = printable_name(path)
     try:
         status = path.stat()
@@ -153,40 +162,30 @@ def _require_pdf_header(path: Path) -> None:
     if status.st_size == 0:
         raise FileProblem(f"{name} is empty: it has 0 bytes.", _AGAIN, reason="empty")
     if b"%PDF" not in head:
-        raise FileProblem(f"{name} is not a PDF: it is {_kind(head)}.", _AGAIN, reason="not-a-pdf")
+        raise FileProblem(f"{name} is not a PDF: it {_kind(head)}.", _AGAIN, reason="not-a-pdf")
 
 
 def _kind(head: bytes) -> str:
-    """In a few words, what a file seems to be by its first bytes."""
+    """What a file is or lacks, by its first bytes."""
     start = head.lstrip().lower()
-    if start.startswith((b"<!doctype html", b"<html")):
-        return "a web page"
-    if start.startswith(b"version https://git-lfs"):
-        return "a Git LFS pointer"
-    if start.startswith(b"pk\x03\x04"):
-        return "a ZIP or office file"
-    if start.startswith((b"%!ps", b"\x04%!ps")):
-        return "PostScript"
-    return f"without a %PDF header in its first {_HEADER_WITHIN_BYTES} bytes"
+    kind = next((kind for beginning, kind in _KINDS.items() if start.startswith(beginning)), "")
+    return f"is {kind}" if kind else f"has no %PDF header in its first {_HEADER_WITHIN_BYTES} bytes"
 
 
 @contextmanager
 def opened(path: Path, password: str) -> Iterator[Any]:
-    """The file as an open, decrypted `pymupdf.Document`, which is closed at the end.
+    """The file as an open, decrypted `pymupdf.Document`, closed at the end.
 
     Raises FileProblem with reason "missing", "unreadable", "not-a-pdf", "empty", "encrypted" or "damaged".
     """
     _require_pdf_header(path)
     pymupdf = load_pymupdf()
     name = printable_name(path)
-    try:
-        # MuPDF wants names in UTF-8: a file whose name is not goes in as bytes.
-        is_utf8 = str(path).isprintable() or _encodes(str(path))
-        source = (
-            pymupdf.open(path, filetype="pdf") if is_utf8 else pymupdf.open(stream=path.read_bytes(), filetype="pdf")
-        )
-    except _failures() as error:
-        raise _damaged(name, error) from error
+    with damage_in(path):
+        # MuPDF needs names in UTF-8: a file with another name is opened by its bytes.
+        has_other_name = any("\ud800" <= character <= "\udfff" for character in str(path))
+        how: dict[str, Any] = {"stream": path.read_bytes()} if has_other_name else {"filename": path}
+        source = pymupdf.open(**how, filetype="pdf")
     try:
         if not source.is_pdf:
             raise FileProblem(f"{name} is not a PDF, although it says so.", _AGAIN, reason="not-a-pdf")
@@ -204,19 +203,13 @@ def opened(path: Path, password: str) -> Iterator[Any]:
 
 @contextmanager
 def damage_in(path: Path) -> Iterator[None]:
-    """Turn what MuPDF says of a bad file into a FileProblem with reason "damaged", or MemoryError."""
+    """Turn MuPDF's errors into FileProblem with reason "damaged", or MemoryError."""
     try:
         yield
     except _failures() as error:
-        raise _damaged(printable_name(path), error) from error
-
-
-def _encodes(name: str) -> bool:
-    try:
-        name.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
+        _raise_if_out_of_memory(error)
+        message = f"{printable_name(path)} is damaged and cannot be used: {_cause(error)}."
+        raise FileProblem(message, _AGAIN, reason="damaged") from error
 
 
 def _unlocked(source: Any, password: str) -> bool:
@@ -228,17 +221,15 @@ def _unlocked(source: Any, password: str) -> bool:
 
 def _page_count(source: Any, path: Path) -> int:
     """The number of pages, at least 1. Raises FileProblem."""
-    try:
+    with damage_in(path):
         count = int(source.page_count)
-    except _failures() as error:
-        raise _damaged(printable_name(path), error) from error
     if count < 1:
         raise FileProblem(f"{printable_name(path)} has no pages: it is empty or damaged.", _AGAIN, reason="no-pages")
     return count
 
 
 def _read_page(source: Any, index: int) -> _PageText:
-    """What a page gives, or why it gives nothing. Raises MemoryError."""
+    """The text of a page, or why there is none. Raises MemoryError."""
     try:
         page = source[index]
         textpage = page.get_textpage(flags=load_pymupdf().TEXTFLAGS_TEXT)
@@ -253,11 +244,11 @@ def _read_page(source: Any, index: int) -> _PageText:
         return _PageText("", "blank")
     if (share := illegible_share(text)) > _ILLEGIBLE_SHARE:
         return _PageText(text, "illegible", f"{share:.0%} of its characters")
-    return _PageText(text, "", "", spans, tuple(rules), tuple(drawings))
+    return _PageText(text, spans=spans, rules=tuple(rules), drawings=tuple(drawings))
 
 
 def _metadata(source: Any, pages: list[_PageText]) -> tuple[Metadata, tuple[str, ...]]:
-    """What the paper says of itself, and a warning where that cannot be told: it is never worth the document."""
+    """The paper's metadata, and a warning where they cannot be read: the document is kept."""
     try:
         flags = load_pymupdf().TEXTFLAGS_TEXT
         seen = [] if pages[0].lack or pages[0].is_recognised else [source[0].get_text("dict", flags=flags)]
@@ -271,7 +262,7 @@ def _metadata(source: Any, pages: list[_PageText]) -> tuple[Metadata, tuple[str,
 def _recognised_page(
     source: Any, index: int, page: _PageText, ocr: str, tessdata: str, still_reading: Callable[[], None]
 ) -> _PageText:
-    """The page as it was read; where that gave no text, as OCR reads it, if that finds words. Raises MemoryError."""
+    """The page, read by OCR if it had no text and OCR finds words. Raises MemoryError."""
     if page.lack not in _SCANNED:
         return page
     try:
@@ -293,7 +284,7 @@ def _recognised_page(
 def _seen_page(
     source: Any, index: int, page: _PageText, predict: Predict, still_reading: Callable[[], None]
 ) -> _PageText:
-    """The page with what the layout model sees on it, if it has text of its own. Raises MemoryError."""
+    """The page with its parts by the layout model, if it has text of its own. Raises MemoryError."""
     if page.lack or page.is_recognised or page.spans is None:
         return page
     try:
@@ -306,7 +297,7 @@ def _seen_page(
 
 
 def _require_text(path: Path, pages: list[_PageText], instead: str) -> None:
-    """Raise FileProblem where nothing on a document's pages can be read; its fix is `instead`, or else OCR."""
+    """Raise FileProblem where no page can be read; its fix is `instead`, or else OCR."""
     name = printable_name(path)
     on_pages = "its only page" if len(pages) == 1 else f"any of its {len(pages)} pages"
     if all(page.lack == "lost" for page in pages):
@@ -316,18 +307,15 @@ def _require_text(path: Path, pages: list[_PageText], instead: str) -> None:
         "Read it with --ocr, which needs Tesseract (apt-get install tesseract-ocr), or give it a text layer first, "
         f"for example with: ocrmypdf --force-ocr {shlex.quote(name)} {shlex.quote(f'text-{name}')}"
     )
-    share = illegible_share("\n".join(page.text for page in pages))
-    if share > _ILLEGIBLE_SHARE:
-        message = (
-            f"{name} has no readable text, so it is as good as scanned: {share:.0%} of its characters are illegible."
-        )
-        raise FileProblem(message, ocr, reason="no-text")
+    if (share := illegible_share("\n".join(page.text for page in pages))) > _ILLEGIBLE_SHARE:
+        what = f"{share:.0%} of its characters are illegible"
+        raise FileProblem(f"{name} has no readable text, so it is as good as scanned: {what}.", ocr, reason="no-text")
     if all(page.lack for page in pages):
         raise FileProblem(f"{name} has no text on {on_pages}, so it is probably scanned.", ocr, reason="no-text")
 
 
 def _document(pages: list[_PageText], *, title: str, was_repaired: bool) -> Document:
-    """Join the pages, without the text of those that are illegible, and sum up what they lack."""
+    """The document of the pages, without the text of illegible ones, with warnings of what they lack."""
     sources = []
     for number, page in enumerate(pages, 1):
         warning = _LACKS[page.lack] + (f" ({page.detail})" if page.detail else "") if page.lack else ""
@@ -347,19 +335,14 @@ def _document(pages: list[_PageText], *, title: str, was_repaired: bool) -> Docu
     return structured_document(sources, title, warnings)
 
 
-def _damaged(name: str, error: Exception) -> FileProblem:
-    _raise_if_out_of_memory(error)
-    return FileProblem(f"{name} is damaged and cannot be used: {_cause(error)}.", _AGAIN, reason="damaged")
-
-
 def _cause(error: Exception) -> str:
-    """MuPDF's own words where they are known, on one line."""
+    """MuPDF's message, if known, on one line."""
     origin = error.__cause__ or error
     words = clean_text(str(origin)).split()
     return " ".join(words)[:200].rstrip(".") or type(origin).__name__
 
 
 def _raise_if_out_of_memory(error: Exception) -> None:
-    """Raise MemoryError where MuPDF's allocator failed, which it reports as any other error."""
+    """Raise MemoryError where MuPDF's allocator failed, which it reports like any other error."""
     if _OUT_OF_MEMORY.search(str(error)) or _OUT_OF_MEMORY.search(str(error.__cause__ or "")):
         raise MemoryError(str(error)) from error

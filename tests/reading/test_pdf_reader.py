@@ -94,7 +94,7 @@ def test_a_file_without_permission(tmp_path):
         (b"version https://git-lfs.github.com/spec/v1\noid sha256:0\n", "a Git LFS pointer"),
         (b"PK\x03\x04rest", "a ZIP"),
         (b"%!PS-Adobe-3.0", "PostScript"),
-        (b"\x00\xff\x1b[31m" * 500, "without a %PDF header"),
+        (b"\x00\xff\x1b[31m" * 500, "it has no %PDF header"),
     ],
 )
 def test_what_is_named_pdf_and_is_none(tmp_path, content, what):
