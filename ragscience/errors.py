@@ -1,13 +1,13 @@
-"""What can go wrong in an expected way.
+"""Expected errors, with their exit codes.
 
 RagScienceError                 exit 1
-├── UsageError                  exit 2   what was asked for makes no sense
+├── UsageError                  exit 2   a wrong option, setting or argument
 ├── FileProblem                 exit 3   one file could not be read; the others go on
-├── NothingFound                exit 4   the library holds nothing that answers
+├── NothingFound                exit 4   the library has no answer
 ├── LibraryUnavailable          exit 5   busy, of another embedder, of a newer schema
 │   └── LibraryBusy             exit 5   another process writes it: waiting helps
-├── ModelProblem                exit 1   a model is not there, not running, or not what it was
-├── SourceError                 exit 1   a paper, or the list of them, could not be fetched
+├── ModelProblem                exit 1   a model is missing, not running, or has changed
+├── SourceError                 exit 1   a paper or a list of papers could not be fetched
 └── Cancelled                   exit 130 the question was cancelled
 """
 
@@ -54,7 +54,7 @@ class RagScienceError(Exception):
 
 
 class UsageError(RagScienceError):
-    """What was asked for makes no sense."""
+    """A wrong option, setting or argument."""
 
     exit_code = 2
 
@@ -70,7 +70,7 @@ class FileProblem(RagScienceError):
 
 
 class NothingFound(RagScienceError):
-    """The library holds nothing that answers."""
+    """The library has no answer."""
 
     exit_code = 4
 
@@ -82,11 +82,11 @@ class LibraryUnavailable(RagScienceError):
 
 
 class LibraryBusy(LibraryUnavailable):
-    """Another process is writing the library: it can be had when that is done."""
+    """Another process is writing the library: try again when it is done."""
 
 
 class ModelProblem(RagScienceError):
-    """A model is not there, does not answer, or is not what the library was made with."""
+    """A model is missing, does not answer, or is not the one that the library was made with."""
 
 
 class SourceError(RagScienceError):

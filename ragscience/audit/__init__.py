@@ -1,4 +1,4 @@
-"""What was asked, found and answered, one JSON object an answer, so that it can be looked up and run again."""
+"""The audit log: one JSON object per answer with its question, passages and settings, to look it up and repeat it."""
 
 from ragscience.audit.audit_diff import Difference, compare
 from ragscience.audit.audit_log import AuditLog

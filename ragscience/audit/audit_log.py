@@ -1,8 +1,7 @@
-"""The file that answers are appended to: a line each, on the disk before the answer is done with, and never mixed.
+"""The audit log's file: one line per answer, on the disk before the answer is shown, never torn or mixed.
 
-Writers take turns by a lock of the operating system on the file itself, so that a killed one holds nothing. The file
-that is full is renamed while its lock is held; who waited for that lock finds another file under the name and takes
-that one.
+Writers take turns with an operating system lock on the file itself, so that a killed writer holds nothing. A full file
+is renamed while it is locked; a writer that waited for the lock then finds another file under the name and opens it.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ _PAUSE_SECONDS = 0.005
 
 
 class AuditLog:
-    """`path` and what it was before: `path`.1 is the newest of at most `keep` files that had reached `max_bytes`."""
+    """`path` and its rotated files: `path`.1 is the newest of at most `keep` files that reached `max_bytes`."""
 
     def __init__(self, path: Path, *, max_bytes: int, keep: int) -> None:
         self._path = path
@@ -35,11 +34,11 @@ class AuditLog:
         self._keep = keep
 
     def append(self, record: Mapping[str, Any]) -> None:
-        """Bring one record to the disk: in the usual case one open, one write and one fsync.
+        """Write one record to the disk, usually with one open, one write and one fsync.
 
-        Of what the file holds no more than the last byte is looked at, to begin a new line behind one that was cut
-        short. Whatever goes wrong, the file ends as it did before. Raises RagScienceError where the disk refuses,
-        LibraryUnavailable where another process holds the file for LOCK_SECONDS.
+        Only the last byte of the file is read, to begin a new line after one that was cut short. After an error the
+        file ends as before. Raises RagScienceError for a disk error, LibraryUnavailable where another process holds
+        the file for LOCK_SECONDS.
         """
         text = json.dumps(record, ensure_ascii=False, allow_nan=False) + "\n"
         line = text.encode("utf-8", "backslashreplace")
@@ -53,7 +52,7 @@ class AuditLog:
                 _sync_folder(self._path.parent)
 
     def _open_for(self, size: int) -> int:
-        """The file, locked, with room for `size` bytes; what was there is put aside where it has none."""
+        """The file, locked, with room for `size` bytes; a full file is rotated."""
         while True:
             handle = os.open(self._path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
             try:
@@ -62,14 +61,14 @@ class AuditLog:
                     present = os.fstat(handle).st_size
                     if not present or present + size <= self._max_bytes:
                         return handle
-                    self._put_aside()
+                    self._rotate()
             except BaseException:
                 os.close(handle)
                 raise
             os.close(handle)
 
-    def _put_aside(self) -> None:
-        """Give each file the next number, up to the first that is free; the oldest goes where none is."""
+    def _rotate(self) -> None:
+        """Give each file the next number, up to the first free one; without a free one the oldest is deleted."""
         places = [self._path, *(_numbered(self._path, number) for number in range(1, self._keep + 1))]
         free = next((number for number, place in enumerate(places) if not place.exists()), self._keep)
         for number in range(free, 0, -1):
@@ -98,7 +97,7 @@ def lock(handle: int, path: Path, *, shared: bool = False) -> None:
 
 
 def rotated_files(path: Path) -> list[tuple[int, Path]]:
-    """(number, file) of each file that was put aside, the newest first. Raises OSError."""
+    """(number, file) of each rotated file, the newest first. Raises OSError."""
     start = f"{path.name}."
     if not path.parent.is_dir():
         return []
@@ -107,7 +106,7 @@ def rotated_files(path: Path) -> list[tuple[int, Path]]:
 
 
 def _append(handle: int, line: bytes) -> bool:
-    """Write all of it behind what is there, or nothing; whether the file was empty. Raises OSError."""
+    """Append the whole line or nothing; gives whether the file was empty. Raises OSError."""
     size = os.fstat(handle).st_size
     is_whole = not size or os.pread(handle, 1, size - 1) == b"\n"
     rest = memoryview(line if is_whole else b"\n" + line)
@@ -123,7 +122,7 @@ def _append(handle: int, line: bytes) -> bool:
 
 
 def _is_at(path: Path, handle: int) -> bool:
-    """Whether the open file is still the one of that name."""
+    """Whether the open file still has that name."""
     try:
         return os.path.samestat(path.stat(), os.fstat(handle))
     except FileNotFoundError:

@@ -1,4 +1,4 @@
-"""Reading the audit log back, the newest record first; what is no record is left out and counted."""
+"""Reading the audit log, the newest record first; invalid lines are skipped and counted."""
 
 from __future__ import annotations
 
@@ -32,19 +32,19 @@ _OF_A_CITATION: dict[str, type] = {"file": str, "page": int, "supported": bool, 
 
 
 class AuditReader:
-    """The records of one log. `skipped` and `newer` count what was met and left out, as far as was read."""
+    """The records of one log. `skipped` and `newer` count the lines left out so far."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
         self.skipped = 0
-        """Lines that are no whole record, as a process leaves that is killed while it writes."""
+        """Incomplete records, as of a process that was killed while it wrote."""
         self.newer = 0
         """Records of a newer version of the program."""
 
     def records(self, having: bytes = b"") -> Iterator[dict[str, Any]]:
-        """The records, the newest first; only those whose line has the bytes `having` are parsed.
+        """The records, the newest first; only lines with the bytes `having` are parsed.
 
-        Raises RagScienceError where a file cannot be read, LibraryUnavailable where a writer does not let it go.
+        Raises RagScienceError where a file cannot be read, LibraryUnavailable where a writer holds it too long.
         """
         for content in self._contents():
             for line in reversed(content.split(b"\n")):
@@ -52,7 +52,7 @@ class AuditReader:
                     yield record
 
     def last(self, number: int) -> list[dict[str, Any]]:
-        """At most so many records, the newest first. Raises as `records`."""
+        """At most `number` records, the newest first. Raises as `records`."""
         found = []
         for record in self.records():
             found.append(record)
@@ -72,7 +72,7 @@ class AuditReader:
         raise UsageError(f"Several answers begin with {start!r}: {shown}.", "Give more of the id.")
 
     def _contents(self) -> Iterator[bytes]:
-        """Of each file, the newest first. One that is put aside meanwhile is met again under its new name."""
+        """The content of each file, the newest first; a file rotated meanwhile is read once."""
         seen: set[tuple[int, int]] = set()
         yield self._read(self._path, seen)
         with _reading(self._path):
@@ -122,7 +122,7 @@ def _reading(path: Path) -> Iterator[None]:
 
 
 def delete_log(path: Path) -> int:
-    """Delete the log and all that was put aside of it; how many files that were. Raises RagScienceError."""
+    """Delete the log with its rotated files; gives how many files that were. Raises RagScienceError."""
     with disk_errors(path):
         if not path.parent.is_dir():
             return 0

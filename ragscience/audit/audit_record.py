@@ -1,7 +1,7 @@
-"""What is kept of an answer: enough to see where it came from, and to ask again in the same way.
+"""The audit record of an answer: enough to see where it came from and to repeat the question.
 
-A passage is named by the MD5 of its file and where it stands in the file's text, for the ids of passages do not
-survive a rebuild. Its text is kept as a digest alone: the library has it.
+A passage is named by the MD5 of its file and its offsets, because its id changes with a rebuild. Of its text only the
+digest is kept: the library has the text.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from ragscience.records import Answer, Citation, EmbedderIdentity, Filters, Hit,
 __all__ = ["SCHEMA_VERSION", "Circumstances", "Request", "place_of", "record_of", "text_digest", "without_credentials"]
 
 SCHEMA_VERSION = 1
-"""Of a record. A change that breaks a reader raises it; fields may be added without."""
+"""Of a record. A change that breaks a reader raises it; a new field does not."""
 
 _CREDENTIALS = re.compile(r"(?<=://)[^\s/?#@]+(?:@[^\s/?#@]+)*@")
 _URL_END = re.compile(r"[?#].*", re.DOTALL)
@@ -29,32 +29,32 @@ _SAID = ("settings", "models", "notices", "trace", "library")
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What was asked beside the question itself."""
+    """The options of a question."""
 
     filters: Filters
     history: tuple[Turn, ...]
-    """The turns that the question was understood by, as they were given."""
+    """The turns before the question, as they were given."""
     strict: bool
     agent: bool
 
 
 @dataclass(frozen=True, slots=True)
 class Circumstances:
-    """What an answer depends on that is neither question nor answer."""
+    """The conditions of an answer: program, settings, library and models."""
 
     program: str
     """The program's version."""
     settings: Mapping[str, Any]
-    """Those that decide, as JSON values."""
+    """Those that an answer depends on, as JSON values."""
     wanted: int | None
-    """How many passages were asked for, where that was said."""
+    """How many passages were requested; None for the default."""
     library_id: str
     """Empty where there is no library."""
     generation: int
     chunker: str | None
     embedder: EmbedderIdentity | None
     digests: Mapping[str, str]
-    """Of the weights of `reranker` and `llm`, where they are known."""
+    """Of the weights of `reranker` and `llm`, if known."""
     notices: tuple[str, ...] = ()
     """What was said in this run beside the answer's own notices."""
 
@@ -68,10 +68,10 @@ def record_of(
     papers: Mapping[int, Paper],
     earlier: Mapping[int, Mapping[str, Any]],
 ) -> dict[str, Any]:
-    """The answer as one JSON object, without credentials of a URL anywhere but in what a person or a model wrote.
+    """The answer as one JSON object, without credentials in URLs, except in text by the user or a model.
 
-    `at` is ISO 8601, UTC; `papers` has those of the passages by their ids, `earlier` the places (see `place_of`) of the
-    passages that the turns before cite, by theirs.
+    `at` is ISO 8601, UTC; `papers` has the passages' papers by id, `earlier` the places (see `place_of`) of the
+    passages that the turns before cite, by id.
     """
     found = answer.found
     value: dict[str, Any] = {
@@ -114,7 +114,7 @@ def record_of(
 
 
 def place_of(chunk: StoredChunk, paper: Paper | None) -> dict[str, Any]:
-    """A name of the passage that survives a rebuild: its file's MD5 (empty where that is not known) and its offsets."""
+    """A passage's name that survives a rebuild: its file's MD5 (empty if unknown) and its offsets."""
     return {"md5": paper.md5 if paper else "", "start": chunk.start, "end": chunk.end}
 
 
@@ -124,7 +124,7 @@ def text_digest(text: str) -> str:
 
 
 def without_credentials(value: Any) -> Any:
-    """The JSON value with no user and password in any URL of its texts; one that is a URL loses its query, too."""
+    """The JSON value without user and password in its URLs; a text that is a URL loses its query, too."""
     if isinstance(value, str):
         bare = _CREDENTIALS.sub("", value)
         return _URL_END.sub("", bare) if _IS_URL.fullmatch(bare) else bare
@@ -195,7 +195,7 @@ def _models(used: Mapping[str, str | None], under: Circumstances) -> dict[str, A
 
 
 def _finite(value: Any) -> Any:
-    """The value as JSON has it: None for what is no number, lists for tuples."""
+    """The value as JSON: None for NaN and infinity, lists for tuples."""
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     if isinstance(value, Mapping):
