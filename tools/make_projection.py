@@ -1,7 +1,7 @@
 """Makes ragscience/models/projection.npy, the 384 x 64 matrix that token vectors are projected with.
 
 It is the first 64 principal axes (uncentred) of MiniLM's token vectors of two texts, each weighing half: prose
-of ours about this program (an early sample paper, kept beside this script and not to be edited), and lines of words
+of ours about this program (an early sample paper, kept next to this script and not to be edited), and lines of words
 drawn from MiniLM's vocabulary. Run it only to change the form of token vectors; the hash it
 prints belongs into ragscience/models/maxsim.py, and every library's token vectors have to be made anew.
 """

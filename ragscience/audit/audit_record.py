@@ -56,7 +56,7 @@ class Circumstances:
     digests: Mapping[str, str]
     """Of the weights of `reranker` and `llm`, if known."""
     notices: tuple[str, ...] = ()
-    """What was said in this run beside the answer's own notices."""
+    """Warnings of the run that are not the answer's own."""
 
 
 def record_of(

@@ -1,4 +1,4 @@
-"""Names of people: told from other words with a capital, found as the authors on a first page, and in plain letters."""
+"""Names of people: in a line of words, as the authors on a first page, and in plain letters."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ def _ordered(segments: list[Row], page_width: float, depth: int) -> list[Region]
         return [_region(part) for part in side_by_side(segments)]
     width = max(row.x1 for row in segments) - min(row.x0 for row in segments)
     if any(row.x0 < gutter < row.x1 and row.x1 - row.x0 < 0.6 * width and _CAPTION.match(row.text) for row in segments):
-        # Text beside floats of several widths looks like columns.
+        # Text next to floats of several widths looks like columns.
         parts = side_by_side(segments)
         if len(parts) > 1:
             return [region for part in parts for region in _ordered(part, page_width, depth - 1)]

@@ -93,12 +93,12 @@ def test_the_name_of_a_file_is_no_title():
     assert "secret" not in as_csl(entries_of([one], [one]))
 
 
-def test_a_file_told_apart_by_its_folder_is_named_so_but_never_with_its_whole_path():
+def test_a_file_with_its_folder_in_its_name_keeps_it_but_never_the_whole_path():
     assert written(paper(path="/home/me/a/x.pdf", file="a/x.pdf"))[1]["note"].startswith("file a/x.pdf;")
     assert written(paper(path="/home/me/a/x.pdf", file="/home/me/a/x.pdf"))[1]["note"].startswith("file x.pdf;")
 
 
-def test_the_title_of_the_files_properties_stands_in_and_is_marked():
+def test_the_title_of_the_files_properties_is_used_and_marked():
     _, fields = written(paper(own_title="Tea in winter"))
     assert fields["title"] == "Tea in winter"
     assert fields["note"].startswith("uncertain: title")

@@ -281,7 +281,7 @@ lines = st.builds(
 @given(
     st.lists(lines, max_size=25), st.dictionaries(st.sampled_from(["title", "author", "subject"]), st.text(max_size=60))
 )
-def test_whatever_stands_on_a_page_the_fields_are_clean(lines, file):
+def test_the_fields_of_any_page_are_clean(lines, file):
     found = metadata_of([{"height": 792, "blocks": [{"lines": lines}, {"type": 1}]}], file, "")
     for text in (found.title, *found.authors, found.venue, found.doi, found.arxiv_id):
         assert text == " ".join(text.split())

@@ -1,4 +1,4 @@
-"""Draws pages as papers have them: text at given places, in given sizes, with lines beside it."""
+"""Draws pages as papers have them: text at given places, in given sizes, with lines next to it."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field

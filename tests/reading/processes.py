@@ -1,4 +1,4 @@
-"""The processes of the reading room as the operating system sees them, and waiting for what they do."""
+"""The worker processes as the operating system sees them, and waiting for what they do."""
 
 import threading
 import time

@@ -179,7 +179,7 @@ def paper():
     return first, second
 
 
-def test_headings_have_levels_and_what_stands_below_them_a_path(tmp_path):
+def test_headings_have_levels_and_the_elements_below_them_a_path(tmp_path):
     document = read(tmp_path, *paper())
     check_whole(document)
     headings = [(one.level, document.text[one.start : one.end]) for one in document.elements if one.kind == "heading"]
@@ -252,7 +252,7 @@ def test_a_sentence_about_a_table_is_no_caption(tmp_path):
     assert of_kind(document, "caption") == []
 
 
-def test_the_text_in_a_figure_is_told_from_running_text(tmp_path):
+def test_the_text_in_a_figure_is_not_running_text(tmp_path):
     sheet = Sheet()
     y = sheet.paragraph(50, 100, 6)
     for x, label in ((100, "Encoder"), (200, "Decoder"), (300, "Loss")):
@@ -337,7 +337,7 @@ RULES = st.lists(st.tuples(*[st.floats(0, 600)] * 4), max_size=4).map(tuple)
 
 
 @given(st.lists(st.tuples(PIECES, RULES), min_size=1, max_size=3))
-def test_whatever_stands_on_pages_no_text_is_lost(pages):
+def test_no_text_is_lost_of_any_page(pages):
     sources = [
         SourcePage(number, PageSpans(595.0, 842.0, tuple(pieces), "\n".join(one.text for one in pieces)), rules, rules)
         for number, (pieces, rules) in enumerate(pages, 1)
@@ -436,7 +436,7 @@ def test_tables_side_by_side_are_two_however_near_their_captions_stand(tmp_path)
     assert document.text.index("ReaderC") < document.text.index("Table 2:") < document.text.index("The model reads")
 
 
-def test_a_table_in_the_corner_of_a_text_is_told_from_it(tmp_path):
+def test_a_table_in_the_corner_of_a_text_is_a_table(tmp_path):
     sheet = Sheet()
     sheet.paragraph(72, 80, 5, width=12)
     below = wrapped(sheet, 72, 160, 12)
@@ -452,7 +452,7 @@ def test_a_table_in_the_corner_of_a_text_is_told_from_it(tmp_path):
     assert not any("Table" in text or "34.5" in text for text in of_kind(document, "text"))
 
 
-def test_the_names_in_a_figure_beside_text_are_no_text(tmp_path):
+def test_the_names_in_a_figure_next_to_text_are_not_text(tmp_path):
     sheet = Sheet()
     sheet.paragraph(72, 80, 5, width=12)
     below = wrapped(sheet, 72, 160, 14)
@@ -468,7 +468,7 @@ def test_the_names_in_a_figure_beside_text_are_no_text(tmp_path):
     assert of_kind(document, "figure") == ["100 75 50 0 Scale of the model (billions)"]
 
 
-def test_lines_that_stand_upright_beside_a_figure_belong_to_it(tmp_path):
+def test_upright_lines_next_to_a_figure_belong_to_it(tmp_path):
     import pymupdf
 
     sheet = Sheet()
@@ -606,7 +606,7 @@ def test_bold_items_of_a_list_are_no_sections(tmp_path):
     assert of_kind(document, "heading") == [f"{number} Kilns of the {number}th kind" for number in range(1, 7)]
 
 
-def test_an_equation_is_whole_with_what_stands_above_and_below_it(tmp_path):
+def test_an_equation_has_its_parts_above_and_below(tmp_path):
     sheet = Sheet()
     y = sheet.paragraph(72, 80, 6, width=16)
     sheet.write(215, y + 10, "N", 7).write(180, y + 18, "p(x) =", 10).write(212, y + 18, "p(s) + 1", 10)

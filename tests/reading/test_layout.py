@@ -96,7 +96,7 @@ def test_other_parts_make_no_heading(tmp_path, kind):
     assert advised.elements == fast.elements
 
 
-def test_a_part_beside_a_line_says_nothing_of_it(tmp_path):
+def test_a_part_next_to_a_line_does_not_change_it(tmp_path):
     sheet, (x0, y0, x1, y1) = paper()
     fast, advised = fast_and_advised(
         tmp_path, sheet, ("section-header", (x0, y0 + 9, x1, y1 + 9)), ("section-header", (x0 + 100, y0, x1 + 300, y1))
@@ -203,7 +203,7 @@ def test_whatever_the_model_says_no_text_is_lost(wild_pages, parts):
         assert sorted("".join(got.split()).replace("|", "")) == sorted("".join(wanted.split()))
 
 
-# Where it is asked
+# Where it is used
 
 
 def document_of(*headings):
@@ -372,7 +372,7 @@ def test_a_worker_reads_with_the_model_and_keeps_the_offsets(tmp_path):
     assert other == read_pdf(turned)
 
 
-# At the door
+# The command
 
 
 @pytest.mark.layout_model

@@ -29,13 +29,13 @@ def test_of_a_first_page_without_text_the_files_own_metadata_are_left(tmp_path):
     assert read_pdf(path).metadata.authors == ("Ada Lovelace",)
 
 
-def test_metadata_that_cannot_be_told_cost_a_warning_and_not_the_document(tmp_path):
+def test_metadata_that_cannot_be_read_cost_a_warning_and_not_the_document(tmp_path):
     """In a process of its own, whose metadata reader divides by zero at every page."""
     path = make_pdf(tmp_path / "a.pdf", ["Some text."])
     script = (
         "import sys\n"
         "from ragscience.reading import pdf_reader, worker\n"
-        "pdf_reader.metadata_of = lambda pages, told, text: 1 // 0\n"
+        "pdf_reader.metadata_of = lambda pages, stated, text: 1 // 0\n"
         "sys.exit(worker.main(['2000000000', '60']))\n"
     )
     done = subprocess.run(

@@ -34,7 +34,7 @@ needs_tesseract = pytest.mark.skipif(not is_installed(), reason="Tesseract's dat
 
 @pytest.fixture
 def no_tesseract(monkeypatch, tmp_path):
-    """An environment in which Tesseract is told to have its data in an empty folder."""
+    """An environment in which Tesseract's data folder is empty."""
     folder = tmp_path / "empty"
     folder.mkdir()
     monkeypatch.setenv("TESSDATA_PREFIX", str(folder))
@@ -60,7 +60,7 @@ def test_a_language_that_is_missing_is_named(no_tesseract):
     assert "apt-get install tesseract-ocr-chi-sim" in caught.value.fix
 
 
-def test_the_data_is_found_beside_the_program(monkeypatch, tmp_path):
+def test_the_data_is_found_next_to_the_program(monkeypatch, tmp_path):
     program, data = tmp_path / "bin" / "tesseract", tmp_path / "share" / "tessdata"
     program.parent.mkdir()
     program.touch(mode=0o755)
@@ -265,7 +265,7 @@ def test_a_pool_reads_scans_within_its_limits(tmp_path):
     assert [document.text.lower().count(f"scanned page of file {n}") for n, document in enumerate(documents)] == [2, 2]
 
 
-def test_replies_that_come_in_one_piece_are_told_apart(tmp_path, monkeypatch):
+def test_replies_in_one_piece_are_separated(tmp_path, monkeypatch):
     """A worker that writes what it has to say in one go: signs of life, then the reply."""
     package = tmp_path / "ragscience" / "reading"
     package.mkdir(parents=True)
@@ -308,10 +308,10 @@ def test_a_real_scan(tmp_path):
         assert document.text[line.start : line.end].strip()
 
 
-# At the door
+# The command
 
 
-def test_the_door_says_once_that_it_is_not_installed_and_reads_the_rest(no_tesseract, doors):
+def test_the_command_says_once_that_it_is_not_installed_and_reads_the_rest(no_tesseract, doors):
     for number in range(2):
         make_scan(doors.home / "papers" / f"scan{number}.pdf")
     make_pdf(doors.home / "papers" / "good.pdf", ["Bees dance to tell where the flowers are."])
@@ -324,7 +324,7 @@ def test_the_door_says_once_that_it_is_not_installed_and_reads_the_rest(no_tesse
 
 @pytest.mark.ocr
 @needs_tesseract
-def test_the_door_takes_scans_in(doors):
+def test_the_command_reads_scans(doors):
     make_scanned_text(doors.home / "papers" / "scan.pdf", [WORDS])
     ran = doors.ingest("sync")
     assert ran.code == 3

@@ -1,4 +1,4 @@
-"""Accounts and answers with fixed times."""
+"""Events and answers with fixed times."""
 
 from dataclasses import replace
 
@@ -23,7 +23,7 @@ def step(node, began_ms, seconds, **more):
 
 
 def answer_event(question="How fast?", *, search=SEARCH, own=OWN, **more):
-    """What is told of an answer by a chat model."""
+    """The event of an answer by a chat model."""
     given = {
         "mode": "llm",
         "models": {"embedder": "all-MiniLM-L6-v2", "reranker": "ms-marco", "llm": "llama3.1:8b"},
@@ -38,7 +38,7 @@ def answer_event(question="How fast?", *, search=SEARCH, own=OWN, **more):
 
 
 def bare_event(how="search", **more):
-    """An account of hardly anything."""
+    """An event with the required fields alone."""
     return QuestionEvent(
         **{"how": how, "trace_id": TRACE, "question": "How fast?", "started": BEGAN, "total_ms": 1.0, **more}
     )

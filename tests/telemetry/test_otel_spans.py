@@ -82,7 +82,7 @@ def test_stages_of_an_agents_run_stand_inside_the_step_and_the_search_that_they_
     assert [span.parent for span in spans if span.name == "retrieval"] == searches
 
 
-def test_a_stage_that_nobody_knows_stands_under_the_question():
+def test_an_unknown_stage_is_under_the_question():
     assert tree(bare_event(stages=(stage("newer", 0, 1),))) == ["search", "search > newer"]
 
 
@@ -118,7 +118,7 @@ def test_an_agents_tokens_are_the_whole_runs():
     assert attributes(account, "reason")["ragscience.step.tokens"] == 940
 
 
-def test_the_words_of_the_question_are_told_only_where_that_is_asked_for():
+def test_the_words_of_the_question_are_in_spans_only_on_request():
     account = answer_event("Is it a secret?")
     said = [value for span in span_tree(account, with_questions=False) for value in span.attributes.values()]
     assert not any("secret" in str(value) for value in said)
@@ -127,7 +127,7 @@ def test_the_words_of_the_question_are_told_only_where_that_is_asked_for():
     assert searched == "searched: Is it a secret?"
 
 
-# What is asked for
+# Configuration
 
 
 @pytest.mark.parametrize(
@@ -234,7 +234,7 @@ def test_the_service_has_a_name(exporter, monkeypatch, environment, name):
     assert span.resource.attributes["service.name"] == name
 
 
-def test_questions_told_from_many_threads_keep_their_own_traces(exporter):
+def test_questions_recorded_from_many_threads_keep_their_own_traces(exporter):
     accounts = [answer_event(trace_id=f"{number:032x}") for number in range(1, 65)]
     spans = SpanSender([exporter], {}, with_questions=False)
     with ThreadPoolExecutor(8) as threads:

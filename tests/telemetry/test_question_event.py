@@ -1,4 +1,4 @@
-"""From an answer to its account."""
+"""From an answer to its event."""
 
 import re
 
@@ -28,7 +28,7 @@ def test_an_answer_from_before_there_were_trace_ids_gets_one():
     assert re.fullmatch("[0-9a-f]{32}", answer_event(trace_id="").trace_id)
 
 
-def test_the_agent_is_told_by_its_steps_and_its_own_total():
+def test_an_agents_event_has_its_steps_and_its_own_total():
     event = answer_event(trace=(step("retrieve", 5, 0.04), step("reason", 3_600_000, 1.0)), own=OWN[:-1],
                        timings_ms={"total_ms": 1200.0})  # fmt: skip
     assert event.how == "agent"
@@ -36,7 +36,7 @@ def test_the_agent_is_told_by_its_steps_and_its_own_total():
     assert event.total_ms == 1200.0, "the hour in which it was interrupted is not counted"
 
 
-def test_a_search_is_told_without_an_answer():
+def test_a_searchs_event_has_no_answer():
     found = Found("fog", "default", (), (), {"search_ms": 20.0, "bm25_ms": 2.0}, stages=(*SEARCH, OWN[0]))
     event = of_search(found, {"embedder": "m", "reranker": None})
     assert (event.how, event.answer_id, event.total_ms, event.started) == ("search", "", 20.0, BEGAN)
@@ -53,12 +53,12 @@ def test_without_a_total_the_last_part_ends_it():
     assert answer_event(own=OWN[:-1], timings_ms={}).total_ms == 99
 
 
-def test_a_failure_is_told_by_its_kind():
+def test_a_failures_event_has_the_kind_of_error():
     event = of_failure("ask", "fog?", "ModelProblem", started=BEGAN, total_ms=7.0)
     assert (event.error, event.question, event.total_ms, event.answer_id) == ("ModelProblem", "fog?", 7.0, "")
 
 
-def test_every_stage_is_inside_one_that_stands_before_it():
+def test_every_stage_is_inside_one_before_it():
     known = {""}
     for each in STAGES:
         assert each.inside in known

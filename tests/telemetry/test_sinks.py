@@ -1,4 +1,4 @@
-"""All sinks of a run together: they are tried first, and what fails later costs nothing but a word."""
+"""All sinks of a run together: errors at the beginning are raised, later ones are reported."""
 
 import subprocess
 import sys
@@ -17,14 +17,14 @@ def opened(said, **more):
     return open_telemetry(**{**nothing, **more}, on_problem=said.append)
 
 
-def test_nobody_is_told_unless_it_is_asked_for():
+def test_nothing_is_recorded_by_default():
     telemetry = opened([])
     assert not telemetry.is_on
     telemetry.record(bare_event())
     telemetry.close()
 
 
-def test_a_log_and_metrics_are_told(tmp_path):
+def test_a_log_and_metrics_are_written(tmp_path):
     said = []
     telemetry = opened(said, log_file=tmp_path / "q.log", metrics_file=tmp_path / "q.prom")
     assert telemetry.is_on
@@ -63,7 +63,7 @@ def test_a_metrics_file_that_became_another_ones_is_left_alone(tmp_path):
 
 
 class Slow:
-    """A sink that takes its account only when it may."""
+    """A sink that blocks until `may` is set."""
 
     def __init__(self):
         self.may, self.took, self.thread = threading.Event(), [], None

@@ -1,4 +1,4 @@
-"""The doors with everything on: one question's JSON, log line, metrics and spans are of one piece."""
+"""The commands with everything on: one question's JSON, log line, metrics and spans agree."""
 
 import importlib.util
 import json
@@ -45,7 +45,7 @@ def page():
     return module
 
 
-def test_one_answer_is_told_everywhere_under_one_trace_id_and_as_the_page_shows(asked, tmp_path, page):
+def test_one_answer_has_one_trace_id_everywhere_and_looks_as_the_page_shows(asked, tmp_path, page):
     pytest.importorskip("opentelemetry.sdk.trace")
     log, metrics = tmp_path / "q.log", tmp_path / "q.prom"
     with OllamaServer(models={"llama3.1:8b": chat_model()}) as server:
@@ -64,7 +64,7 @@ def test_one_answer_is_told_everywhere_under_one_trace_id_and_as_the_page_shows(
     spans = spans_of(ran.err)
     assert {int(span["context"]["trace_id"], 16) for span in spans} == {int(answer["trace_id"], 16)}
     assert (logged["trace_id"], logged["answer_id"]) == (answer["trace_id"], answer["answer_id"])
-    # One timing, told three times.
+    # One timing, written three times.
     for name, taken in answer["timings_ms"].items():
         if name == "first_token_ms":
             continue
@@ -73,7 +73,7 @@ def test_one_answer_is_told_everywhere_under_one_trace_id_and_as_the_page_shows(
             seconds = value(metrics.read_text(), "ragscience_stage_duration_seconds_sum", stage=name[:-3])
             assert seconds == pytest.approx(taken / 1000)
     assert value(metrics.read_text(), "ragscience_tokens_total", kind="prompt") == answer["tokens"]["prompt"] == 700
-    # docs/telemetry.md shows a question as this one is told.
+    # docs/telemetry.md shows such a question.
     assert shape(line) == shape(log_line(page.example()))
     shown = span_tree(page.example(), with_questions=False)
     ids = {span["context"]["span_id"]: span["name"] for span in spans}
@@ -92,7 +92,7 @@ def test_the_search_before_the_answer_is_a_part_of_its_time(asked, tmp_path):
     assert times["total_ms"] >= times["search_ms"] + times["llm_ms"] + times["check_ms"]
 
 
-def test_several_runs_add_up_and_a_search_is_told_too(asked, tmp_path):
+def test_several_runs_add_up_and_a_search_is_recorded_too(asked, tmp_path):
     log, metrics = tmp_path / "q.log", tmp_path / "q.prom"
     found = asked.query(
         "search", "harmonic constituents", "--json", RAG_LOG_FILE=str(log), RAG_METRICS_FILE=str(metrics)
