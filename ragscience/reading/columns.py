@@ -41,8 +41,8 @@ def _ordered(segments: list[Row], page_width: float, depth: int) -> list[Region]
         if is_spanning:
             regions += [_region(part) for part in side_by_side(zone)]
         else:
-            for side in _sides(zone, gutter):
-                regions += _ordered(side, page_width, depth - 1)
+            sides = [[row for row in zone if ((row.x0 + row.x1) / 2 < gutter) == is_left] for is_left in (True, False)]
+            regions += [region for side in sides for region in _ordered(side, page_width, depth - 1)]
     return regions
 
 
@@ -111,12 +111,6 @@ def _beside(
     beside, own = (left, right) if is_right else (right, left)
     level = [row for row in beside if lines[0].y0 - 2 * lines[0].size < row.base < lines[-1].y1 + lines[0].size]
     return (beside, own) if len(level) >= 2 and len(beside) >= 4 else None
-
-
-def _sides(segments: list[Row], gutter: float) -> tuple[list[Row], list[Row]]:
-    left = [row for row in segments if (row.x0 + row.x1) / 2 < gutter]
-    right = [row for row in segments if (row.x0 + row.x1) / 2 >= gutter]
-    return left, right
 
 
 def _gutter(segments: list[Row], page_width: float) -> float | None:
@@ -239,12 +233,9 @@ def _zone_of(base: float, row: Row, bounds: list[tuple[bool, float, float]], is_
 def _running_text(segments: list[Row], gutter: float) -> set[int]:
     """The ids of running text: segments alone on their line, as wide as the column or next to such a line."""
     found: set[int] = set()
-    for side in (
-        [row for row in segments if row.x1 <= gutter + 4],
-        [row for row in segments if row.x0 >= gutter - 4 and row.x1 > gutter + 4],
-    ):
-        if not side:
-            continue
+    left = [row for row in segments if row.x1 <= gutter + 4]
+    right = [row for row in segments if row.x0 >= gutter - 4 and row.x1 > gutter + 4]
+    for side in filter(None, (left, right)):
         lengths = sorted(row.x1 - row.x0 for row in side)
         width = lengths[int(0.9 * (len(lengths) - 1))]
         starts = Counter(round(row.x0 / 2) for row in side if row.x1 - row.x0 > 0.6 * width)
@@ -259,18 +250,11 @@ def _running_text(segments: list[Row], gutter: float) -> set[int]:
         ]
         lines = [row for row in alone if row.x1 - row.x0 > 0.6 * width and len(row.text) >= _LETTERS]
         found.update(map(id, lines))
-        before: Row | None = None
-        for row in alone:
-            if id(row) in found:
-                before = row
-            elif before and row.base - before.base < 1.7 * row.size and abs(row.x0 - usual) < 3 * row.size:
-                found.add(id(row))
-                before = row
-        after: Row | None = None
-        for row in reversed(alone):
-            if id(row) in found:
-                after = row
-            elif after and after.base - row.base < 3 * row.size and abs(row.x0 - usual) < 3:
-                found.add(id(row))
-                after = row
+        for step, gap, indent in ((1, 1.7, 3.0), (-1, 3.0, 0.0)):
+            last: Row | None = None
+            for row in alone[::step]:
+                is_next = last is not None and step * (row.base - last.base) < gap * row.size
+                if id(row) in found or (is_next and abs(row.x0 - usual) < (indent * row.size or 3)):
+                    found.add(id(row))
+                    last = row
     return found

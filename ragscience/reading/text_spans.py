@@ -146,7 +146,7 @@ def _has_letters_and_no_digits(text: str) -> bool:
 
 def _split_at_blanks(line: dict[str, Any]) -> Iterator[dict[str, Any]]:
     """A raw line, which has characters with boxes, as lines of spans without a wide blank."""
-    along = 0 if abs(line["dir"][0]) >= abs(line["dir"][1]) else 1
+    along = _axis(line)
     sign = 1 if line["dir"][along] >= 0 else -1
     parts: list[list[dict[str, Any]]] = [[]]
     end: float | None = None
@@ -171,6 +171,12 @@ def _split_at_blanks(line: dict[str, Any]) -> Iterator[dict[str, Any]]:
         yield {"dir": line["dir"], "spans": spans}
 
 
+def _axis(line: dict[str, Any]) -> int:
+    """0 for a line along x, 1 along y."""
+    x, y = line["dir"]
+    return 0 if abs(x) >= abs(y) else 1
+
+
 def _span_of(span: dict[str, Any], chars: list[Any]) -> dict[str, Any]:
     box = box_around([char["bbox"] for char in chars if not char["c"].isspace()] or [chars[0]["bbox"]])
     return {**span, "text": "".join([char["c"] for char in chars]), "bbox": box, "origin": chars[0]["origin"]}
@@ -190,7 +196,7 @@ def _lost_sizes(lines: Sequence[dict[str, Any]]) -> dict[str, float]:
     """A size in points, twice the mean width of a letter, for each font whose glyphs have no height."""
     widths: dict[str, tuple[float, int]] = {}
     for line in lines:
-        along = 0 if abs(line["dir"][0]) >= abs(line["dir"][1]) else 1
+        along = _axis(line)
         for span in line["spans"]:
             box = span["bbox"]
             if span["size"] < _LEAST_SIZE and box[3 - along] - box[1 - along] < _LEAST_SIZE:
