@@ -16,8 +16,7 @@ import pytest
 from ragscience.doctor import Finding, examine, worst
 from ragscience.doctor.findings import few, guarded
 from ragscience.doctor.machine_checks import disk_room
-from ragscience.doctor.model_checks import models, torch_model
-from ragscience.doctor.network_checks import network
+from ragscience.doctor.service_checks import models, network, torch_model
 from ragscience.errors import ModelProblem, RagScienceError
 from ragscience.models.model_choice import Choice, ModelSources, choose_embedder, choose_llm
 from ragscience.models.ollama_api import Ollama
@@ -219,7 +218,7 @@ def test_rows_that_cannot_be_understood_are_a_finding(home):
     sql(home, "UPDATE papers SET warnings = 'no json' WHERE paper_id = 1")
     one = only(home)
     assert one.severity == "error"
-    assert "could not be looked at" in one.message
+    assert "could not be checked" in one.message
 
 
 def test_conversations_that_are_damaged_are_an_error_and_caches_a_warning(home):
@@ -280,7 +279,7 @@ def test_what_was_left_behind_is_told_when_it_is_old(home):
     found = grave(home, now=NOW + timedelta(hours=2))
     assert [one.message for one in found] == [
         "2 temporary files of killed runs take 2.0 MiB.",
-        "1 downloads that were begun and not finished take 1.0 MiB.",
+        "1 unfinished downloads take 1.0 MiB.",
         "1 files of token vectors that the library does not name take 1.0 MiB.",
     ]
     assert {one.severity for one in found} == {"info"}
@@ -337,7 +336,7 @@ def test_papers_that_were_set_aside_are_mentioned(home):
         library.set_aside({"0" * 32: library.papers()[0]})
     one = only(home)
     assert (one.area, one.severity) == ("duplicates", "info")
-    assert one.message == "1 older versions are set aside, of bees.pdf."
+    assert one.message == "1 older versions are left out, of bees.pdf."
 
 
 def test_what_keeps_it_from_looking_is_a_finding():

@@ -11,37 +11,35 @@ from ragscience.doctor.findings import SEVERITIES, Finding, Severity, guarded, w
 from ragscience.doctor.machine_checks import May
 
 if TYPE_CHECKING:
-    from ragscience.store import Home, Library
+    from ragscience.store import Home
 
-__all__ = ["SEVERITIES", "Finding", "Severity", "examine", "worst"]
+__all__ = ["SEVERITIES", "Finding", "Severity", "examine", "guarded", "worst"]
 
 
 def examine(home: Home, *, now: datetime, ocr_language: str, may: May = os.access) -> Iterator[Finding]:
-    """Look at the disk, the databases, the papers' files and the caches, as far as they can be looked at.
+    """Check the disk, the databases, the papers' files and the caches. `now` has a time zone.
 
-    `now` has a time zone. Raises nothing that has to do with the state of what is looked at.
+    A check that cannot be made is a finding; nothing about the state of the library raises.
     """
     from ragscience.doctor import database_checks as database
     from ragscience.doctor import machine_checks as machine
-    from ragscience.store import Library
 
-    yield from guarded("disk", lambda: machine.disk(home))
-    yield from guarded("permissions", lambda: machine.permissions(home, may))
-    looked = list(guarded("database", lambda: database.database(home)))
-    yield from looked
-    if worst(looked) != "error":
-        yield from guarded("papers", lambda: _of_library(home, now, ocr_language, may, Library))
-    yield from guarded("database", lambda: database.other_databases(home))
+    yield from guarded("disk", machine.disk, home)
+    yield from guarded("permissions", machine.permissions, home, may)
+    found = list(guarded("database", database.database, home))
+    yield from found
+    if worst(found) != "error":
+        yield from guarded("papers", _library_checks, home, now, ocr_language, may)
+    yield from guarded("database", database.other_databases, home)
 
 
-def _of_library(
-    home: Home, now: datetime, ocr_language: str, may: May, library_type: type[Library]
-) -> Iterator[Finding]:
+def _library_checks(home: Home, now: datetime, ocr_language: str, may: May) -> Iterator[Finding]:
     from ragscience.doctor import database_checks as database
     from ragscience.doctor import machine_checks as machine
     from ragscience.doctor import paper_checks as papers
+    from ragscience.store import Library
 
-    with library_type.open(home) as library:
+    with Library.open(home) as library:
         known = library.papers()
         yield from guarded("leftovers", lambda: machine.leftovers(home, database.token_file(home), now))
         if not known:
@@ -49,10 +47,10 @@ def _of_library(
             yield Finding("papers", "warning", "The library is empty.", put)
             return
         yield Finding("papers", "ok", f"{len(known)} papers, {library.chunk_count} passages.")
-        yield from guarded("clock", lambda: machine.clock(known, now))
-        yield from guarded("papers", lambda: papers.files(known, may))
-        yield from guarded("papers", lambda: papers.notes(library, known, ocr_language))
-        yield from guarded("papers", lambda: papers.strangers(home, library, known))
-        yield from guarded("duplicates", lambda: papers.twice(library))
-        yield from guarded("ledger", lambda: database.ledger(home, known))
-        yield from guarded("indexes", lambda: database.caches(library))
+        yield from guarded("clock", machine.clock, known, now)
+        yield from guarded("papers", papers.files, known, may)
+        yield from guarded("papers", papers.notes, library, known, ocr_language)
+        yield from guarded("papers", papers.new_files, home, library, known)
+        yield from guarded("duplicates", papers.versions, library)
+        yield from guarded("ledger", database.ledger, home, known)
+        yield from guarded("indexes", database.caches, library)

@@ -1,9 +1,8 @@
-"""The library's own files: databases, ledger and caches, each whole by itself and in step with the others."""
+"""Checks of the library's own files: databases, ledger and caches."""
 
 from __future__ import annotations
 
 import json
-import shlex
 import sqlite3
 from collections.abc import Iterator, Sequence
 from contextlib import closing
@@ -11,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
-from ragscience.doctor.findings import Finding
+from ragscience.doctor.findings import Finding, Severity, quoted
 from ragscience.store.library_schema import connect_for_reading
 
 if TYPE_CHECKING:
@@ -31,35 +30,31 @@ _STRAYS_OF_GRAPH = _WITHOUT.format("graph_passages", "chunks", "chunk_id")
 
 
 def database(home: Home) -> Iterator[Finding]:
-    """Whether the library's database is whole, page by page and table by table. Raises RagScienceError, sqlite3.Error.
+    """Whether the library's database is consistent; reads all of it, about a second for each GB.
 
-    Reads all of it: about a second for each GB.
+    Raises RagScienceError, sqlite3.Error.
     """
     connection = connect_for_reading(home.database)
     if connection is None:
         return
-    away = f"mkdir damaged && mv {shlex.quote(str(home.database))}* damaged/"
-    anew = f"`{away}`, then `python ingest.py`: the papers are read again."
+    remedy = f"`mkdir damaged && mv {quoted(home.database)}* damaged/`, then `python ingest.py` reads the papers again."
     with closing(connection):
         (verdict,) = connection.execute("PRAGMA quick_check(1)").fetchone()
         if verdict != "ok":
-            yield Finding("database", "error", f"The database is damaged: {' '.join(verdict.split())}.", anew)
+            yield Finding("database", "error", f"The database is damaged: {' '.join(verdict.split())}.", remedy)
             return
         strays = [(connection.execute(query).fetchone()[0], what) for what, query in _STRAYS]
-        for count, what in strays:
-            if count:
-                yield Finding("database", "error", f"{count} {what}.", anew)
+        found = [Finding("database", "error", f"{count} {what}.", remedy) for count, what in strays if count]
         tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_master")}
         lost = connection.execute(_STRAYS_OF_GRAPH).fetchone()[0] if "graph_passages" in tables else 0
         if lost:
             message = f"{lost} rows of the knowledge graph belong to no passage."
-            yield Finding("database", "warning", message, "`python ingest.py graph --again` reads them anew.")
-        if not lost and not any(count for count, _ in strays):
-            yield Finding("database", "ok", "The database is whole.")
+            found.append(Finding("database", "warning", message, "`python ingest.py graph --again` reads them again."))
+        yield from found or [Finding("database", "ok", "The database is intact.")]
 
 
 def token_file(home: Home) -> str | None:
-    """The name of the file of token vectors that the library goes by. Raises RagScienceError, sqlite3.Error."""
+    """The name of the library's file of token vectors. Raises RagScienceError, sqlite3.Error."""
     connection = connect_for_reading(home.database)
     if connection is None:
         return None
@@ -69,11 +64,11 @@ def token_file(home: Home) -> str | None:
 
 
 def other_databases(home: Home) -> Iterator[Finding]:
-    """Whether conversations and the small caches that are databases are whole."""
-    kinds = (
+    """Whether conversations and the small caches that are databases are intact."""
+    kinds: tuple[tuple[Path, str, Severity], ...] = (
         (home.history, "Your conversations are", "error"),
         (home.agent, "Interrupted runs of the agent are", "warning"),
-        (home.vectorstore / "llm_scores.sqlite", "Kept scores are", "warning"),
+        (home.vectorstore / "llm_scores.sqlite", "Cached scores are", "warning"),
     )
     for path, what, severity in kinds:
         if not path.is_file():
@@ -84,46 +79,49 @@ def other_databases(home: Home) -> Iterator[Finding]:
         except sqlite3.Error as error:
             verdict = str(error)
         if verdict != "ok":
-            away = f"`mv {shlex.quote(str(path))} {shlex.quote(str(path))}.damaged`: a new one is made."
-            message = f"{what} damaged: {' '.join(verdict.split())}."
-            yield Finding("database", "error" if severity == "error" else "warning", message, away)
+            remedy = f"`mv {quoted(path)} {quoted(path)}.damaged`: a new one is made."
+            yield Finding("database", severity, f"{what} damaged: {' '.join(verdict.split())}.", remedy)
 
 
 def _opened(path: Path) -> sqlite3.Connection:
-    """A connection that cannot write, and makes no files beside the database where nothing is pending."""
+    """A read-only connection that makes no files next to the database where no log is pending."""
     log = path.with_name(f"{path.name}-wal")
     options = "mode=ro" if log.exists() and log.stat().st_size else "mode=ro&immutable=1"
     return sqlite3.connect(f"file:{quote(str(path.absolute()).encode(errors='surrogateescape'))}?{options}", uri=True)
 
 
 def ledger(home: Home, papers: Sequence[Paper]) -> Iterator[Finding]:
-    """Whether ingested.json says what the database says."""
-    remedy = "`python ingest.py` writes it anew from the database."
+    """Whether ingested.json matches the database."""
+    remedy = "`python ingest.py` writes it again from the database."
     try:
         files = json.loads(home.ledger.read_bytes())["files"]
-        said = {md5: entry["path"] for md5, entry in files.items()}
+        listed = {md5: entry["path"] for md5, entry in files.items()}
     except FileNotFoundError:
         yield Finding("ledger", "warning", "There is no ingested.json.", remedy)
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         yield Finding("ledger", "warning", f"ingested.json cannot be read: {error}.", remedy)
     else:
-        # A name that is no text is in the ledger by its escapes, so it is compared by its MD5 alone.
+        # The ledger has names that are not text by their escapes, so these are compared by MD5 only.
         true = {paper.md5: paper.path for paper in papers}
-        wrong = {md5 for md5 in said.keys() & true.keys() if true[md5].isprintable() and said[md5] != true[md5]}
-        differing = len((said.keys() ^ true.keys()) | wrong)
+        wrong = {md5 for md5 in listed.keys() & true.keys() if true[md5].isprintable() and listed[md5] != true[md5]}
+        differing = len((listed.keys() ^ true.keys()) | wrong)
         if differing:
-            message = f"ingested.json differs from the library in {differing} papers."
-            yield Finding("ledger", "warning", message, remedy)
+            yield Finding("ledger", "warning", f"ingested.json differs from the library in {differing} papers.", remedy)
         else:
-            yield Finding("ledger", "ok", "ingested.json says what the library says.")
+            yield Finding("ledger", "ok", "ingested.json matches the library.")
 
 
 def caches(library: Library) -> Iterator[Finding]:
-    """Whether what is made from the database is of its generation."""
-    yield from _graph(library)
+    """Whether the caches are of the database's generation."""
+    from ragscience.graph.graph_model import KnowledgeGraph
+
+    path, state = library.home.graph / "graph.npz", library.graph.state()
+    if state and path.exists() and KnowledgeGraph.load(path, state) is None:
+        message = "The cached knowledge graph is older than its rows, or damaged."
+        yield Finding("indexes", "info", message, "The next question that uses the graph rebuilds it.")
     stale = library.stale_indexes()
     for name in stale:
-        remedy = "`python ingest.py rebuild --indexes` makes it anew."
+        remedy = "`python ingest.py rebuild --indexes` rebuilds it."
         yield Finding("indexes", "warning", f"The {name} index is behind the library.", remedy)
     if not stale:
         yield Finding("indexes", "ok", "The search indexes are up to date.")
@@ -138,12 +136,3 @@ def caches(library: Library) -> Iterator[Finding]:
         remedy = "Raise RAG_TOKEN_CACHE_MB and run `python ingest.py rebuild --embeddings`."
         message = f"{missing} passages have no token vectors, so questions take longer."
         yield Finding("indexes", "warning", message, remedy)
-
-
-def _graph(library: Library) -> Iterator[Finding]:
-    from ragscience.graph.graph_model import KnowledgeGraph
-
-    path, state = library.home.graph / "graph.npz", library.graph.state()
-    if state and path.exists() and KnowledgeGraph.load(path, state) is None:
-        message = "What is kept of the knowledge graph is older than its rows, or damaged."
-        yield Finding("indexes", "info", message, "The next question that asks the graph makes it anew.")

@@ -1,17 +1,19 @@
-"""What a look at something gave, and how many alike are told."""
+"""What a check finds, and how many findings of one kind are listed."""
 
 from __future__ import annotations
 
+import shlex
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from typing import Literal
+from pathlib import Path
+from typing import Any, Literal
 
 from ragscience.errors import RagScienceError
 from ragscience.json_output import Output
 
-__all__ = ["SEVERITIES", "Finding", "Severity", "few", "guarded", "worst"]
+__all__ = ["SEVERITIES", "Finding", "Severity", "few", "guarded", "quoted", "worst"]
 
 Severity = Literal["ok", "info", "warning", "error"]
 SEVERITIES: tuple[Severity, ...] = ("ok", "info", "warning", "error")
@@ -21,7 +23,7 @@ FEW = 10
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing that was looked at."""
+    """The result of one check."""
 
     area: str
     """"disk", "database", "papers", …"""
@@ -44,22 +46,27 @@ def worst(findings: Sequence[Finding]) -> Severity:
 
 
 def few(findings: Iterable[Finding], what: str) -> Iterator[Finding]:
-    """The first ten; of further ones how many there are: "12 more papers …"."""
+    """The first ten, then the number of the others: "12 more papers …"."""
     each = iter(findings)
     last = None
-    for last in islice(each, FEW):  # the last one lends its remedy to the rest
+    for last in islice(each, FEW):
         yield last
     left = sum(1 for _ in each)
     if left and last is not None:
         yield Finding(last.area, last.severity, f"{left} more {what}.", last.remedy)
 
 
-def guarded(area: str, look: Callable[[], Iterator[Finding]]) -> Iterator[Finding]:
-    """What `look` finds; what keeps it from looking is a finding, too."""
+def guarded(area: str, check: Callable[..., Iterable[Finding]], *given: Any) -> Iterator[Finding]:
+    """The findings of `check(*given)`; an error that stops it is a finding, too."""
     try:
-        yield from look()
+        yield from check(*given)
     except RagScienceError as problem:
         yield Finding(area, "error", problem.message, problem.fix)
     except (OSError, sqlite3.Error, ValueError, KeyError, TypeError) as error:
-        remedy = "Look at the disk and at who may read what; `python ingest.py rebuild` makes everything anew."
-        yield Finding(area, "error", f"This could not be looked at: {error}.", remedy)
+        remedy = "Check the disk and the permissions; `python ingest.py rebuild` rebuilds everything."
+        yield Finding(area, "error", f"This could not be checked: {error}.", remedy)
+
+
+def quoted(path: Path | str) -> str:
+    """A path as a shell takes it."""
+    return shlex.quote(str(path))

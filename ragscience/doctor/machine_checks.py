@@ -1,16 +1,15 @@
-"""The machine under a library: its disk, its clock, who may read and write what, and what killed runs left behind."""
+"""Checks of the machine: disk, clock, permissions, and files that killed runs left."""
 
 from __future__ import annotations
 
 import os
-import shlex
 import shutil
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ragscience.doctor.findings import Finding, few
+from ragscience.doctor.findings import Finding, few, quoted
 
 if TYPE_CHECKING:
     from ragscience.records import Paper
@@ -24,63 +23,61 @@ May = Callable[[Path, int], bool]
 LOW_DISK_BYTES = 2**30
 NO_DISK_BYTES = 100 * 2**20
 CLOCK_SLACK_SECONDS = 300
-"""Clocks of two machines are no nearer than that."""
+"""A smaller difference between two clocks is normal."""
 AT_WORK_SECONDS = 3600
-"""A temporary file of that age belongs to nobody any more."""
-_FULL = "Make room before the next ingest: `du -sh papers vectorstore` tells what takes it."
+"""An older temporary file is of no running process."""
+_FULL = "Make room before the next ingest: `du -sh papers vectorstore` shows the sizes."
 
 
 def disk(home: Home) -> Iterator[Finding]:
-    """How much room there is, against what the library takes."""
+    """The free space, compared with what the library takes."""
     place = next(folder for folder in (home.root, *home.root.parents) if folder.is_dir())
     used = sum(_size(Path(folder) / name) for folder, _, names in os.walk(home.vectorstore) for name in names)
     yield disk_room(shutil.disk_usage(place).free, used)
 
 
 def disk_room(free: int, used: int) -> Finding:
-    """What `free` bytes mean for a library that takes `used`: making it anew needs its size once more."""
+    """What `free` bytes mean for a library of `used` bytes; a rebuild needs its size once more."""
     if free < NO_DISK_BYTES:
         return Finding("disk", "error", f"Only {free // 2**20} MiB are left on the disk.", _FULL)
     if free < LOW_DISK_BYTES:
         return Finding("disk", "warning", f"{free // 2**20} MiB are left on the disk.", _FULL)
-    told = f"{free / 2**30:.1f} GiB are left on the disk"
+    left = f"{free / 2**30:.1f} GiB are left on the disk"
     if free < used:
-        message = f"{told}, less than the {used / 2**30:.1f} GiB that the library takes."
+        message = f"{left}, less than the {used / 2**30:.1f} GiB that the library takes."
         return Finding("disk", "warning", message, "Make room before `python ingest.py rebuild`.")
-    return Finding("disk", "ok", f"{told}; the library takes {used / 2**20:.0f} MiB.")
+    return Finding("disk", "ok", f"{left}; the library takes {used / 2**20:.0f} MiB.")
 
 
 def permissions(home: Home, may: May) -> Iterator[Finding]:
     """Whether this user may read and write what the library needs."""
-    found = list(_permissions(home, may))
-    yield from found or [Finding("permissions", "ok", "All folders and files can be read and written.")]
-
-
-def _permissions(home: Home, may: May) -> Iterator[Finding]:
+    found = []
     for folder, is_ours in ((home.root, True), (home.vectorstore, True), (home.papers, False)):
         if not folder.exists():
             continue
         if not folder.is_dir():
-            remedy = f"Move the file away: `mv {_quoted(folder)} {_quoted(folder)}.old`."
-            yield Finding("permissions", "error", f"{folder} is a file, and a folder belongs there.", remedy)
+            remedy = f"Move the file away: `mv {quoted(folder)} {quoted(folder)}.old`."
+            found.append(Finding("permissions", "error", f"{folder} is a file, not a folder.", remedy))
         elif not may(folder, os.R_OK | os.X_OK):
-            yield _forbidden(folder, "read", "u+rx")
+            found.append(_forbidden(folder, "read", "u+rx"))
         elif is_ours and not may(folder, os.W_OK):
-            yield _forbidden(folder, "written", "u+w")
+            found.append(_forbidden(folder, "written", "u+w"))
     for path in (home.database, home.ledger, home.history, home.lock):
         if path.exists() and not may(path, os.R_OK):
-            yield _forbidden(path, "read", "u+r")
+            found.append(_forbidden(path, "read", "u+r"))
         elif path.exists() and not may(path, os.W_OK):
-            yield _forbidden(path, "written", "u+w")
+            found.append(_forbidden(path, "written", "u+w"))
+    yield from found or [Finding("permissions", "ok", "All folders and files can be read and written.")]
 
 
 def _forbidden(path: Path, what: str, mode: str) -> Finding:
-    remedy = f"`chmod {mode} {_quoted(path)}`, by the user whom it belongs to."
-    return Finding("permissions", "error", f"{path} cannot be {what}.", remedy)
+    return Finding(
+        "permissions", "error", f"{path} cannot be {what}.", f"`chmod {mode} {quoted(path)}`, as the file's owner."
+    )
 
 
 def clock(papers: Sequence[Paper], now: datetime) -> Iterator[Finding]:
-    """Whether this machine's time of day can be true, given when papers were read and changed."""
+    """Whether this machine's time can be right, given when papers were read and changed."""
     slack = CLOCK_SLACK_SECONDS
     newest = max((datetime.fromisoformat(paper.added_at) for paper in papers), default=None)
     remedy = "Set the clock: `timedatectl set-ntp true`."
@@ -88,49 +85,40 @@ def clock(papers: Sequence[Paper], now: datetime) -> Iterator[Finding]:
         message = f"The clock says {_minute(now)}, and a paper was added at {_minute(newest)}."
         yield Finding("clock", "warning", message, remedy)
         return
-    future = [paper for paper in papers if paper.modified_ns / 1e9 - now.timestamp() > slack]
-    ours = (
+    found = [
         Finding(
             "clock",
             "warning",
             f"{paper.file} is from the future: {_minute(datetime.fromtimestamp(paper.modified_ns / 1e9, UTC))}.",
-            f"`touch {_quoted(Path(paper.path))}`, then `python ingest.py sync`; or set the clock.",
+            f"`touch {quoted(paper.path)}`, then `python ingest.py sync`; or set the clock.",
         )
-        for paper in future
-    )
-    yield from (
-        few(ours, "papers are from the future")
-        if future
-        else [Finding("clock", "ok", f"The clock says {_minute(now)}.")]
-    )
+        for paper in papers
+        if paper.modified_ns / 1e9 - now.timestamp() > slack
+    ]
+    yield from few(found, "papers are from the future")
+    if not found:
+        yield Finding("clock", "ok", f"The clock says {_minute(now)}.")
 
 
 def leftovers(home: Home, token_file: str | None, now: datetime) -> Iterator[Finding]:
-    """Files that no one needs: of killed runs, of downloads that were begun, of token vectors that were moved."""
+    """Files that nothing needs: of killed runs, unfinished downloads, and moved token vectors."""
     temporary = [*home.root.glob(f"{home.ledger.name}.*.tmp"), *home.vectorstore.rglob("*.tmp")]
     old = [path for path in temporary if home.parts not in path.parents and _age(path, now) > AT_WORK_SECONDS]
-    found = [
-        _left("temporary files of killed runs", old, f"`rm {_named(old)}`"),
-        _left(
-            "downloads that were begun and not finished",
-            [path for path in _files(home.parts) if _age(path, now) > AT_WORK_SECONDS],
-            f"The same `python ingest.py fetch` goes on with them; or `rm -r {_quoted(home.parts)}`",
-        ),
-        _left(
-            "files of token vectors that the library does not name",
-            [path for path in _files(home.tokens) if path.suffix == ".int8" and path.name != token_file],
-            "`python ingest.py rebuild --indexes`",
-        ),
-    ]
-    told = [finding for finding in found if finding is not None]
-    yield from told or [Finding("leftovers", "ok", "No file was left behind.")]
-
-
-def _left(what: str, paths: Sequence[Path], remedy: str) -> Finding | None:
-    if not paths:
-        return None
-    size = sum(_size(path) for path in paths) / 2**20
-    return Finding("leftovers", "info", f"{len(paths)} {what} take {size:.1f} MiB.", f"{remedy}.")
+    parts = [path for path in _files(home.parts) if _age(path, now) > AT_WORK_SECONDS]
+    tokens = [path for path in _files(home.tokens) if path.suffix == ".int8" and path.name != token_file]
+    resume = f"The same `python ingest.py fetch` resumes them; or `rm -r {quoted(home.parts)}`."
+    found = False
+    for what, paths, remedy in (
+        ("temporary files of killed runs", old, f"`rm {' '.join(map(quoted, old))}`."),
+        ("unfinished downloads", parts, resume),
+        ("files of token vectors that the library does not name", tokens, "`python ingest.py rebuild --indexes`."),
+    ):
+        if paths:
+            found = True
+            size = sum(_size(path) for path in paths) / 2**20
+            yield Finding("leftovers", "info", f"{len(paths)} {what} take {size:.1f} MiB.", remedy)
+    if not found:
+        yield Finding("leftovers", "ok", "No leftover files.")
 
 
 def _files(folder: Path) -> list[Path]:
@@ -149,14 +137,6 @@ def _size(path: Path) -> int:
         return path.stat().st_size
     except OSError:
         return 0
-
-
-def _quoted(path: Path) -> str:
-    return shlex.quote(str(path))
-
-
-def _named(paths: Iterable[Path]) -> str:
-    return " ".join(map(_quoted, paths))
 
 
 def _minute(moment: datetime) -> str:

@@ -1,14 +1,13 @@
-"""A library's papers against their files: gone, changed, unreadable, scanned, twice there, set aside, not yet read."""
+"""Checks of papers and their files: gone, changed, unreadable, scanned, duplicate, suppressed, not yet read."""
 
 from __future__ import annotations
 
 import os
-import shlex
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ragscience.doctor.findings import Finding, few
+from ragscience.doctor.findings import Finding, few, quoted
 from ragscience.doctor.machine_checks import May
 from ragscience.duplicates import duplicates
 from ragscience.errors import FileProblem, ModelProblem
@@ -19,43 +18,46 @@ if TYPE_CHECKING:
     from ragscience.records import Paper
     from ragscience.store import Home, Library
 
-__all__ = ["files", "notes", "strangers", "twice"]
+__all__ = ["files", "new_files", "notes", "versions"]
 
 MOST_HASHED = 100
-"""Files of which the bytes are looked at: more would take long, and that they are new is plain."""
+"""New files whose bytes are compared; more would take long."""
 _SCANNED = "scanned"
-"""What the warning of a page without a text layer says."""
+"""In the warning of a page without a text layer."""
 
 
 def files(papers: Sequence[Paper], may: May) -> Iterator[Finding]:
-    """Whether each paper's file is there as it was read."""
-    found = [finding for paper in papers if (finding := _of_file(paper, may)) is not None]
+    """Whether each paper's file is there, unchanged."""
+    problems = [(paper, problem) for paper in papers if (problem := _file_problem(paper, may))]
+    found = [Finding("papers", "warning", f"{paper.file} {what}.", remedy) for paper, (what, remedy) in problems]
     yield from few(found, "papers have such a file")
     if not found:
-        yield Finding("papers", "ok", "The files of all papers are as they were read.")
+        yield Finding("papers", "ok", "The files of all papers are unchanged.")
 
 
-def _of_file(paper: Paper, may: May) -> Finding | None:
+def _file_problem(paper: Paper, may: May) -> tuple[str, str] | None:
+    """What is wrong with a paper's file, and the remedy."""
     path = Path(paper.path)
     try:
         stat = path.stat()
     except FileNotFoundError:
-        message = f"{paper.file} is in the library, but its file is gone."
-        return Finding("papers", "warning", message, "`python ingest.py sync` removes it.")
+        return "is in the library, but its file is gone", "`python ingest.py sync` removes it."
     except OSError as error:
-        message = f"{paper.file} is in the library, but its file cannot be reached: {error.strerror}."
-        return Finding("papers", "warning", message, f"Look at the disk: `ls -l {shlex.quote(paper.path)}`.")
+        what = f"is in the library, but its file cannot be reached: {error.strerror}"
+        return what, f"Check the disk: `ls -l {quoted(path)}`."
     if not may(path, os.R_OK):
-        remedy = f"`chmod u+r {shlex.quote(paper.path)}`, by the user whom it belongs to."
-        return Finding("papers", "warning", f"{paper.file} is in the library, but its file cannot be read.", remedy)
-    if stat.st_size != paper.size_bytes:
-        return Finding("papers", "warning", f"{paper.file} has changed since it was read.", "`python ingest.py sync`.")
-    return None
+        remedy = f"`chmod u+r {quoted(path)}`, as the file's owner."
+        return "is in the library, but its file cannot be read", remedy
+    return ("has changed since it was read", "`python ingest.py sync`.") if stat.st_size != paper.size_bytes else None
 
 
 def notes(library: Library, papers: Sequence[Paper], ocr_language: str) -> Iterator[Finding]:
-    """What was noted when papers were read; for scanned pages, what it takes to have them read."""
-    scanned = {paper.paper_id for paper in papers if paper.warnings and _has_scans(library, paper)}
+    """The warnings of papers; for scanned pages, how to have them read."""
+    scanned = {
+        paper.paper_id
+        for paper in papers
+        if paper.warnings and any(_SCANNED in page.warning for page in library.pages(paper.paper_id))
+    }
     lacking = ""
     try:
         if scanned:
@@ -65,28 +67,24 @@ def notes(library: Library, papers: Sequence[Paper], ocr_language: str) -> Itera
 
     def found() -> Iterator[Finding]:
         for paper in papers:
-            remedy = f"`python ingest.py show {shlex.quote(paper.file)}` tells more."
+            remedy = f"`python ingest.py show {quoted(paper.file)}` shows more."
             if paper.paper_id in scanned:
-                again = f"`python ingest.py {shlex.quote(paper.path)} --ocr`"
-                remedy = f"`python ingest.py remove {shlex.quote(paper.file)}`, then {again}, reads them.{lacking}"
+                again = f"`python ingest.py {quoted(paper.path)} --ocr`"
+                remedy = f"`python ingest.py remove {quoted(paper.file)}`, then {again}, reads them.{lacking}"
             for warning in paper.warnings:
                 yield Finding("papers", "warning", f"{paper.file}: {warning}", remedy)
 
     yield from few(found(), "such notes about papers; `python ingest.py show` has each")
 
 
-def _has_scans(library: Library, paper: Paper) -> bool:
-    return any(_SCANNED in page.warning for page in library.pages(paper.paper_id))
-
-
-def twice(library: Library) -> Iterator[Finding]:
-    """Papers that are there in other bytes, too, and files that were set aside for a newer one."""
+def versions(library: Library) -> Iterator[Finding]:
+    """Papers that are there in two versions, and files that are suppressed for a newer one."""
     found = (
         Finding(
             "duplicates",
             "warning",
             f"{pair.older} is the same paper as {pair.newer}, which is newer.",
-            "`python ingest.py duplicates --dedupe keep-newest` keeps the newer one alone.",
+            "`python ingest.py duplicates --dedupe keep-newest` keeps only the newer one.",
         )
         for pair in duplicates(library)
     )
@@ -94,16 +92,17 @@ def twice(library: Library) -> Iterator[Finding]:
     aside = library.aside()
     if aside:
         newer = ", ".join(sorted({paper.file for paper in aside.values()})[:3])
-        message = f"{len(aside)} older versions are set aside, of {newer}."
+        message = f"{len(aside)} older versions are left out, of {newer}."
         yield Finding("duplicates", "info", message, "`python ingest.py FILE` reads one all the same.")
 
 
-def strangers(home: Home, library: Library, papers: Sequence[Paper]) -> Iterator[Finding]:
+def new_files(home: Home, library: Library, papers: Sequence[Paper]) -> Iterator[Finding]:
     """Files in papers/ that the library does not have."""
     known = {paper.path for paper in papers}
     new = [path for path in find_pdfs([home.papers])[0] if str(path) not in known] if home.papers.is_dir() else []
     if len(new) <= MOST_HASHED:
-        new = list(_unknown(new, {paper.md5 for paper in papers} | library.aside().keys()))
+        md5s = {paper.md5 for paper in papers} | library.aside().keys()
+        new = [path for path in new if _md5(path) not in md5s]
     found = (
         Finding(
             "papers",
@@ -116,11 +115,8 @@ def strangers(home: Home, library: Library, papers: Sequence[Paper]) -> Iterator
     yield from few(found, "files are in papers/ and not in the library")
 
 
-def _unknown(paths: Iterable[Path], known: set[str]) -> Iterator[Path]:
-    for path in paths:
-        try:
-            if file_state(path).md5 in known:
-                continue
-        except FileProblem:
-            pass
-        yield path
+def _md5(path: Path) -> str:
+    try:
+        return file_state(path).md5
+    except FileProblem:
+        return ""

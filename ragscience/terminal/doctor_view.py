@@ -77,7 +77,7 @@ def _made_by(home: Home) -> EmbedderIdentity | None:
 
 
 def _models(settings: Settings, made_by: EmbedderIdentity | None, *, network: bool) -> Iterator[Finding]:
-    from ragscience.doctor.model_checks import models, torch_model
+    from ragscience.doctor.service_checks import models, torch_model
     from ragscience.terminal.models_of import choices_of
 
     settings = settings if network else settings.model_copy(update={"offline": True})
@@ -102,7 +102,7 @@ def _is_torch(settings: Settings, made_by: EmbedderIdentity | None) -> bool:
 
 
 def _network(settings: Settings) -> Iterator[Finding]:
-    from ragscience.doctor.network_checks import network
+    from ragscience.doctor.service_checks import network
     from ragscience.terminal.models_of import choices_of
 
     if settings.offline:
