@@ -1,7 +1,7 @@
-"""A watched folder: what has come, changed or gone, told when it is done and not while it is being written.
+"""A watched folder: files that are new, changed or gone, once they are complete.
 
-That the system reports a change is only a reason to look. What is to be done follows from two looks at the folder, so
-that a report too many or one that was lost costs nothing.
+A reported change is only a reason to look: the work follows from two looks at the folder, so that a superfluous or lost
+report costs nothing.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ Mark = tuple[int, int, int, int]
 """Size in bytes, mtime and ctime in ns, inode: a file that was touched in any way has another one."""
 
 TICK_SECONDS = 0.2
-"""How often a watch looks up from waiting."""
+"""The longest time between two ticks of a watch."""
 UNFINISHED_FACTOR = 15
-"""A file that does not look like a whole PDF is taken as it is after so many times the settle time without a change."""
+"""A file that looks incomplete is read all the same after so many times the settle time without a change."""
 GONE_FACTOR = 2
-"""What is gone counts as gone after so many times the settle time: a new name is then seen before the old one goes."""
+"""A file counts as gone after so many times the settle time, so that a new name is seen before the old one goes."""
 _HEAD_BYTES = 1024
 _TAIL_BYTES = 2048
-_BEING_LOADED = (".part", ".partial", ".crdownload", ".download", ".opdownload", ".aria2", ".tmp")
-"""What browsers and loaders put behind the name of a file that is on its way."""
+_DOWNLOADING = (".part", ".partial", ".crdownload", ".download", ".opdownload", ".aria2", ".tmp")
+"""Suffixes that browsers and download tools add to the name of an unfinished file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,9 +38,9 @@ class Work:
     """What is to be done now; full paths, sorted."""
 
     read: tuple[Path, ...] = ()
-    """Files that are new or were touched, and that nobody is writing."""
+    """Files that are new or changed, and complete."""
     gone: tuple[Path, ...] = ()
-    """Files that were there and are not."""
+    """Files that have gone."""
 
     @property
     def is_empty(self) -> bool:
@@ -57,11 +57,10 @@ class _File:
 
 
 class FolderState:
-    """What is known of a folder's files, by the clock of whoever looks; it waits for nothing itself.
+    """The files of a folder by the caller's clock; it never waits.
 
-    `known` are files that were read earlier: those of them that are not there are gone. A file is given out when it has
-    not changed for `settle_seconds` and `is_whole` says that it looks like a whole one, or when it has been still for
-    UNFINISHED_FACTOR times as long.
+    `known` are files that were read earlier: those that are not there are gone. A file is work when it has not changed
+    for `settle_seconds` and `is_whole` is true of it, or when it has not changed for UNFINISHED_FACTOR times as long.
     """
 
     def __init__(self, known: Iterable[Path], *, settle_seconds: float, is_whole: Callable[[Path], bool]) -> None:
@@ -73,10 +72,10 @@ class FolderState:
         self._looked = 0.0
 
     def look(self, files: Mapping[Path, Mark], now: float, *, wall_ns: int | None = None) -> Work:
-        """What is to be done, given what lies in the folder; each change is given out once.
+        """The work, given the files of the folder; each change is in it once.
 
-        `now` is in seconds on a clock that never goes back. With `wall_ns`, the time of day in ns since 1970, a file's
-        mtime tells how long it has been still: for the first look, so that papers of old need not settle.
+        `now` is in seconds on a clock that never goes back. With `wall_ns`, the time in ns since 1970, a file's age
+        follows from its mtime: for the first look, so that old files need not settle.
         """
         for path, mark in files.items():
             seen = self._files.get(path)
@@ -98,7 +97,7 @@ class FolderState:
         return Work(tuple(sorted(read)), tuple(sorted(gone)))
 
     def again(self, work: Work) -> None:
-        """Give `work` out once more at the next look: it could not be done."""
+        """Repeat `work` at the next look, as it failed."""
         for path in work.read:
             if path in self._files:
                 self._files[path] = replace(self._files[path], is_done=False)
@@ -108,7 +107,7 @@ class FolderState:
 
     @property
     def due(self) -> float | None:
-        """When a look may give something although nothing changes; None where nothing waits."""
+        """When a look may give work although nothing changes; None where nothing waits."""
         times = [since + GONE_FACTOR * self._settle for since in self._gone.values()]
         for file in self._files.values():
             if not file.is_done:
@@ -124,9 +123,9 @@ class FolderState:
 
 
 def looks_whole(path: Path) -> bool:
-    """Whether a file can be opened, begins and ends as a PDF does, and has no sign of a loader beside it."""
+    """Whether a file begins and ends as a PDF does, and has no unfinished download next to it."""
     try:
-        if any(path.with_name(path.name + ending).exists() for ending in _BEING_LOADED):
+        if any(path.with_name(path.name + ending).exists() for ending in _DOWNLOADING):
             return False
         with path.open("rb") as file:
             head = file.read(_HEAD_BYTES)
@@ -153,9 +152,9 @@ class Folder:
             return None
 
     def files(self) -> dict[Path, Mark] | None:
-        """The PDFs in it, also in folders inside; None while it is not there.
+        """The PDFs in it, also in subfolders; None while it is not there.
 
-        An empty folder on another disk than before is the place where a disk was: that is no folder without papers.
+        An empty folder on another device than before is the mount point of a missing disk, not an empty folder.
         """
         before = self.identity
         if before is None:
@@ -180,18 +179,17 @@ def _mark(path: Path) -> Mark | None:
 
 
 class Stop(Protocol):
-    """Says when to end."""
+    """A flag that ends a watch, as `threading.Event`."""
 
     def is_set(self) -> bool:
-        """Whether it is time."""
+        """Whether to end."""
 
 
-def ticks(folder: Folder, stop: Stop, on_notice: Callable[[str], None]) -> Iterator[bool]:
+def ticks(folder: Folder, stop: Stop, on_warning: Callable[[str], None]) -> Iterator[bool]:
     """True when something may have changed in the folder, False at least every 0.2 s otherwise, until `stop` is set.
 
-    A folder that vanishes is waited for, one that comes back, or is another one now, is watched anew. Where the system
-    has no watches left, the folder is polled; WATCHFILES_FORCE_POLLING=1 in the environment asks for that, too, for
-    file systems of other machines, which report nothing.
+    A folder that vanishes is waited for. Where the system has no watches left, the folder is polled, and so it is with
+    WATCHFILES_FORCE_POLLING=1 in the environment, for network file systems, which report nothing.
     """
     polling: bool | None = None
     while not stop.is_set():
@@ -212,7 +210,7 @@ def ticks(folder: Folder, stop: Stop, on_notice: Callable[[str], None]) -> Itera
             if polling:
                 raise
             polling = True
-            on_notice(f"{folder.path} cannot be watched ({error}): it is looked through every second instead.")
+            on_warning(f"{folder.path} cannot be watched ({error}): it is searched every second instead.")
 
 
 def _changes(path: Path, stop: Stop, polling: bool | None) -> Iterator[bool]:

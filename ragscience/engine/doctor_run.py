@@ -1,0 +1,93 @@
+"""A look at everything that an engine stands on: library, models, network."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+from ragscience.doctor import Finding, Severity, examine, guarded, worst
+from ragscience.errors import RagScienceError
+from ragscience.store import Library
+
+if TYPE_CHECKING:
+    from ragscience.engine.model_pool import ModelPool
+    from ragscience.models.model_choice import Choice
+    from ragscience.records import EmbedderIdentity
+    from ragscience.settings import Settings
+    from ragscience.store import Home
+
+__all__ = ["DoctorReport", "Finding", "doctor"]
+
+_TORCH = "sentence-transformers"
+
+
+@dataclass(frozen=True, slots=True)
+class DoctorReport:
+    """All findings, in the order of the checks."""
+
+    findings: tuple[Finding, ...]
+
+    @property
+    def worst(self) -> Severity:
+        """The gravest severity; "ok" for no finding."""
+        return worst(self.findings)
+
+
+def doctor(home: Home, settings: Settings, models: ModelPool, *, network: bool) -> DoctorReport:
+    """Check the library and the models, with `network` also the servers; nothing is written or loaded."""
+    found = list(examine(home, now=datetime.now(UTC), ocr_language=settings.ocr_language))
+    offline = settings if network else settings.model_copy(update={"offline": True})
+    found += guarded("models", _models, offline, models, _made_by(home))
+    if network:
+        found += guarded("network", _network, settings, models)
+    return DoctorReport(tuple(found))
+
+
+def _made_by(home: Home) -> EmbedderIdentity | None:
+    try:
+        with Library.open(home) as library:
+            return library.embedder
+    except RagScienceError:
+        return None  # a finding of its own
+
+
+def _models(settings: Settings, pool: ModelPool, made_by: EmbedderIdentity | None) -> Iterator[Finding]:
+    from ragscience.doctor.service_checks import models, torch_model
+
+    late = made_by is None or made_by.provider == "embedded"
+    choices: dict[str, Callable[[], Choice[Any]]] = {
+        "embedder": lambda: pool.embedder_choice(settings, made_by, _ignore),
+        "reranker": lambda: pool.reranker_choice(settings, _ignore, late=late),
+        "answer": lambda: pool.llm_choice(settings),
+    }
+    if _is_torch(settings, made_by):
+        del choices["embedder"]
+        yield torch_model(made_by.model if made_by else settings.embedding_model)
+    needed = {"embedder"}
+    if settings.rerank in ("cross-encoder", "llm"):
+        needed.add("reranker")
+    if settings.answerer == "ollama":
+        needed.add("answer")
+    yield from models(choices, needed, pool.ollama(settings))
+
+
+def _is_torch(settings: Settings, made_by: EmbedderIdentity | None) -> bool:
+    """Whether sentence-transformers is the embedder: its choice would load the model."""
+    if made_by is None or made_by.provider != _TORCH:
+        return made_by is None and settings.embedder == _TORCH
+    return settings.embedder == "auto" or (settings.embedder, settings.embedding_model) == (_TORCH, made_by.model)
+
+
+def _network(settings: Settings, pool: ModelPool) -> Iterator[Finding]:
+    from ragscience.doctor.service_checks import network
+
+    if settings.offline:
+        yield Finding("network", "info", "Nothing was checked: offline.", "Unset RAG_OFFLINE.")
+    else:
+        yield from network(settings.arxiv_url, pool.ollama(settings))
+
+
+def _ignore(_: str) -> None:
+    """A warning that a choice of a model gives is no finding."""

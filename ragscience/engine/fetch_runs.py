@@ -1,0 +1,250 @@
+"""A fetch: papers are searched for or named, chosen, downloaded to papers/, and read into the library."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+from contextlib import ExitStack
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ragscience import __version__
+from ragscience.engine.events import Downloading, OnEvent
+from ragscience.engine.ingest_events import (
+    ArgumentFailed,
+    ArgumentKnown,
+    DownloadDone,
+    FetchedPaper,
+    FetchFailure,
+    FetchRequest,
+    FetchResult,
+    IngestResult,
+    SourceBusy,
+)
+from ragscience.engine.ingest_runs import IngestRun
+from ragscience.errors import FileProblem, NothingFound, RagScienceError, UsageError
+from ragscience.ingestion import file_state, find_pdfs
+from ragscience.records import Metadata
+from ragscience.sources.arxiv import FEED_KINDS, LARGEST_FEED, Arxiv, Candidate, Search, search_query
+from ragscience.sources.downloads import Fetcher, NetworkRules
+from ragscience.sources.fetch_arguments import Wanted, identify, shown
+from ragscience.sources.paper_fetch import Known, Shelf, fetch, once
+from ragscience.store import Library
+
+if TYPE_CHECKING:
+    from threading import Event as Flag
+
+    from ragscience.engine.model_pool import ModelPool
+    from ragscience.settings import Settings
+    from ragscience.store import Home
+
+__all__ = ["Choose", "FetchRun"]
+
+Choose = Callable[[Sequence[FetchedPaper]], Collection[int]]
+"""Receives what the searches found, and gives the indices of the papers to fetch."""
+
+
+class FetchRun:
+    """One fetch, with what came of it so far."""
+
+    def __init__(
+        self, home: Home, settings: Settings, models: ModelPool, on_event: OnEvent, cancel: Flag | None = None
+    ) -> None:
+        self._home = home
+        self._settings = settings
+        self._models = models
+        self._on_event = on_event
+        self._cancel = cancel
+        self._failures: list[FetchFailure] = []
+        self._known_arguments = 0
+        self._unread: list[Path] = []
+        """Files in papers/ that were wanted and that the library has not read yet."""
+        self._loose: dict[str, Path] = {}
+        self._known = Known()
+
+    def fetch(self, request: FetchRequest, choose: Choose | None = None) -> FetchResult:
+        """Fetch what the request names, and what `choose` takes of what its searches find: all without it.
+
+        Once the cancel flag is set, no further download starts. Raises UsageError offline and for a request without
+        a meaning; what fails later is in the result.
+        """
+        if self._settings.offline:
+            raise UsageError("`fetch` needs the network, and --offline forbids it.", "Leave --offline out.")
+        wanted, searches = _understood(request)
+        with Library.open(self._home) as library:
+            self._loose = _loose_files(self._home, library)
+            sources = {source.md5: source.metadata for source in library.sources.all()}
+            self._known = Known.of(library.papers(), self._loose, sources)
+        ingest = IngestResult()
+        with Fetcher(_rules(self._settings), on_wait=self._wait) as fetcher, ExitStack() as stack:
+            arxiv = Arxiv(
+                self._settings.arxiv_url, lambda url: fetcher.get(url, kinds=FEED_KINDS, max_bytes=LARGEST_FEED).body
+            )
+            named = self._look_up(arxiv, wanted)
+            found = self._search(arxiv, searches, request.count)
+            papers = self._chosen([*named, *found], {_key(one) for one in named}, request, choose)
+            missing = [index for index, (paper, is_chosen) in enumerate(papers) if is_chosen and not paper.file]
+            rows = [paper for paper, _ in papers]
+            if missing or (self._unread and request.ingest):
+                library = stack.enter_context(Library.open_for_writing(self._home))
+                shelf = Shelf(self._home.papers, self._home.parts, self._known, library.sources.put)
+                for number, index in enumerate(missing, 1):
+                    if self._cancel is None or not self._cancel.is_set():
+                        rows[index] = self._download(rows[index], fetcher, shelf, (number, len(missing)))
+                if self._unread and request.ingest:
+                    run = IngestRun(library, self._settings, self._models, self._on_event, cancel=self._cancel)
+                    ingest = run.add(self._unread)
+        return FetchResult(tuple(rows), tuple(self._failures), self._known_arguments, ingest)
+
+    def _look_up(self, arxiv: Arxiv, wanted: Sequence[Wanted]) -> list[Candidate]:
+        """The papers that are named, each with arXiv's metadata."""
+        missing = [one for one in wanted if not self._is_known(one)]
+        ids = list(dict.fromkeys(one.arxiv for one in missing if one.arxiv))
+        papers = {}
+        if ids:
+            try:
+                papers = arxiv.papers(ids)
+            except RagScienceError as error:
+                self._fail(", ".join(one.said for one in missing if one.arxiv), error)
+                missing = [one for one in missing if not one.arxiv]
+        found = []
+        for one in missing:
+            if one.arxiv is None:
+                found.append(Candidate(Metadata(url=one.url), one.url))
+            elif one.arxiv in papers:
+                found.append(papers[one.arxiv])
+            else:
+                self._fail(one.said, NothingFound(f"arXiv has no paper {one.arxiv}.", "Check the number."))
+        return found
+
+    def _is_known(self, wanted: Wanted) -> bool:
+        """Whether an argument needs no request, as its paper is there."""
+        file = ""
+        if wanted.arxiv is not None and wanted.arxiv.version is not None:
+            file = self._known.version_of(wanted.arxiv)
+        elif wanted.url:
+            file = self._known.urls.get(wanted.url, "")
+        if file:
+            self._known_arguments += 1
+            self._on_event(ArgumentKnown(shown(wanted.said), file))
+            self._read_later(file)
+        return bool(file)
+
+    def _search(self, arxiv: Arxiv, searches: Sequence[Search], count: int) -> list[Candidate]:
+        """What arXiv has for each search."""
+        found: list[Candidate] = []
+        for search in searches:
+            query = search.topic or search_query(search)
+            try:
+                papers = arxiv.search(search, count)
+                if not papers:
+                    raise NothingFound(f"arXiv has nothing for {shown(query)!r}.", "Try other or fewer words.")
+            except RagScienceError as error:
+                self._fail(query, error)
+            else:
+                found += papers
+        return found
+
+    def _chosen(
+        self, candidates: Sequence[Candidate], named: Collection[str], request: FetchRequest, choose: Choose | None
+    ) -> list[tuple[FetchedPaper, bool]]:
+        """Each paper once, and whether it is to be fetched."""
+        papers = []
+        for one in once(candidates):
+            file = self._known.file_of(one)
+            papers.append(FetchedPaper(one, _key(one) in named, "known" if file else "listed", file))
+        found = [paper for paper in papers if not paper.is_named]
+        picked = choose(found) if found and choose is not None else range(len(found))
+        taken = {id(found[index]) for index in picked}
+        chosen = [not request.only_list and (paper.is_named or id(paper) in taken) for paper in papers]
+        for paper, is_chosen in zip(papers, chosen, strict=True):
+            if is_chosen and paper.file:
+                self._on_event(ArgumentKnown(paper.title, paper.file))
+                self._read_later(paper.file)
+        return list(zip(papers, chosen, strict=True))
+
+    def _download(self, paper: FetchedPaper, fetcher: Fetcher, shelf: Shelf, place: tuple[int, int]) -> FetchedPaper:
+        """The paper after its download; an error is in it."""
+
+        def progress(done: int, total: int | None) -> None:
+            self._on_event(Downloading(paper.title, done, total))
+
+        progress(0, None)
+        size = 0
+        try:
+            got = fetch(paper.candidate, fetcher, shelf, progress)
+        except RagScienceError as error:
+            after = replace(paper, status="failed", error=str(error))
+        else:
+            size = got.size_bytes
+            after = replace(paper, status="fetched" if got.is_new else "known", file=got.path, md5=got.md5)
+            if got.is_new:
+                self._unread.append(Path(got.path))
+            self._read_later(got.path)
+        self._on_event(DownloadDone(after, *place, size))
+        return after
+
+    def _read_later(self, file: str) -> None:
+        """Read a file of papers/ that is not in the library yet: a run that was cut off leaves such files."""
+        path = Path(file)
+        if path in self._loose.values() and path not in self._unread:
+            self._unread.append(path)
+
+    def _fail(self, argument: str, error: RagScienceError) -> None:
+        self._failures.append(FetchFailure(argument, error))
+        self._on_event(ArgumentFailed(self._failures[-1]))
+
+    def _wait(self, reason: str, seconds: float) -> None:
+        self._on_event(SourceBusy(reason, seconds))
+
+
+def _understood(request: FetchRequest) -> tuple[list[Wanted], list[Search]]:
+    """What is named, and what is to be searched for. Raises UsageError, before any request is sent."""
+    wanted = [identify(argument) for argument in request.arguments]
+    fields = (request.author, request.title, request.category, request.since, request.until)
+    narrow = Search("", *fields, newest_first=request.newest_first)
+    topics = [one.topic for one in wanted if one.topic]
+    searches = [replace(narrow, topic=topic) for topic in topics]
+    if not topics and any(fields):
+        if wanted:
+            raise UsageError(
+                "--author, --title, --category, --from and --to narrow a search, and nothing is searched for.",
+                "Add a topic, or leave them out.",
+            )
+        searches = [narrow]
+    if not wanted and not searches:
+        raise UsageError("Nothing to fetch.", 'Name a topic, an arXiv id, a DOI or a URL: `fetch "graph learning"`.')
+    for search in searches:
+        search_query(search)
+    return [one for one in wanted if not one.topic], searches
+
+
+def _rules(settings: Settings) -> NetworkRules:
+    return NetworkRules(
+        allow_http=settings.sources_allow_http,
+        allow_loopback=settings.sources_allow_loopback,
+        max_bytes=settings.sources_max_mb * 2**20,
+        max_redirects=settings.sources_max_redirects,
+        timeout_s=settings.sources_timeout_s,
+        total_s=settings.sources_total_s,
+        pause_s=settings.arxiv_pause_s,
+        user_agent=f"RAG-Science/{__version__} (a person's search for papers)",
+    )
+
+
+def _key(candidate: Candidate) -> str:
+    return candidate.arxiv.base if candidate.arxiv else candidate.url
+
+
+def _loose_files(home: Home, library: Library) -> dict[str, Path]:
+    """The PDFs in papers/, by MD5, that the library has not read; known by size and time, a file is not opened."""
+    known = {path: (size, modified) for path, (size, modified, _, _) in library.known_files().items()}
+    loose: dict[str, Path] = {}
+    for path in find_pdfs([home.papers])[0] if home.papers.is_dir() else ():
+        try:
+            stat = path.stat()
+            if known.get(str(path)) != (stat.st_size, stat.st_mtime_ns):
+                loose[file_state(path).md5] = path
+        except (OSError, FileProblem):
+            continue  # the ingest reports it
+    return {md5: path for md5, path in loose.items() if library.paper_by_md5(md5) is None}

@@ -1,0 +1,278 @@
+"""What goes into ingest, fetch and watch runs, what happens on the way, and what comes of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal
+
+from ragscience.engine.events import Event
+from ragscience.errors import FileProblem, RagScienceError
+from ragscience.ingestion import Failure
+from ragscience.records import Paper
+from ragscience.similarity import Duplicate
+from ragscience.sources.arxiv import Candidate
+
+__all__ = [
+    "ArgumentFailed",
+    "ArgumentKnown",
+    "DownloadDone",
+    "DuplicateFound",
+    "FetchFailure",
+    "FetchRequest",
+    "FetchResult",
+    "FetchedPaper",
+    "IndexesRebuilt",
+    "IngestResult",
+    "PaperCopied",
+    "PaperFailed",
+    "PaperRead",
+    "PaperRemoved",
+    "PaperRenamed",
+    "PaperStored",
+    "PaperSuppressed",
+    "PassagesEmbedded",
+    "PlanMade",
+    "SourceBusy",
+    "SyncPlan",
+    "WatchChanged",
+]
+
+# Ingest
+
+
+@dataclass(frozen=True, slots=True)
+class PlanMade(Event):
+    """It is known how many papers are to be read."""
+
+    papers: int
+
+
+@dataclass(frozen=True, slots=True)
+class PaperRead(Event):
+    """The text of a file is read; its passages are next."""
+
+    path: Path
+
+
+@dataclass(frozen=True, slots=True)
+class PassagesEmbedded(Event):
+    """More passages have vectors."""
+
+    done: int
+    """In this run."""
+    total: int | None = None
+    """None where it is not known."""
+
+
+@dataclass(frozen=True, slots=True)
+class PaperStored(Event):
+    """A paper is in the library."""
+
+    paper: Paper
+    is_update: bool
+    """Whether it replaces an earlier content of its file."""
+    seconds: float
+    """Since the paper before."""
+
+
+@dataclass(frozen=True, slots=True)
+class PaperFailed(Event):
+    """A file is not in the library."""
+
+    path: Path
+    problem: FileProblem
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class PaperRemoved(Event):
+    """A paper has left the library; a file that is there stays."""
+
+    paper: Paper
+    newer: Duplicate | None = None
+    """The pair, where it left for a newer version."""
+    is_file_gone: bool = False
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class PaperRenamed(Event):
+    """The file of a paper has another name; it is not read again."""
+
+    before: Paper
+    path: Path
+    file: str
+    """Its short name now."""
+
+
+@dataclass(frozen=True, slots=True)
+class PaperCopied(Event):
+    """A file has the bytes of another one, and is not read."""
+
+    path: Path
+    file: str
+    """Short, but not the same as the other's."""
+    other: str
+
+
+@dataclass(frozen=True, slots=True)
+class PaperSuppressed(Event):
+    """A file is left out for a newer version of its paper."""
+
+    file: str
+    newer: str
+
+
+@dataclass(frozen=True, slots=True)
+class DuplicateFound(Event):
+    """A new paper is the same as another one of the library."""
+
+    pair: Duplicate
+
+
+@dataclass(frozen=True, slots=True)
+class IndexesRebuilt(Event):
+    """The search indexes are new."""
+
+    passages: int
+
+
+@dataclass(frozen=True, slots=True)
+class IngestResult:
+    """What a run did, and what the library holds now."""
+
+    added: tuple[Paper, ...] = ()
+    updated: tuple[Paper, ...] = ()
+    failures: tuple[Failure, ...] = ()
+    known: int = 0
+    """Files that were in the library already, under any name."""
+    duplicates: tuple[Duplicate, ...] = ()
+    """New papers that are the same as another one, each with it."""
+    embedded: int = 0
+    """Passages that got new vectors."""
+    reused: int = 0
+    """Passages whose vectors the library had already."""
+    papers: int = 0
+    """In the library."""
+    passages: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class SyncPlan:
+    """What a sync would do."""
+
+    to_read: tuple[Path, ...]
+    gone: tuple[Paper, ...]
+
+
+# Watch
+
+
+@dataclass(frozen=True, slots=True)
+class WatchChanged(Event):
+    """The state of a watch."""
+
+    state: Literal["watching", "waiting", "problem", "vanished", "back", "stopped"]
+    folder: str = ""
+    text: str = ""
+    """Why, in words."""
+
+
+# Fetch
+
+
+@dataclass(frozen=True, slots=True)
+class FetchRequest:
+    """Papers to fetch."""
+
+    arguments: tuple[str, ...]
+    """Topics, arXiv ids, DOIs and URLs of PDFs, in any order."""
+    count: int = 5
+    """Papers for each topic."""
+    author: str = ""
+    """This and the next four narrow every topic's search; without a topic, they are the search."""
+    title: str = ""
+    category: str = ""
+    since: str = ""
+    """"2023", "2023-05" or "2023-05-17"."""
+    until: str = ""
+    newest_first: bool = False
+    only_list: bool = False
+    ingest: bool = True
+    """Whether the papers are read into the library."""
+
+
+@dataclass(frozen=True, slots=True)
+class FetchedPaper:
+    """A paper that was found or named, and what became of it."""
+
+    candidate: Candidate
+    is_named: bool
+    """Whether an argument names it; else a search found it."""
+    status: Literal["listed", "known", "fetched", "failed"]
+    file: str = ""
+    """Of one that is known or was fetched."""
+    md5: str = ""
+    error: str = ""
+
+    @property
+    def title(self) -> str:
+        """Its id or URL, and its title, for a message."""
+        title = self.candidate.metadata.title
+        short = title if len(title) <= 60 else f"{title[:59]}…"
+        name = str(self.candidate.arxiv or self.candidate.url)
+        return f"{name} ({short})" if short else name
+
+
+@dataclass(frozen=True, slots=True)
+class FetchFailure:
+    """An argument that led to no paper."""
+
+    argument: str
+    error: RagScienceError
+
+
+@dataclass(frozen=True, slots=True)
+class FetchResult:
+    """What came of a fetch."""
+
+    papers: tuple[FetchedPaper, ...]
+    failures: tuple[FetchFailure, ...]
+    known_arguments: int = 0
+    """Arguments whose papers were there, so that nothing was looked up."""
+    ingest: IngestResult = field(default_factory=IngestResult)
+
+
+@dataclass(frozen=True, slots=True)
+class SourceBusy(Event):
+    """A server asks for patience."""
+
+    reason: str
+    seconds: float
+    """Until the next try."""
+
+
+@dataclass(frozen=True, slots=True)
+class ArgumentKnown(Event):
+    """A paper is there already."""
+
+    name: str
+    file: str
+
+
+@dataclass(frozen=True, slots=True)
+class ArgumentFailed(Event):
+    """An argument leads to no paper."""
+
+    failure: FetchFailure
+
+
+@dataclass(frozen=True, slots=True)
+class DownloadDone(Event):
+    """A download has ended, well or not; the bytes on the way are `Downloading` events."""
+
+    paper: FetchedPaper
+    number: int
+    total: int
+    size_bytes: int = 0

@@ -1,0 +1,181 @@
+"""The pipeline: files are read, cut into chunks, embedded and stored, paper by paper.
+
+A paper is in the library when its transaction has committed; whatever stops a run costs at most the paper in hand.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ragscience.duplicates import Duplicate, duplicates_of
+from ragscience.engine.ingest_events import PaperFailed, PaperRead, PaperStored, PassagesEmbedded, PlanMade
+from ragscience.errors import FileProblem
+from ragscience.ingestion import Failure, FileState, Plan
+from ragscience.records import Chunk, Document, Paper
+
+if TYPE_CHECKING:
+    from threading import Event as Flag
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from ragscience.engine.events import OnEvent
+    from ragscience.models.model_protocols import Embedder, TokenEmbedder
+    from ragscience.store import Library
+
+__all__ = ["Ingestion", "Pipeline", "embed_batch"]
+
+
+@dataclass(frozen=True, slots=True)
+class Ingestion:
+    """How files are read, cut and embedded."""
+
+    read_all: Callable[[Iterable[Path]], Iterator[tuple[Path, Document | FileProblem]]]
+    chunk: Callable[[Document], Sequence[Chunk]]
+    embedder: Embedder
+    batch: int
+    """Chunks in one call of the embedder."""
+    tokens_from: TokenEmbedder | None = None
+    """What makes the token vectors that are kept for late interaction; None keeps none."""
+    max_token_bytes: int = 0
+    """What all token vectors may take on disk."""
+
+
+class Pipeline:
+    """One run over a plan, with what came of it so far."""
+
+    def __init__(self, library: Library, ingestion: Ingestion, on_event: OnEvent) -> None:
+        self._library = library
+        self._ingestion = ingestion
+        self._on_event = on_event
+        self._began = time.monotonic()
+        self.added: list[Paper] = []
+        self.updated: list[Paper] = []
+        self.failures: list[Failure] = []
+        self.embedded = 0
+        """Chunks that the embedder embedded."""
+        self.reused = 0
+        """Chunks whose vectors the library had already."""
+
+    def run(self, plan: Plan, cancel: Flag | None = None) -> None:
+        """Store the files of the plan, until `cancel` is set; the caches are brought up to date in any case.
+
+        A file that cannot be read or cut is a failure and the run goes on. Raises ModelProblem where the embedder
+        fails, LibraryUnavailable or RagScienceError where the library cannot be written: what was committed stays.
+        """
+        self._on_event(PlanMade(len(plan.to_read)))
+        states = {state.path: state for state in plan.to_read}
+        try:
+            for path, read in self._ingestion.read_all(states):
+                try:
+                    if isinstance(read, FileProblem):
+                        raise read
+                    self._store(states[path], read)
+                except FileProblem as problem:
+                    self.failures.append(Failure(path, problem))
+                    self._on_event(PaperFailed(path, problem, self._seconds()))
+                if cancel is not None and cancel.is_set():
+                    return
+        finally:
+            self._library.refresh_indexes()
+
+    def duplicates(self) -> list[Duplicate]:
+        """The papers of this run that are the same as another one of the library, each with it."""
+        ids = {paper.paper_id for paper in (*self.added, *self.updated)}
+        # By their short names of now, which papers that came after them may have made longer.
+        files = {paper.file for paper in self._library.papers() if paper.paper_id in ids} if ids else set()
+        return duplicates_of(self._library, files)
+
+    def _store(self, state: FileState, document: Document) -> None:
+        stat = state.path.stat() if state.path.exists() else None
+        if stat is None or (stat.st_size, stat.st_mtime_ns) != (state.size_bytes, state.modified_ns):
+            raise FileProblem("It was changed while it was read.", "Run `python ingest.py` again.", reason="changed")
+        from ragscience.store import NewPaper, merged
+
+        library = self._library
+        self._on_event(PaperRead(state.path))
+        document = merged(document, library.sources.of(state.md5))
+        chunks = self._ingestion.chunk(document)
+        if not chunks:
+            raise FileProblem("It has no text.", "Is it a scan? It needs OCR first.", reason="no-text")
+        vectors, tokens = self._embed([chunk.searched for chunk in chunks])
+        replaced = library.paper_by_path(str(state.path))
+        new = NewPaper(
+            path=str(state.path),
+            md5=state.md5,
+            size_bytes=state.size_bytes,
+            modified_ns=state.modified_ns,
+            document=document,
+            chunks=chunks,
+            vectors=vectors,
+            tokens=tokens,
+            replaces=[replaced.paper_id] if replaced else [],
+        )
+        paper = library.add_paper(new)
+        (self.updated if replaced else self.added).append(paper)
+        self._on_event(PaperStored(paper, replaced is not None, self._seconds()))
+
+    def _embed(self, texts: Sequence[str]) -> tuple[NDArray[np.float32], dict[bytes, NDArray[np.int8]]]:
+        """Unit rows, shape (len(texts), dimension), float32, from the library where it has them, else embedded.
+
+        And the token vectors, shape (tokens, 64), int8, of what was embedded, by the text's hash, as far as there is
+        room.
+        """
+        import numpy as np
+
+        from ragscience.store import text_hash
+
+        library, ingestion = self._library, self._ingestion
+        hashes = [text_hash(text) for text in texts]
+        known = library.vectors_by_hash(hashes)
+        vectors = np.empty((len(texts), ingestion.embedder.identity.dimension), np.float32)
+        missing: list[int] = []
+        for row, key in enumerate(hashes):
+            if key in known:
+                vectors[row] = known[key]
+            else:
+                missing.append(row)
+        self.reused += len(texts) - len(missing)
+        self._on_event(PassagesEmbedded(self.embedded + self.reused))
+        room = ingestion.max_token_bytes - library.token_bytes() if ingestion.tokens_from is not None else 0
+        tokens: dict[bytes, NDArray[np.int8]] = {}
+        for first in range(0, len(missing), ingestion.batch):
+            rows = missing[first : first + ingestion.batch]
+            batch = [texts[row] for row in rows]
+            vectors[rows], compressed = embed_batch(ingestion.embedder, ingestion.tokens_from, batch)
+            for row, kept in zip(rows, compressed, strict=False):
+                room -= kept.nbytes
+                if room >= 0:
+                    tokens[hashes[row]] = kept
+            self.embedded += len(rows)
+            self._on_event(PassagesEmbedded(self.embedded + self.reused))
+        return vectors, tokens
+
+    def _seconds(self) -> float:
+        """Since the last call."""
+        began, self._began = self._began, time.monotonic()
+        return self._began - began
+
+
+def embed_batch(
+    embedder: Embedder, source: TokenEmbedder | None, texts: Sequence[str]
+) -> tuple[NDArray[np.float32], list[NDArray[np.int8]]]:
+    """Unit rows, shape (len(texts), dimension), float32, and the token vectors of each text.
+
+    No token vectors without a `source`; where that is the embedder itself, one model pass gives both.
+    """
+    import numpy as np
+
+    if source is None:
+        return embedder.embed_documents(texts), []
+    from ragscience.models.maxsim import compress
+
+    passes = source.embed_with_tokens(texts)
+    compressed = [compress(each) for each in passes]
+    if source is embedder:
+        return np.stack([each.vector for each in passes]), compressed
+    return embedder.embed_documents(texts), compressed

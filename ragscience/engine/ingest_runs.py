@@ -1,0 +1,349 @@
+"""Runs that write a library: papers come in, follow their files, leave, and are rebuilt."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator, Sequence, Set
+from contextlib import AbstractContextManager, nullcontext
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ragscience.duplicates import Duplicate, duplicates, keep_newest
+from ragscience.engine.events import OnEvent, Warned
+from ragscience.engine.ingest_events import (
+    DuplicateFound,
+    IndexesRebuilt,
+    IngestResult,
+    PaperCopied,
+    PaperFailed,
+    PaperRemoved,
+    PaperRenamed,
+    PaperSuppressed,
+    PassagesEmbedded,
+    SyncPlan,
+)
+from ragscience.engine.ingest_pipeline import Ingestion, Pipeline, embed_batch
+from ragscience.errors import FileProblem, LibraryUnavailable, ModelProblem
+from ragscience.ingestion import (
+    Failure,
+    Plan,
+    apply_renames,
+    file_state,
+    find_pdfs,
+    make_plan,
+    papers_named,
+    vanished,
+)
+from ragscience.records import Chunk, Document, Paper
+from ragscience.store import text_hash
+from ragscience.store.row_records import short_names
+
+if TYPE_CHECKING:
+    from threading import Event as Flag
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from ragscience.engine.model_pool import ModelPool
+    from ragscience.models.model_protocols import Embedder
+    from ragscience.reading.worker_pool import ReadingPool
+    from ragscience.settings import Settings
+    from ragscience.store import Library
+
+__all__ = ["IngestRun", "open_readers"]
+
+_LAYOUTS = {"auto": "where headings are missing", "always": "always", "never": "never"}
+
+
+class IngestRun:
+    """A library that is open for writing, and what fills it."""
+
+    def __init__(
+        self,
+        library: Library,
+        settings: Settings,
+        models: ModelPool,
+        on_event: OnEvent,
+        *,
+        cancel: Flag | None = None,
+        readers: ReadingPool | None = None,
+    ) -> None:
+        """Once `cancel` is set, a run ends after the paper in hand. Without `readers` a run starts its own."""
+        self.library = library
+        self._settings = settings
+        self._models = models
+        self._on_event = on_event
+        self._cancel = cancel
+        self._readers = readers
+
+    def add(self, paths: Sequence[Path]) -> IngestResult:
+        """Read what is new or changed under `paths`, papers/ without any."""
+        papers = self.library.home.papers
+        if not paths or list(paths) == [papers]:
+            papers.mkdir(parents=True, exist_ok=True)
+        plan = make_plan(self.library, *find_pdfs(paths or [papers]))
+        named = [Path(os.path.abspath(path)) for path in paths]  # noqa: PTH100  # as find_pdfs does
+        return self.carry_out(self.without_suppressed(plan, named))
+
+    def sync_plan(self) -> SyncPlan:
+        """What `sync` would do."""
+        plan, gone = self._changes()
+        return SyncPlan(tuple(state.path for state in plan.to_read), tuple(gone))
+
+    def sync(self) -> IngestResult:
+        """Make the library what is on disk: read what is new or changed, remove what is gone."""
+        plan, gone = self._changes()
+        self.remove_gone(gone)
+        return self.carry_out(plan)
+
+    def remove_gone(self, gone: Sequence[Paper]) -> None:
+        """Remove papers whose files are gone."""
+        if gone:
+            began = time.monotonic()
+            self.library.remove_papers([paper.paper_id for paper in gone])
+            for paper in gone:
+                self._on_event(PaperRemoved(paper, is_file_gone=True, seconds=time.monotonic() - began))
+
+    def _changes(self) -> tuple[Plan, list[Paper]]:
+        """The changes of papers/ and of the papers outside of it, and the papers whose files are gone."""
+        self.library.home.papers.mkdir(parents=True, exist_ok=True)
+        plan = make_plan(self.library, *find_pdfs([self.library.home.papers]))
+        moved, planned = {paper.paper_id for paper, _ in plan.moved}, set(plan.paths)
+        gone = [paper for paper in vanished(self.library) if paper.paper_id not in moved]
+        outside = [paper for paper in self.library.papers() if Path(paper.path) not in planned]
+        changed = [Path(paper.path) for paper in outside if _is_changed(paper)]
+        if changed:
+            plan = make_plan(self.library, [*plan.paths, *changed], plan.failures)
+        return self.without_suppressed(plan), gone
+
+    def remove(self, names: Sequence[str]) -> tuple[Paper, ...]:
+        """Take papers out of the library; their files stay. Raises RagScienceError for a name that no paper has."""
+        papers = papers_named(self.library, names)
+        self.library.remove_papers([paper.paper_id for paper in papers])
+        self.library.refresh_indexes()
+        for paper in papers:
+            self._on_event(PaperRemoved(paper))
+        return tuple(papers)
+
+    # Versions of one paper
+
+    def without_suppressed(self, plan: Plan, named: Sequence[Path] = ()) -> Plan:
+        """The plan without files that are suppressed for a newer version, unless they are named themselves."""
+        suppressed = self.library.aside()
+        kept = []
+        for state in plan.to_read:
+            newer = suppressed.get(state.md5)
+            if newer is None or state.path in named:
+                kept.append(state)
+            else:
+                self._on_event(PaperSuppressed(short_name(state.path, newer.path), newer.file))
+        return Plan(tuple(kept), plan.moved, plan.unchanged, plan.copies, plan.failures)
+
+    def keep_newest(self) -> tuple[Duplicate, ...]:
+        """Remove the older paper of each pair and suppress its file; for each that went, a pair with a newer one."""
+        pairs = duplicates(self.library)
+        if not pairs:
+            return ()
+        papers = {paper.file: paper for paper in self.library.papers()}
+
+        def suppress(going: Set[str]) -> dict[str, Duplicate]:
+            staying = [pair for pair in pairs if pair.older in going and pair.newer not in going]
+            newer = {pair.older: pair for pair in staying}
+            self.library.set_aside({papers[older].md5: papers[pair.newer] for older, pair in newer.items()})
+            return newer
+
+        # Before, so that a run that is killed in between leaves nothing that the next ingest would undo; and after,
+        # when it is known which ones stay.
+        suppress({pair.older for pair in pairs})
+        gone = [paper.file for paper in keep_newest(self.library)]
+        removed = suppress(set(gone))
+        for older, pair in removed.items():
+            self._on_event(PaperRemoved(papers[older], newer=pair))
+        if gone:
+            self.library.refresh_indexes()
+        return tuple(removed[file] for file in gone)
+
+    # Rebuilding
+
+    def rebuild(self) -> IngestResult:
+        """Read, cut and embed every paper again; a file that is gone leaves its paper as it is."""
+        self._require_layout_model()
+        library, embedder = self.library, self._models.embedder(self._settings, None, self._warn)
+        if library.embedder is not None and library.embedder != embedder.identity:
+            self._replace_vectors(embedder)
+        states, failures, is_whole = [], [], True
+        for paper in library.papers():
+            if not Path(paper.path).exists():
+                is_whole = False
+                text = f"{paper.file} is kept as it was: its file is gone (`python ingest.py sync` removes it)"
+                self._on_event(Warned(text))
+                continue
+            try:
+                states.append(file_state(Path(paper.path)))
+            except FileProblem as problem:
+                failures.append(Failure(Path(paper.path), problem))
+        plan = Plan(tuple(states), failures=tuple(failures))
+        pipeline = self._run(plan, embedder)
+        is_complete = len(pipeline.added) + len(pipeline.updated) == len(states)
+        if is_whole and is_complete and not failures:
+            library.set_identity(embedder.identity, self._chunker())
+        self.rebuild_indexes()
+        return self._result(plan, pipeline)
+
+    def rebuild_embeddings(self) -> None:
+        """Make all vectors again with the embedder of the settings; all or nothing."""
+        self._replace_vectors(self._models.embedder(self._settings, None, self._warn))
+        self.rebuild_indexes()
+
+    def rebuild_indexes(self) -> None:
+        """Make the search indexes again from the database."""
+        self.library.compact_tokens()
+        self.library.rebuild_indexes()
+        self._on_event(IndexesRebuilt(self.library.chunk_count))
+
+    def _replace_vectors(self, embedder: Embedder) -> None:
+        library = self.library
+        total = library.chunk_count
+        source = self._models.ingest_tokens(self._settings, embedder, self._warn)
+
+        def batches() -> Iterator[tuple[Sequence[int], NDArray[np.float32], dict[bytes, NDArray[np.int8]]]]:
+            done = 0
+            for ids, texts in library.texts(self._settings.embedding_batch):
+                vectors, tokens = embed_batch(embedder, source, texts)
+                yield ids, vectors, {text_hash(text): kept for text, kept in zip(texts, tokens, strict=False)}
+                done += len(ids)
+                self._on_event(PassagesEmbedded(done, total))
+
+        library.replace_vectors(embedder.identity, batches())
+
+    # One plan
+
+    def carry_out(self, plan: Plan) -> IngestResult:
+        """Store what the plan has to read. Raises LibraryUnavailable where the library was made in another way."""
+        apply_renames(self.library, plan)
+        if not plan.to_read:
+            return self._result(plan, None)
+        self._require_same_reader()
+        embedder = self._models.embedder(self._settings, self.library.embedder, self._warn)
+        if self.library.chunk_count:
+            self.library.require_identity(embedder.identity, self._chunker())
+        else:
+            self.library.set_identity(embedder.identity, self._chunker())
+        return self._result(plan, self._run(plan, embedder))
+
+    def _run(self, plan: Plan, embedder: Embedder) -> Pipeline:
+        from ragscience.chunking import chunk_document
+
+        settings = self._settings
+
+        def chunk(document: Document) -> Sequence[Chunk]:
+            return chunk_document(
+                document, size=settings.chunk_size, overlap=settings.chunk_overlap, separators=settings.separators
+            )
+
+        tokens = self._models.ingest_tokens(settings, embedder, self._warn)
+        own: AbstractContextManager[ReadingPool] | None = None
+        if self._readers is None:
+            own = open_readers(settings, self._on_event)
+        with own or nullcontext(self._readers) as readers:
+            assert readers is not None  # noqa: S101 - for the type: one of the two
+            ingestion = Ingestion(
+                readers.read_all, chunk, embedder, settings.embedding_batch, tokens, settings.token_cache_mb * 2**20
+            )
+            pipeline = Pipeline(self.library, ingestion, self._on_event)
+            pipeline.run(plan, self._cancel)
+        return pipeline
+
+    def _result(self, plan: Plan, pipeline: Pipeline | None) -> IngestResult:
+        """The result of a run, after its last events."""
+        for paper, state in plan.moved:
+            now = self.library.paper_by_path(str(state.path))
+            self._on_event(PaperRenamed(paper, state.path, now.file if now else str(state.path)))
+        for state, other in plan.copies:
+            self._on_event(PaperCopied(state.path, short_name(state.path, other), other))
+        for failure in plan.failures:
+            self._on_event(PaperFailed(failure.path, failure.problem))
+        pairs = pipeline.duplicates() if pipeline else []
+        for pair in pairs:
+            self._on_event(DuplicateFound(pair))
+        return IngestResult(
+            added=tuple(pipeline.added) if pipeline else (),
+            updated=tuple(pipeline.updated) if pipeline else (),
+            failures=(*plan.failures, *(pipeline.failures if pipeline else ())),
+            known=len(plan.unchanged) + len(plan.copies) + len(plan.moved),
+            duplicates=tuple(pairs),
+            embedded=pipeline.embedded if pipeline else 0,
+            reused=pipeline.reused if pipeline else 0,
+            papers=self.library.paper_count,
+            passages=self.library.chunk_count,
+        )
+
+    def _require_layout_model(self) -> None:
+        """Raise ModelProblem where the layout model is wanted and not there."""
+        from ragscience.reading.layout_model import find_layout_model
+
+        if self._settings.layout == "always":
+            find_layout_model()
+
+    def _require_same_reader(self) -> None:
+        """Raise LibraryUnavailable where the papers were read in another way, ModelProblem without the model."""
+        from ragscience.reading import reader_identity
+
+        read_by = (self.library.chunker or "").partition(";")[0]
+        theirs = next((way for way in _LAYOUTS if reader_identity(way) == read_by), None)
+        ours = self._settings.layout
+        if self.library.chunk_count and theirs is not None and theirs != ours:
+            rebuild = f"RAG_LAYOUT={ours} python ingest.py rebuild"
+            raise LibraryUnavailable(
+                f"The library's papers were read with the layout model {_LAYOUTS[theirs]}, not {_LAYOUTS[ours]}.",
+                f"Continue so with RAG_LAYOUT={theirs}, or read all of them again: {rebuild}",
+            )
+        self._require_layout_model()
+
+    def _chunker(self) -> str:
+        from ragscience.chunking import chunker_identity
+        from ragscience.reading import reader_identity
+
+        settings = self._settings
+        cut = chunker_identity(settings.chunk_size, settings.chunk_overlap, settings.separators)
+        return f"{reader_identity(settings.layout)}; {cut}"
+
+    def _warn(self, text: str) -> None:
+        if text:
+            self._on_event(Warned(text))
+
+
+def open_readers(settings: Settings, on_event: OnEvent) -> ReadingPool:
+    """Processes that read PDFs, by the settings; without OCR, and with a warning, where Tesseract's data is missing."""
+    from ragscience.reading.ocr import find_tessdata
+    from ragscience.reading.worker_pool import ReadingPool
+
+    language = settings.ocr_language if settings.ocr else ""
+    try:
+        if language:
+            find_tessdata(language)
+    except ModelProblem as problem:
+        on_event(Warned(str(problem)))
+        language = ""
+    return ReadingPool(
+        workers=settings.reading_workers or max(1, (os.cpu_count() or 2) - 1),
+        timeout_seconds=settings.reading_timeout_seconds,
+        memory_bytes=settings.reading_memory_mb * 2**20,
+        ocr=language,
+        layout=settings.layout,
+    )
+
+
+def short_name(path: Path, other: str) -> str:
+    """As much of a path as tells it from another one."""
+    return short_names([str(path), other])[str(path)]
+
+
+def _is_changed(paper: Paper) -> bool:
+    """Whether the paper's file is there and has changed."""
+    try:
+        stat = Path(paper.path).stat()
+    except OSError:
+        return False
+    return (stat.st_size, stat.st_mtime_ns) != (paper.size_bytes, paper.modified_ns)

@@ -1,0 +1,150 @@
+"""A watch: a library follows a folder until it is cancelled."""
+
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+from threading import Event as Flag
+from typing import TYPE_CHECKING
+
+from ragscience.engine.events import OnEvent, Warned
+from ragscience.engine.ingest_events import PaperFailed, WatchChanged
+from ragscience.engine.ingest_runs import IngestRun, open_readers
+from ragscience.engine.model_pool import ModelPool
+from ragscience.errors import LibraryBusy, RagScienceError, UsageError
+from ragscience.folder_watch import Folder, FolderState, Work, looks_whole, ticks
+from ragscience.ingestion import make_plan
+from ragscience.store import Library
+
+if TYPE_CHECKING:
+    from ragscience.engine.events import Event
+    from ragscience.reading.worker_pool import ReadingPool
+    from ragscience.settings import Settings
+    from ragscience.store import Home
+
+__all__ = ["WatchRun"]
+
+HEARTBEAT_SECONDS = 10.0
+"""The folder is searched this often even without a report of a change."""
+BUSY_SECONDS = 1.0
+"""Pause before the next try while another process writes the library, or the folder is gone."""
+PROBLEM_SECONDS = 30.0
+"""Pause after an error that is not of a file: a full disk, a server that is down."""
+
+
+class WatchRun:
+    """Writes the changes of a folder into a library, which is locked only during each piece of work.
+
+    The models, and the processes that read, stay from one piece to the next.
+    """
+
+    def __init__(
+        self, home: Home, settings: Settings, models: ModelPool, on_event: OnEvent, cancel: Flag | None = None
+    ) -> None:
+        self.home = home
+        self.settings = settings
+        self.models = models
+        self.readers: ReadingPool | None = None
+        self._publish = on_event
+        self._cancel = cancel or Flag()
+        self._is_waiting = False
+        self._has_worked = False
+
+    def close(self) -> None:
+        """Stop the processes that read."""
+        if self.readers is not None:
+            self.readers.close()
+            self.readers = None
+
+    def watch(self, folder: Path | None = None) -> None:
+        """Follow the folder, papers/ without one, until the cancel flag is set.
+
+        Raises UsageError where there is no such folder, and what the first piece of work raises, LibraryBusy aside;
+        later errors are events, and the work is tried again.
+        """
+        path = Path(os.path.abspath(folder)) if folder else self.home.papers  # noqa: PTH100  # a link keeps its own name
+        if folder is None:
+            path.mkdir(parents=True, exist_ok=True)
+        if not path.is_dir():
+            raise UsageError(f"There is no folder {path}.", "Name the folder to watch, or none for papers/.")
+        try:
+            self._follow(Folder(path))
+        finally:
+            self.close()
+
+    def _follow(self, folder: Folder) -> None:
+        path = folder.path
+        with Library.open(self.home) as library:
+            known = [Path(paper.path) for paper in library.papers() if Path(paper.path).is_relative_to(path)]
+        state = FolderState(known, settle_seconds=self.settings.watch_settle_seconds, is_whole=looks_whole)
+        next_look, wall_ns = 0.0, time.time_ns()
+        is_there, is_first = True, True
+        self._publish(WatchChanged("watching", str(path)))
+        for changed in ticks(folder, self._cancel, lambda text: self._publish(Warned(text))):
+            now = time.monotonic()
+            if now < next_look and (not changed or self._is_waiting):
+                continue
+            files = folder.files()
+            if (files is not None) != is_there:
+                is_there = files is not None
+                if is_there:
+                    self._publish(WatchChanged("back", str(path), "the folder is there again"))
+                else:
+                    text = "the folder is gone; its papers stay in the library"
+                    self._publish(WatchChanged("vanished", str(path), text))
+            if files is None:
+                next_look = now + BUSY_SECONDS
+                continue
+            work = state.look(files, now, wall_ns=wall_ns if is_first else None)
+            is_first = False
+            pause = self.carry_out(work)
+            next_look = min(now + HEARTBEAT_SECONDS, state.due or now + HEARTBEAT_SECONDS)
+            if pause:
+                state.again(work)
+                next_look = time.monotonic() + pause
+        self._publish(WatchChanged("stopped"))
+
+    def carry_out(self, work: Work) -> float:
+        """Do a piece of work; 0, or where it fails, the seconds until the next try."""
+        if work.is_empty:
+            return 0.0
+        try:
+            self._write(work)
+        except LibraryBusy as busy:
+            if not self._is_waiting:
+                self._publish(WatchChanged("waiting", text=busy.message))
+            self._is_waiting = True
+            return BUSY_SECONDS
+        except RagScienceError as problem:
+            if not self._has_worked:
+                raise
+            # Models and readers are made again: what they were made for may have changed.
+            self.close()
+            self.models = ModelPool(self.home, lambda _: None)
+            self._publish(WatchChanged("problem", text=f"{problem} It is tried again in {PROBLEM_SECONDS:g} s."))
+            self._is_waiting = True
+            return PROBLEM_SECONDS
+        self._is_waiting, self._has_worked = False, True
+        return 0.0
+
+    def _write(self, work: Work) -> None:
+        with Library.open_for_writing(self.home) as library:
+            if work.read and self.readers is None:
+                self.readers = open_readers(self.settings, self._publish)
+            run = IngestRun(
+                library, self.settings, self.models, self._on_event, cancel=self._cancel, readers=self.readers
+            )
+            plan = run.without_suppressed(make_plan(library, work.read))
+            moved = {paper.paper_id for paper, _ in plan.moved}
+            found = [library.paper_by_path(str(path)) for path in work.gone if not os.path.lexists(path)]
+            gone = [paper for paper in found if paper is not None and paper.paper_id not in moved]
+            run.remove_gone(gone)
+            if gone and not plan.to_read:
+                library.refresh_indexes()
+            run.carry_out(plan)
+
+    def _on_event(self, event: Event) -> None:
+        # A file that is gone by now is an event of its own when it counts as gone.
+        if not (isinstance(event, PaperFailed) and not event.path.exists()):
+            self._publish(event)
