@@ -97,9 +97,9 @@ def plain_document(path: Path) -> Document:
 def _fill_plainly(home: Path) -> None:
     from config import load_settings
     from ragscience.chunking import chunk_document
-    from ragscience.ingestion import Ingestion, find_pdfs, make_plan, run_plan
+    from ragscience.engine.ingest_pipeline import Ingestion, Pipeline
+    from ragscience.ingestion import find_pdfs, make_plan
     from ragscience.store import Home, Library
-    from ragscience.terminal.progress import IngestProgress
 
     settings, model = load_settings(home=home), minilm()
 
@@ -115,10 +115,9 @@ def _fill_plainly(home: Path) -> None:
     with Library.open_for_writing(Home(home)) as library:
         library.set_identity(model.identity, "plain text")
         plan = make_plan(library, found, failures)
-        with IngestProgress(len(plan.to_read), quiet=True) as progress:
-            most_bytes = settings.token_cache_mb * 2**20
-            ingestion = Ingestion(read_all, chunk, model, settings.embedding_batch, model, most_bytes)
-            run_plan(library, plan, ingestion, progress)
+        most_bytes = settings.token_cache_mb * 2**20
+        ingestion = Ingestion(read_all, chunk, model, settings.embedding_batch, model, most_bytes)
+        Pipeline(library, ingestion, lambda _: None).run(plan)
 
 
 def baseline_store() -> Path:
@@ -156,7 +155,7 @@ def judged_home(judged: JudgedSet) -> Path:
 def _fill(home: Path, texts: list[str]) -> None:
     import numpy as np
 
-    from ragscience.ingestion import embed_batch
+    from ragscience.engine.ingest_pipeline import embed_batch
     from ragscience.records import Chunk, Document, Page
     from ragscience.store import Home, Library, NewPaper, text_hash
 

@@ -14,6 +14,7 @@ from ragscience.engine.ingest_events import (
     ArgumentFailed,
     ArgumentKnown,
     DownloadDone,
+    DownloadStarted,
     FetchedPaper,
     FetchFailure,
     FetchRequest,
@@ -75,7 +76,7 @@ class FetchRun:
             self._loose = _loose_files(self._home, library)
             sources = {source.md5: source.metadata for source in library.sources.all()}
             self._known = Known.of(library.papers(), self._loose, sources)
-        ingest = IngestResult()
+        ingest: IngestResult | None = None
         with Fetcher(_rules(self._settings), on_wait=self._wait) as fetcher, ExitStack() as stack:
             arxiv = Arxiv(
                 self._settings.arxiv_url, lambda url: fetcher.get(url, kinds=FEED_KINDS, max_bytes=LARGEST_FEED).body
@@ -169,7 +170,7 @@ class FetchRun:
         def progress(done: int, total: int | None) -> None:
             self._on_event(Downloading(paper.title, done, total))
 
-        progress(0, None)
+        self._on_event(DownloadStarted(paper, *place))
         size = 0
         try:
             got = fetch(paper.candidate, fetcher, shelf, progress)
@@ -200,9 +201,11 @@ class FetchRun:
 
 def _understood(request: FetchRequest) -> tuple[list[Wanted], list[Search]]:
     """What is named, and what is to be searched for. Raises UsageError, before any request is sent."""
+    if request.sort not in ("relevance", "newest"):
+        raise UsageError(f"--sort {request.sort!r} is not known.", "It is relevance or newest.")
     wanted = [identify(argument) for argument in request.arguments]
     fields = (request.author, request.title, request.category, request.since, request.until)
-    narrow = Search("", *fields, newest_first=request.newest_first)
+    narrow = Search("", *fields, newest_first=request.sort == "newest")
     topics = [one.topic for one in wanted if one.topic]
     searches = [replace(narrow, topic=topic) for topic in topics]
     if not topics and any(fields):

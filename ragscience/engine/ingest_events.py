@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
@@ -17,6 +17,7 @@ __all__ = [
     "ArgumentFailed",
     "ArgumentKnown",
     "DownloadDone",
+    "DownloadStarted",
     "DuplicateFound",
     "FetchFailure",
     "FetchRequest",
@@ -197,7 +198,8 @@ class FetchRequest:
     since: str = ""
     """"2023", "2023-05" or "2023-05-17"."""
     until: str = ""
-    newest_first: bool = False
+    sort: str = "relevance"
+    """"relevance" or "newest": which come first."""
     only_list: bool = False
     ingest: bool = True
     """Whether the papers are read into the library."""
@@ -241,7 +243,8 @@ class FetchResult:
     failures: tuple[FetchFailure, ...]
     known_arguments: int = 0
     """Arguments whose papers were there, so that nothing was looked up."""
-    ingest: IngestResult = field(default_factory=IngestResult)
+    ingest: IngestResult | None = None
+    """None where nothing was to be read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -269,8 +272,17 @@ class ArgumentFailed(Event):
 
 
 @dataclass(frozen=True, slots=True)
+class DownloadStarted(Event):
+    """A download starts; its bytes are `Downloading` events."""
+
+    paper: FetchedPaper
+    number: int
+    total: int
+
+
+@dataclass(frozen=True, slots=True)
 class DownloadDone(Event):
-    """A download has ended, well or not; the bytes on the way are `Downloading` events."""
+    """A download has ended, well or not."""
 
     paper: FetchedPaper
     number: int

@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Iterator, Sequence, Set
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from ragscience.duplicates import Duplicate, duplicates, keep_newest
 from ragscience.engine.events import OnEvent, Warned
@@ -166,8 +166,19 @@ class IngestRun:
 
     # Rebuilding
 
-    def rebuild(self) -> IngestResult:
-        """Read, cut and embed every paper again; a file that is gone leaves its paper as it is."""
+    def rebuild(self, only: Literal["embeddings", "indexes"] | None = None) -> IngestResult:
+        """Read, cut and embed every paper again, or only make the vectors or the search indexes again.
+
+        A file that is gone leaves its paper as it is; vectors are replaced all or none.
+        """
+        if only is None:
+            return self._read_again()
+        if only == "embeddings":
+            self._replace_vectors(self._models.embedder(self._settings, None, self._warn))
+        self._rebuild_indexes()
+        return self._result(Plan(()), None)
+
+    def _read_again(self) -> IngestResult:
         self._require_layout_model()
         library, embedder = self.library, self._models.embedder(self._settings, None, self._warn)
         if library.embedder is not None and library.embedder != embedder.identity:
@@ -188,16 +199,10 @@ class IngestRun:
         is_complete = len(pipeline.added) + len(pipeline.updated) == len(states)
         if is_whole and is_complete and not failures:
             library.set_identity(embedder.identity, self._chunker())
-        self.rebuild_indexes()
+        self._rebuild_indexes()
         return self._result(plan, pipeline)
 
-    def rebuild_embeddings(self) -> None:
-        """Make all vectors again with the embedder of the settings; all or nothing."""
-        self._replace_vectors(self._models.embedder(self._settings, None, self._warn))
-        self.rebuild_indexes()
-
-    def rebuild_indexes(self) -> None:
-        """Make the search indexes again from the database."""
+    def _rebuild_indexes(self) -> None:
         self.library.compact_tokens()
         self.library.rebuild_indexes()
         self._on_event(IndexesRebuilt(self.library.chunk_count))
@@ -243,11 +248,8 @@ class IngestRun:
             )
 
         tokens = self._models.ingest_tokens(settings, embedder, self._warn)
-        own: AbstractContextManager[ReadingPool] | None = None
-        if self._readers is None:
-            own = open_readers(settings, self._on_event)
-        with own or nullcontext(self._readers) as readers:
-            assert readers is not None  # noqa: S101 - for the type: one of the two
+        with ExitStack() as stack:
+            readers = self._readers or stack.enter_context(open_readers(settings, self._on_event))
             ingestion = Ingestion(
                 readers.read_all, chunk, embedder, settings.embedding_batch, tokens, settings.token_cache_mb * 2**20
             )

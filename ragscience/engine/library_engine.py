@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from threading import Event as Flag
 from threading import RLock
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar
 
 from ragscience.engine.dialogue import Dialogue
 from ragscience.engine.events import Event, ModelChosen, OnEvent, Warned
@@ -23,12 +24,18 @@ from ragscience.store import Home, Library
 
 if TYPE_CHECKING:
     from ragscience.answering.circuit_breaker import Circuit
+    from ragscience.engine.doctor_run import DoctorReport
+    from ragscience.engine.fetch_runs import Choose
+    from ragscience.engine.ingest_events import FetchRequest, FetchResult, IngestResult, SyncPlan
+    from ragscience.engine.ingest_runs import IngestRun
     from ragscience.engine.model_pool import ModelPool
+    from ragscience.engine.paper_outline import PaperOutline
     from ragscience.engine.paper_views import Bibliography, PaperPage
     from ragscience.engine.saved_answers import SavedAnswers
     from ragscience.engine.source_list import Surroundings
     from ragscience.models.model_choice import ModelRow
     from ragscience.settings import Settings
+    from ragscience.similarity import Duplicate
     from ragscience.telemetry import Telemetry
 
 __all__ = ["Engine"]
@@ -221,6 +228,98 @@ class Engine:
 
         return surroundings(answer, number, self.library)
 
+    def outline(self, paper: str) -> PaperOutline:
+        """A paper with its headings, tables, figures and references. Raises as `page`."""
+        from ragscience.engine.paper_outline import paper_outline
+
+        return paper_outline(self.library, paper)
+
+    def duplicates(self) -> list[Duplicate]:
+        """The pairs of papers that are the same one, in other bytes or in an older version."""
+        from ragscience.duplicates import duplicates
+
+        return duplicates(self.library)
+
+    # Papers in and out
+
+    @contextmanager
+    def _writing(self, on_event: OnEvent | None, cancel: Flag | None = None) -> Iterator[IngestRun]:
+        """A run with the library open for writing. Raises LibraryBusy where another process or thread writes it."""
+        from ragscience.engine.ingest_runs import IngestRun
+
+        with Library.open_for_writing(self.home) as library:
+            yield IngestRun(library, self.settings, self.models, on_event or _unheard, cancel=cancel)
+
+    def add(
+        self, paths: Sequence[str | Path] = (), *, on_event: OnEvent | None = None, cancel: Flag | None = None
+    ) -> IngestResult:
+        """Read new and changed PDFs under `paths`, papers/ without any; `cancel` ends it after the paper in hand.
+
+        A file that cannot be read is a failure in the result. Raises RagScienceError where the library cannot be
+        written or belongs to another model or other settings.
+        """
+        with self._writing(on_event, cancel) as run:
+            return run.add([Path(path) for path in paths])
+
+    def sync(self, *, on_event: OnEvent | None = None, cancel: Flag | None = None) -> IngestResult:
+        """Make the library what is on disk: read what is new or changed, remove what is gone. Raises as `add`."""
+        with self._writing(on_event, cancel) as run:
+            return run.sync()
+
+    def sync_plan(self, *, on_event: OnEvent | None = None) -> SyncPlan:
+        """What `sync` would do."""
+        with self._writing(on_event) as run:
+            return run.sync_plan()
+
+    def remove(self, papers: Sequence[str], *, on_event: OnEvent | None = None) -> tuple[Paper, ...]:
+        """Take the named papers out; their files stay. Raises RagScienceError for a name that no paper has."""
+        with self._writing(on_event) as run:
+            return run.remove(papers)
+
+    def keep_newest(self, *, on_event: OnEvent | None = None) -> tuple[Duplicate, ...]:
+        """Take the older paper of each duplicate out; its file stays, and is left out from now on."""
+        with self._writing(on_event) as run:
+            return run.keep_newest()
+
+    def rebuild(
+        self,
+        only: Literal["embeddings", "indexes"] | None = None,
+        *,
+        on_event: OnEvent | None = None,
+        cancel: Flag | None = None,
+    ) -> IngestResult:
+        """Read, cut and embed every paper again, or only make the vectors or the indexes again. Raises as `add`."""
+        with self._writing(on_event, cancel) as run:
+            return run.rebuild(only)
+
+    def fetch(
+        self,
+        request: FetchRequest,
+        *,
+        choose: Choose | None = None,
+        on_event: OnEvent | None = None,
+        cancel: Flag | None = None,
+    ) -> FetchResult:
+        """Papers from arXiv and from URLs into papers/ and the library; `choose` picks from what searches find.
+
+        Raises UsageError offline and for a request without a meaning; other errors are in the result.
+        """
+        from ragscience.engine.fetch_runs import FetchRun
+
+        return FetchRun(self.home, self.settings, self.models, on_event or _unheard, cancel).fetch(request, choose)
+
+    def watch(self, folder: Path | None = None, *, on_event: OnEvent | None = None, cancel: Flag | None = None) -> None:
+        """Follow a folder, papers/ without one, until `cancel` is set. Raises UsageError where there is none."""
+        from ragscience.engine.watch_runs import WatchRun
+
+        WatchRun(self.home, self.settings, self.models, on_event or _unheard, cancel).watch(folder)
+
+    def doctor(self, *, network: bool = False) -> DoctorReport:
+        """What is wrong with the library and the models, with `network` also with the servers; nothing is written."""
+        from ragscience.engine.doctor_run import doctor
+
+        return doctor(self.home, self.settings, self.models, network=network)
+
     @property
     def history(self) -> SavedAnswers:
         """Earlier conversations, and the audit log."""
@@ -327,6 +426,10 @@ class Engine:
                 return
             self._said.add(event)
         self._on_event(event)
+
+
+def _unheard(_: Event) -> None:
+    """An event that nobody asked for."""
 
 
 def _once(first: tuple[str, ...], more: list[str]) -> tuple[str, ...]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ragscience.bibliography import citation_keys
+from ragscience.ingestion import papers_named
 from ragscience.records import Element, Page, Paper
 
 if TYPE_CHECKING:
@@ -44,8 +45,9 @@ class PaperOutline:
     references: int
 
 
-def paper_outline(library: Library, paper: Paper) -> PaperOutline:
-    """The outline of a paper of the library."""
+def paper_outline(library: Library, name: str) -> PaperOutline:
+    """The outline of the paper of that name, path or MD5. Raises UsageError or RagScienceError for no such one."""
+    (paper,) = papers_named(library, [name])
     elements, pages = library.elements(paper.paper_id), library.pages(paper.paper_id)
     text_of = _texts(library, paper.paper_id, pages)
     headings: list[OutlineEntry] = []

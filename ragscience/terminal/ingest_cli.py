@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from ragscience.errors import UsageError
-from ragscience.terminal.cli import Debug, HomeFolder, Offline, Quiet, home_of, make_app, settings_of
+from ragscience.terminal.cli import Debug, HomeFolder, Offline, Quiet, make_app, opened, settings_of
 
 if TYPE_CHECKING:
     from rich.console import Console
-
-    from ragscience.terminal.ingest_session import IngestSession
 
 app = make_app(
     "Read PDFs into the library: new and changed files of papers/, or the paths given.", default="add", bare="add"
@@ -50,11 +47,14 @@ def add(
     debug: Debug = False,
 ) -> int:
     """Read new and changed PDFs into the library (the default command)."""
-    from ragscience.terminal.deduping import check_way
+    from ragscience.terminal.ingest_view import IngestScreen, check_dedupe, show_kept_newest, show_result
 
-    keep_newest = check_way(dedupe)
-    with _session(home, offline, quiet, ocr=ocr, layout=layout) as session:
-        return session.add(paths or [session.home.papers], keep_newest=keep_newest)
+    keep_newest = check_dedupe(dedupe)
+    with IngestScreen(quiet=quiet) as screen, opened(screen, **_reading(home, offline, ocr, layout)) as engine:
+        code = show_result(engine.add(paths or (), on_event=screen), screen)
+        if keep_newest:
+            show_kept_newest(engine.keep_newest(on_event=screen), screen)
+    return code
 
 
 @app.command()
@@ -83,21 +83,31 @@ def fetch(
 
     What a search finds is shown to pick from; what is named by id, DOI or address is taken.
     """
-    from ragscience.terminal.fetching_session import order_of, run_fetch
+    from ragscience.engine.ingest_events import FetchRequest
+    from ragscience.terminal.fetch_view import FetchScreen, run_fetch
 
-    narrow = {"author": author, "title": title, "category": category, "since": since, "until": until}
-    order = order_of(what or [], count, narrow, sort, take_all=yes, only_list=dry_run, ingest=not no_ingest, json=json)
-    with _session(home, offline, quiet) as session:
-        return run_fetch(session, order)
+    request = FetchRequest(
+        tuple(what or ()),
+        count,
+        author=author,
+        title=title,
+        category=category,
+        since=since,
+        until=until,
+        sort=sort,
+        only_list=dry_run,
+        ingest=not no_ingest,
+    )
+    screen = FetchScreen(request, quiet=quiet, as_json=json)
+    with screen, opened(screen, home=home, offline=offline) as engine:
+        return run_fetch(engine, request, screen, take_all=yes)
 
 
 @app.command("list")
 def list_papers(home: HomeFolder = None, json: Json = False, debug: Debug = False) -> int:
     """Show what is in the library."""
-    from ragscience.store import Library
-
-    with Library.open(home_of(home)) as library:
-        papers = library.papers()
+    with opened(home=home) as engine:
+        papers = engine.papers()
     if json:
         from ragscience.json_output import ListOutput, paper_output, print_json, select
 
@@ -121,18 +131,13 @@ def show(
     debug: Debug = False,
 ) -> int:
     """Show what is known of one paper and what it consists of, or one of its pages as it was read."""
-    from ragscience.ingestion import papers_named
-    from ragscience.store import Library
     from ragscience.terminal.outline import show_page, show_paper
 
-    with Library.open(home_of(home)) as library:
-        for paper in papers_named(library, [file]):
-            if page is None:
-                show_paper(library, paper, None if json else _console())
-            elif page > paper.pages:
-                raise UsageError(f"{paper.file} has {paper.pages} pages, not {page}.", "Ask for one of them.")
-            else:
-                show_page(library, paper, page, None if json else _console())
+    with opened(home=home) as engine:
+        if page is None:
+            show_paper(engine.outline(file), None if json else _console())
+        else:
+            show_page(engine.page(file, page), None if json else _console())
     return 0
 
 
@@ -145,17 +150,13 @@ def show_duplicates(
     debug: Debug = False,
 ) -> int:
     """Show which papers are there twice, in other bytes or an older version."""
-    from ragscience.duplicates import duplicates
-    from ragscience.store import Library
-    from ragscience.terminal.deduping import check_way, show_pairs
+    from ragscience.terminal.ingest_view import IngestScreen, check_dedupe, show_kept_newest, show_pairs
 
-    if check_way(dedupe):
-        with _session(home, None, quiet) as session:
-            pairs = session.duplicates()
-            removed = session.drop_older()
-    else:
-        with Library.open(home_of(home)) as library:
-            pairs, removed = duplicates(library), []
+    keep_newest = check_dedupe(dedupe)
+    with IngestScreen(quiet=quiet) as screen, opened(screen, home=home) as engine:
+        pairs = engine.duplicates()
+        removed = engine.keep_newest(on_event=screen) if keep_newest else ()
+        show_kept_newest(removed, screen)
     show_pairs(pairs, removed, None if json else _console())
     return 0
 
@@ -168,8 +169,11 @@ def remove(
     debug: Debug = False,
 ) -> int:
     """Take papers out of the library; their files stay."""
-    with _session(home, None, quiet) as session:
-        return session.remove(files)
+    from ragscience.terminal.ingest_view import IngestScreen
+
+    with IngestScreen(quiet=quiet) as screen, opened(screen, home=home) as engine:
+        engine.remove(files, on_event=screen)
+    return 0
 
 
 @app.command()
@@ -183,8 +187,17 @@ def sync(
     debug: Debug = False,
 ) -> int:
     """Make the library what is on disk: read what is new or changed in papers/, remove what has vanished."""
-    with _session(home, offline, quiet, ocr=ocr, layout=layout) as session:
-        return session.sync(dry_run=dry_run)
+    from ragscience.terminal.ingest_view import IngestScreen, show_result
+
+    with IngestScreen(quiet=quiet) as screen, opened(screen, **_reading(home, offline, ocr, layout)) as engine:
+        if not dry_run:
+            return show_result(engine.sync(on_event=screen), screen)
+        plan = engine.sync_plan(on_event=screen)
+        for path in plan.to_read:
+            screen.tell(f"would read {path}")
+        for paper in plan.gone:
+            screen.tell(f"would remove {paper.file}")
+    return 0
 
 
 @app.command()
@@ -200,20 +213,22 @@ def watch(
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> int:
-    """Keep the library in step with a folder, a line for each paper, until Ctrl-C or SIGTERM.
+    """Follow a folder, a line for each paper, until Ctrl-C or SIGTERM.
 
     Folders of other machines that report no changes are polled with WATCHFILES_FORCE_POLLING=1 in the environment.
     """
-    from ragscience.terminal.watching_session import run_watch
+    from ragscience.terminal.ingest_view import WatchScreen, cancelled_by_signals
 
-    settings = settings_of(home=home, offline=offline, ocr=ocr or None, layout="always" if layout else None)
-    return run_watch(settings, folder, quiet=quiet, as_json=json)
+    screen = WatchScreen(quiet=quiet, as_json=json)
+    with cancelled_by_signals() as cancel, opened(screen, **_reading(home, offline, ocr, layout)) as engine:
+        engine.watch(folder, on_event=screen, cancel=cancel)
+    return 0
 
 
 @app.command()
 def rebuild(
-    embeddings: Annotated[bool, typer.Option("--embeddings", help="Only make the vectors anew.")] = False,
-    indexes: Annotated[bool, typer.Option("--indexes", help="Only make the search indexes anew.")] = False,
+    embeddings: Annotated[bool, typer.Option("--embeddings", help="Only make the vectors again.")] = False,
+    indexes: Annotated[bool, typer.Option("--indexes", help="Only rebuild the search indexes.")] = False,
     ocr: Ocr = False,
     layout: Layout = False,
     home: HomeFolder = None,
@@ -224,12 +239,13 @@ def rebuild(
     """Read, cut and embed every paper again, with the settings and models of now."""
     if embeddings and indexes:
         raise UsageError("--embeddings and --indexes exclude each other.", "`rebuild` alone does both.")
-    with _session(home, offline, quiet, ocr=ocr, layout=layout) as session:
-        if indexes:
-            return session.rebuild_indexes()
-        if embeddings:
-            return session.rebuild_embeddings()
-        return session.rebuild()
+    from ragscience.terminal.ingest_view import IngestScreen, show_result
+
+    with IngestScreen(quiet=quiet) as screen, opened(screen, **_reading(home, offline, ocr, layout)) as engine:
+        if indexes or embeddings:
+            engine.rebuild("embeddings" if embeddings else "indexes", on_event=screen)
+            return 0
+        return show_result(engine.rebuild(on_event=screen), screen)
 
 
 @app.command()
@@ -243,7 +259,7 @@ def graph(
         str | None,
         typer.Option("--types", metavar="LIST", help="Look for these too: person, organisation, task."),
     ] = None,
-    again: Annotated[bool, typer.Option("--again", help="Read passages anew that were read before.")] = False,
+    again: Annotated[bool, typer.Option("--again", help="Read passages again that were read before.")] = False,
     export: Annotated[
         Path | None, typer.Option("--export", metavar="DIR", help="Write nodes.jsonl and edges.jsonl there.")
     ] = None,
@@ -303,17 +319,12 @@ def doctor(
     return run_doctor(home, None if json else _console(), network=network)
 
 
-def _session(
-    home: Path | None, offline: bool | None, quiet: bool, *, ocr: bool = False, layout: bool = False
-) -> IngestSession:
-    from ragscience.terminal.ingest_session import IngestSession
-
-    return IngestSession(
-        settings_of(home=home, offline=offline, ocr=ocr or None, layout="always" if layout else None), quiet=quiet
-    )
+def _reading(home: Path | None, offline: bool | None, ocr: bool, layout: bool) -> dict[str, object]:
+    """The settings of a command that reads papers."""
+    return {"home": home, "offline": offline, "ocr": ocr or None, "layout": "always" if layout else None}
 
 
 def _console() -> Console:
-    from rich.console import Console
+    from ragscience.terminal.screen import console
 
-    return Console(highlight=False, markup=False, emoji=False, soft_wrap=not sys.stdout.isatty())
+    return console()

@@ -14,13 +14,15 @@ import jsonschema
 import pytest
 
 from config import Settings
+from ragscience.engine.model_pool import ModelPool
+from ragscience.engine.watch_runs import WatchRun
 from ragscience.errors import ModelProblem
 from ragscience.folder_watch import Work
 from ragscience.ingestion import find_pdfs
 from ragscience.json_schemas import schemas
 from ragscience.store import Home, Library
 from ragscience.store.lock import WriterLock
-from ragscience.terminal.watching_session import Events, Signals, WatchSession
+from ragscience.terminal.ingest_view import WatchScreen
 from tests.commands.papers import BEES, KILNS, TIDES, fill
 from tests.conftest import NOBODY, ROOT
 from tests.pdf_factory import make_pdf
@@ -202,8 +204,10 @@ def test_no_such_folder_is_a_clear_error(doors):
 @pytest.fixture
 def session(doors, model_cache):
     settings = Settings(home=doors.home, cache_folder=model_cache, ollama_url=NOBODY)
-    with WatchSession(settings, Events(as_json=False), quiet=True, stop=Signals()) as opened:
-        yield opened
+    home = Home(doors.home)
+    opened = WatchRun(home, settings, ModelPool(home, lambda text: None), WatchScreen(quiet=True, as_json=False))
+    yield opened
+    opened.close()
 
 
 def test_models_are_loaded_once_and_the_lock_is_let_go(session, doors, capsys):
@@ -212,11 +216,12 @@ def test_models_are_loaded_once_and_the_lock_is_let_go(session, doors, capsys):
     for number, text in enumerate((BEES, KILNS, TIDES)):
         path = make_pdf(papers / f"{number}.pdf", text)
         assert session.carry_out(Work((path,))) == 0
-        loaded.append((session.embedder, session._kept_pool))
+        embedder = session.models.embedder(session.settings, None, lambda text: None)
+        loaded.append((embedder, session.readers))
         with WriterLock.acquire(Home(doors.home).lock):
             pass
     assert len(set(loaded)) == 1
-    assert session.embedder.sessions_opened == 1
+    assert embedder.sessions_opened == 1
     assert capsys.readouterr().out.count("+ ") == 3
 
 
@@ -232,7 +237,7 @@ def test_a_problem_of_the_first_work_ends_it_and_a_later_one_is_tried_again(sess
         session.carry_out(Work((path,)))
     session.settings = session.settings.model_copy(update={"embedder": "auto"})
     assert session.carry_out(Work((path,))) == 0
-    session._let_go()
+    session.close()
     session.settings = session.settings.model_copy(update={"embedder": "ollama"})
     other = make_pdf(doors.home / "papers" / "kilns.pdf", KILNS)
     assert session.carry_out(Work((other,))) > 0

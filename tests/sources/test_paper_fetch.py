@@ -8,24 +8,26 @@ import signal
 import subprocess
 import sys
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from jsonschema import Draft202012Validator
 
-from config import load_settings
+from ragscience.engine import Engine
+from ragscience.engine.events import Downloading
+from ragscience.engine.ingest_events import DownloadDone, DownloadStarted, FetchedPaper, FetchRequest
 from ragscience.errors import NothingFound, SourceError, UsageError
 from ragscience.json_schemas import schemas
 from ragscience.records import Metadata, Paper
+from ragscience.settings import load_settings
 from ragscience.sources.arxiv import Candidate
 from ragscience.sources.downloads import Clock, Fetcher, NetworkRules
 from ragscience.sources.fetch_arguments import ArxivId
 from ragscience.sources.paper_fetch import Known, Shelf, fetch, once
 from ragscience.sources.partial_files import md5_of
 from ragscience.store import Home, Library
-from ragscience.terminal.fetching_session import order_of, run_fetch
-from ragscience.terminal.fetching_view import Bars, pick, picked
-from ragscience.terminal.ingest_session import IngestSession
+from ragscience.terminal.fetch_view import FetchScreen, pick, picked, run_fetch
 from tests.conftest import ROOT
 from tests.pdf_factory import make_pdf
 
@@ -76,10 +78,11 @@ class Run:
 
     def __call__(self, *said, count=5, sort="relevance", offline=False, narrow=None, **flags):
         settings = load_settings(home=self.home.root, offline=offline, **self.server.flags)
-        flags = {"take_all": True, "only_list": False, "ingest": False, "json": False} | flags
-        fields = dict.fromkeys(("author", "title", "category", "since", "until"), "") | (narrow or {})
-        with IngestSession(settings, quiet=False) as session:
-            code = run_fetch(session, order_of(said, count, fields, sort, **flags))
+        take_all, as_json = flags.pop("take_all", True), flags.pop("json", False)
+        request = FetchRequest(said, count, sort=sort, **{"ingest": False, **(narrow or {}), **flags})
+        screen = FetchScreen(request, quiet=False, as_json=as_json)
+        with screen, Engine.open(settings.home, settings, on_event=screen) as engine:
+            code = run_fetch(engine, request, screen, take_all=take_all)
         self.out, self.err = self.capsys.readouterr()
         return code
 
@@ -401,27 +404,35 @@ class Screen(io.StringIO):
         return True
 
 
+def downloads(screen):
+    """Two downloads, as a fetch publishes them."""
+    for number, name in enumerate(("first.pdf", "second\x1b[2J.pdf"), 1):
+        paper = FetchedPaper(Candidate(Metadata(), name), is_named=True, status="listed")
+        screen(DownloadStarted(paper, number, 2))
+        screen(Downloading(name, 2**20, None))
+        screen(Downloading(name, 2**20, 2**21))
+        screen(DownloadDone(replace(paper, status="fetched", file=f"/papers/{name}"), number, 2, 2**21))
+
+
 def test_a_terminal_shows_a_bar_for_each_download(monkeypatch):
-    screen, told = Screen(), []
+    terminal = Screen()
     monkeypatch.setenv("TERM", "xterm")
-    monkeypatch.setattr(sys, "stderr", screen)
-    with Bars(2, quiet=False, tell=told.append) as bars:
-        for name in ("first.pdf", "second\x1b[2J.pdf"):
-            on_progress = bars.begin(name)
-            on_progress(2**20, None)
-            on_progress(2**20, 2**21)
-            bars.done(f"fetched {name[:5]}")
-    assert told == ["[1/2] fetched first", "[2/2] fetched secon"]
-    assert "2/2 second" in screen.getvalue()
-    assert "\x1b[2J" not in screen.getvalue()
+    monkeypatch.setattr(sys, "stderr", terminal)
+    with FetchScreen(FetchRequest(()), quiet=False, as_json=False) as screen:
+        downloads(screen)
+    shown = terminal.getvalue()
+    assert "[1/2] fetched first.pdf (2.0 MiB)\n" in shown
+    assert "[2/2] fetched second␛[2J.pdf (2.0 MiB)\n" in shown
+    assert "2/2 second" in shown
+    assert "\x1b[2J" not in shown
 
 
 def test_quiet_shows_no_bar(monkeypatch):
-    screen = Screen()
-    monkeypatch.setattr(sys, "stderr", screen)
-    with Bars(1, quiet=True, tell=lambda line: None) as bars:
-        bars.begin("a.pdf")(1, 2)
-    assert screen.getvalue() == ""
+    terminal = Screen()
+    monkeypatch.setattr(sys, "stderr", terminal)
+    with FetchScreen(FetchRequest(()), quiet=True, as_json=False) as screen:
+        downloads(screen)
+    assert terminal.getvalue() == ""
 
 
 def fetched(candidate, folder, known=None, remember=None, sleep=None):
@@ -515,10 +526,9 @@ def test_each_paper_is_taken_once_and_new():
 
 KILLED = """
 import os, signal, sys
-from ragscience.sources import paper_fetch as fetching
-from config import load_settings
-from ragscience.terminal.fetching_session import order_of, run_fetch
-from ragscience.terminal.ingest_session import IngestSession
+from ragscience.engine import Engine, FetchRequest
+from ragscience.settings import load_settings
+from ragscience.sources import paper_fetch
 step = int(sys.argv[2])
 def watch(event, args):
     # What changes the disk on the way from a whole download to a paper in papers/.
@@ -528,14 +538,12 @@ def watch(event, args):
         if step == 0:
             os.kill(os.getpid(), signal.SIGKILL)
 sys.addaudithook(watch)
-with IngestSession(load_settings(home=sys.argv[1]), quiet=True) as session:
-    narrow = dict.fromkeys(("author", "title", "category", "since", "until"), "")
-    run_fetch(session, order_of(["2101.00001"], 1, narrow, "relevance", ingest=False))
+with Engine.open(sys.argv[1], load_settings(home=sys.argv[1])) as engine:
+    engine.fetch(FetchRequest(("2101.00001",), ingest=False))
 print("done")
 """
 
 
-@pytest.mark.kill
 def test_killed_at_any_step_there_is_nothing_or_a_good_paper(arxiv, pdfs, tmp_path):
     environment = {**os.environ, **arxiv.environment}
     outcomes = set()

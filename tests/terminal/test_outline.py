@@ -6,13 +6,15 @@ import jsonschema
 import pytest
 from rich.console import Console
 
+from ragscience.engine.paper_outline import paper_outline
+from ragscience.engine.paper_views import paper_page
 from ragscience.engine.source_list import section_of, sources_of
-from ragscience.errors import NothingFound
+from ragscience.errors import UsageError
 from ragscience.json_schemas import schemas
 from ragscience.records import Element, Metadata, title_of
 from ragscience.serialization import to_json
 from ragscience.store import Home, Library
-from ragscience.terminal.outline import outline_of, outline_output, outline_view, page_output, page_view, show_page
+from ragscience.terminal.outline import outline_output, outline_view, page_output, page_view, show_page
 from ragscience.terminal.views import answer_footer, hits_view, paper_view, papers_view
 from tests.store.making import add, paper_of, unit_rows
 
@@ -73,7 +75,7 @@ def paper(library):
 
 
 def test_an_outline_has_headings_tables_figures_and_the_number_of_references(library, paper):
-    outline = outline_of(library, paper.paper_id)
+    outline = paper_outline(library, paper.file)
     assert [(entry.level, entry.text, entry.page) for entry in outline.headings] == [
         (1, "1 Kilns and fires", 1),
         (2, "1.1 Wood", 2),
@@ -83,7 +85,7 @@ def test_an_outline_has_headings_tables_figures_and_the_number_of_references(lib
     assert outline.references == 3
     shown = words(outline_view, outline)
     assert "  1 Kilns and fires  p.1\n    1.1 Wood  p.2\n" in shown
-    made = json.loads(to_json(outline_output(paper, outline, library.pages(paper.paper_id), "key")))
+    made = json.loads(to_json(outline_output(replace(outline, bibtex_key="key"))))
     jsonschema.validate(made, schemas()["show"])
     assert made["bibtex_key"] == "key"
     assert made["page_warnings"] == [{"page": 3, "warning": "could not be read in part"}]
@@ -92,11 +94,11 @@ def test_an_outline_has_headings_tables_figures_and_the_number_of_references(lib
 def test_entries_without_numbers_are_counted_one_by_one(library, paper):
     with library._writing() as db:
         db.execute("UPDATE pages SET text = replace(replace(text, '[', '('), '3.', '3,')")
-    assert outline_of(library, paper.paper_id).references == 4
+    assert paper_outline(library, paper.file).references == 4
 
 
 def test_a_page_has_its_kinds_in_the_margin_and_what_was_left_out_at_its_end(library, paper):
-    lines = words(lambda *given: page_view(library, paper.paper_id, *given), 1).splitlines()
+    lines = words(page_view, paper_page(library, paper.file, 1)).splitlines()
     assert lines == [
         "title      Of Glazes",
         "heading 1  1 Kilns",
@@ -106,11 +108,11 @@ def test_a_page_has_its_kinds_in_the_margin_and_what_was_left_out_at_its_end(lib
         "table      | kiln | 1280 |",
         "left out   Annals of␛[2J Fire",
     ]
-    assert "could not be read in part" in words(lambda *given: page_view(library, paper.paper_id, *given), 3)
+    assert "could not be read in part" in words(page_view, paper_page(library, paper.file, 3))
 
 
 def test_a_pages_json_has_its_parts(library, paper, capsys):
-    made = json.loads(to_json(page_output(library, paper, 2)))
+    made = json.loads(to_json(page_output(paper_page(library, paper.file, 2))))
     jsonschema.validate(made, schemas()["show --page"])
     assert [part["kind"] for part in made["elements"]] == ["table", "heading", "caption", "reference"]
     assert made["elements"][1] | {"box": None} == {
@@ -120,10 +122,10 @@ def test_a_pages_json_has_its_parts(library, paper, capsys):
         "text": "1.1 Wood",
         "box": None,
     }
-    show_page(library, paper, 3, None)
+    show_page(paper_page(library, paper.file, 3), None)
     assert '"warning": "could not be read in part"' in capsys.readouterr().out
-    with pytest.raises(NothingFound):
-        page_output(library, paper, 4)
+    with pytest.raises(UsageError, match="has 3 pages, not 4"):
+        paper_page(library, paper.file, 4)
 
 
 def test_what_is_not_sure_has_a_question_mark(library, paper):

@@ -7,8 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from ragscience.engine.ingest_pipeline import Ingestion, Pipeline
 from ragscience.errors import FileProblem
-from ragscience.ingestion import Ingestion, find_pdfs, make_plan, run_plan
+from ragscience.ingestion import find_pdfs, make_plan
 from ragscience.records import Chunk, Document, Metadata, Page
 from ragscience.store import Home, Library, text_hash
 from tests.store.making import CHUNKER, DIMENSION, EMBEDDER
@@ -27,16 +28,6 @@ class Recorder:
         seeds = [int.from_bytes(hashlib.md5(text.encode()).digest()[:4]) for text in texts]
         rows = np.stack([np.random.default_rng(seed).standard_normal(DIMENSION) for seed in seeds])
         return (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(np.float32)
-
-
-class Quiet:
-    def reading(self, state):
-        pass
-
-    embedded = failed = reading
-
-    def done(self, paper, *, updated):
-        pass
 
 
 def read_all(paths):
@@ -63,7 +54,9 @@ def library(tmp_path):
 
 def ingest(library, folder, embedder=None):
     plan = make_plan(library, find_pdfs([folder])[0])
-    return run_plan(library, plan, Ingestion(read_all, cut, embedder or Recorder(), 4), Quiet())
+    pipeline = Pipeline(library, Ingestion(read_all, cut, embedder or Recorder(), 4), lambda event: None)
+    pipeline.run(plan)
+    return pipeline
 
 
 def write(folder, name, text):
@@ -95,20 +88,20 @@ def test_a_paper_that_is_the_same_as_another_one_is_reported_once(library, tmp_p
     folder, text = tmp_path / "in", words(1)
     write(folder, "1706.03762v1", text)
     write(folder, "1801.00001v1", words(2))
-    assert ingest(library, folder).duplicates == []
+    assert ingest(library, folder).duplicates() == []
     write(folder, "1706.03762v2", text + " " + words(3, 10))
     write(folder, "bad", "broken")
     report = ingest(library, folder)
-    (pair,) = report.duplicates
+    (pair,) = report.duplicates()
     assert (pair.newer, pair.older) == ("1706.03762v2.pdf", "1706.03762v1.pdf")
     assert pair.reasons == ("identifier", "text")
     assert pair.newer_by == "version"
     assert len(report.failures) == 1
-    assert ingest(library, folder).duplicates == []
+    assert ingest(library, folder).duplicates() == []
 
 
 def test_two_of_one_run_are_reported_once(library, tmp_path):
     text = words(1)
     for number in (1, 2):
         write(tmp_path / "in", f"1706.03762v{number}", text + f" end{number}")
-    assert len(ingest(library, tmp_path / "in").duplicates) == 1
+    assert len(ingest(library, tmp_path / "in").duplicates()) == 1
