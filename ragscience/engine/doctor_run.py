@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from ragscience.doctor import Finding, Severity, examine, guarded, worst
+from ragscience.doctor.findings import DoctorOutput
 from ragscience.errors import RagScienceError
 from ragscience.store import Library
 
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from ragscience.settings import Settings
     from ragscience.store import Home
 
-__all__ = ["DoctorReport", "Finding", "doctor"]
+__all__ = ["DoctorOutput", "DoctorReport", "Finding", "doctor"]
 
 _TORCH = "sentence-transformers"
 

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from ragscience.duplicates import Duplicate
 from ragscience.engine.events import Event
 from ragscience.errors import FileProblem, RagScienceError
 from ragscience.ingestion import Failure
 from ragscience.records import Paper
-from ragscience.similarity import Duplicate
 from ragscience.sources.arxiv import Candidate
 
 __all__ = [
@@ -18,6 +18,7 @@ __all__ = [
     "ArgumentKnown",
     "DownloadDone",
     "DownloadStarted",
+    "Duplicate",
     "DuplicateFound",
     "FetchFailure",
     "FetchRequest",

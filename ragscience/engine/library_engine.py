@@ -24,6 +24,7 @@ from ragscience.store import Home, Library
 
 if TYPE_CHECKING:
     from ragscience.answering.circuit_breaker import Circuit
+    from ragscience.duplicates import Duplicate
     from ragscience.engine.doctor_run import DoctorReport
     from ragscience.engine.fetch_runs import Choose
     from ragscience.engine.ingest_events import FetchRequest, FetchResult, IngestResult, SyncPlan
@@ -35,7 +36,6 @@ if TYPE_CHECKING:
     from ragscience.engine.source_list import Surroundings
     from ragscience.models.model_choice import ModelRow
     from ragscience.settings import Settings
-    from ragscience.similarity import Duplicate
     from ragscience.telemetry import Telemetry
 
 __all__ = ["Engine"]

@@ -7,8 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ragscience.doctor.findings import DoctorOutput
-from ragscience.engine.doctor_run import DoctorReport, Finding
+from ragscience.engine.doctor_run import DoctorOutput, DoctorReport, Finding
 from ragscience.engine.library_engine import Engine
 from ragscience.engine.printable import plain
 from ragscience.errors import UsageError

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.progress import Progress, TaskID
 
-    from ragscience.similarity import Duplicate
+    from ragscience.engine.ingest_events import Duplicate
 
 __all__ = [
     "IngestScreen",
