@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ragscience.bibliography import Entry, as_bibtex, as_csl, entries_cited, entries_of
-from ragscience.errors import UsageError
+from ragscience.errors import NothingFound
 from ragscience.ingestion import papers_named
 from ragscience.records import Answer, Element, Page, Paper
 
@@ -32,7 +32,7 @@ def paper_page(library: Library, paper: str, number: int) -> PaperPage:
     """Page `number` of the paper of that name, path or MD5. Raises UsageError, RagScienceError or NothingFound."""
     (found,) = papers_named(library, [paper])
     if number > found.pages:
-        raise UsageError(f"{found.file} has {found.pages} pages, not {number}.", "Ask for one of them.")
+        raise NothingFound(f"{found.file} has {found.pages} pages, not {number}.", "Ask for one of them.")
     page = library.page(found.paper_id, number)
     on_page = tuple(element for element in library.elements(found.paper_id) if element.page == number)
     return PaperPage(found, page, library.page_text(found.paper_id, number), on_page)

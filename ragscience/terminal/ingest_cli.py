@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ragscience.errors import UsageError
+from ragscience.errors import NothingFound, UsageError
 from ragscience.terminal.cli import Debug, HomeFolder, Offline, Quiet, make_app, opened, settings_of
 
 if TYPE_CHECKING:
@@ -137,7 +137,11 @@ def show(
         if page is None:
             show_paper(engine.outline(file), None if json else _console())
         else:
-            show_page(engine.page(file, page), None if json else _console())
+            try:
+                shown = engine.page(file, page)
+            except NothingFound as problem:
+                raise UsageError(problem.message, problem.fix) from problem
+            show_page(shown, None if json else _console())
     return 0
 
 

@@ -9,7 +9,7 @@ from rich.console import Console
 from ragscience.engine.paper_outline import paper_outline
 from ragscience.engine.paper_views import paper_page
 from ragscience.engine.source_list import section_of, sources_of
-from ragscience.errors import UsageError
+from ragscience.errors import NothingFound
 from ragscience.json_schemas import schemas
 from ragscience.records import Element, Metadata, title_of
 from ragscience.serialization import to_json
@@ -124,7 +124,7 @@ def test_a_pages_json_has_its_parts(library, paper, capsys):
     }
     show_page(paper_page(library, paper.file, 3), None)
     assert '"warning": "could not be read in part"' in capsys.readouterr().out
-    with pytest.raises(UsageError, match="has 3 pages, not 4"):
+    with pytest.raises(NothingFound, match="has 3 pages, not 4"):
         paper_page(library, paper.file, 4)
 
 
