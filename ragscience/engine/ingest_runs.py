@@ -113,8 +113,7 @@ class IngestRun:
         gone = [paper for paper in vanished(self.library) if paper.paper_id not in moved]
         outside = [paper for paper in self.library.papers() if Path(paper.path) not in planned]
         changed = [Path(paper.path) for paper in outside if _is_changed(paper)]
-        if changed:
-            plan = make_plan(self.library, [*plan.paths, *changed], plan.failures)
+        plan = make_plan(self.library, [*plan.paths, *changed], plan.failures) if changed else plan
         return self.without_suppressed(plan), gone
 
     def remove(self, names: Sequence[str]) -> tuple[Paper, ...]:
@@ -196,8 +195,7 @@ class IngestRun:
                 failures.append(Failure(Path(paper.path), problem))
         plan = Plan(tuple(states), failures=tuple(failures))
         pipeline = self._run(plan, embedder)
-        is_complete = len(pipeline.added) + len(pipeline.updated) == len(states)
-        if is_whole and is_complete and not failures:
+        if is_whole and not failures and len(pipeline.added) + len(pipeline.updated) == len(states):
             library.set_identity(embedder.identity, self._chunker())
         self._rebuild_indexes()
         return self._result(plan, pipeline)
