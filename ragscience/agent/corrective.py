@@ -24,7 +24,7 @@ from ragscience.models.model_protocols import ChatModel
 from ragscience.models.structured_output import ask_structured
 from ragscience.records import Found, Hit
 from ragscience.text.prompt_sanitizer import sanitize
-from ragscience.text.words import joined_lines, terms
+from ragscience.text.tokenizing import joined_lines, terms
 
 __all__ = [
     "AMBIGUOUS",

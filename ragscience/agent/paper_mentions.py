@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import PurePath
 
 from ragscience.records import Paper
-from ragscience.text.words import terms
+from ragscience.text.tokenizing import terms
 
 __all__ = ["PaperNames", "Word", "is_name", "named_papers", "names_in", "without", "words"]
 

@@ -15,7 +15,7 @@ from typing import Any, TypeAlias
 from ragscience.agent.paper_mentions import PaperNames, is_name, names_in, without, words
 from ragscience.agent.question_splitting import PREPOSITION, cut, is_elliptic, side_by_side
 from ragscience.records import Found, Paper
-from ragscience.text.words import terms
+from ragscience.text.tokenizing import terms
 
 __all__ = [
     "MOST_QUERIES",

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
 from ragscience.agent.paper_mentions import Word, is_name, words
-from ragscience.text.words import terms
+from ragscience.text.tokenizing import terms
 
 __all__ = ["PREPOSITION", "Differs", "cut", "is_elliptic", "side_by_side"]
 

@@ -12,7 +12,7 @@ import math
 from collections.abc import Mapping
 
 from ragscience.records import Found
-from ragscience.text.words import terms
+from ragscience.text.tokenizing import terms
 
 __all__ = ["LEXICAL", "SIGNALS_OF", "WITH_TOKEN_VECTORS", "answerability", "is_answerable"]
 

@@ -14,7 +14,7 @@ from ragscience.answering.quote_candidates import Unit, continued, units_of
 from ragscience.errors import ModelProblem
 from ragscience.records import Citation, Found, Hit
 from ragscience.text.page_spans import page_label, page_parts
-from ragscience.text.words import joined_lines, numbers, terms
+from ragscience.text.tokenizing import joined_lines, numbers, terms
 
 if TYPE_CHECKING:
     from ragscience.models.model_protocols import Embedder

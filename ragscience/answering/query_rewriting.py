@@ -10,7 +10,7 @@ import re
 from collections.abc import Sequence
 
 from ragscience.records import Turn
-from ragscience.text.words import terms
+from ragscience.text.tokenizing import terms
 
 __all__ = ["evidence_again", "standalone"]
 

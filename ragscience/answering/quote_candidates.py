@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from ragscience.records import Hit, StoredChunk
 from ragscience.text.sentences import Span, split_sentences
-from ragscience.text.words import joined_lines
+from ragscience.text.tokenizing import joined_lines
 
 __all__ = ["Unit", "continued", "units_of"]
 

@@ -28,7 +28,7 @@ class Difference:
     """One thing that differs, in a line; `kind` is a stable word for it."""
 
     kind: str
-    said: str
+    message: str
 
     @property
     def is_outcome(self) -> bool:
@@ -133,14 +133,14 @@ def _citations(before: Sequence[Record], after: Sequence[Record]) -> Iterator[Di
     for place in [*old, *(place for place in new if place not in old)]:
         was, now = old.get(place), new.get(place)
         if now is None:
-            said = "is not cited any more"
+            message = "is not cited any more"
         elif was is None:
-            said = "is cited now"
+            message = "is cited now"
         elif was != now:
-            said = "is held by its page now" if now else "is not held by its page any more"
+            message = "is held by its page now" if now else "is not held by its page any more"
         else:
             continue
-        yield Difference("citation", f"({place[0]}, p.{place[1]}) {said}.")
+        yield Difference("citation", f"({place[0]}, p.{place[1]}) {message}.")
 
 
 def _cited(item: Record) -> tuple[str, int, int, int]:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from ragscience.text.sentences import split_sentences
-from ragscience.text.words import terms
+from ragscience.text.tokenizing import terms
 
 __all__ = ["AnswerSentence", "split_answer"]
 

@@ -13,7 +13,7 @@ from collections.abc import Collection, Iterator, Sequence
 from functools import cache, lru_cache
 from itertools import pairwise
 
-from ragscience.text.words import joined_lines, terms
+from ragscience.text.tokenizing import joined_lines, terms
 
 __all__ = ["antonyms_of", "claim_names", "claim_numbers", "negated_terms", "page_names", "page_numbers", "words_of"]
 

@@ -13,7 +13,7 @@ from itertools import pairwise
 from ragscience.checking.claim_facts import claim_names, counted, negated_terms, page_names, page_numbers, words_of
 from ragscience.records import Hit
 from ragscience.text.sentences import split_sentences
-from ragscience.text.words import terms
+from ragscience.text.tokenizing import terms
 
 __all__ = ["EvidenceIndex", "MergedPassage", "PageSpan", "Place", "Unit", "squeezed"]
 

@@ -25,7 +25,7 @@ from ragscience.checking.claim_facts import (
 from ragscience.checking.contradictions import is_altered
 from ragscience.checking.evidence import EvidenceIndex, PageSpan, Place, squeezed
 from ragscience.errors import ModelProblem
-from ragscience.text.words import terms
+from ragscience.text.tokenizing import terms
 
 if TYPE_CHECKING:
     from ragscience.models.model_protocols import Reranker

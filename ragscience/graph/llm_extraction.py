@@ -19,7 +19,7 @@ from ragscience.models.model_protocols import ChatModel
 from ragscience.models.structured_output import ask_structured
 from ragscience.records import StoredChunk
 from ragscience.text.prompt_sanitizer import sanitize
-from ragscience.text.words import joined_lines
+from ragscience.text.tokenizing import joined_lines
 
 __all__ = ["VERSION", "Asked", "ask_for"]
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from ragscience.graph.graph_records import CO_OCCURS, GraphPath, Relation, folded
 from ragscience.records import PathStep, StoredChunk
 from ragscience.text.page_spans import page_parts
-from ragscience.text.words import joined_lines
+from ragscience.text.tokenizing import joined_lines
 
 if TYPE_CHECKING:
     from ragscience.graph.graph_model import KnowledgeGraph

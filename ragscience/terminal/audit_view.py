@@ -96,7 +96,7 @@ def replay_answer(engine: Engine, start: str, *, as_json: bool) -> int:
             "schema": AUDIT_SCHEMA_VERSION,
             "answer_id": replayed.answer_id,
             "same": replayed.is_same,
-            "differences": [{"kind": item.kind, "outcome": item.is_outcome, "said": item.said} for item in found],
+            "differences": [{"kind": item.kind, "outcome": item.is_outcome, "said": item.message} for item in found],
             "replayed": replayed.record,
         }
         print_json(value)
@@ -104,7 +104,7 @@ def replay_answer(engine: Engine, start: str, *, as_json: bool) -> int:
         out = console()
         for item in replayed.differences:
             colour = "yellow" if item.is_outcome else "dim"
-            out.print(Text(f"{item.kind}: {_flat(item.said)}", colour), soft_wrap=True)
+            out.print(Text(f"{item.kind}: {_flat(item.message)}", colour), soft_wrap=True)
         unchanged = " What is above changed nothing." if replayed.differences else ""
         same = f"The same: passages, scores, answer and verdicts.{unchanged}"
         out.print(same if replayed.is_same else "Not the same.")

@@ -1,9 +1,10 @@
-"""Text becomes search terms: one tokenizer for passages and for questions.
+"""Text becomes terms: `tokenize` for the keyword index and its questions, `terms` to compare sentences.
 
-NFKC and case folding; words of any script; English stop words out; Snowball stems. Numbers keep their decimals
-("28.4"), a hyphenated name is found whole and in parts ("GPT-3": gpt3, gpt, 3), a word broken at a line's end is put
-together again, an accented word is found without its accents too, and scripts that put no spaces between words give
-single characters and pairs.
+`tokenize`: NFKC and case folding; words of any script; English stop words out; Snowball stems. Numbers keep their
+decimals ("28.4"), a hyphenated name gives the whole and its parts ("GPT-3": gpt3, gpt, 3), a word broken at a line's end
+is joined, an accented word also gives the word without accents, and scripts without spaces give characters and pairs.
+
+`terms` keeps what tells two sentences apart though it finds nothing ("not", "without", a variable named t).
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from functools import cache, lru_cache
 from itertools import chain
 from typing import Any
 
-__all__ = ["STOP_WORDS", "TOKENIZER_VERSION", "tokenize"]
+__all__ = ["STOP_WORDS", "TOKENIZER_VERSION", "joined_lines", "numbers", "terms", "tokenize"]
 
 TOKENIZER_VERSION = "1"
 """Changes whenever the same text would give other terms: an index of another version is made anew."""
@@ -32,6 +33,29 @@ STOP_WORDS = frozenset(
     you your yours yourself yourselves
     """.split()  # noqa: SIM905  # a list of 160 strings reads worse
 )
+
+_COMPARISON_STOP_WORDS = (
+    STOP_WORDS
+    - frozenset(
+        """
+        cannot neither no not without within yet now etc done don let ll re s t ve therefore
+        herself himself myself ourselves themselves yourself yourselves
+        """.split()  # noqa: SIM905  # as above
+    )
+) | {"else", "much", "per"}
+
+_WORD_OR_NUMBER = re.compile(r"\d+(?:[.,]\d+)*|[^\W\d_]+(?:[’'][^\W\d_]+)?|[^\W_]+")
+_COMPOUND = re.compile(r"[^\W_]+(?:-[^\W_]+)+")
+_BROKEN_WORD = re.compile(r"(\w)[-\u2010\u00ad][ \t]*[\r\n]+[ \t]*(\w)")
+_NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
+_THOUSANDS_COMMA = re.compile(r"(?<=\d),\s?(?=\d{3}(?!\d))")
+_DASHES = str.maketrans(dict.fromkeys("\u2010\u2011\u2012\u2013\u2014\u2212", "-"))
+_SPELLED = {
+    word: str(value)
+    for value, word in enumerate(
+        ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"]
+    )
+}
 
 # Vowel signs and points that \w leaves out, so that it would cut Hindi, Thai or vocalized Arabic words to pieces.
 _POINTS = (
@@ -68,6 +92,44 @@ def tokenize(text: str) -> list[str]:
         text = unicodedata.normalize("NFKC", text.replace("\u00ad", ""))
     units = _UNIT.findall(text.casefold())
     return list(chain.from_iterable(map(_terms, units)))
+
+
+def joined_lines(text: str) -> str:
+    r"""`text` on one line: words that were hyphenated at a line's end are joined, blanks collapsed.
+
+    The hyphen stays where the word before it has a digit or a capital at its end ("GPT-\n3"): it belongs to the name.
+    """
+
+    def join(broken: re.Match[str]) -> str:
+        before, after = broken.groups()
+        return before + ("" if before.islower() and after.islower() else "-") + after
+
+    return " ".join(_BROKEN_WORD.sub(join, text).split())
+
+
+def terms(text: str) -> list[str]:
+    """The content words and numbers of `text`, in order, repeated as they are: case-folded (NFKC) Snowball stems.
+
+    A compound gives its parts and itself without the hyphen ("pre-training": pre, train, pretrain), so that it is the
+    same whether a line broke inside it or not.
+    """
+    folded = _folded(text)
+    words = [w for w in _WORD_OR_NUMBER.findall(folded) if w not in _COMPARISON_STOP_WORDS]
+    words += [compound.replace("-", "") for compound in _COMPOUND.findall(folded)]
+    return [stem for word in words if (stem := _stem(word.replace("’", "'")))]
+
+
+def numbers(text: str, *, spelled: bool = False) -> frozenset[str]:
+    """The numbers of `text`, thousands without commas ("200,000": 200000); with `spelled`, also zero to twelve."""
+    folded = _THOUSANDS_COMMA.sub("", _folded(text))
+    found = set(_NUMBER.findall(folded))
+    if spelled:
+        found.update(_SPELLED[word] for word in re.findall(r"[a-z]+", folded) if word in _SPELLED)
+    return frozenset(found)
+
+
+def _folded(text: str) -> str:
+    return joined_lines(unicodedata.normalize("NFKC", text).translate(_DASHES)).casefold()
 
 
 def _mend(match: re.Match[str]) -> str:
@@ -138,6 +200,7 @@ def _stemmer() -> Any:
 _stemming = threading.Lock()
 
 
+@lru_cache(maxsize=1 << 17)
 def _stem(word: str) -> str:
     with _stemming:  # PyStemmer's objects serve one thread at a time
         return str(_stemmer().stemWord(word))

@@ -13,7 +13,7 @@ from ragscience.answering.quote_candidates import continued, units_of
 from ragscience.checking.check import check
 from ragscience.records import Found, Part
 from ragscience.text.page_spans import page_parts
-from ragscience.text.words import joined_lines, numbers, terms
+from ragscience.text.tokenizing import joined_lines, numbers, terms
 from tests.answering.passages import SAMPLING, TRAINING, WordEmbedder, hit
 
 QUESTION = "How many days did training of the big models take?"

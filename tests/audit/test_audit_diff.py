@@ -80,7 +80,7 @@ def test_an_answer_is_compared_sentence_by_sentence():
         return record(text=" ".join(texts), sentences=tuple(made))
 
     found = compare(of("One.", "Two.", "Three."), of("One.", "2.", "Three.", "Four."))
-    assert [item.said for item in found] == ["- Two.", "+ 2.", "+ Four."]
+    assert [item.message for item in found] == ["- Two.", "+ 2.", "+ Four."]
     refusal = record(text="Not in these papers.", sentences=(), refused=True)
     assert [item.kind for item in compare(refusal, of("One."))] == ["refused", "answer", "answer"]
-    assert "is refused now" in compare(of("One."), refusal)[0].said
+    assert "is refused now" in compare(of("One."), refusal)[0].message
