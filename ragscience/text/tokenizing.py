@@ -1,8 +1,8 @@
 """Text becomes terms: `tokenize` for the keyword index and its questions, `terms` to compare sentences.
 
 `tokenize`: NFKC and case folding; words of any script; English stop words out; Snowball stems. Numbers keep their
-decimals ("28.4"), a hyphenated name gives the whole and its parts ("GPT-3": gpt3, gpt, 3), a word broken at a line's end
-is joined, an accented word also gives the word without accents, and scripts without spaces give characters and pairs.
+decimals ("28.4"), a hyphenated name gives the whole and its parts ("GPT-3": gpt3, gpt, 3), a word broken at a line's
+end is joined, an accented word also gives its bare form, and scripts without spaces give characters and pairs.
 
 `terms` keeps what tells two sentences apart though it finds nothing ("not", "without", a variable named t).
 """
