@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -154,6 +153,8 @@ def _as_kept(value: Any, given: Any) -> Any:
 
 
 def _list(name: str, word: str) -> Any:
+    import json
+
     try:
         return json.loads(word)
     except ValueError:
@@ -173,6 +174,8 @@ def _row(name: str, loaded: LoadedSettings) -> tuple[str, str, str]:
 
 def _written(value: object) -> str:
     """A value on one line, as TOML has it."""
+    import json
+
     if isinstance(value, str | Path):
         return json.dumps(str(value), ensure_ascii=False)
     return json.dumps(value, ensure_ascii=False, default=str)

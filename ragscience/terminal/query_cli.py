@@ -3,47 +3,36 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from ragscience.errors import UsageError
-from ragscience.terminal.cli import Debug, HomeFolder, Offline, Quiet, make_app, opened, page_range, settings_of
+from ragscience.terminal.cli import Debug, HomeFolder, Offline, Quiet, make_app, opened, settings_of
 from ragscience.terminal.config_commands import config_app
 from ragscience.terminal.graph_commands import graph_app
 from ragscience.terminal.history_commands import history_app, models_app
 from ragscience.terminal.options import (
-    Authors,
-    Budget,
     ByAgent,
     ChatName,
     Corrective,
     From,
     GoOn,
-    Graph,
-    GraphFilter,
     Highlight,
+    How,
     Json,
-    Kinds,
     Limit,
-    LogTo,
-    MetricsTo,
+    LoggedRun,
+    Narrow,
     NoHistory,
     Output,
     Pages,
-    Papers,
-    ProfileName,
-    Rerank,
-    Reranker,
-    Sections,
+    Ranking,
+    Run,
     Text,
-    Wanted,
-    Years,
-)
-
-if TYPE_CHECKING:
-    from ragscience.records import Filters
-    from ragscience.terminal.session import Session
+    grouped,
+    switch,
+)  # fmt: skip
 
 app = make_app(
     "Ask questions of your papers. A question alone is answered once; nothing at all opens the chat.",
@@ -57,20 +46,14 @@ app.add_typer(config_app, name="config")
 
 
 @app.command()
+@grouped
 def ask(
+    *,
     question: Text = None,
     source: From = None,
-    k: Wanted = None,
-    paper: Papers = None,
+    narrow: Narrow,
     pages: Pages = None,
-    section: Sections = None,
-    kind: Kinds = None,
-    year: Years = None,
-    author: Authors = None,
-    profile: ProfileName = None,
-    no_rerank: Rerank = False,
-    reranker: Reranker = None,
-    rerank_budget_ms: Budget = None,
+    how: How,
     json: Json = False,
     strict: Annotated[bool, typer.Option("--strict", help="Exit with 4 when nothing was found.")] = False,
     go_on: GoOn = False,
@@ -78,15 +61,8 @@ def ask(
     no_history: NoHistory = False,
     agent: ByAgent = False,
     corrective: Corrective = None,
-    graph: Graph = None,
-    graph_filter: GraphFilter = False,
     highlight: Highlight = None,
-    log: LogTo = None,
-    metrics: MetricsTo = None,
-    home: HomeFolder = None,
-    offline: Offline = None,
-    quiet: Quiet = False,
-    debug: Debug = False,
+    run: LoggedRun,
 ) -> int:
     """Answer a question from the papers, with a page behind each fact (the default command).
 
@@ -95,12 +71,11 @@ def ask(
     from ragscience.engine.requests import AskRequest
     from ragscience.terminal.screen import Screen
 
-    filters = _filters(paper, pages, section, kind, year, author)
-    request = AskRequest("", filters, top_k=k, strict=strict, agent=agent)
-    screen = Screen(quiet=quiet)
-    flags = _search_flags(profile, _rerank(no_rerank, reranker), rerank_budget_ms, graph, graph_filter)
-    flags |= _run_flags(home, offline, no_history, log, metrics)
-    with opened(screen, corrective=_switch(corrective), **flags) as engine:
+    filters = narrow.filters(pages)
+    request = AskRequest("", filters, top_k=narrow.k, strict=strict, agent=agent)
+    screen = Screen(quiet=run.quiet)
+    flags = how.flags() | run.flags() | {"history": False if no_history else None}
+    with opened(screen, corrective=switch(corrective), **flags) as engine:
         named = engine.dialogue(name=name, continue_last=go_on) if go_on or name is not None else None
         is_talk = named is not None and question is None and source is None
         if is_talk and not (json or strict or pages or highlight):
@@ -114,80 +89,52 @@ def ask(
 
 
 @app.command()
+@grouped
 def search(
+    *,
     question: Text = None,
     source: From = None,
-    k: Wanted = None,
-    paper: Papers = None,
+    narrow: Narrow,
     pages: Pages = None,
-    section: Sections = None,
-    kind: Kinds = None,
-    year: Years = None,
-    author: Authors = None,
-    profile: ProfileName = None,
-    no_rerank: Rerank = False,
-    reranker: Reranker = None,
-    rerank_budget_ms: Budget = None,
-    graph: Graph = None,
-    graph_filter: GraphFilter = False,
+    how: How,
     json: Json = False,
-    log: LogTo = None,
-    metrics: MetricsTo = None,
-    home: HomeFolder = None,
-    offline: Offline = None,
-    quiet: Quiet = False,
-    debug: Debug = False,
+    run: LoggedRun,
 ) -> int:
     """Show the ranked passages for a question, without an LLM."""
     from ragscience.engine.requests import SearchRequest
     from ragscience.terminal.ask_command import search_all
     from ragscience.terminal.screen import Screen
 
-    filters = _filters(paper, pages, section, kind, year, author)
-    screen = Screen(quiet=quiet)
-    flags = _search_flags(profile, _rerank(no_rerank, reranker), rerank_budget_ms, graph, graph_filter)
-    flags |= _run_flags(home, offline, False, log, metrics)
+    filters = narrow.filters(pages)
+    screen = Screen(quiet=run.quiet)
+    flags = how.flags() | run.flags()
     with opened(screen, **flags) as engine:
-        request = SearchRequest("", filters, top_k=k)
+        request = SearchRequest("", filters, top_k=narrow.k)
         return search_all(engine, _one_of(question, source), request, screen=screen, as_json=json)
 
 
 @app.command()
+@grouped
 def chat(
-    k: Wanted = None,
-    paper: Papers = None,
-    section: Sections = None,
-    kind: Kinds = None,
-    year: Years = None,
-    author: Authors = None,
-    profile: ProfileName = None,
-    no_rerank: Rerank = False,
-    reranker: Reranker = None,
-    rerank_budget_ms: Budget = None,
+    *,
+    narrow: Narrow,
+    how: How,
     go_on: GoOn = False,
     name: ChatName = None,
     no_history: NoHistory = False,
     agent: ByAgent = False,
-    graph: Graph = None,
-    graph_filter: GraphFilter = False,
-    log: LogTo = None,
-    metrics: MetricsTo = None,
-    home: HomeFolder = None,
-    offline: Offline = None,
-    quiet: Quiet = False,
-    debug: Debug = False,
+    run: LoggedRun,
 ) -> int:
     """Talk with the papers; /help lists what else can be typed. Ctrl-C stops an answer, Ctrl-D leaves."""
     from ragscience.engine.requests import AskRequest
     from ragscience.terminal.chat import Chat
     from ragscience.terminal.screen import Screen
 
-    filters = _filters(paper, None, section, kind, year, author)
-    screen = Screen(quiet=quiet)
-    flags = _search_flags(profile, _rerank(no_rerank, reranker), rerank_budget_ms, graph, graph_filter)
-    flags |= _run_flags(home, offline, no_history, log, metrics)
+    filters = narrow.filters()
+    screen = Screen(quiet=run.quiet)
+    flags = how.flags() | run.flags() | {"history": False if no_history else None}
     with opened(screen, **flags) as engine:
-        request = AskRequest("", filters, top_k=k, agent=agent)
+        request = AskRequest("", filters, top_k=narrow.k, agent=agent)
         return Chat(engine, request, engine.dialogue(name=name, continue_last=go_on), screen).run()
 
 
@@ -275,7 +222,9 @@ def audit_log(
 
 
 @app.command("eval")
+@grouped
 def evaluate(
+    *,
     file: Annotated[
         Path | None,
         typer.Argument(help="Questions with known answers, one JSON object a line.", show_default=False),
@@ -302,37 +251,28 @@ def evaluate(
     out: Annotated[
         Path | None, typer.Option("--out", metavar="FILE", help="Where --make writes; stdout without it.")
     ] = None,
-    k: Wanted = None,
-    paper: Papers = None,
-    section: Sections = None,
-    kind: Kinds = None,
-    year: Years = None,
-    author: Authors = None,
-    profile: ProfileName = None,
-    no_rerank: Rerank = False,
-    reranker: Reranker = None,
+    narrow: Narrow,
+    ranking: Ranking,
     json: Annotated[bool, typer.Option("--json", help="One JSON object on stdout; see docs/json.md.")] = False,
     md: Annotated[
         Path | None, typer.Option("--md", metavar="OUT.md", help="Write the measures to this file, as Markdown.")
     ] = None,
-    home: HomeFolder = None,
-    offline: Offline = None,
-    quiet: Quiet = False,
-    debug: Debug = False,
+    run: Run,
 ) -> int:
     """Ask questions whose answers are known, and show how many are found, answered and cited right.
 
     With --against a second way of asking is compared with the first; with --make questions are drafted.
     """
     from ragscience.terminal.modes import Mode, modes_of
+    from ragscience.terminal.session import Session
 
-    rerank, papers = _rerank(no_rerank, reranker), tuple(paper or ())
-    filters = _filters(paper, None, section, kind, year, author)
+    filters, flags = narrow.filters(), ranking.flags() | run.flags() | {"history": False}
 
     def opened(mode: Mode | None) -> Session:
-        named = mode.profile if mode is not None else None
-        graph = True if mode is not None and mode.way == "graph" else None
-        return _session(home, offline, quiet, k, named or profile, rerank, None, no_history=True, graph=graph)
+        if mode is None:
+            return Session(settings_of(**flags), quiet=run.quiet, wanted=narrow.k)
+        of_mode = {"profile": mode.profile or ranking.profile, "graph": "on" if mode.way == "graph" else None}
+        return Session(settings_of(**{**flags, **of_mode}), quiet=run.quiet, wanted=narrow.k)
 
     if (file is None) == (make is None):
         raise UsageError("Give either a file of questions or --make.", "To draft some: query.py eval --make 20")
@@ -342,14 +282,14 @@ def evaluate(
         from ragscience.terminal.draft_command import make_questions
 
         with opened(None) as session:
-            return make_questions(session, make or 0, papers=papers, target=out)
+            return make_questions(session, make or 0, papers=filters.papers, target=out)
     if out is not None:
         raise UsageError("--out is where --make writes.", "For the measures take --md OUT.md, or --json.")
     from ragscience.terminal.evaluating import evaluate_all
 
     modes = modes_of(mode, against)
     return evaluate_all(
-        opened, file, modes=modes, filters=filters, as_one_json=json, markdown=md, judge=judge, quiet=quiet
+        opened, file, modes=modes, filters=filters, as_one_json=json, markdown=md, judge=judge, quiet=run.quiet
     )
 
 
@@ -364,90 +304,6 @@ def list_profiles(
 
     with opened(home=home) as engine:
         return show_profiles(engine, as_json=json)
-
-
-def _session(
-    home: Path | None,
-    offline: bool | None,
-    quiet: bool,
-    k: int | None,
-    profile: str | None,
-    rerank: str | None,
-    rerank_budget_ms: int | None,
-    no_history: bool = False,
-    corrective: bool | None = None,
-    graph: bool | None = None,
-    graph_filter: bool = False,
-    log: Path | None = None,
-    metrics: Path | None = None,
-) -> Session:
-    from ragscience.terminal.session import Session
-
-    settings = settings_of(
-        home=home,
-        offline=offline,
-        profile=profile,
-        rerank=rerank,
-        rerank_budget_ms=rerank_budget_ms,
-        history=False if no_history else None,
-        corrective=None if corrective is None else "on" if corrective else "off",
-        graph=None if graph is None else "on" if graph else "off",
-        graph_filter=graph_filter or None,
-        log_file=None if log is None else str(log),
-        metrics_file=None if metrics is None else str(metrics),
-    )
-    return Session(settings, quiet=quiet, wanted=k)
-
-
-def _search_flags(
-    profile: str | None, rerank: str | None, budget_ms: int | None, graph: bool | None, graph_filter: bool
-) -> dict[str, object]:
-    """The settings that the options of a search replace."""
-    return {
-        "profile": profile,
-        "rerank": rerank,
-        "rerank_budget_ms": budget_ms,
-        "graph": _switch(graph),
-        "graph_filter": graph_filter or None,
-    }
-
-
-def _run_flags(
-    home: Path | None, offline: bool | None, no_history: bool, log: Path | None, metrics: Path | None
-) -> dict[str, object]:
-    """The settings that the other options of a question replace."""
-    return {
-        "home": home,
-        "offline": offline,
-        "history": False if no_history else None,
-        "log_file": None if log is None else str(log),
-        "metrics_file": None if metrics is None else str(metrics),
-    }
-
-
-def _switch(value: bool | None) -> str | None:
-    return None if value is None else "on" if value else "off"
-
-
-def _rerank(no_rerank: bool, reranker: str | None) -> str | None:
-    if no_rerank and reranker not in (None, "off"):
-        raise UsageError(f"--no-rerank and --reranker {reranker} contradict each other.", "Give one of them.")
-    return "off" if no_rerank else reranker
-
-
-def _filters(
-    papers: list[str] | None,
-    pages: str | None,
-    sections: list[str] | None,
-    kinds: list[str] | None,
-    years: str | None,
-    authors: list[str] | None,
-) -> Filters:
-    from ragscience.engine.filter_words import filters_of
-
-    return filters_of(
-        papers=papers, pages=page_range(pages), sections=sections, kinds=kinds, years=years, authors=authors
-    )
 
 
 def _one_of(question: str | None, source: str | None) -> tuple[str | None, str | None]:
