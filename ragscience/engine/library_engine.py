@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from ragscience.engine.fetch_runs import Choose
     from ragscience.engine.ingest_events import FetchRequest, FetchResult, IngestResult, SyncPlan
     from ragscience.engine.ingest_runs import IngestRun
+    from ragscience.engine.graph_runs import LibraryGraph
     from ragscience.engine.model_pool import ModelPool
     from ragscience.engine.paper_outline import PaperOutline
     from ragscience.engine.paper_views import Bibliography, PaperPage
@@ -329,6 +330,12 @@ class Engine:
         from ragscience.engine.saved_answers import SavedAnswers
 
         return SavedAnswers(self)
+
+    def graph(self) -> LibraryGraph:
+        """The knowledge graph of the library, to build, look at, draw and exchange."""
+        from ragscience.engine.graph_runs import LibraryGraph
+
+        return LibraryGraph(self)
 
     def with_settings(self, settings: Settings) -> Engine:
         """The same engine under other settings, with the same library and models; never closed by itself."""

@@ -5,9 +5,9 @@ A few are kept at a time, so that a run can be stopped at any moment and gone on
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from ragscience.errors import ModelProblem
 from ragscience.graph import local_extraction as local
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from ragscience.models.model_protocols import ChatModel
     from ragscience.store import Library
 
-__all__ = ["Report", "Watcher", "extract_by_llm", "extract_locally", "llm_version", "local_version"]
+__all__ = ["LLMReading", "OnProgress", "Report", "extract_by_llm", "extract_locally", "llm_version", "local_version"]
 
 BATCH = 64
 """Passages of a paper that are kept in one transaction."""
@@ -30,17 +30,25 @@ ABSTRACT_PASSAGES = 2
 """How many passages of an abstract are read at most, in one call."""
 
 
-class Watcher(Protocol):
-    """Who is told how an extraction goes."""
+OnProgress = Callable[[int, int], None]
+"""Receives how many passages are read and kept (or gave nothing), and how many there are; first with 0."""
 
-    def begin(self, passages: int) -> None:
-        """So many passages will be read."""
 
-    def read(self, passages: int) -> None:
-        """So many more were read and kept, or gave nothing."""
+@dataclass(frozen=True, slots=True)
+class LLMReading:
+    """How a language model reads."""
 
-    def failed(self, line: str) -> None:
-        """A passage gave nothing, and why."""
+    types: Sequence[str]
+    """The types of entities to look for."""
+    version: str
+    """As `llm_version` gives it."""
+    full: bool
+    """Every passage, not only titles and abstracts."""
+    max_tokens: int
+    seconds: float
+    """Longest time for one passage."""
+    most_failures: int
+    """Failures of the server in a row after which the rest is left for the next run."""
 
 
 @dataclass
@@ -72,66 +80,56 @@ def llm_version(model: str, types: Iterable[str]) -> str:
     return f"{VERSION} {model} {','.join(sorted(types))}"
 
 
-def extract_locally(library: Library, types: Sequence[str], watcher: Watcher) -> Report:
+def extract_locally(library: Library, types: Sequence[str], on_progress: OnProgress) -> Report:
     """Read all passages that the rules of now have not read, paper by paper; kept a batch at a time."""
     version, report = local_version(types), Report()
     pending = frozenset(library.graph.pending("local", version))
-    watcher.begin(len(pending))
+    done = 0
+    on_progress(0, len(pending))
     for paper, chunks in _papers(library, pending):
         terms = paper_terms(chunks, paper.title, frozenset(types))
         todo = [chunk for chunk in chunks if chunk.chunk_id in pending]
         for begin in range(0, len(todo), BATCH):
             found = [local.extract(chunk, terms) for chunk in todo[begin : begin + BATCH]]
             _keep(library, "local", version, found, report)
-            watcher.read(len(found))
+            done += len(found)
+            on_progress(done, len(pending))
         report.papers += 1
     return report
 
 
-def extract_by_llm(
-    library: Library,
-    llm: ChatModel,
-    types: Sequence[str],
-    watcher: Watcher,
-    *,
-    version: str,
-    full: bool,
-    max_tokens: int,
-    seconds: float,
-    most_failures: int,
-) -> Report:
-    """Ask a model about each paper's title and abstract, or about every passage (`full`), if it was not asked yet.
+def extract_by_llm(library: Library, llm: ChatModel, reading: LLMReading, on_progress: OnProgress) -> Report:
+    """Ask a model about each paper's title and abstract, or about every passage, if it was not asked yet.
 
-    Each reply is kept at once. A passage without a usable one is left for the next run; after `most_failures` of the
-    server in a row the rest is left too. `seconds` is the longest time for one passage. Raises ModelProblem where the
+    Each reply is kept at once. A passage without a usable one is left for the next run. Raises ModelProblem where the
     server gave nothing at all.
     """
     from ragscience.graph.llm_extraction import ask_for
 
     report = Report()
-    pending = frozenset(library.graph.pending("llm", version))
+    pending = frozenset(library.graph.pending("llm", reading.version))
     asked = [
         (paper, [chunk.chunk_id for chunk in unit])
         for paper, chunks in _papers(library, pending)
-        for unit in _units(chunks, pending, full=full)
+        for unit in _units(chunks, pending, full=reading.full)
     ]
-    watcher.begin(sum(len(ids) for _, ids in asked))
-    in_a_row, papers = 0, set[int]()
-    for number, (paper, ids) in enumerate(asked):
+    total = sum(len(ids) for _, ids in asked)
+    on_progress(0, total)
+    done, in_a_row, papers = 0, 0, set[int]()
+    for paper, ids in asked:
         unit = library.chunks(ids)
-        answer = ask_for(llm, unit, paper.title, types, max_tokens=max_tokens, seconds=seconds)
+        answer = ask_for(llm, unit, paper.title, reading.types, max_tokens=reading.max_tokens, seconds=reading.seconds)
         if answer.failure:
-            line = f"{paper.file}, p.{unit[0].page_start}: {answer.failure}"
-            report.failures.append(line)
-            watcher.failed(line)
+            report.failures.append(f"{paper.file}, p.{unit[0].page_start}: {answer.failure}")
         else:
-            _keep(library, "llm", version, answer.found, report)
+            _keep(library, "llm", reading.version, answer.found, report)
             report.dropped += answer.dropped
             papers.add(paper.paper_id)
-        watcher.read(len(unit))
+        done += len(unit)
+        on_progress(done, total)
         in_a_row = in_a_row + 1 if answer.problem else 0
-        if in_a_row >= most_failures:
-            report.left = sum(len(each) for _, each in asked[number + 1 :])
+        if in_a_row >= reading.most_failures:
+            report.left = total - done
             if not report.passages and answer.problem:
                 raise ModelProblem(answer.problem.message, answer.problem.fix)
             break

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from ragscience.terminal.cli import Debug, HomeFolder, Quiet, home_of, settings_of
+from ragscience.terminal.cli import Debug, HomeFolder, Quiet, opened
 from ragscience.terminal.options import Json
 
 graph_app = typer.Typer()
@@ -28,7 +28,8 @@ def show_graph(
     """Show what the knowledge graph has of something, what is around it, and the pages that say so."""
     from ragscience.terminal.graph_views import show_entity
 
-    return show_entity(settings_of(home=home), entity, hops=hops, most=limit, as_json=json)
+    with opened(home=home) as engine:
+        return show_entity(engine, entity, hops=hops, most=limit, as_json=json)
 
 
 @graph_app.command("path")
@@ -42,7 +43,8 @@ def show_path(
     """Show how two things are connected in the knowledge graph, with a page for each step."""
     from ragscience.terminal.graph_views import show_path
 
-    return show_path(settings_of(home=home), first, second, as_json=json)
+    with opened(home=home) as engine:
+        return show_path(engine, first, second, as_json=json)
 
 
 @graph_app.command()
@@ -54,10 +56,10 @@ def related(
     debug: Debug = False,
 ) -> int:
     """Show the papers that are most like one, by the mean of their passages' vectors."""
-    from ragscience.terminal.map_views import show_related
-    from ragscience.terminal.screen import console
+    from ragscience.terminal.graph_views import show_related
 
-    return show_related(home_of(home), file, k, None if json else console())
+    with opened(home=home) as engine:
+        return show_related(engine, file, k, as_json=json)
 
 
 @graph_app.command("map")
@@ -69,17 +71,7 @@ def draw_map(
     debug: Debug = False,
 ) -> int:
     """Draw the papers and the entities of the graph on one page for a browser; it needs no network."""
-    from ragscience.store import Home
-    from ragscience.terminal.cli import say
-    from ragscience.terminal.map_views import write_map
+    from ragscience.terminal.graph_views import write_map
 
-    settings = settings_of(home=home)
-    return write_map(
-        Home(settings.home),
-        output,
-        force=force,
-        neighbours=settings.map_neighbours,
-        threshold=settings.map_min_cosine,
-        max_nodes=settings.map_max_nodes,
-        notice=None if quiet else say,
-    )
+    with opened(home=home) as engine:
+        return write_map(engine, output, force=force, quiet=quiet)

@@ -1,87 +1,192 @@
-"""What is shown of the knowledge graph: an entity and what is around it, a way between two, the paths of a search."""
+"""Views of the knowledge graph: how it is read, an entity and what is around it, paths, related papers, maps."""
 
 from __future__ import annotations
 
+import sys
+import time
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Self
 
+from ragscience.engine.events import Event, ModelChosen
+from ragscience.engine.graph_runs import GraphBuild, GraphRequest, PassagesRead
 from ragscience.engine.printable import plain
 from ragscience.engine.source_list import cited_label
-from ragscience.errors import NothingFound
-from ragscience.graph.entity_linking import similar_names
-from ragscience.graph.entity_merging import load_graph
-from ragscience.graph.graph_records import matched
-from ragscience.graph.traversal import Walk, label_of, pages_of, shortest_path, steps_of, walk
 from ragscience.json_output import (
     EntityOutput,
     GraphOutput,
     GraphPathOutput,
-    PageOutput,
+    RelatedOutput,
+    RelatedPaper,
     RelationOutput,
     page_outputs,
     print_json,
     select,
     step_output,
 )
-from ragscience.records import Found, PathStep
-from ragscience.store import Home, Library
-from ragscience.terminal.graph_search import NO_GRAPH
+from ragscience.records import Found, PathStep, title_of
+from ragscience.terminal.cli import say
 from ragscience.terminal.screen import console
 
 if TYPE_CHECKING:
     from rich.console import Console
+    from rich.progress import Progress, TaskID
 
-    from ragscience.graph.graph_model import KnowledgeGraph
-    from ragscience.settings import Settings
+    from ragscience.engine.library_engine import Engine
 
-__all__ = ["paths_view", "show_entity", "show_path"]
+__all__ = ["GraphOrder", "GraphProgress", "paths_view", "run_graph", "show_entity", "show_path", "show_related"]
 
-MOST_SHOWN = 20
-"""Relations that are listed where no number is asked for."""
+SOME_FAILED = 3
+MOST_FAILURES_SHOWN = 20
+SECONDS_BETWEEN_LINES = 5.0
 
 
-def show_entity(settings: Settings, name: str, *, hops: int | None, most: int | None, as_json: bool) -> int:
+@dataclass(frozen=True, slots=True)
+class GraphOrder:
+    """What `ingest.py graph` is to do; `reads` is None where nothing is to be read."""
+
+    reads: GraphRequest | None
+    import_from: Path | None = None
+    unmerge: str = ""
+    merge_again: str = ""
+    merges: bool = False
+    export: Path | None = None
+    graphml: Path | None = None
+
+
+def run_graph(engine: Engine, order: GraphOrder, *, quiet: bool) -> int:
+    """Do it in this order: imports and merges, reading, lists and exports; an exit code."""
+    graph, code = engine.graph(), 0
+    if order.import_from:
+        came = graph.import_jsonl(order.import_from)
+        _tell(f"imported {came.entities} entities and {came.relations} relations of {came.passages} passages", quiet)
+    if order.unmerge:
+        _tell(f"{graph.undo_merge(order.unmerge)} is an entity of its own now", quiet)
+    if order.merge_again:
+        _tell(f"{graph.merge_again(order.merge_again)} is merged again", quiet)
+    if order.reads:
+        with GraphProgress(quiet=quiet) as progress:
+            built = graph.build(order.reads, on_event=progress)
+        for line in built.report.failures[:MOST_FAILURES_SHOWN]:
+            say(line)
+        if len(built.report.failures) > MOST_FAILURES_SHOWN:
+            say(f"and {len(built.report.failures) - MOST_FAILURES_SHOWN} more of this kind")
+        _tell(_summary(built, order.reads), quiet)
+        code = SOME_FAILED if built.report.failures else 0
+    if order.merges:
+        merged, apart = graph.merges()
+        for merge in merged:
+            sys.stdout.write(plain(f"{merge.label} ({merge.entity_type}): {' | '.join(merge.names)}") + "\n")
+        sys.stdout.writelines(plain(f"apart: {name}") + "\n" for name in apart)
+    for target, write in ((order.export, graph.export_jsonl), (order.graphml, graph.export_graphml)):
+        if target:
+            went = write(target)
+            _tell(f"{went.entities} entities and {went.relations} relations are in {target}", quiet)
+    return code
+
+
+def _summary(built: GraphBuild, request: GraphRequest) -> str:
+    """What reading did, in one line."""
+    report = built.report
+    nothing = not report.passages and not report.failures
+    parts = ["nothing new to read" if nothing else f"read {report.passages} passages of {report.papers} papers"]
+    if report.dropped:
+        parts.append(f"{report.dropped} things that the model said were not kept")
+    if report.failures:
+        parts.append(f"{len(report.failures)} failed")
+    if report.left:
+        parts.append(f"{report.left} passages left for the next run")
+    graph = f"the graph has {built.entities} entities and {built.relations} relations"
+    options = (" --llm" if request.by_llm else "") + (" --depth full" if request.full else "")
+    return f"{', '.join(parts)}: {graph}. After new papers, `python ingest.py graph{options}` brings it in step."
+
+
+def _tell(line: str, quiet: bool) -> None:
+    if not quiet:
+        say(line)
+
+
+class GraphProgress:
+    """Shows passages and the time left: a bar on a terminal, a line now and then elsewhere; call it with each event."""
+
+    def __init__(self, *, quiet: bool, seconds_between_lines: float = SECONDS_BETWEEN_LINES) -> None:
+        self._quiet = quiet
+        self._between = seconds_between_lines
+        self._total = self._done = 0
+        self._started = self._said = time.monotonic()
+        self._bar: Progress | None = None
+        self._task: TaskID | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._bar:
+            self._bar.stop()
+        if kind is KeyboardInterrupt and self._done:
+            line = f"{self._done} of {self._total} passages are kept; the same command goes on from there."
+            _tell(line, self._quiet)
+
+    def __call__(self, event: Event) -> None:
+        """Show it, unless all is quiet."""
+        if isinstance(event, ModelChosen):
+            _tell(event.text, self._quiet)
+        elif isinstance(event, PassagesRead):
+            self._done, self._total = event.done, event.total
+            if not self._quiet and self._total:
+                self._show()
+
+    def _show(self) -> None:
+        now = time.monotonic()
+        if not self._done and sys.stderr.isatty():
+            from rich.console import Console
+            from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+            columns = TextColumn("{task.completed:.0f}/{task.total:.0f} passages"), BarColumn(), TimeRemainingColumn()
+            self._bar = Progress(*columns, console=Console(stderr=True), transient=True)
+            self._task = self._bar.add_task("", total=self._total)
+            self._bar.start()
+        elif self._bar and self._task is not None:
+            self._bar.update(self._task, completed=self._done)
+        elif self._done and now - self._said >= self._between:
+            self._said = now
+            left = (now - self._started) / self._done * (self._total - self._done)
+            say(f"[{self._done}/{self._total}] passages, about {left:.0f} s left")
+
+
+def show_entity(engine: Engine, name: str, *, hops: int | None, most: int | None, as_json: bool) -> int:
     """Print the entities of a name, and what is around them, nearest first, with pages. Raises NothingFound."""
-    with Library.open(Home(settings.home)) as library:
-        graph = _graph(library)
-        numbers = _named(graph, name)
-        hops = hops or settings.graph_max_hops
-        types = frozenset(settings.graph_entity_types)
-        around = walk(graph, [(number, 1.0) for number in numbers], hops=hops, types=types)
-        entities = [_entity(graph, number, library) for number in numbers]
-        relations = _relations(graph, around, library, most or MOST_SHOWN)
-    reached = len(around.entities) - len(numbers)
+    found = engine.graph().neighbours(name, hops=hops, most=most)
     if as_json:
-        print_json(select(GraphOutput, entities=entities, hops=hops, relations=relations, reached=reached))
+        entities = [
+            select(EntityOutput, one.entity, name=one.entity.label, type=one.entity.entity_type,
+                   pages=page_outputs(one.pages))
+            for one in found.entities
+        ]  # fmt: skip
+        relations = [select(RelationOutput, each, **step_output(each.step)) for each in found.relations]
+        print_json(select(GraphOutput, found, entities=entities, relations=relations))
         return 0
     out = console()
-    for entity in entities:
-        others = [other for other in entity["names"] if other != entity["name"]]
-        called = f"{entity['name']} ({entity['type']})" + (f", also {', '.join(others)}" if others else "")
-        _print(out, f"{called}: named {entity['mentions']} times, {_places(entity['pages'])}", "bold")
-    for each in relations:
-        depth = "  " * each["depth"]
-        words = f"{each['source']} {each['relation']} {each['target']}"
-        _print(out, f"{depth}{words}  {_places(each['pages'])}")
-    steps = "one step" if hops == 1 else f"{hops} steps"
-    _print(out, f"{reached} entities within {steps}; {len(relations)} of {len(around.edges)} relations shown.", "dim")
+    for one in found.entities:
+        entity, others = one.entity, [other for other in one.entity.names if other != one.entity.label]
+        called = f"{entity.label} ({entity.entity_type})" + (f", also {', '.join(others)}" if others else "")
+        _print(out, f"{called}: named {entity.mentions} times, {_places(one.pages)}", "bold")
+    for each in found.relations:
+        words = f"{each.step.source} {each.step.relation} {each.step.target}"
+        _print(out, f"{'  ' * each.depth}{words}  {_places(each.step.pages)}")
+    steps = "one step" if found.hops == 1 else f"{found.hops} steps"
+    line = f"{found.reached} entities within {steps}; {len(found.relations)} of {found.walked} relations shown."
+    _print(out, line, "dim")
     return 0
 
 
-def show_path(settings: Settings, first: str, second: str, *, as_json: bool) -> int:
+def show_path(engine: Engine, first: str, second: str, *, as_json: bool) -> int:
     """Print how two things are connected, with a page for each step. Raises NothingFound."""
-    with Library.open(Home(settings.home)) as library:
-        graph = _graph(library)
-        ends = [(start, end) for start in _named(graph, first) for end in _named(graph, second) if start != end]
-        paths = [path for start, end in ends if (path := shortest_path(graph, start, end)) is not None]
-        if not paths:
-            raise NothingFound(
-                f"Nothing in the graph connects {first!r} with {second!r}.",
-                f'`python query.py graph "{first}"` shows what is around it.',
-            )
-        best = min(paths, key=lambda path: (len(path.relations), -path.score))
-        steps = steps_of(best.relations, graph, library)
-        names = [label_of(graph, key) for key in best.keys]
+    names, steps = engine.graph().path(first, second)
     if as_json:
         shown = [step_output(step) for step in steps]
         print_json(select(GraphPathOutput, source=names[0], target=names[-1], steps=shown))
@@ -100,54 +205,41 @@ def paths_view(found: Found, out: Console) -> None:
         _print(out, f"  {path.score:.3f}  {'; '.join(map(_step, path.steps))}", "dim")
 
 
-def _graph(library: Library) -> KnowledgeGraph:
-    graph = load_graph(library)
-    if not len(graph):
-        raise NothingFound(NO_GRAPH.partition(":")[0] + ".", "`python ingest.py graph` makes it.")
-    return graph
+def show_related(engine: Engine, file: str, count: int, *, as_json: bool) -> int:
+    """Print the papers most like one. Raises RagScienceError for an unknown paper, NothingFound without passages."""
+    from rich.text import Text
+
+    paper, related = engine.graph().related(file, count)
+    if as_json:
+        rows = [select(RelatedPaper, one, title=title_of(one), cosine=round(cosine, 6)) for one, cosine in related]
+        print_json(select(RelatedOutput, paper, related=rows))
+        return 0
+    out = console()
+    if not related:
+        out.print("There is no other paper.")
+    for other, cosine in related:
+        line = Text(f"{cosine:.3f}  ").append(plain(other.file), "bold")
+        title = " ".join(plain(title_of(other)).split())
+        out.print(line.append(f"  {title}" if title else ""), soft_wrap=True)
+    return 0
 
 
-def _named(graph: KnowledgeGraph, name: str) -> tuple[int, ...]:
-    numbers = graph.by_name(name)
-    if numbers:
-        return numbers
-    near = similar_names([matched(name)], list(graph.names))[matched(name)] or tuple(
-        (other, 0.0) for other in sorted(graph.names) if matched(name) and matched(name) in other
-    )
-    hint = ", ".join(dict.fromkeys(graph.label(graph.names[other][0]) for other, _ in near[:3]))
-    raise NothingFound(
-        f"The graph has no {name!r}.", f"Near it: {hint}." if hint else "`python query.py map OUT.html` shows all."
-    )
+def write_map(engine: Engine, target: Path, *, force: bool, quiet: bool) -> int:
+    """Write the map and say what is drawn. Raises NothingFound for an empty library, UsageError for another's file."""
+    for drawn in engine.graph().write_map(target, force=force):
+        _tell(f"{drawn.name}: {drawn.nodes:,} nodes, {drawn.edges:,} edges. {drawn.left_out}".rstrip(), quiet)
+        if not drawn.nodes:
+            _tell("There is no graph of entities yet: `python ingest.py graph` makes it.", quiet)
+    _tell(f"Written: {target}", quiet)
+    return 0
 
 
-def _entity(graph: KnowledgeGraph, number: int, library: Library) -> EntityOutput:
-    entity = graph.entity(number)
-    pages = page_outputs(pages_of(entity.chunk_ids, [entity.names], library))
-    return select(EntityOutput, entity, name=entity.label, type=entity.entity_type, pages=pages)
-
-
-def _relations(graph: KnowledgeGraph, around: Walk, library: Library, most: int) -> list[RelationOutput]:
-    """The relations walked, by the depth of their farther end, then the strongest first."""
-    depth = dict(zip(around.entities.tolist(), around.depths.tolist(), strict=True))
-    edges = [
-        (max(1, depth[int(graph.sources[edge])], depth[int(graph.targets[edge])]), -strength, edge)
-        for edge, strength in zip(around.edges.tolist(), around.edge_strengths.tolist(), strict=True)
-    ]
-    shown = []
-    for far, _, edge in sorted(edges)[:most]:
-        relation = graph.relation(edge)
-        (step,) = steps_of([relation], graph, library)
-        shown.append(select(RelationOutput, relation, **step_output(step), depth=far))
-    return shown
-
-
-def _places(pages: Sequence[PageOutput]) -> str:
-    return " ".join(cited_label(page["file"], page["page"]) for page in pages)
+def _places(pages: Sequence[tuple[str, int]]) -> str:
+    return " ".join(cited_label(file, page) for file, page in pages)
 
 
 def _step(step: PathStep) -> str:
-    places = " ".join(cited_label(file, page) for file, page in step.pages)
-    return f"{step.source} {step.relation} {step.target} {places}".strip()
+    return f"{step.source} {step.relation} {step.target} {_places(step.pages)}".strip()
 
 
 def _print(out: Console, line: str, style: str = "") -> None:

@@ -284,7 +284,8 @@ def graph(
     debug: Debug = False,
 ) -> int:
     """Read the papers' entities and relations into the graph: what was not read yet; or export, import and mend it."""
-    from ragscience.terminal.graph_session import GraphOrder, run_graph, types_named
+    from ragscience.engine.graph_runs import GraphRequest, types_named
+    from ragscience.terminal.graph_views import GraphOrder, run_graph
 
     if llm and local:
         raise UsageError("--llm and --local exclude each other.", "Run `graph` twice to have both.")
@@ -292,20 +293,12 @@ def graph(
         raise UsageError(f"--depth {depth!r} is not known.", "It is abstract or full.")
     if depth == "full" and not llm:
         raise UsageError("--depth is for --llm: without an LLM every passage is read.", "Add --llm or leave it out.")
-    order = GraphOrder(
-        llm=llm,
-        local=local,
-        full=depth == "full",
-        again=again,
-        types=types_named(types),
-        export=export,
-        graphml=graphml,
-        import_from=import_from,
-        merges=merges,
-        unmerge=unmerge,
-        merge_again=merge_again,
-    )
-    return run_graph(settings_of(home=home, offline=offline), order, quiet=quiet)
+    others = (export, graphml, import_from, merges, unmerge, merge_again)
+    reads = llm or local or again or not any(others)
+    request = GraphRequest(types_named(types), by_llm=llm, full=depth == "full", again=again)
+    order = GraphOrder(request if reads else None, import_from, unmerge, merge_again, merges, export, graphml)
+    with opened(home=home, offline=offline) as engine:
+        return run_graph(engine, order, quiet=quiet)
 
 
 @app.command()

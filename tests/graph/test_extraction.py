@@ -12,13 +12,14 @@ from contextlib import suppress
 import numpy as np
 import pytest
 
+from ragscience.engine.graph_runs import PassagesRead
 from ragscience.errors import ModelProblem
 from ragscience.graph.entity_merging import load_graph
-from ragscience.graph.extraction import extract_by_llm, extract_locally, llm_version, local_version
+from ragscience.graph.extraction import LLMReading, extract_by_llm, extract_locally, llm_version, local_version
 from ragscience.graph.extraction_json import decoded
 from ragscience.graph.graph_records import ENTITY_TYPES
 from ragscience.store import Home, Library
-from ragscience.terminal.graph_session import GraphProgress
+from ragscience.terminal.graph_views import GraphProgress
 from tests.conftest import NOBODY, ROOT, Doors
 from tests.graph.passages import LSTM
 from tests.graph.test_llm_extraction import MODEL, llm_at, reply
@@ -28,20 +29,14 @@ from tests.store.making import add, paper_of, unit_rows
 
 
 class Seen:
-    """A watcher that keeps what it is told."""
+    """Keeps the progress that it receives."""
 
     def __init__(self):
         self.total = self.done = 0
-        self.lines = []
 
-    def begin(self, passages):
-        self.total = passages
-
-    def read(self, passages):
-        self.done += passages
-
-    def failed(self, line):
-        self.lines.append(line)
+    def __call__(self, done, total):
+        assert done >= self.done
+        self.done, self.total = done, total
 
 
 def paper(number, texts=LSTM):
@@ -99,17 +94,9 @@ def test_the_order_of_the_papers_does_not_matter(tmp_path):
 
 
 def by_llm(library, server, watcher=None, *, full=False, most_failures=2, model=MODEL):
-    return extract_by_llm(
-        library,
-        llm_at(server.url, model),
-        ENTITY_TYPES,
-        watcher or Seen(),
-        version=llm_version(model, ENTITY_TYPES),
-        full=full,
-        max_tokens=1000,
-        seconds=20.0,
-        most_failures=most_failures,
-    )
+    version = llm_version(model, ENTITY_TYPES)
+    reading = LLMReading(ENTITY_TYPES, version, full=full, max_tokens=1000, seconds=20.0, most_failures=most_failures)
+    return extract_by_llm(library, llm_at(server.url, model), reading, watcher or Seen())
 
 
 @pytest.fixture
@@ -137,10 +124,8 @@ def test_a_passage_whose_reply_cannot_be_used_is_told_and_tried_again_next_time(
     for number in (1, 2):
         add(library, paper(number))
     server.script("no JSON", "still none")
-    watcher = Seen()
-    report = by_llm(library, server, watcher)
+    report = by_llm(library, server)
     assert (report.passages, len(report.failures), report.left) == (1, 1, 0)
-    assert report.failures == watcher.lines
     assert report.failures[0].startswith("1.pdf, p.1: ")
     assert by_llm(library, server).passages == 1
 
@@ -261,13 +246,11 @@ def test_an_llm_reads_through_the_command(filled, server):
 
 def test_progress_tells_how_much_is_done_and_the_time_that_is_left(capfd):
     with GraphProgress(quiet=False, seconds_between_lines=0.0) as progress:
-        progress.begin(4)
-        progress.read(1)
-        progress.failed("nothing is said of it here")
-        progress.read(3)
+        for done in (0, 1, 4):
+            progress(PassagesRead(done, 4))
     with GraphProgress(quiet=True, seconds_between_lines=0.0) as progress:
-        progress.begin(4)
-        progress.read(4)
+        for done in (0, 4):
+            progress(PassagesRead(done, 4))
     first, last = capfd.readouterr().err.splitlines()
     assert first.startswith("[1/4] passages, about ")
     assert last == "[4/4] passages, about 0 s left"

@@ -1,0 +1,330 @@
+"""The knowledge graph of a library as the engine offers it: built, mended, exchanged as files, looked at and drawn."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ragscience.engine.events import Event, ModelChosen, OnEvent
+from ragscience.errors import ModelProblem, NothingFound, UsageError
+from ragscience.graph.graph_records import ENTITY_TYPES, OPTIONAL_TYPES, Entity
+from ragscience.records import Paper, PathStep, title_of
+from ragscience.store import Library
+
+if TYPE_CHECKING:
+    from ragscience.engine.library_engine import Engine
+    from ragscience.graph.entity_merging import Merge
+    from ragscience.graph.extraction import Report
+    from ragscience.graph.graph_exchange import Transferred
+    from ragscience.graph.graph_model import KnowledgeGraph
+    from ragscience.graph.traversal import Walk
+
+__all__ = [
+    "GraphBuild",
+    "GraphRequest",
+    "LibraryGraph",
+    "MapSummary",
+    "NearEntity",
+    "NearRelation",
+    "Neighbourhood",
+    "PassagesRead",
+    "types_named",
+]
+
+MOST_RELATIONS = 20
+"""Relations around an entity where no number is asked for."""
+
+
+@dataclass(frozen=True, slots=True)
+class GraphRequest:
+    """How the passages are read that were not read yet."""
+
+    types: tuple[str, ...] = ENTITY_TYPES
+    """The types of entities to look for."""
+    by_llm: bool = False
+    """By the language model instead of the rules: titles and abstracts, with `full` every passage."""
+    full: bool = False
+    again: bool = False
+    """Read what was read before, too."""
+
+
+@dataclass(frozen=True, slots=True)
+class PassagesRead(Event):
+    """So many of the passages are read and kept; comes first with none."""
+
+    done: int
+    total: int
+
+
+@dataclass(frozen=True, slots=True)
+class GraphBuild:
+    """What reading did, and how large the graph is now."""
+
+    report: Report
+    entities: int
+    relations: int
+
+
+@dataclass(frozen=True, slots=True)
+class NearEntity:
+    """An entity, with (file, page) of passages that name it."""
+
+    entity: Entity
+    pages: tuple[tuple[str, int], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class NearRelation:
+    """A relation near an entity."""
+
+    step: PathStep
+    depth: int
+    """Steps to its farther end, from 1."""
+    confidence: float
+
+
+@dataclass(frozen=True, slots=True)
+class Neighbourhood:
+    """The entities of a name and what is around them, nearest first."""
+
+    entities: tuple[NearEntity, ...]
+    hops: int
+    relations: tuple[NearRelation, ...]
+    reached: int
+    """Entities within so many hops, without those of the name."""
+    walked: int
+    """Relations within so many hops, shown or not."""
+
+
+@dataclass(frozen=True, slots=True)
+class MapSummary:
+    """What a drawing of the map shows."""
+
+    name: str
+    nodes: int
+    edges: int
+    left_out: str
+    """What is not drawn, in one line; empty where everything is."""
+
+
+def types_named(text: str | None) -> tuple[str, ...]:
+    """The types that are always looked for, and those of a list like "person,task". Raises UsageError."""
+    named = [word.strip().upper().replace("ORGANIZATION", "ORGANISATION") for word in (text or "").split(",")]
+    for word in filter(None, named):
+        if word not in (*ENTITY_TYPES, *OPTIONAL_TYPES):
+            known = ", ".join(OPTIONAL_TYPES).lower()
+            raise UsageError(f"There is no type {word.lower()!r} of entities.", f"--types takes {known}.")
+    return (*ENTITY_TYPES, *(kind for kind in OPTIONAL_TYPES if kind in named))
+
+
+class LibraryGraph:
+    """The graph of an engine's library."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    # Reading and mending
+
+    def build(self, request: GraphRequest, *, on_event: OnEvent | None = None) -> GraphBuild:
+        """Read what was not read yet; each batch is kept at once, so that a stopped run goes on where it was.
+
+        Raises ModelProblem where there is no language model to read with, or it gave nothing at all.
+        """
+        from ragscience.graph.entity_merging import load_graph
+        from ragscience.graph.extraction import LLMReading, extract_by_llm, extract_locally, llm_version
+
+        def progress(done: int, total: int) -> None:
+            if on_event is not None:
+                on_event(PassagesRead(done, total))
+
+        engine, settings = self._engine, self._engine.settings
+        with Library.open_for_writing(engine.home) as library:
+            if request.again:
+                library.graph.clear("llm" if request.by_llm else "local")
+            if request.by_llm:
+                choice = engine.models.llm_choice(settings, "ollama")
+                llm = choice.model
+                if llm is None:
+                    fix = "`python ingest.py graph --local` reads without one."
+                    raise ModelProblem("There is no LLM to read with.", fix)
+                if on_event is not None:
+                    on_event(ModelChosen(choice.notice or f"answers: {llm.name} ({choice.why})"))
+                reading = LLMReading(
+                    request.types,
+                    llm_version(f"{llm.name} {llm.digest[:12]}".strip(), request.types),
+                    full=request.full,
+                    max_tokens=settings.max_answer_tokens,
+                    seconds=settings.answer_seconds,
+                    most_failures=settings.llm_failures,
+                )
+                report = extract_by_llm(library, llm, reading, progress)
+            else:
+                report = extract_locally(library, request.types, progress)
+            graph = load_graph(library)
+        return GraphBuild(report, len(graph), graph.relation_count)
+
+    def merges(self) -> tuple[list[Merge], list[str]]:
+        """(the entities that have several names, the names that were taken out of one)."""
+        from ragscience.graph.entity_merging import list_merges, names_apart
+
+        return list_merges(self._engine.library), names_apart(self._engine.library)
+
+    def undo_merge(self, name: str) -> str:
+        """Make a merged name an entity of its own; the name as it is compared. Raises NothingFound."""
+        from ragscience.graph.entity_merging import undo_merge
+
+        with Library.open_for_writing(self._engine.home) as library:
+            return undo_merge(library, name)
+
+    def merge_again(self, name: str) -> str:
+        """Take `undo_merge` of a name back; the name as it is compared. Raises NothingFound."""
+        from ragscience.graph.entity_merging import merge_again
+
+        with Library.open_for_writing(self._engine.home) as library:
+            return merge_again(library, name)
+
+    # In and out
+
+    def import_jsonl(self, folder: Path) -> Transferred:
+        """Read nodes.jsonl and edges.jsonl, in place of an earlier import. Raises RagScienceError for a wrong line."""
+        from ragscience.graph.graph_exchange import import_jsonl
+
+        with Library.open_for_writing(self._engine.home) as library:
+            return import_jsonl(library, folder)
+
+    def export_jsonl(self, folder: Path) -> Transferred:
+        """Write nodes.jsonl and edges.jsonl. Raises RagScienceError where the disk refuses."""
+        from ragscience.graph.graph_exchange import export_jsonl
+
+        return export_jsonl(self._engine.library, folder)
+
+    def export_graphml(self, file: Path) -> Transferred:
+        """Write the graph as GraphML. Raises RagScienceError where the disk refuses."""
+        from ragscience.graph.graph_exchange import export_graphml
+
+        return export_graphml(self._engine.library, file)
+
+    # Looking
+
+    def neighbours(self, name: str, *, hops: int | None = None, most: int | None = None) -> Neighbourhood:
+        """What is around the entities of a name, with pages; None: as the settings say. Raises NothingFound."""
+        from ragscience.graph.traversal import pages_of, walk
+
+        settings = self._engine.settings
+        hops = hops or settings.graph_max_hops
+        with self._graph() as (library, graph):
+            numbers = _named(graph, name)
+            types = frozenset(settings.graph_entity_types)
+            around = walk(graph, [(number, 1.0) for number in numbers], hops=hops, types=types)
+            found = [graph.entity(number) for number in numbers]
+            entities = [NearEntity(one, pages_of(one.chunk_ids, [one.names], library)) for one in found]
+            relations = _relations(graph, around, library, most or MOST_RELATIONS)
+        reached = len(around.entities) - len(numbers)
+        return Neighbourhood(tuple(entities), hops, relations, reached, len(around.edges))
+
+    def path(self, first: str, second: str) -> tuple[tuple[str, ...], tuple[PathStep, ...]]:
+        """(names on the shortest way between two things, its relations with pages). Raises NothingFound."""
+        from ragscience.graph.traversal import label_of, shortest_path, steps_of
+
+        with self._graph() as (library, graph):
+            ends = [(start, end) for start in _named(graph, first) for end in _named(graph, second) if start != end]
+            paths = [path for start, end in ends if (path := shortest_path(graph, start, end)) is not None]
+            if not paths:
+                raise NothingFound(
+                    f"Nothing in the graph connects {first!r} with {second!r}.",
+                    f'`python query.py graph "{first}"` shows what is around it.',
+                )
+            best = min(paths, key=lambda path: (len(path.relations), -path.score))
+            return tuple(label_of(graph, key) for key in best.keys), steps_of(best.relations, graph, library)
+
+    def related(self, paper: str, count: int) -> tuple[Paper, list[tuple[Paper, float]]]:
+        """(the paper of that name, the papers most like it with their cosines, best first).
+
+        Raises RagScienceError for a name that no paper has, NothingFound for a paper without passages.
+        """
+        from ragscience.graph.paper_map import paper_map
+        from ragscience.ingestion import papers_named
+
+        library = self._engine.library
+        with library.snapshot():
+            (found,) = papers_named(library, [paper])
+            known = paper_map(library)
+        place = next((at for at, one in enumerate(known.papers) if one.paper_id == found.paper_id), None)
+        if place is None:
+            raise NothingFound(
+                f"{found.file} has no passages to compare.", f"`python ingest.py show {found.file}` tells more."
+            )
+        return found, known.related(place, count)
+
+    def write_map(self, target: Path, *, force: bool = False) -> tuple[MapSummary, ...]:
+        """Write a page with the papers and the entities; what each drawing shows.
+
+        Raises NothingFound for an empty library, UsageError for a file that is no map, unless with `force`.
+        """
+        from ragscience.graph.map_data import views_of
+        from ragscience.graph.map_html import check_target, map_page, write_file
+
+        if target.suffix.lower() not in (".html", ".htm"):
+            raise UsageError(f"The map is an HTML file, not {target.name!r}.", "Write: python query.py map map.html")
+        check_target(target, force=force)
+        library, settings = self._engine.library, self._engine.settings
+        if not library.paper_count:
+            raise NothingFound("There are no papers to draw.", "`python ingest.py` takes them in.")
+        views = views_of(
+            library,
+            neighbours=settings.map_neighbours,
+            threshold=settings.map_min_cosine,
+            max_nodes=settings.map_max_nodes,
+            title_of=title_of,
+        )
+        write_file(target, map_page(views))
+        return tuple(MapSummary(view.name, len(view.nodes), len(view.edges), view.left_out) for view in views)
+
+    @contextmanager
+    def _graph(self) -> Iterator[tuple[Library, KnowledgeGraph]]:
+        """The library and its graph, of one generation. Raises NothingFound where there is no graph."""
+        from ragscience.graph.entity_merging import load_graph
+
+        library = self._engine.library
+        with library.snapshot():
+            graph = load_graph(library)
+            if not len(graph):
+                raise NothingFound("There is no knowledge graph yet.", "`python ingest.py graph` makes it.")
+            yield library, graph
+
+
+def _named(graph: KnowledgeGraph, name: str) -> Sequence[int]:
+    from ragscience.graph.entity_linking import similar_names
+    from ragscience.graph.graph_records import matched
+
+    numbers = graph.by_name(name)
+    if numbers:
+        return numbers
+    wanted = matched(name)
+    near = [other for other, _ in similar_names([wanted], list(graph.names))[wanted]]
+    near = near or [other for other in sorted(graph.names) if wanted and wanted in other]
+    hint = ", ".join(dict.fromkeys(graph.label(graph.names[other][0]) for other in near[:3]))
+    raise NothingFound(
+        f"The graph has no {name!r}.", f"Near it: {hint}." if hint else "`python query.py map OUT.html` shows all."
+    )
+
+
+def _relations(graph: KnowledgeGraph, around: Walk, library: Library, most: int) -> tuple[NearRelation, ...]:
+    """The relations walked, by the depth of their farther end, then the strongest first."""
+    from ragscience.graph.traversal import steps_of
+
+    depth = dict(zip(around.entities.tolist(), around.depths.tolist(), strict=True))
+    edges = [
+        (max(1, depth[int(graph.sources[edge])], depth[int(graph.targets[edge])]), -strength, edge)
+        for edge, strength in zip(around.edges.tolist(), around.edge_strengths.tolist(), strict=True)
+    ]
+    nearest = sorted(edges)[:most]
+    relations = [graph.relation(edge) for _, _, edge in nearest]
+    steps = steps_of(relations, graph, library)
+    return tuple(
+        NearRelation(step, far, relation.confidence)
+        for step, relation, (far, _, _) in zip(steps, relations, nearest, strict=True)
+    )
