@@ -27,9 +27,9 @@ if TYPE_CHECKING:
     from ragscience.duplicates import Duplicate
     from ragscience.engine.doctor_run import DoctorReport
     from ragscience.engine.fetch_runs import Choose
+    from ragscience.engine.graph_runs import LibraryGraph
     from ragscience.engine.ingest_events import FetchRequest, FetchResult, IngestResult, SyncPlan
     from ragscience.engine.ingest_runs import IngestRun
-    from ragscience.engine.graph_runs import LibraryGraph
     from ragscience.engine.model_pool import ModelPool
     from ragscience.engine.paper_outline import PaperOutline
     from ragscience.engine.paper_views import Bibliography, PaperPage

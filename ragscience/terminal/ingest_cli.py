@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ragscience.errors import NothingFound, UsageError
-from ragscience.terminal.cli import Debug, HomeFolder, Offline, Quiet, make_app, opened, settings_of
+from ragscience.terminal.cli import Debug, HomeFolder, Offline, Quiet, make_app, opened
 
 if TYPE_CHECKING:
     from rich.console import Console
