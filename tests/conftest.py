@@ -20,6 +20,8 @@ settings.register_profile("ci", deadline=None, suppress_health_check=[HealthChec
 settings.register_profile("dev", settings.get_profile("ci"), max_examples=15, derandomize=True)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "dev"))
 
+os.environ.setdefault("OMP_NUM_THREADS", "1")  # the tests have a process for each core already
+
 ROOT = Path(__file__).resolve().parent.parent
 NOBODY = "http://127.0.0.1:9"
 """Where nothing listens (the discard port)."""

@@ -1,6 +1,7 @@
 """The dense index of a large library: inverted lists, whose candidates get exact scores."""
 
 import os
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -64,6 +65,14 @@ def path(tmp_path):
     return tmp_path / "index.faiss"
 
 
+@pytest.fixture
+def indexed(path, source, made_once):
+    """The path of an index over the source's vectors: trained once for all tests, and a copy for each."""
+    made = made_once("approximate", lambda folder: write_index(folder / path.name, state(), source.ids, source, LISTS))
+    shutil.copytree(made, path.parent, dirs_exist_ok=True)
+    return path
+
+
 def questions(source, count=60):
     rng = np.random.default_rng(5)
     stored = source(rng.choice(source.ids, count, replace=False))[1]
@@ -117,17 +126,15 @@ def test_one_list_more_than_needed_is_not_read(path, source):
     assert recall(DenseIndex.load(path, state(), source.ids, LISTS), source, 20) >= 0.995
 
 
-def test_only_candidates_are_read_from_the_library(path, source):
-    write_index(path, state(), source.ids, source, LISTS)
-    index = DenseIndex.load(path, state(), source.ids, LISTS)
+def test_only_candidates_are_read_from_the_library(indexed, source):
+    index = DenseIndex.load(indexed, state(), source.ids, LISTS)
     source.asked = 0
     index.search(questions(source, 1)[0], 20, None, source)
     assert source.asked == 1 + 80
 
 
-def test_filters_hold_inside_the_search(path, source):
-    write_index(path, state(), source.ids, source, LISTS)
-    index = DenseIndex.load(path, state(), source.ids, LISTS)
+def test_filters_hold_inside_the_search(indexed, source):
+    index = DenseIndex.load(indexed, state(), source.ids, LISTS)
     assert recall(index, source, 20, source.ids[::2]) >= 0.95
     assert recall(index, source, 20, source.ids[100:400]) >= 0.95
     assert recall(index, source, 20, source.ids[::60]) == 1.0  # 50 passages: exactly
@@ -136,27 +143,24 @@ def test_filters_hold_inside_the_search(path, source):
 
 
 @pytest.mark.parametrize("k", [1, 700, 2990, 5000])
-def test_as_many_are_found_as_are_wanted(path, source, k):
-    write_index(path, state(), source.ids, source, LISTS)
-    index = DenseIndex.load(path, state(), source.ids, LISTS)
+def test_as_many_are_found_as_are_wanted(indexed, source, k):
+    index = DenseIndex.load(indexed, state(), source.ids, LISTS)
     assert index.search(source.vectors[1], k, None, source)[0].size == min(k, 3000)
     assert index.search(source.vectors[1], k, source.ids[:1000], source)[0].size == min(k, 1000)
 
 
-def test_of_equal_passages_the_lower_ids_come_first(path, source):
-    write_index(path, state(), source.ids, source, LISTS)
-    index = DenseIndex.load(path, state(), source.ids, LISTS)
+def test_of_equal_passages_the_lower_ids_come_first(indexed, source):
+    index = DenseIndex.load(indexed, state(), source.ids, LISTS)
     found = index.search(source.vectors[15], 21, None, source)[0].tolist()
     assert found == [15, *range(1001, 1041, 2)]
 
 
-def test_new_passages_are_found_exactly_before_the_index_has_them(path, source):
-    write_index(path, state(), source.ids, source, LISTS)
+def test_new_passages_are_found_exactly_before_the_index_has_them(indexed, source):
     for number, row in enumerate(clustered(200, seed=2)):
         source.vectors[7000 + number] = row
     for chunk_id in range(1, 100, 2):
         del source.vectors[chunk_id]
-    index = DenseIndex.load(path, state(2), source.ids, LISTS)
+    index = DenseIndex.load(indexed, state(2), source.ids, LISTS)
     assert not index.should_be_saved
     assert recall(index, source, 20) >= 0.95
     for chunk_id in (7000, 7199):
@@ -164,78 +168,72 @@ def test_new_passages_are_found_exactly_before_the_index_has_them(path, source):
     assert index.search(source.vectors[7003], 3, np.array([7003, 7005]), source)[0].tolist() == [7003, 7005]
 
 
-def test_the_trained_index_grows_until_it_is_trained_again(path, source):
-    write_index(path, state(), source.ids, source, LISTS)
-    trained = describe(path, state())
+def test_the_trained_index_grows_until_it_is_trained_again(indexed, source):
+    trained = describe(indexed, state())
     for number, row in enumerate(clustered(1500, seed=3)):
         source.vectors[7000 + number] = row
     for chunk_id in range(1, 401, 2):
         del source.vectors[chunk_id]
-    index = DenseIndex.load(path, state(2), source.ids, LISTS)
+    index = DenseIndex.load(indexed, state(2), source.ids, LISTS)
     assert index.should_be_saved
-    index.save(path, source)
-    grown = describe(path, state(2))
+    index.save(indexed, source)
+    grown = describe(indexed, state(2))
     assert (grown.count, grown.trained_on) == (4300, 3000)
     assert grown.nprobe > trained.nprobe  # what is new is of other topics, which more lists must make up for
     assert grown.recall_at_20 >= 0.98
-    index = DenseIndex.load(path, state(2), source.ids, LISTS)
+    index = DenseIndex.load(indexed, state(2), source.ids, LISTS)
     assert not index.should_be_saved
     assert recall(index, source, 20) >= 0.95
     for number, row in enumerate(clustered(2500, seed=4)):
         source.vectors[9000 + number] = row
-    DenseIndex.load(path, state(3), source.ids, LISTS).save(path, source)
-    assert describe(path, state(3)).trained_on == describe(path, state(3)).count == 6800
+    DenseIndex.load(indexed, state(3), source.ids, LISTS).save(indexed, source)
+    assert describe(indexed, state(3)).trained_on == describe(indexed, state(3)).count == 6800
 
 
-def test_more_of_the_same_topics_needs_no_more_lists(path, source):
-    write_index(path, state(), source.ids, source, LISTS)
-    trained = describe(path, state())
+def test_more_of_the_same_topics_needs_no_more_lists(indexed, source):
+    trained = describe(indexed, state())
     for chunk_id in range(1, 1600, 2):
         near = source.vectors[chunk_id] + 0.2 * unit_rows(np.random.default_rng(chunk_id), 1, DIMENSION)[0]
         source.vectors[10_000 + chunk_id] = (near / np.linalg.norm(near)).astype(np.float32)
-    DenseIndex.load(path, state(2), source.ids, replace(LISTS, recall=0.9)).save(path, source)
-    grown = describe(path, state(2))
+    DenseIndex.load(indexed, state(2), source.ids, replace(LISTS, recall=0.9)).save(indexed, source)
+    grown = describe(indexed, state(2))
     assert (grown.count, grown.nprobe) == (3800, trained.nprobe)
 
 
-def test_an_index_that_lost_most_of_its_training_is_trained_again(path, source):
-    write_index(path, state(), source.ids, source, LISTS)
+def test_an_index_that_lost_most_of_its_training_is_trained_again(indexed, source):
     rest = Source({chunk_id: row for chunk_id, row in source.vectors.items() if chunk_id < 2000})
-    DenseIndex.load(path, state(2), rest.ids, LISTS).save(path, rest)
-    assert describe(path, state(2)).trained_on == 1000
-    assert recall(DenseIndex.load(path, state(2), rest.ids, LISTS), rest, 20) >= 0.97
+    DenseIndex.load(indexed, state(2), rest.ids, LISTS).save(indexed, rest)
+    assert describe(indexed, state(2)).trained_on == 1000
+    assert recall(DenseIndex.load(indexed, state(2), rest.ids, LISTS), rest, 20) >= 0.97
 
 
-def test_a_library_that_becomes_small_becomes_exact(path, source):
-    write_index(path, state(), source.ids, source, LISTS)
+def test_a_library_that_becomes_small_becomes_exact(indexed, source):
     sizes = replace(LISTS, exact_values=3000 * DIMENSION)
-    index = DenseIndex.load(path, state(), source.ids, sizes)
-    index.save(path, source)
-    assert describe(path, state()) == DenseIndexInfo("flat", 3000, None)
-    assert recall(DenseIndex.load(path, state(), source.ids, sizes), source, 20) == 1.0
+    index = DenseIndex.load(indexed, state(), source.ids, sizes)
+    index.save(indexed, source)
+    assert describe(indexed, state()) == DenseIndexInfo("flat", 3000, None)
+    assert recall(DenseIndex.load(indexed, state(), source.ids, sizes), source, 20) == 1.0
 
 
-def test_the_index_is_mapped_and_the_file_may_be_replaced_meanwhile(path, source):
-    write_index(path, state(), source.ids, source, LISTS)
-    index = DenseIndex.load(path, state(), source.ids, LISTS)
-    assert str(path) in Path("/proc/self/maps").read_text()
+def test_the_index_is_mapped_and_the_file_may_be_replaced_meanwhile(indexed, source):
+    index = DenseIndex.load(indexed, state(), source.ids, LISTS)
+    assert str(indexed) in Path("/proc/self/maps").read_text()
     before = [index.search(query, 20, None, source)[0].tolist() for query in questions(source)]
-    write_index(path, state(2), source.ids[:500], source, LISTS)
+    write_index(indexed, state(2), source.ids[:500], source, LISTS)
     assert [index.search(query, 20, None, source)[0].tolist() for query in questions(source)] == before
 
 
 @pytest.mark.parametrize("cut", [10, 5000, -1])
-def test_a_damaged_file_is_not_taken_and_made_anew(path, source, cut):
-    write_index(path, state(), source.ids, source, LISTS)
-    data = path.read_bytes()
-    path.write_bytes(data[:cut] if cut < 0 else data[:cut] + b"\xff" + data[cut + 1 :])
-    os.utime(path, ns=(1, 1))
-    assert Base.load(path, state()) is None
-    index = DenseIndex.load(path, state(), source.ids, LISTS)
+def test_a_damaged_file_is_not_taken_and_made_anew(indexed, source, cut):
+    data = indexed.read_bytes()
+    indexed.write_bytes(data[:cut] if cut < 0 else data[:cut] + b"\xff" + data[cut + 1 :])
+    os.utime(indexed, ns=(1, 1))
+    assert Base.load(indexed, state()) is None
+    index = DenseIndex.load(indexed, state(), source.ids, LISTS)
     assert index.should_be_saved
     assert recall(index, source, 20) == 1.0  # without it, the library's own vectors
-    index.save(path, source)
-    assert recall(DenseIndex.load(path, state(), source.ids, LISTS), source, 20) >= 0.97
+    index.save(indexed, source)
+    assert recall(DenseIndex.load(indexed, state(), source.ids, LISTS), source, 20) >= 0.97
 
 
 def test_more_vectors_than_memory_holds_are_refused_with_the_command_that_helps(path, source):
