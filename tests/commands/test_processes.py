@@ -1,0 +1,43 @@
+"""Commands as processes of their own: those that no document shows (tests/test_docs.py runs the others)."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+from tests.conftest import ROOT, ProcessDoors, copied
+
+
+@pytest.mark.parametrize(
+    ("command", "code", "shown"),
+    [
+        ("ingest.py remove bees.pdf", 0, "bees.pdf"),
+        ("ingest.py rebuild --indexes", 0, "index"),
+        ("ingest.py fetch http://127.0.0.1:9/a.pdf --no-ingest", 3, "127.0.0.1:9"),
+        ("query.py profiles", 0, "rrf"),
+        ("query.py path bees tides", 4, "graph"),
+        ("query.py eval nowhere.jsonl", 2, "nowhere.jsonl"),
+        ("query.py history show", 4, "kept"),
+        ("query.py history delete nowhere", 4, "nowhere"),
+        ("query.py models list", 0, "embedder"),
+        ("query.py --help", 0, "search"),
+        ("query.py", 0, ""),
+    ],
+)
+def test_a_command_begins_and_ends(three_papers, tmp_path, command, code, shown):
+    ran = ProcessDoors(copied(three_papers, tmp_path / "home")).run(*command.split())
+    assert ran.code == code, ran
+    assert shown in ran.out + ran.err
+    assert "Traceback" not in ran.err
+
+
+def test_a_reader_that_has_seen_enough_leaves_no_traceback(three_papers):
+    command = [sys.executable, str(ROOT / "query.py"), "search", "fog", "--json"]
+    environment = {**os.environ, "RAG_HOME": str(three_papers)}
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment) as process:
+        process.stdout.close()
+        told = process.stderr.read()
+        process.wait(timeout=100)
+    assert b"Traceback" not in told
+    assert b"BrokenPipe" not in told
