@@ -107,7 +107,7 @@ def read_pdf(
                 pages = [_recognised_page(source, *one, ocr, tessdata, still_reading) for one in enumerate(pages)]
                 instead = f"OCR found no words on it in the language {ocr!r}: set RAG_OCR_LANGUAGE, or leave it out."
         if predict is not None:
-            pages = [_seen_page(source, *one, predict, still_reading) for one in enumerate(pages)]
+            pages = [_page_with_layout(source, *one, predict, still_reading) for one in enumerate(pages)]
         # Known only now: a damaged page is repaired while it is read.
         was_repaired = bool(source.is_repaired)
         title = sensible_title((source.metadata or {}).get("title"))
@@ -117,7 +117,7 @@ def read_pdf(
         if layout == "auto" and len(pages) <= _MOST_PAGES_UNASKED and (missing := missing_numbers(document)):
             try:
                 predict = load_layout_model()
-                pages = [_seen_page(source, *one, predict, still_reading) for one in enumerate(pages)]
+                pages = [_page_with_layout(source, *one, predict, still_reading) for one in enumerate(pages)]
                 document = _document(pages, title=metadata.title or title, was_repaired=was_repaired)
             except (MemoryError, ModelProblem) as problem:
                 # The user did not ask for the model: the fast reader's result is used.
@@ -281,7 +281,7 @@ def _recognised_page(
     return _PageText(spans.plain, "", "", spans, tuple(rules), tuple(drawings), is_recognised=True)
 
 
-def _seen_page(
+def _page_with_layout(
     source: Any, index: int, page: _PageText, predict: Predict, still_reading: Callable[[], None]
 ) -> _PageText:
     """The page with its parts by the layout model, if it has text of its own. Raises MemoryError."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -86,6 +87,41 @@ class PageSpans:
     """The clean text in the file's order, a line for each piece."""
 
 
+@dataclass(frozen=True, slots=True)
+class _Frame:
+    """How a page is shown: the matrix of its rotation, if any, and its size as shown."""
+
+    matrix: tuple[float, ...] | None
+    width: float
+    height: float
+
+    def turn_of(self, direction: tuple[float, float]) -> int:
+        """The quarter turns clockwise of text in that direction of the unrotated page."""
+        x, y = direction
+        if not (math.isfinite(x) and math.isfinite(y)):
+            return 0
+        if self.matrix:
+            a, b, c, d, *_ = self.matrix
+            x, y = x * a + y * c, x * b + y * d
+        if abs(x) >= abs(y):
+            return 0 if x >= 0 else 2
+        return 1 if y > 0 else 3
+
+    def upright(self, box: Box, turn: int) -> Box:
+        """A box of the unrotated page in the frame in which text of that turn reads from left to right."""
+        x0, y0, x1, y1 = box
+        if self.matrix:
+            a, b, c, d, e, f = self.matrix
+            x0, y0, x1, y1 = x0 * a + y0 * c + e, x0 * b + y0 * d + f, x1 * a + y1 * c + e, x1 * b + y1 * d + f
+        if turn == 1:
+            x0, y0, x1, y1 = y0, self.width - x0, y1, self.width - x1
+        elif turn == 2:
+            x0, y0, x1, y1 = self.width - x0, self.height - y0, self.width - x1, self.height - y1
+        elif turn == 3:
+            x0, y0, x1, y1 = self.height - y0, x0, self.height - y1, x1
+        return min(x0, x1), min(y0, y1), max(x0, x1), max(y0, y1)
+
+
 def read_spans(page: Any, textpage: Any, plain: str, *, has_tables: bool) -> PageSpans:
     """The pieces of a `pymupdf.Page`; none where there are too many, or where their places are not numbers.
 
@@ -95,7 +131,7 @@ def read_spans(page: Any, textpage: Any, plain: str, *, has_tables: bool) -> Pag
     width, height = float(page.rect.width), float(page.rect.height)
     if len(plain) > _MOST_CHARACTERS:
         return PageSpans(width, height, (), plain)
-    matrix = tuple(page.rotation_matrix) if page.rotation else None
+    frame = _Frame(tuple(page.rotation_matrix) if page.rotation else None, width, height)
     content = textpage.extractRAWDICT() if has_tables else textpage.extractDICT()
     lines = [line for block in content["blocks"] for line in block.get("lines", ())]
     if has_tables:
@@ -107,10 +143,10 @@ def read_spans(page: Any, textpage: Any, plain: str, *, has_tables: bool) -> Pag
     sizes = _lost_sizes(lines)
     pieces: list[Piece] = []
     for line in lines:
-        piece = _piece(line, matrix, sizes, width, height, len(pieces))
+        piece = _piece(line, frame, sizes, len(pieces))
         if piece is not None:
             pieces.append(piece)
-    return PageSpans(width, height, tuple(_without_shadows(pieces)), plain)
+    return PageSpans(width, height, _without_shadows(pieces), plain)
 
 
 def _restore_digits(lines: Sequence[dict[str, Any]]) -> None:
@@ -182,14 +218,12 @@ def _span_of(span: dict[str, Any], chars: list[Any]) -> dict[str, Any]:
     return {**span, "text": "".join([char["c"] for char in chars]), "bbox": box, "origin": chars[0]["origin"]}
 
 
-def _without_shadows(pieces: Sequence[Piece]) -> Iterator[Piece]:
-    """The pieces but for those drawn twice at the same place, as some programs do for bold type."""
-    seen: set[tuple[str, int, int]] = set()
+def _without_shadows(pieces: Iterable[Piece]) -> tuple[Piece, ...]:
+    """The pieces, each once if it is drawn again at the same place, as some programs do for bold type."""
+    first: dict[tuple[str, int, int], Piece] = {}
     for piece in pieces:
-        key = piece.text, round(piece.x0), round(piece.base)
-        if key not in seen:
-            seen.add(key)
-            yield piece
+        first.setdefault((piece.text, round(piece.x0), round(piece.base)), piece)
+    return tuple(first.values())
 
 
 def _lost_sizes(lines: Sequence[dict[str, Any]]) -> dict[str, float]:
@@ -205,33 +239,26 @@ def _lost_sizes(lines: Sequence[dict[str, Any]]) -> dict[str, float]:
     return {font: round(4 * total / count) / 2 for font, (total, count) in widths.items() if count}
 
 
-def _piece(
-    line: dict[str, Any],
-    matrix: tuple[float, ...] | None,
-    sizes: dict[str, float],
-    width: float,
-    height: float,
-    number: int,
-) -> Piece | None:
-    turn = _turn_of(line["dir"], matrix)
-    is_plain = turn == 0 and matrix is None
+def _piece(line: dict[str, Any], frame: _Frame, sizes: dict[str, float], number: int) -> Piece | None:
+    turn = frame.turn_of(line["dir"])
+    is_plain = turn == 0 and frame.matrix is None
     spans: list[Span] = []
-    weights: dict[tuple[float, float], int] = {}
+    weights: Counter[tuple[float, float]] = Counter()
     for raw in line["spans"]:
         text = clean_span(raw["text"])
         if not text:
             continue
         box, (origin_x, base) = raw["bbox"], raw["origin"]
         if not is_plain:
-            base = _upright((origin_x, base, origin_x, base), turn, matrix, width, height)[1]
-            box = _upright(box, turn, matrix, width, height)
+            base = frame.upright((origin_x, base, origin_x, base), turn)[1]
+            box = frame.upright(box, turn)
         x0, y0, x1, y1 = box
         if not (-_FARTHEST < x0 <= x1 < _FARTHEST and -_FARTHEST < y0 <= y1 < _FARTHEST and abs(base) < _FARTHEST):
             return None
         size = _size_of(raw, y1 - y0, sizes)
         is_blank = text.isspace()
         if not is_blank:
-            weights[size, base] = weights.get((size, base), 0) + len(text)
+            weights[size, base] += len(text)
         font, bold, italic = _font_of(raw["font"], raw["flags"] & (_BOLD_FLAG | _ITALIC_FLAG))
         last = spans[-1] if spans else None
         if last and last.font == font and abs(last.size - size) < 0.3 and abs(last.base - base) < 0.2:
@@ -241,7 +268,7 @@ def _piece(
             spans.append(Span(text, x0, x1, base, size, font, bold, italic))
     if not weights:
         return None
-    (size, base), _ = max(weights.items(), key=lambda item: item[1])
+    size, base = weights.most_common(1)[0][0]
     inked = [span for span in spans if not span.text.isspace()]
     x0, x1 = min([span.x0 for span in inked]), max([span.x1 for span in inked])
     whole = "".join([span.text for span in inked])
@@ -271,32 +298,6 @@ def _is_rtl(character: str) -> bool:
     return "\u0590" <= character <= "\u08ff" or "\ufb1d" <= character <= "\ufdff" or "\ufe70" <= character <= "\ufefc"
 
 
-def _turn_of(direction: tuple[float, float], matrix: tuple[float, ...] | None) -> int:
-    x, y = direction
-    if not (math.isfinite(x) and math.isfinite(y)):
-        return 0
-    if matrix:
-        x, y = x * matrix[0] + y * matrix[2], x * matrix[1] + y * matrix[3]
-    if abs(x) >= abs(y):
-        return 0 if x >= 0 else 2
-    return 1 if y > 0 else 3
-
-
-def _upright(box: Box, turn: int, matrix: tuple[float, ...] | None, width: float, height: float) -> Box:
-    """A box of an unrotated page in the frame in which text of that turn reads from left to right."""
-    x0, y0, x1, y1 = box
-    if matrix:
-        a, b, c, d, e, f = matrix
-        x0, y0, x1, y1 = x0 * a + y0 * c + e, x0 * b + y0 * d + f, x1 * a + y1 * c + e, x1 * b + y1 * d + f
-    if turn == 1:
-        x0, y0, x1, y1 = y0, width - x0, y1, width - x1
-    elif turn == 2:
-        x0, y0, x1, y1 = width - x0, height - y0, width - x1, height - y1
-    elif turn == 3:
-        x0, y0, x1, y1 = height - y0, x0, height - y1, x1
-    return min(x0, x1), min(y0, y1), max(x0, x1), max(y0, y1)
-
-
 def box_around(boxes: Iterable[Box]) -> Box:
     """The smallest box that contains at least one box."""
     lefts, tops, rights, bottoms = zip(*boxes, strict=True)
@@ -319,14 +320,14 @@ def box_on_page(box: Box, turn: int, width: float, height: float) -> Box:
 
 def rule_boxes(page: Any) -> tuple[list[Box], list[Box]]:
     """The boxes of rules (thin lines), and of drawings and pictures, on a `pymupdf.Page` as it is shown."""
-    matrix = tuple(page.rotation_matrix) if page.rotation else None
     width, height = float(page.rect.width), float(page.rect.height)
+    frame = _Frame(tuple(page.rotation_matrix) if page.rotation else None, width, height)
     rules: list[Box] = []
     drawings: list[Box] = []
     for kind, box in page.get_bboxlog():
         if "text" in kind or "clip" in kind:
             continue
-        x0, y0, x1, y1 = _upright(box, 0, matrix, width, height)
+        x0, y0, x1, y1 = frame.upright(box, 0)
         if not all(abs(value) < _FARTHEST for value in (x0, y0, x1, y1)):
             continue
         if min(x1 - x0, y1 - y0) <= 3.5:
