@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
 __all__ = ["extract", "extract_parts", "lead_line", "quoted"]
 
-_CANDIDATES = 32
-"""Units that a model reads: some tenths of a second, and past it hardly any unit is chosen."""
+_CANDIDATES = 8
+"""Units that the embedder reads while the user waits; docs/choices.md has what more of them are worth."""
 _DENSE, _WORDS, _RANK, _NUMBERS = 0.4, 0.45, 0.15, 0.1
 """Weights of a unit's score, chosen in docs/choices.md."""
 _FRAGMENT = 0.85
