@@ -15,8 +15,6 @@ from typing import Any
 from ragscience.agent.agent_context import AgentContext, ToolsUsed
 from ragscience.agent.agent_state import (
     AgentState,
-    answer_of,
-    found_of,
     plain_answer,
     plain_found,
     plain_stages,
@@ -32,7 +30,7 @@ from ragscience.answering.query_rewriting import standalone
 from ragscience.errors import RagScienceError
 from ragscience.models.model_protocols import ChatModel
 from ragscience.models.structured_output import Structured
-from ragscience.records import Answer, Found, Stage, Step, StoredChunk
+from ragscience.records import Answer, Found, Stage, Step
 
 __all__ = ["Nodes"]
 
@@ -69,7 +67,6 @@ class Nodes:
         self._llm = None if context.answering.llm is None else BoundedLLM(context.answering.llm, self._spending)
         self._given_up: set[str] = set()
         """Requests that the LLM has failed; they are not made again in this run."""
-        self._chunks: dict[int, StoredChunk] = {}
         self._searches = RunSearches(context, self._spending)
 
     # -- where to go next
@@ -98,7 +95,7 @@ class Nodes:
     def answer(self, state: AgentState) -> Answer:
         """The answer of a run that has come to its end, with its trace and all that it cost."""
         spent = state["spent"]
-        best = self._answer_of(state["draft"])
+        best = self._searches.answer_of(state["draft"])
         used = {"prompt": int(spent["prompt_tokens"]), "answer": int(spent["answer_tokens"])}
         search_ms = sum(found["timings_ms"].get("search_ms", 0.0) for found in state["found"])
         searched = tuple(Stage(*stage) for found in state["found"] for stage in found["stages"])
@@ -188,11 +185,11 @@ class Nodes:
                 failed = failed or problem
                 notes_of_step.append(f"{query['text']}: {problem}")
                 continue
-            self._keep(each)
+            self._searches.keep(each)
             found.append(plain_found(each))
         if not found:
             for each in self._searches.found_for_names():
-                self._keep(each)
+                self._searches.keep(each)
                 found.append(plain_found(each))
         if not found and failed is not None:
             raise failed
@@ -204,7 +201,7 @@ class Nodes:
             notes_of_step.append(f"{note.call}: {gave}")
             if note.hits:
                 each = Found(note.call, "tool", note.hits)
-                self._keep(each)
+                self._searches.keep(each)
                 found.append(plain_found(each))
             elif not note.error:
                 notes.append(f"{note.call}: {note.text}")
@@ -243,7 +240,7 @@ class Nodes:
     @_traced
     def reason(self, state: AgentState) -> _Done:
         """A draft from the merged passages."""
-        found = [self._found_of(each) for each in state["found"]]
+        found = [self._searches.found_of(each) for each in state["found"]]
         whole = merged_found(state["question"], state["parts"], found, self._context.limits.passages)
         llm = self._llm if self._spending.may_ask() else None
         seconds = max(self._spending.seconds_left, 0.001)
@@ -264,7 +261,7 @@ class Nodes:
     @_traced
     def reflect(self, state: AgentState) -> _Done:
         """A grade of the draft, and what it lacks; the best draft is kept."""
-        made = self._answer_of(state["draft"])
+        made = self._searches.answer_of(state["draft"])
         grade = reflect_by_rules(state["question"], state["parts"], made)
         notices, by = list(state["notices"]), "rules"
         llm = self._asking("a grade") if made.mode == "llm" and not made.refused else None
@@ -287,7 +284,7 @@ class Nodes:
     def generate_answer(self, state: AgentState) -> _Done:
         """The best draft, or the refusal where the passages support none of it."""
         best, enough = state["best"], self._context.limits.enough
-        made = guarded(self._answer_of(best["draft"]), state["notes"])
+        made = guarded(self._searches.answer_of(best["draft"]), state["notes"])
         score, notices = best["rank"][1], list(state["notices"])
         if not made.refused and score < enough:
             passes = _count(state["iteration"], "pass", "passes")
@@ -336,23 +333,6 @@ class Nodes:
 
     def _step_seconds(self) -> float:
         return min(_STEP_SECONDS, self._spending.seconds_left)
-
-    def _keep(self, found: Found) -> None:
-        self._chunks |= {hit.chunk.chunk_id: hit.chunk for hit in found.hits}
-
-    def _found_of(self, plain: Mapping[str, Any]) -> Found:
-        self._load(plain["hits"])
-        return found_of(plain, self._chunks)
-
-    def _answer_of(self, plain: Mapping[str, Any]) -> Answer:
-        self._load(plain["hits"])
-        return answer_of(plain, self._chunks)
-
-    def _load(self, hits: Sequence[Mapping[str, Any]]) -> None:
-        """Read the passages of an interrupted run again."""
-        absent = [hit["chunk_id"] for hit in hits if hit["chunk_id"] not in self._chunks]
-        if absent:
-            self._chunks |= {chunk.chunk_id: chunk for chunk in self._context.passages(absent)}
 
 
 def _ids(found: Sequence[Mapping[str, Any]]) -> set[int]:

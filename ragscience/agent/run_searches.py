@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 from ragscience.agent.agent_context import AgentContext
-from ragscience.agent.agent_state import MOST_QUERIES
+from ragscience.agent.agent_state import MOST_QUERIES, answer_of, found_of
 from ragscience.agent.query_planning import SubQuery, home_papers
 from ragscience.agent.token_budget import Spending
 from ragscience.answering.answerability import answerability
 from ragscience.errors import RagScienceError
-from ragscience.records import Found, Hit, Part
+from ragscience.records import Answer, Found, Hit, Part, StoredChunk
 from ragscience.stage_timing import Timings, timed
 
 __all__ = ["RunSearches", "merged", "merged_found"]
@@ -28,6 +29,7 @@ class RunSearches:
         self._spending = spending
         self._names: dict[str, Found | RagScienceError] = {}
         """What a search for a name alone found, or why it could not be made."""
+        self._chunks: dict[int, StoredChunk] = {}
 
     def home(self, name: str) -> tuple[str, ...]:
         """The papers that a name is at home in; none where it cannot be searched for, or was asked for too often."""
@@ -51,6 +53,26 @@ class RunSearches:
     def found_for_names(self) -> list[Found]:
         """What was found for names alone: all there is, where every sub-query fails."""
         return [known for known in self._names.values() if isinstance(known, Found)]
+
+    def keep(self, found: Found) -> None:
+        """Remember the passages of what was found."""
+        self._chunks |= {hit.chunk.chunk_id: hit.chunk for hit in found.hits}
+
+    def found_of(self, plain: Mapping[str, Any]) -> Found:
+        """What a state holds of a search, with the text of its passages."""
+        self._load(plain["hits"])
+        return found_of(plain, self._chunks)
+
+    def answer_of(self, plain: Mapping[str, Any]) -> Answer:
+        """What a state holds of an answer, with the text of its passages."""
+        self._load(plain["hits"])
+        return answer_of(plain, self._chunks)
+
+    def _load(self, hits: Sequence[Mapping[str, Any]]) -> None:
+        """Read the passages of an interrupted run again."""
+        absent = [hit["chunk_id"] for hit in hits if hit["chunk_id"] not in self._chunks]
+        if absent:
+            self._chunks |= {chunk.chunk_id: chunk for chunk in self._context.passages(absent)}
 
     def _search(self, text: str, papers: tuple[str, ...]) -> Found:
         self._spending.searches += 1
