@@ -15,7 +15,7 @@ __all__ = ["AgentContext", "Search", "ToolNote", "ToolUse", "ToolsUsed"]
 Search = Callable[[str, tuple[str, ...]], Found]
 """A query, and the files of the papers to search within (none: all that the question may use), to what was found.
 
-It may raise RagScienceError: a sub-query that fails is told of and left out, unless nothing was found before it."""
+It may raise RagScienceError: a sub-query that fails is recorded and left out, unless nothing was found before it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -45,7 +45,7 @@ class Limits:
     seconds: float
     """Of wall time; what is under way then is left or ends by its own limit, and no further pass begins."""
     tokens: int
-    """Of all prompts and replies together; past it no LLM is asked."""
+    """Of all prompts and replies together; past it no LLM is called."""
     enough: float
     """Score of a reflection, 0 to 1, from which on a draft is the answer."""
     passages: int
@@ -78,7 +78,7 @@ class AgentState(TypedDict, total=False):
     """One run, between two nodes."""
 
     question: str
-    """Made to stand alone."""
+    """Made standalone."""
     iteration: int
     """Passes begun so far."""
     asked: list[dict[str, Any]]

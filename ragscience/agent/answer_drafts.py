@@ -38,7 +38,7 @@ def draft(
 ) -> Answer:
     """The answer to `found.question` from what was found, and from what tools said, by `llm` within `seconds`.
 
-    What an LLM says without citing a page cannot be checked, however right it is: quotes stand in for it.
+    What an LLM says without citing a page cannot be checked, however right it is: quotes replace it.
     """
     made = _answer(context, found, notes, llm=llm, seconds=seconds)
     if llm is None or made.mode != "llm" or made.refused or made.citations:
@@ -69,7 +69,7 @@ def _answer(
 def guarded(best: Answer, notes: Sequence[str]) -> Answer:
     """The best draft as it is given: the refusal where no passage holds any of it.
 
-    What a tool computed or looked up stands before the quotes of an extractive answer, which cannot take it in.
+    What a tool computed or looked up goes before the quotes of an extractive answer, which cannot take it in.
     """
     if (
         not best.refused
@@ -171,7 +171,7 @@ def _covered(part: str, texts: Sequence[set[str]]) -> bool:
 
 
 def _missing_words(question: str, texts: Sequence[set[str]]) -> tuple[str, ...]:
-    """The question's words, as they stand in it, whose terms no passage has."""
+    """The question's words, as they are in it, whose terms no passage has."""
     held = set().union(*texts)
     wanted = set(asked_terms(question)) - held
     words = (word.strip(".,;:?!()[]\"'“”‘’") for word in question.split())

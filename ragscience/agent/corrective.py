@@ -150,7 +150,7 @@ def _again(first: Found, rewritten: str, context: CorrectiveContext) -> tuple[Fo
 class Corrective:
     """A searcher with a second look, for one answer: a question is searched once, and `MOST_REWRITES` are rewritten.
 
-    `on_failure` is told when the LLM's server fails; an LLM that failed in any way is not asked again.
+    `on_failure` receives a failure of the LLM's server; an LLM that failed in any way is not called again.
     """
 
     def __init__(self, context: CorrectiveContext, *, on_failure: Callable[[str], None]) -> None:

@@ -40,9 +40,9 @@ def answer_by_agent(
 ) -> Answer:
     """The answer to `context.request.question` by as many passes as the limits allow, with its trace.
 
-    Each finished step is kept in the SQLite file `checkpoints` (None keeps nothing) under `run_id`, which must stand
-    for the question, the library and all settings: a run that was interrupted goes on where it stopped when the same
-    id comes again, and `on_resume` is told how many steps are done already. A finished run leaves nothing behind.
+    Each finished step is kept in the SQLite file `checkpoints` (None keeps nothing) under `run_id`, which must identify
+    the question, the library and all settings: a run that was interrupted goes on where it stopped when the same
+    id comes again, and `on_resume` receives the number of finished steps. A finished run leaves nothing behind.
     Raises what `context.search` raises where nothing at all could be searched for, and what `on_step` raises.
     """
     # What takes long to import is not of the run's own time.

@@ -97,7 +97,7 @@ class Nodes:
         spent = state["spent"]
         best = self._searches.answer_of(state["draft"])
         used = {"prompt": int(spent["prompt_tokens"]), "answer": int(spent["answer_tokens"])}
-        search_ms = sum(found["timings_ms"].get("search_ms", 0.0) for found in state["found"])
+        search_ms = sum(each["timings_ms"].get("search_ms", 0.0) for each in state["found"])
         searched = tuple(Stage(*stage) for found in state["found"] for stage in found["stages"])
         times = {"search_ms": round(search_ms, 3), "total_ms": round(1000 * spent["seconds"], 3)}
         return replace(

@@ -46,7 +46,7 @@ _ORDINARY = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Word:
-    """A word of a text and where it stands: `text[start:end] == word`."""
+    """A word of a text and its place: `text[start:end] == word`."""
 
     text: str
     start: int
@@ -163,7 +163,7 @@ def _key(name: str) -> str:
 
 
 def _keys(word: str) -> Iterable[str]:
-    """What a word may be known by: all of it, what stands before its hyphen, and without the size of a model."""
+    """What a word may be known by: all of it, the part before its hyphen, and without the size of a model."""
     yield _key(word)
     yield _key(word.partition("-")[0])
     yield _key(_SIZE.sub("", word))

@@ -111,7 +111,7 @@ def more_queries(
     """What to ask next when `missing` (words, sub-questions or claims) has no passage; () when nothing is left.
 
     A phrase or a name is looked for in the papers that it or the question names, and in all with the question's names
-    beside it; a lone ordinary word finds nothing that the question did not. Then come the parts of the question that
+    next to it; a lone ordinary word finds nothing that the question did not. Then come the parts of the question that
     there was no room for. None that was asked already is asked again.
     """
     question = " ".join(question.split())

@@ -52,7 +52,7 @@ class Parameter:
 
 @dataclass(frozen=True, slots=True)
 class Tool:
-    """A tool, as the model is told of it."""
+    """A tool, as the model sees it."""
 
     description: str
     parameters: Mapping[str, Parameter]

@@ -58,7 +58,7 @@ class Generated:
     failure: ModelProblem | None
     """Why there is no whole answer; None where there is one."""
     asked: bool
-    """Whether the model was asked at all, so that a failure is its own."""
+    """Whether the model was called at all, so that a failure is its own."""
     first_token_ms: float | None
     """From the call; None where no token came."""
     notices: tuple[str, ...] = ()

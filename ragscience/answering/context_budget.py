@@ -3,14 +3,14 @@
 The window is the smaller of the model's own context and the setting `num_ctx`, in tokens. In this order:
 
 1. The answer gets `max_answer_tokens`, but at most a third of the window.
-2. The rules, the request and the question are always sent. Where they leave no room, the model is not asked.
+2. The rules, the request and the question are always sent. Where they leave no room, the model is not called.
 3. Earlier turns, the newest first, may take a quarter of what is left; the newest one is cut if it is longer.
 4. The passages get the rest, the best first. Where that is not enough, the lowest-ranked passage is left out, and so
    on down to the best one; then the oldest turn is, and so on; then the best passage is cut at the end of a sentence.
 
 Names of related concepts are sent where they and a passage fit, else left out without a word.
 
-What is left out is told in the answer's notices. Tokens are the counter's estimate, which errs on the high side and is
+The answer's notices list what is left out. Tokens are the counter's estimate, which errs on the high side and is
 corrected by each count of the server (models/token_counting.py).
 """
 
@@ -66,7 +66,7 @@ class Plan:
     """What is sent, and what is left out."""
 
     passages: tuple[tuple[Hit, str], ...]
-    """Best first, each with its text as it stands inside its fence."""
+    """Best first, each with its text as it is inside its fence."""
     history: tuple[Turn, ...]
     """Oldest first."""
     answer_tokens: int
@@ -74,7 +74,7 @@ class Plan:
     notices: tuple[str, ...]
     """What was left out or cut."""
     concepts: str = ""
-    """What stands behind the passages, as `prompts.concepts_text` made it; empty where it does not fit."""
+    """What follows the passages, as `prompts.concepts_text` made it; empty where it does not fit."""
 
     @property
     def hits(self) -> tuple[Hit, ...]:

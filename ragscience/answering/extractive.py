@@ -63,7 +63,7 @@ def extract(
     not. Without an embedder, or when it fails, the rest decides.
 
     They are chosen one by one, each losing by its likeness to those chosen before (maximal marginal relevance:
-    Carbonell and Goldstein 1998, SIGIR); what repeats one of them is left out, and what stands in two overlapping
+    Carbonell and Goldstein 1998, SIGIR); what repeats one of them is left out, and what is in two overlapping
     passages counts once. Each quote then goes on with what follows it (`units.continued`).
     """
     everything = [_candidate(unit) for hit in hits for unit in units_of(hit)]
@@ -111,7 +111,7 @@ def quoted(units: Sequence[Unit]) -> tuple[str, tuple[Citation, ...]]:
 
     The papers come in the order of their best units, which `units` are in, and the quotes of a paper as they follow
     each other in it. A quote is shown on one line, a row of a table behind the table's caption and header; its citation
-    keeps the words as they stand on the page.
+    keeps the words as they are on the page.
     """
     best: dict[str, int] = {}
     for unit in units:

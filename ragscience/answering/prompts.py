@@ -101,11 +101,11 @@ class Prompts:
         return self.rules.format(refusal=REFUSAL)
 
     def request_text(self, context: str, history: str, question: str) -> str:
-        """The user's message, of passages, conversation and question as they stand in it."""
+        """The user's message, of passages, conversation and question as they are in it."""
         return self.request.format(context=context, history=history, question=question)
 
     def condense_text(self, chat_history: str, question: str) -> str:
-        """What asks for a question that stands alone."""
+        """What asks for a question that is standalone."""
         return self.condense.format(chat_history=chat_history, question=question)
 
     @property
@@ -115,20 +115,20 @@ class Prompts:
 
 
 def prompt_name(file: str) -> str:
-    """A file's name as the LLM is told it: on one line, and with nothing in it that closes a mark."""
+    """A file's name as the LLM sees it: on one line, and with nothing in it that closes a mark."""
     return " ".join(sanitize(file).translate(_MARKUP).split())
 
 
 def passage_text(hit: Hit, text: str) -> str:
-    """A passage as it stands in the request, fence and all; `text` is what `fenced_text` gave for it, or less."""
+    """A passage as it is in the request, fence and all; `text` is what `fenced_text` gave for it, or less."""
     source = page_label(prompt_name(hit.chunk.file), hit.chunk.page_start)
     return PASSAGE.format(number=hit.rank, source=source, page_content=text)
 
 
 def concepts_text(names: Sequence[str]) -> str:
-    """Names from the knowledge graph as they stand behind the passages (the graph guide's line); empty without any.
+    """Names from the knowledge graph as they follow the passages (the graph guide's line); empty without any.
 
-    They come from papers: they stand in the fence of quoted material, too.
+    They come from papers: they are in the fence of quoted material, too.
     """
     if not names:
         return ""
@@ -137,7 +137,7 @@ def concepts_text(names: Sequence[str]) -> str:
 
 
 def fenced_text(chunk: StoredChunk) -> str:
-    """A passage as it stands inside its fence: a mark where a new page begins, and no way to close the fence."""
+    """A passage as it is inside its fence: a mark where a new page begins, and no way to close the fence."""
     parts: list[str] = []
     breaks = [*chunk.page_breaks, (len(chunk.text), 0)]
     for (start, page), (end, _) in pairwise(breaks):

@@ -1,7 +1,7 @@
 """A follow-up question made whole without an LLM: what it leans on comes along, and nothing else does.
 
 A question leans on the turn before it where it points back ("it", "this model", "instead") or says too little by
-itself ("And in 2004?"). One that names a subject of its own stands alone, whatever it begins with.
+itself ("And in 2004?"). One that names a subject of its own is standalone, whatever it begins with.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ __all__ = ["evidence_again", "standalone"]
 FRAGMENT_TERMS = 3
 """A question with fewer content words than this says too little by itself."""
 OWN_TERMS = 2
-"""A question with a name that is new and as many content words beside it has a subject of its own."""
+"""A question with a name that is new and as many content words next to it has a subject of its own."""
 ANTECEDENT_TERMS = 3
 """With as many content words before it, an "it" or "they" means one of them."""
 NAMES_OF_AN_ANSWER = 4

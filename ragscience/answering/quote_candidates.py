@@ -19,9 +19,9 @@ _EQUATION_CHARS = 500
 _LEAD_CHARS = 200
 """A longer caption or header stays out of the quote: it is never cut in a word."""
 _CAPTION_CHARS = 300
-"""As much of a caption, in whole sentences, stands before the rows of its table."""
+"""As much of a caption, in whole sentences, goes before the rows of its table."""
 _EQUATION_ROWS = 3
-"""More rows than this in a run are a table, whatever signs stand in them."""
+"""More rows than this in a run are a table, whatever signs they contain."""
 _LEADS_ON = re.compile(r"(?:[:,=]|[^\W\d_])$")
 _RELATION = re.compile(r"[=≤≥≈≠∝≪≫∈≜≡<>]")
 _LONG_WORD = re.compile(r"[^\W\d_]{4,}")
@@ -42,7 +42,7 @@ class Unit:
 
     @property
     def text(self) -> str:
-        """The words as they stand on the page."""
+        """The words as they are on the page."""
         return self.hit.chunk.text[self.start : self.end]
 
     @property
@@ -59,7 +59,7 @@ class Unit:
 def units_of(hit: Hit) -> list[Unit]:
     """What may be quoted of a hit, in the order of its text; a sentence may be in two of them, with either neighbour.
 
-    A sentence is offered together with the next one: what a question asks for often stands beside the words that it
+    A sentence is offered together with the next one: what a question asks for is often next to the words that it
     asks in. The rows of a table are offered in blocks, and an equation with the sentence before it.
     """
     text = hit.chunk.text
@@ -162,7 +162,7 @@ def _is_led_to(text: str, spans: Sequence[Span], i: int, run: int) -> bool:
 def _lead(text: str, spans: Sequence[Span], i: int) -> str:
     """How the caption of the table that row `i` is in begins, and its header: the last caption above, or one below.
 
-    Where they don't follow each other on the page, "…" stands between them.
+    Where they don't follow each other on the page, "…" goes between them.
     """
     first = i
     while first > 0 and spans[first - 1].kind == "row":

@@ -24,7 +24,7 @@ LOOP_TIMES = 5
 
 
 def without_thoughts(text: str) -> str:
-    """`text` without what stands between <think> and </think>; a thought may lack either end."""
+    """`text` without the text between <think> and </think>; a thought may lack either end."""
     return _CLOSED_ONLY.sub("", _THOUGHT.sub("", text))
 
 
@@ -85,7 +85,7 @@ def _begun(text: str, marks: tuple[str, ...]) -> int:
 
 
 def repeated_tail(text: str) -> int:
-    """How many characters at the end of `text` are repetitions of what stands before them; 0 where it runs in no loop.
+    """How many characters at the end of `text` are repetitions of what comes before them; 0 where it runs in no loop.
 
     A loop is a tail of LOOP_LENGTH characters or more that is LOOP_TIMES the same, by the shortest period of the
     reversed tail (the prefix function of Knuth, Morris and Pratt, 1977).

@@ -52,7 +52,7 @@ class AnswerSentence:
     kind: str
     """ "prose", "row" (of a table), "code", or "nothing": a heading, a lead, a question, a refusal."""
     quoted: bool
-    """Whether all of it stands in quotation marks."""
+    """Whether all of it is in quotation marks."""
     block: int
     """Sentences of one paragraph, list item, table or block of code share it."""
 
@@ -69,7 +69,7 @@ class _Block:
 def split_answer(text: str, cited: Sequence[tuple[int, int]]) -> list[AnswerSentence]:
     """The sentences of `text`, in order; they don't overlap. `cited` are the (start, end) of its citations, in order.
 
-    A citation belongs to the sentence that it stands in; one between two sentences belongs to neither.
+    A citation belongs to the sentence that contains it; one between two sentences belongs to neither.
     """
     masked = _masked(text, cited)
     quotes = _quotations(masked)
@@ -138,7 +138,7 @@ def _lines(text: str, quotes: Sequence[tuple[int, int]]) -> list[tuple[int, int]
 
 
 def _quotations(text: str) -> list[tuple[int, int]]:
-    """(start, end) of what stands in “ ”, the outermost; and of whole lines that begin with “ and end with ”."""
+    """(start, end) of the text in “ ”, the outermost; and of whole lines that begin with “ and end with ”."""
     found: list[tuple[int, int]] = []
     opened: list[int] = []
     for match in re.finditer("[“”]|\n[ \t]*\n", text):

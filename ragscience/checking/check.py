@@ -24,7 +24,7 @@ _FEWEST_TERMS = 3
 _CLEARLY_BETTER = 0.25
 """Share of a sentence's terms that another page must hold more than the cited one, to be put in its place."""
 _MOST_PLACES = 6
-"""A sentence that cites more pages is judged as it stands."""
+"""A sentence that cites more pages is judged as it is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +129,7 @@ class _Check:
                 self._places[m] = (either[best],)
 
     def _segments(self, sentence: AnswerSentence, own: Sequence[int], inside: Sequence[int]) -> Iterator[_Segment]:
-        """The parts of a sentence, each with the citations behind it; all in one where they stand together."""
+        """The parts of a sentence, each with the citations behind it; all in one where they are together."""
         if sentence.kind != "prose" or len(inside) < 2:
             yield _Segment(_claim(sentence), tuple(own))
             return
@@ -253,7 +253,7 @@ def _gathered(parts: Sequence[tuple[str, Sequence[int]]], sentence: AnswerSenten
 
 
 def _homes(text: str, sentences: Sequence[AnswerSentence], mentions: Sequence[Mention]) -> list[tuple[int, ...]]:
-    """For each mention the sentences that it stands behind, by number; empty where there is none.
+    """For each mention the sentences that it follows, by number; empty where there is none.
 
     One between two sentences belongs to that before it, unless that one has its own or is on another line. Alone below
     a table or a block of code it belongs to all rows that cite nothing.

@@ -197,7 +197,7 @@ def _all_forms(file: str, one: str) -> str:
 
 
 def _is_quoted(at: int, text: str) -> bool:
-    """Whether `text[at]` stands in “ ” that were opened in the same paragraph."""
+    """Whether `text[at]` is in “ ” that were opened in the same paragraph."""
     before = text[max(0, at - _LONGEST_QUOTE) : at].rpartition("\n\n")[2]
     return before.count("“") > before.count("”")
 

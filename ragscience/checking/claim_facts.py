@@ -179,7 +179,7 @@ def words_of(text: str) -> list[str]:
 
 
 def counted(words: Sequence[str]) -> dict[str, set[str]]:
-    """For each of `words_of` that stands right behind a number, these numbers; stop words and numbers aside."""
+    """For each of `words_of` right after a number, these numbers; stop words and numbers aside."""
     found: dict[str, set[str]] = {}
     for number, word in pairwise(words):
         if number[0].isdigit() and not word[0].isdigit() and _terms_of_word(word):

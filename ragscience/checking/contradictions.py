@@ -12,18 +12,18 @@ from ragscience.checking.claim_facts import antonyms_of, is_negator, is_same_num
 __all__ = ["is_altered"]
 
 _NEARLY_VERBATIM = 0.6
-"""Share of a sentence's words that must stand on the page in the same order, before differences mean anything."""
+"""Share of a sentence's words that must be on the page in the same order, before differences mean anything."""
 _LONGEST = 300
 """Words: what is longer is no sentence."""
 _OFTEN = 30
-"""A word tells no place where it stands more often."""
+"""A word tells no place where it occurs more often."""
 _MARGIN = 3
 """Words: a claim may leave out or put in a few before the page is another place."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Difference:
-    """Words of the page that stand otherwise in the claim."""
+    """Words of the page that differ in the claim."""
 
     gone: Sequence[str]
     new: Sequence[str]
@@ -56,7 +56,7 @@ def is_altered(
 
 
 def _changes(each: _Difference, claim_names: Collection[str], page_names: Collection[str]) -> bool:
-    """Whether another number, another name, or the opposite stands in the same place."""
+    """Whether another number, another name, or the opposite is in the same place."""
     gone, new = set(each.gone), set(each.new)
     numbers_gone, numbers_new = ({word for word in words if word[0].isdigit()} for words in (gone, new))
     if numbers_gone and any(not any(is_same_number(n, other) for other in numbers_gone) for n in numbers_new):
@@ -98,7 +98,7 @@ def _differences(claim: Sequence[str], page: Sequence[str]) -> list[_Difference]
 
 
 def _alongside(claim: Sequence[str], page: Sequence[str]) -> Sequence[str]:
-    """The words of the page that lie beside the claim when most of them match, with a margin at either end."""
+    """The words of the page along the claim when most of them match, with a margin at either end."""
     places: dict[str, list[int]] = {}
     for i, word in enumerate(page):
         places.setdefault(word, []).append(i)

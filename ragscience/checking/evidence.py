@@ -98,7 +98,7 @@ class PageSpan:
         return max(0, bisect_right([unit.start for unit in self.units], offset) - 1)
 
     def around(self, i: int) -> str:
-        """Unit `i` with its surroundings, as they stand."""
+        """Unit `i` with its surroundings, as they are."""
         first, last = self._surroundings(i)
         return self.text[self.units[first].start : self.units[last].end]
 
@@ -117,7 +117,7 @@ class PageSpan:
 
     @cached_property
     def counted(self) -> dict[str, set[str]]:
-        """For each word that stands right behind a number, these numbers: "12 layers" gives layers: 12."""
+        """For each word right after a number, these numbers: "12 layers" gives layers: 12."""
         return counted(self.words)
 
     @cached_property
@@ -168,7 +168,7 @@ class MergedPassage:
         return [i for at, (_, i) in enumerate(kept) if at not in loose]
 
     def find(self, needle: str) -> Iterator[tuple[int, int]]:
-        """(start, end) in `text` of each place where squeezed words stand whole: "8" is not found in "28.4"."""
+        """(start, end) in `text` of each place where squeezed words occur whole: "8" is not found in "28.4"."""
         at = self.squeezed.find(needle) if needle else -1
         while at >= 0:
             start, end = self._origins[at], self._origins[at + len(needle) - 1] + 1

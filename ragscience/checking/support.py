@@ -50,7 +50,7 @@ _LIFTS, _LOWERS = 0.5, 0.1
 """On the scale from a text about nothing (0) to the claim itself (1), which is the same for logits and for sigmoids."""
 _ABOUT_NOTHING = "The weather was pleasant that day."
 _VERBATIM_CHARS = 12
-"""Letters and digits: shorter words stand on many pages by chance."""
+"""Letters and digits: shorter words are on many pages by chance."""
 _MOST_TIMES = 50
 """Places of the same words in one passage that are looked at."""
 _GAP = re.compile(r"\s*(?:\[?(?:…|\.\.\.)\]?)\s*")
@@ -67,7 +67,7 @@ class Claim:
     def __init__(self, text: str, *, quoted: bool = False) -> None:
         self.text = text
         self.quoted = quoted
-        """Whether it says that it stands so on a page."""
+        """Whether it says that it is word for word on a page."""
         self.terms = frozenset(terms(text))
         self.numbers = claim_numbers(text)
 
@@ -100,7 +100,7 @@ class Claim:
 
 @dataclass(frozen=True, slots=True)
 class Quote:
-    """`part.text[start:end]`, the words of a page that stand behind a claim."""
+    """`part.text[start:end]`, the words of a page that support a claim."""
 
     part: PageSpan
     start: int
@@ -133,8 +133,8 @@ class Finding:
 def judge(claim: Claim, places: Sequence[Place], index: EvidenceIndex) -> Finding:
     """How far the pages at `places` together hold `claim`.
 
-    Supported is what stands there word for word; or whose terms are in the best lines of the pages to the share of
-    SUPPORT_THRESHOLD, while each number stands near some of the other words, each name is there, and nothing is denied
+    Supported is what is there word for word; or whose terms are in the best lines of the pages to the share of
+    SUPPORT_THRESHOLD, while each number is near some of the other words, each name is there, and nothing is denied
     or turned round. A quotation must be word for word. A number that is on none of the pages makes it unsupported,
     whatever the words.
     """
@@ -158,7 +158,7 @@ def judge(claim: Claim, places: Sequence[Place], index: EvidenceIndex) -> Findin
 
 
 def verbatim_quotes(claim: Claim, index: EvidenceIndex) -> dict[Place, Quote]:
-    """Where the claim stands word for word, and the words on each of these pages; line breaks and hyphens aside.
+    """Where the claim occurs word for word, and the words on each of these pages; line breaks and hyphens aside.
 
     Of a claim with gaps ("lead … row") the longest piece decides, and the others must be in the same stretch of text,
     if need be in another order, as a table's caption and header are.
@@ -234,7 +234,7 @@ def _doubtful(
 
 
 def _stands_near(number: frozenset[str], claim: Claim, parts: Sequence[PageSpan]) -> bool:
-    """Whether a number of the claim stands in or next to a sentence that shares two other terms with it."""
+    """Whether a number of the claim is in or next to a sentence that shares two other terms with it."""
     others = frozenset(term for term in claim.terms if not term[0].isdigit())
     needed = min(2, len(others))
     return any(
@@ -279,7 +279,7 @@ def _turns_round(claim: Claim, quote: Quote) -> bool:
 
 
 class SupportScorer:
-    """Asks a reranker whether a quote says what a claim says; silent where there is none, or it has failed."""
+    """A reranker's opinion on whether a quote says what a claim says; none without a reranker, or after its failure."""
 
     def __init__(self, reranker: Reranker | None) -> None:
         self._reranker = reranker
@@ -287,13 +287,13 @@ class SupportScorer:
 
     @property
     def notices(self) -> tuple[str, ...]:
-        """Why it fell silent, if it did."""
+        """Why the reranker failed, if it did."""
         return tuple(self._notices)
 
     def adjusted(self, claim: Claim, finding: Finding) -> Finding:
         """The finding, lifted to supported or lowered to weak.
 
-        What stands there word for word stays, and nothing is lifted against hard evidence.
+        What is there word for word stays, and nothing is lifted against hard evidence.
         """
         if self._reranker is None or finding.verbatim or not finding.hard or not finding.quotes:
             return finding

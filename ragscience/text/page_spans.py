@@ -1,4 +1,4 @@
-"""Where words stand: the form of a source, and the page of each stretch of a passage."""
+"""Where words are: the form of a source, and the page of each stretch of a passage."""
 
 from __future__ import annotations
 

@@ -115,7 +115,7 @@ def _short_lines(text: str, lines: Sequence[tuple[int, int]]) -> list[bool]:
 
 
 def _prose_width(widths: Sequence[int]) -> int:
-    """The width that at least 70 % of the characters stand in lines of at most; lines under 25 are never prose."""
+    """The width that at least 70 % of the characters are in lines of at most; lines under 25 are never prose."""
     broad = sorted(width for width in widths if width >= 25)
     seen = 0
     for width in broad:

@@ -175,7 +175,7 @@ def _spellings(word: str) -> list[str]:
 
 
 def _unspaced_terms(part: str) -> list[str]:
-    """Each character and each pair of neighbours of the unspaced runs; what stands between them as words."""
+    """Each character and each pair of neighbours of the unspaced runs; what is between them as words."""
     terms: list[str] = []
     position = 0
     for match in _UNSPACED.finditer(part):
