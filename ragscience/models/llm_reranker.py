@@ -45,7 +45,6 @@ _TOKENS_A_REPAIR = 30
 """What a passage adds to the prompt of a second try: its place in the schema and in the reply that is shown again."""
 _LEAST_ROOM = 100
 """Tokens of a passage below which it is not worth reading."""
-_MESSAGES = 2
 _TOKENS_A_MESSAGE = 12
 
 

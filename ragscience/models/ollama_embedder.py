@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ragscience.errors import ModelProblem
-from ragscience.models.ollama_api import ModelDetails, Ollama
-from ragscience.models.ollama_calls import as_problem, client_options, may_pass
+from ragscience.models.ollama_api import ModelDetails, Ollama, as_problem, client_options, may_pass
 from ragscience.models.ollama_llm import OllamaLLM
 from ragscience.models.wordpieces import sendable, split_windows
 from ragscience.records import EmbedderIdentity

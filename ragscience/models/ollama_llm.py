@@ -10,8 +10,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from ragscience.errors import ModelProblem
-from ragscience.models.ollama_api import Ollama
-from ragscience.models.ollama_calls import as_problem, client_options, may_pass
+from ragscience.models.ollama_api import Ollama, as_problem, client_options, may_pass
 from ragscience.models.token_counting import TokenCounter, base_tokens
 from ragscience.models.wordpieces import sendable
 

@@ -21,10 +21,10 @@ from ragscience.store import row_records as rows
 from ragscience.store import vectors as stored_vectors
 from ragscience.store.graph_table import GraphTable
 from ragscience.store.home import Home
-from ragscience.store.index_config import DenseIndexInfo, DenseSizes
-from ragscience.store.ledger import write_ledger
+from ragscience.store.index_config import DenseSizes
+from ragscience.store.library_search import LibrarySearch
 from ragscience.store.library_writes import NewPaper
-from ragscience.store.paper_contents import Contents
+from ragscience.store.paper_contents import PaperContents
 from ragscience.store.sources_table import SourcesTable
 from ragscience.store.token_vectors import Tokens
 from ragscience.store.transactions import Transactions
@@ -38,17 +38,48 @@ __all__ = ["Library"]
 _SIZES = DenseSizes()
 
 
-class Library(Contents):
-    """A home's library, opened for reading or for writing; use it as a context manager, or close it."""
+class Library:
+    """A home's library, opened for reading or for writing; use it as a context manager, or close it.
+
+    Many threads may use one at once: each reads in snapshots of its own.
+    """
 
     def __init__(self, home: Home, transactions: Transactions, sizes: DenseSizes) -> None:
-        super().__init__(home, transactions, sizes)
+        self.home = home
+        self._transactions = transactions
+        self._reading = transactions.reading
         self._writing = transactions.writing
+        self._searches = searches = LibrarySearch(home, transactions, sizes)
+        self.select = searches.select
+        self.search_dense = searches.search_dense
+        self.dense_scores = searches.dense_scores
+        self.search_keywords = searches.search_keywords
+        self.keyword_scores = searches.keyword_scores
+        self.term_counts = searches.term_counts
+        self.refresh_indexes = searches.refresh_indexes
+        self.rebuild_indexes = searches.rebuild_indexes
+        self.stale_indexes = searches.stale_indexes
+        self.dense_index_info = searches.dense_index_info
+        self._tokens = Tokens(home.tokens)
+        contents = PaperContents(transactions, self._tokens)
+        self.pages = contents.pages
+        self.page = contents.page
+        self.page_text = contents.page_text
+        self.boxes = contents.boxes
+        self.chunks = contents.chunks
+        self.paper_chunks = contents.paper_chunks
+        self.texts = contents.texts
+        self.elements = contents.elements
+        self.fingerprints = contents.fingerprints
+        self.vectors = contents.vectors
+        self.vectors_by_hash = contents.vectors_by_hash
+        self.token_vectors = contents.token_vectors
+        self.token_bytes = contents.token_bytes
+        self.passages_without_tokens = contents.passages_without_tokens
         self.graph = GraphTable(transactions)
         """What was read from the passages for the graph."""
         self.sources = SourcesTable(transactions)
         """Where fetched files came from."""
-        self._tokens = Tokens(home.tokens)
 
     @classmethod
     def open(cls, home: Home, sizes: DenseSizes = _SIZES) -> Library:
@@ -92,6 +123,12 @@ class Library(Contents):
             yield
 
     # What it is
+
+    @property
+    def library_id(self) -> str:
+        """Drawn when the database was made; empty where there is none yet."""
+        with self._reading() as db:
+            return rows.read_state(db).library_id if db else ""
 
     @property
     def embedder(self) -> EmbedderIdentity | None:
@@ -241,10 +278,6 @@ class Library(Contents):
                 found[md5] = papers[newer]
         return found
 
-    def rename_paper(self, paper_id: int, path: str, modified_ns: int) -> None:
-        """The same bytes are now at `path`."""
-        self.rename_papers([(paper_id, path, modified_ns)])
-
     def rename_papers(self, moves: Sequence[tuple[int, str, int]]) -> None:
         """Give each (paper id, path, mtime in ns) its new path, in one transaction: two files may have changed places.
 
@@ -256,30 +289,11 @@ class Library(Contents):
             writing.bump(db)
         self.write_ledger()
 
-    def touch(self, paper_id: int, size_bytes: int, modified_ns: int) -> None:
-        """The file has a new size or time, and the same bytes."""
-        with self._writing() as db:
-            writing.touch(db, paper_id, size_bytes, modified_ns)
-
     def write_ledger(self) -> bool:
         """Make ingested.json say what the papers table says; whether it had to be written."""
-        return write_ledger(self.home.ledger, self.papers())
+        return writing.write_ledger(self.home.ledger, self.papers())
 
     # Vectors
-
-    def vectors(self, ids: Sequence[int] | None = None) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
-        """(ids, ascending, int64; vectors, shape (n, dimension), float32) of all passages, or of those of `ids`."""
-        with self._reading() as db:
-            if db is not None:
-                return stored_vectors.read_vectors(db, rows.read_state(db).dimension, ids)
-        import numpy as np
-
-        return np.empty(0, np.int64), np.empty((0, 0), np.float32)
-
-    def vectors_by_hash(self, hashes: Sequence[bytes]) -> dict[bytes, NDArray[np.float32]]:
-        """The vectors, shape (dimension,), of those texts that the library's embedder has embedded before."""
-        with self._reading() as db:
-            return stored_vectors.vectors_by_hash(db, rows.read_state(db).dimension, hashes) if db else {}
 
     def replace_vectors(
         self,
@@ -305,23 +319,6 @@ class Library(Contents):
             writing.bump(db, "vectors_epoch")
             writing.bump(db)
 
-    # Token vectors
-
-    def token_vectors(self, ids: Sequence[int]) -> dict[int, NDArray[np.int8]]:
-        """Token vectors, shape (tokens, 64), int8, of those of the passages that have any."""
-        with self._reading() as db:
-            return self._tokens.of_chunks(db, ids) if db else {}
-
-    def token_bytes(self) -> int:
-        """What the token vectors take on disk, waste included."""
-        with self._reading() as db:
-            return self._tokens.size_bytes(db) if db else 0
-
-    def passages_without_tokens(self) -> int:
-        """How many passages have no token vectors."""
-        with self._reading() as db:
-            return self._tokens.missing(db) if db else 0
-
     def compact_tokens(self) -> int:
         """Leave behind what no passage needs; the bytes that were gained."""
         with self._writing() as db:
@@ -330,32 +327,6 @@ class Library(Contents):
             if db is not None:
                 self._tokens.remove_others(db)
         return gained
-
-    # Indexes
-
-    def refresh_indexes(self) -> None:
-        """Bring both caches in step with the database, on disk. Raises RagScienceError where the disk refuses."""
-        self._transactions.require_lock()
-        with self._reading() as db:
-            if db is not None:
-                self._indexes.save(db, rows.read_state(db))
-
-    def rebuild_indexes(self) -> None:
-        """Make both caches anew from the database. Raises RagScienceError where the disk refuses."""
-        self._transactions.require_lock()
-        with self._reading() as db:
-            if db is not None:
-                self._indexes.remake(db, rows.read_state(db))
-
-    def stale_indexes(self) -> list[str]:
-        """Which caches on disk are missing, damaged or well behind: "keyword", "dense"."""
-        with self._reading() as db:
-            return self._indexes.behind(db, rows.read_state(db)) if db else []
-
-    def dense_index_info(self) -> DenseIndexInfo | None:
-        """What the dense index on disk is and how well it finds; None where there is none that a search would use."""
-        with self._reading() as db:
-            return self._indexes.info(rows.read_state(db)) if db else None
 
 
 def _other_embedder(present: EmbedderIdentity | None, wanted: EmbedderIdentity) -> LibraryUnavailable:

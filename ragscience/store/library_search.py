@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cached_property
+from threading import Lock
 from typing import TYPE_CHECKING
 
 from ragscience.errors import LibraryUnavailable, NothingFound
@@ -11,7 +11,7 @@ from ragscience.records import Filters
 from ragscience.store import row_records as rows
 from ragscience.store.filter_selection import Selecting
 from ragscience.store.home import Home
-from ragscience.store.index_config import DenseSizes
+from ragscience.store.index_config import DenseIndexInfo, DenseSizes
 from ragscience.store.transactions import Transactions
 
 if TYPE_CHECKING:
@@ -21,24 +21,29 @@ if TYPE_CHECKING:
     from ragscience.store.index_sync import Indexes
     from ragscience.store.keyword_index import TermCounts
 
-__all__ = ["Searches"]
+__all__ = ["LibrarySearch"]
 
 
-class Searches:
-    """The half of a Library that searches; each search sees one generation of it."""
+class LibrarySearch:
+    """The searches of a library, for many threads; each search sees one generation of it."""
 
     def __init__(self, home: Home, transactions: Transactions, sizes: DenseSizes) -> None:
-        self.home = home
+        self._home = home
         self._sizes = sizes
         self._transactions = transactions
         self._reading = transactions.reading
         self._selecting = Selecting()
+        self._made: Indexes | None = None
+        self._making = Lock()
 
-    @cached_property
-    def _indexes(self) -> Indexes:
+    @property
+    def indexes(self) -> Indexes:
+        """The indexes as this process has them; without a search NumPy is not loaded for them."""
         from ragscience.store.index_sync import Indexes
 
-        return Indexes(self.home, self._sizes)
+        with self._making:
+            self._made = self._made or Indexes(self._home, self._sizes)
+            return self._made
 
     def select(self, filters: Filters) -> NDArray[np.int64] | None:
         """Ids of the passages that `filters` allows, ascending, int64; None when it allows all there are.
@@ -67,10 +72,10 @@ class Searches:
             if db is None or state is None or not state.dimension:
                 return nothing()
             _require_dimension(state, vector)
-            index = self._indexes.dense_for_a_question(db, state)
+            index = self.indexes.dense_for_a_question(db, state)
             found = index.search(vector, k, allowed, vector_source(db, state))
             if not self._transactions.may_write:
-                self._indexes.save_if_free(db, state, dense=True)
+                self.indexes.save_if_free(db, state, dense=True)
             return found
 
     def dense_scores(self, vector: NDArray[np.float32], ids: Sequence[int] | NDArray[np.int64]) -> NDArray[np.float64]:
@@ -109,9 +114,9 @@ class Searches:
             if db is None:
                 return nothing()
             state = rows.read_state(db)
-            found = self._indexes.keywords(db, state).search(tokenize(text), k, allowed)
+            found = self.indexes.keywords(db, state).search(tokenize(text), k, allowed)
             if not self._transactions.may_write:
-                self._indexes.save_if_free(db, state, dense=False)
+                self.indexes.save_if_free(db, state, dense=False)
             return found
 
     def keyword_scores(self, text: str, ids: Sequence[int] | NDArray[np.int64]) -> NDArray[np.float64]:
@@ -127,7 +132,7 @@ class Searches:
         with self._reading() as db:
             if db is None:
                 return np.zeros(wanted.size, np.float64)
-            return self._indexes.keywords(db, rows.read_state(db)).scores_of(tokenize(text), wanted)
+            return self.indexes.keywords(db, rows.read_state(db)).scores_of(tokenize(text), wanted)
 
     def term_counts(
         self, terms: Sequence[str], ids: Sequence[int] | NDArray[np.int64], allowed: NDArray[np.int64] | None
@@ -141,8 +146,32 @@ class Searches:
         from ragscience.store.keyword_index import KeywordIndex
 
         with self._reading() as db:
-            index = self._indexes.keywords(db, rows.read_state(db)) if db else KeywordIndex.empty("")
+            index = self.indexes.keywords(db, rows.read_state(db)) if db else KeywordIndex.empty("")
             return index.counts_of(terms, np.asarray(ids, np.int64), allowed)
+
+    def refresh_indexes(self) -> None:
+        """Bring both caches in step with the database, on disk. Raises RagScienceError where the disk refuses."""
+        self._transactions.require_lock()
+        with self._reading() as db:
+            if db is not None:
+                self.indexes.save(db, rows.read_state(db))
+
+    def rebuild_indexes(self) -> None:
+        """Make both caches anew from the database. Raises RagScienceError where the disk refuses."""
+        self._transactions.require_lock()
+        with self._reading() as db:
+            if db is not None:
+                self.indexes.remake(db, rows.read_state(db))
+
+    def stale_indexes(self) -> list[str]:
+        """Which caches on disk are missing, damaged or well behind: "keyword", "dense"."""
+        with self._reading() as db:
+            return self.indexes.behind(db, rows.read_state(db)) if db else []
+
+    def dense_index_info(self) -> DenseIndexInfo | None:
+        """What the dense index on disk is and how well it finds; None where there is none that a search would use."""
+        with self._reading() as db:
+            return self.indexes.info(rows.read_state(db)) if db else None
 
 
 def _require_dimension(state: rows.State, vector: NDArray[np.float32]) -> None:

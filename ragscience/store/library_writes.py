@@ -9,12 +9,14 @@ import sqlite3
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ragscience.errors import RagScienceError
-from ragscience.records import Chunk, Document, EmbedderIdentity, Page
+from ragscience.records import Chunk, Document, EmbedderIdentity, Page, Paper
 from ragscience.similarity import Fingerprint, fingerprint_of
 from ragscience.store import row_records as rows
+from ragscience.store.atomic_files import disk_errors, write_atomically
 from ragscience.store.element_rows import pack_elements, pack_sketch
 from ragscience.store.page_geometry import pack_lines
 from ragscience.store.vectors import text_hash
@@ -32,9 +34,10 @@ __all__ = [
     "rename_papers",
     "set_aside",
     "set_identity",
-    "touch",
+    "write_ledger",
 ]
 
+_LEDGER_SCHEMA = 1
 _SURROGATES = re.compile("[\ud800-\udfff]")
 
 
@@ -234,13 +237,6 @@ def rename_papers(db: sqlite3.Connection, moves: Sequence[tuple[int, str, int]])
             raise RagScienceError(f"The library has no paper with the id {paper_id}.", "Run `python ingest.py sync`.")
 
 
-def touch(db: sqlite3.Connection, paper_id: int, size_bytes: int, modified_ns: int) -> None:
-    """Note a file's new size and time where its bytes are the same."""
-    db.execute(
-        "UPDATE papers SET size_bytes = ?, modified_ns = ? WHERE paper_id = ?", (size_bytes, modified_ns, int(paper_id))
-    )
-
-
 def _text(document: Document, page: Page) -> str:
     return document.text[page.start : page.end]
 
@@ -248,3 +244,32 @@ def _text(document: Document, page: Page) -> str:
 def _storable(text: str) -> str:
     """The same length, without the half characters that broken PDFs contain and UTF-8 cannot hold."""
     return text if text.isascii() else _SURROGATES.sub("\ufffd", text)
+
+
+def write_ledger(path: Path, papers: Sequence[Paper]) -> bool:
+    """Make ingested.json say what `papers` says; whether it had to be written. Raises RagScienceError where it cannot.
+
+    It is written for people and scripts, and never read back.
+    """
+    files = {
+        paper.md5: {
+            "file": paper.file,
+            "path": paper.path,
+            "pages": paper.pages,
+            "chunks": paper.chunks,
+            "added_at": paper.added_at,
+            "warnings": list(paper.warnings),
+        }
+        for paper in papers
+    }
+    # What is not text in a file's name becomes a JSON escape, so that the ledger is always valid UTF-8.
+    text = json.dumps({"schema": _LEDGER_SCHEMA, "files": files}, ensure_ascii=False, indent=1) + "\n"
+    content = text.encode("utf-8", "backslashreplace")
+    with disk_errors(path):
+        try:
+            if path.read_bytes() == content:
+                return False
+        except FileNotFoundError:
+            pass
+        write_atomically(path, content)
+        return True

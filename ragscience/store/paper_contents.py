@@ -1,29 +1,34 @@
-"""What a library's papers hold: their pages, elements and passages, and what they are compared by."""
+"""What a library's papers hold: pages, elements, passages and their vectors, and what they are compared by."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from ragscience.errors import NothingFound
 from ragscience.records import Box, Element, Page, StoredChunk
 from ragscience.similarity import Fingerprint, fingerprint_of
 from ragscience.store import row_records as rows
+from ragscience.store import vectors as stored_vectors
 from ragscience.store.element_rows import unpack_elements, unpack_sketch
-from ragscience.store.library_search import Searches
 from ragscience.store.page_geometry import boxes_between, read_page
+from ragscience.store.token_vectors import Tokens
+from ragscience.store.transactions import Transactions
 
-__all__ = ["Contents"]
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+__all__ = ["PaperContents"]
 
 
-class Contents(Searches):
-    """The part of a Library that gives what its papers hold."""
+class PaperContents:
+    """What the papers of a library hold."""
 
-    @property
-    def library_id(self) -> str:
-        """Drawn when the database was made; empty where there is none yet."""
-        with self._reading() as db:
-            return rows.read_state(db).library_id if db else ""
+    def __init__(self, transactions: Transactions, tokens: Tokens) -> None:
+        self._reading = transactions.reading
+        self._tokens = tokens
 
     def pages(self, paper_id: int) -> list[Page]:
         """The pages of a paper, in their order, without their lines: see `page`."""
@@ -35,10 +40,7 @@ class Contents(Searches):
         return self._page(paper_id, number)[1]
 
     def page(self, paper_id: int, number: int) -> Page:
-        """A page with its lines and furniture; a paper read by an older version has none of them.
-
-        Raises NothingFound where there is no such page.
-        """
+        """A page with its lines and furniture. Raises NothingFound where there is no such page."""
         return self._page(paper_id, number)[0]
 
     def boxes(self, paper_id: int, number: int, start: int, end: int) -> tuple[Box, ...]:
@@ -80,20 +82,14 @@ class Contents(Searches):
                 yield list(found), list(found.values())
 
     def elements(self, paper_id: int) -> tuple[Element, ...]:
-        """What a paper is made of, in the order of its text; empty where that is not known.
-
-        So it is of a paper that is not there or that an older version has read.
-        """
+        """What a paper is made of, in the order of its text; empty for a paper that is not there."""
         with self._reading() as db:
             query = "SELECT elements FROM papers WHERE paper_id = ?"
             row = db.execute(query, (paper_id,)).fetchone() if db else None
         return unpack_elements(row[0]) if row else ()
 
     def fingerprints(self) -> list[Fingerprint]:
-        """What each paper is compared by, in the order of `papers`; `Fingerprint.paper` is `Paper.file`.
-
-        A paper read by an older version has no shingles.
-        """
+        """What each paper is compared by, in the order of `papers`; `Fingerprint.paper` is `Paper.file`."""
         with self._reading() as db:
             papers = rows.papers(db) if db else []
             sketches = dict(db.execute("SELECT paper_id, sketch FROM papers")) if db else {}
@@ -103,3 +99,32 @@ class Contents(Searches):
             known = fingerprint_of(paper.file, "", paper.metadata, paper.modified_ns)
             found.append(replace(known, shingles=shingles, sketch=sketch))
         return found
+
+    def vectors(self, ids: Sequence[int] | None = None) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+        """(ids, ascending, int64; vectors, shape (n, dimension), float32) of all passages, or of those of `ids`."""
+        with self._reading() as db:
+            if db is not None:
+                return stored_vectors.read_vectors(db, rows.read_state(db).dimension, ids)
+        import numpy as np
+
+        return np.empty(0, np.int64), np.empty((0, 0), np.float32)
+
+    def vectors_by_hash(self, hashes: Sequence[bytes]) -> dict[bytes, NDArray[np.float32]]:
+        """The vectors, shape (dimension,), of those texts that the library's embedder has embedded before."""
+        with self._reading() as db:
+            return stored_vectors.vectors_by_hash(db, rows.read_state(db).dimension, hashes) if db else {}
+
+    def token_vectors(self, ids: Sequence[int]) -> dict[int, NDArray[np.int8]]:
+        """Token vectors, shape (tokens, 64), int8, of those of the passages that have any."""
+        with self._reading() as db:
+            return self._tokens.of_chunks(db, ids) if db else {}
+
+    def token_bytes(self) -> int:
+        """What the token vectors take on disk, waste included."""
+        with self._reading() as db:
+            return self._tokens.size_bytes(db) if db else 0
+
+    def passages_without_tokens(self) -> int:
+        """How many passages have no token vectors."""
+        with self._reading() as db:
+            return self._tokens.missing(db) if db else 0

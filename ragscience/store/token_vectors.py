@@ -11,7 +11,7 @@ import os
 import sqlite3
 import uuid
 import zlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -85,14 +85,6 @@ class Tokens:
         """How much the file takes on disk, waste included."""
         path = self._path(db)
         return path.stat().st_size if path is not None and path.exists() else 0
-
-    def known(self, db: sqlite3.Connection, hashes: Iterable[bytes]) -> set[bytes]:
-        """Those of the texts that have token vectors."""
-        return {
-            key
-            for key in hashes
-            if db.execute("SELECT 1 FROM tokens WHERE text_hash = ?", (key,)).fetchone() is not None
-        }
 
     def compact(self, db: sqlite3.Connection) -> int:
         """Move what is named and whole into a new file, beside the old one; the bytes that were left behind."""
