@@ -83,8 +83,11 @@ class Engine:
         from ragscience.settings import load_settings
 
         folder = Path(home).expanduser()
-        settings = load_settings(home=folder) if settings is None else settings
+        warnings: list[str] = []
+        settings = load_settings(home=folder, on_warning=warnings.append) if settings is None else settings
         engine = cls(Home(folder), settings, environment=environment, on_event=on_event)
+        for text in warnings:
+            engine._publish(Warned(text))
         if settings.log_file or settings.metrics_file or engine._environment:
             _ = engine.telemetry
         return engine

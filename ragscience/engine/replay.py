@@ -65,7 +65,11 @@ def replay(engine: Engine, before: Record) -> Replayed:
 def _settings(before: Record, today: Settings) -> tuple[Settings, list[Difference]]:
     """Those of the record over those of today, and what could not be restored."""
     deciding = deciding_settings()
-    kept = {name: value for name, value in before["settings"].items() if name not in NEVER_RESTORED}
+    kept = {
+        name: value
+        for name, value in before["settings"].items()
+        if name not in NEVER_RESTORED and not str(value).startswith("@")  # @FILE: a record must not have files read
+    }
     known = {name: value for name, value in kept.items() if name in deciding}
     found = [
         Difference("not restored", f"There is no setting {name} any more; it was {kept[name]}.")

@@ -43,6 +43,15 @@ def test_the_package_and_the_engine_load_nothing_heavy():
     assert not {"numpy", "faiss", "onnxruntime", "rich", "typer", "pydantic"} & set(done.stdout.split())
 
 
+def test_settings_of_the_home_hold_and_those_that_nobody_allowed_are_a_warning(home, tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "user"))
+    (home / "config.toml").write_text('top_k = 6\npdf_viewer = "steal {file}"\n')
+    events = []
+    with Engine.open(home, on_event=events.append) as opened:
+        assert (opened.settings.top_k, opened.settings.pdf_viewer) == (6, "")
+    assert "sets pdf_viewer: ignored" in next(event.text for event in events if isinstance(event, Warned))
+
+
 def test_an_answer_has_its_pages_and_is_kept(engine):
     answer = engine.ask(AskRequest(SPEED))
     assert answer.citations[0].file == "bees.pdf"

@@ -128,6 +128,15 @@ def test_what_cannot_be_restored_is_said(asked):
     assert any("not allowed any more" in text for text in said(asked.again(answer), "not restored"))
 
 
+def test_a_record_never_has_a_file_read(asked, tmp_path):
+    answer = asked.ask(SPEED)
+    record = json.loads(asked.log.read_text())
+    (tmp_path / "private").write_text("a secret")
+    record["settings"]["answer_rules"] = f"@{tmp_path / 'private'}"
+    asked.log.write_text(json.dumps(record) + "\n")
+    assert asked.again(answer)["replayed"]["settings"]["answer_rules"] == ""
+
+
 def test_a_record_never_turns_offline_off(asked):
     answer = asked.ask(SPEED)
     told = asked.again(answer, offline=True)
