@@ -136,7 +136,7 @@ def test_the_chat_keeps_to_its_filters(sample):
     typed = b"/filter kind=table\n/search settings\n/filter\n/filter kind=rhyme\n/filter off\n/filter\n"
     ran = sample.query("chat", "--section", "By meaning", "--no-history", stdin=typed)
     assert "ragscience.pdf, p.3 · 5 Searching twice › 5.1 By meaning  table" in ran.out
-    assert ran.err.count("Keeping to: section='By meaning' kind=table") == 2
+    assert ran.err.count("Filter: section='By meaning' kind=table") == 2
     assert "There is no kind 'rhyme'" in ran.err
     assert ran.err.count("No filters.") == 2
 

@@ -1,0 +1,84 @@
+"""Papers through the engine: what a caller receives on the way and at the end, while others ask."""
+
+from threading import Event
+
+import pytest
+
+from ragscience.engine import Engine, PaperFailed, PaperRead, PaperRemoved, PaperStored, PlanMade, SearchRequest
+from ragscience.errors import LibraryBusy
+from ragscience.settings import load_settings
+from tests.commands.papers import KILNS
+from tests.conftest import copied
+from tests.pdf_factory import make_pdf
+
+VOLES = ["Voles in winter\n\nThe voles store 47 grams of seed in each burrow."]
+
+
+@pytest.fixture
+def engine(library, tmp_path):
+    home = copied(library, tmp_path / "home")
+    with Engine.open(home, load_settings(home=home, offline=True)) as opened:
+        yield opened
+
+
+def test_an_open_engine_finds_what_it_has_just_added(engine, tmp_path, capfd):
+    make_pdf(tmp_path / "voles.pdf", VOLES)
+    (tmp_path / "broken.pdf").write_bytes(b"nothing")
+    assert "voles.pdf" not in {hit.chunk.file for hit in engine.search(SearchRequest("seed of voles")).hits}
+    events = []
+    result = engine.add([tmp_path / "voles.pdf", tmp_path / "broken.pdf"], on_event=events.append)
+    assert [paper.file for paper in result.added] == ["voles.pdf"]
+    assert [failure.path.name for failure in result.failures] == ["broken.pdf"]
+    assert (result.papers, len(engine.papers())) == (4, 4)
+    kinds = [type(event) for event in events if isinstance(event, PlanMade | PaperRead | PaperStored | PaperFailed)]
+    assert kinds == [PlanMade, PaperRead, PaperStored, PaperFailed]
+    assert engine.search(SearchRequest("seed of voles")).hits[0].chunk.file == "voles.pdf"
+    assert engine.add([tmp_path / "voles.pdf"]).known == 1
+    assert capfd.readouterr() == ("", "")
+
+
+def test_papers_can_be_searched_while_one_is_added_and_nobody_else_can_write(engine, tmp_path):
+    make_pdf(tmp_path / "voles.pdf", VOLES)
+    seen = []
+
+    def on_event(event):
+        if isinstance(event, PaperRead):
+            seen.append(engine.search(SearchRequest("glaze")).hits[0].chunk.file)
+            with pytest.raises(LibraryBusy):
+                engine.remove(["bees.pdf"])
+
+    engine.add([tmp_path / "voles.pdf"], on_event=on_event)
+    assert seen == ["kilns.pdf"]
+
+
+def test_a_cancelled_run_ends_after_the_paper_in_hand(engine, tmp_path):
+    for number in range(3):
+        make_pdf(tmp_path / "new" / f"{number}.pdf", [f"{VOLES[0]}\nBurrow {number}."])
+    cancel = Event()
+    cancel.set()
+    assert len(engine.add([tmp_path / "new"], cancel=cancel).added) == 1
+    assert len(engine.papers()) == 4
+
+
+def test_a_sync_is_planned_and_done(engine):
+    papers = engine.home.papers
+    (papers / "more" / "tides.pdf").unlink()
+    make_pdf(papers / "kilns.pdf", [KILNS[0] + "\nMore of it."])
+    plan = engine.sync_plan()
+    assert [path.name for path in plan.to_read] == ["kilns.pdf"]
+    assert [paper.file for paper in plan.gone] == ["tides.pdf"]
+    events = []
+    assert [paper.file for paper in engine.sync(on_event=events.append).updated] == ["kilns.pdf"]
+    assert [event.paper.file for event in events if isinstance(event, PaperRemoved)] == ["tides.pdf"]
+    assert engine.sync_plan() == type(plan)((), ())
+
+
+def test_of_two_versions_the_newer_one_stays(engine):
+    lines = "\n".join(f"Sentence {number} tells of glaze {number * 7} and kiln {number * 13}." for number in range(40))
+    for name in ("draft", "final"):
+        make_pdf(engine.home.papers / f"{name}.pdf", [f"The Colours of Glazes in Kilns\n\n{lines}\n{name}."])
+    engine.add()
+    (pair,) = engine.duplicates()
+    assert engine.keep_newest() == (pair,)
+    assert pair.older not in {paper.file for paper in engine.papers()}
+    assert engine.keep_newest() == ()
