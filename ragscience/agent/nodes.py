@@ -69,8 +69,6 @@ class Nodes:
         """Requests that the LLM has failed; they are not made again in this run."""
         self._searches = RunSearches(context, self._spending)
 
-    # -- where to go next
-
     def after_decompose(self, state: AgentState) -> str:
         """To search, or to the end where nothing is left to ask."""
         return "retrieve" if state["queue"] else "generate_answer"
@@ -89,8 +87,6 @@ class Nodes:
     def _again(self, state: AgentState) -> str:
         more = state["iteration"] < self._context.limits.iterations and self._spending.may_go_on()
         return "decompose_query" if more else "generate_answer"
-
-    # -- what comes of a run
 
     def answer(self, state: AgentState) -> Answer:
         """The answer of a run that has come to its end, with its trace and all that it cost."""
