@@ -226,11 +226,7 @@ class Settings(BaseSettings):
 
     # Logs and metrics: docs/telemetry.md
     log_file: str = setting(
-        "",
-        NOTHING,
-        "File that gets a line about each question of ask, chat and search.",
-        max_length=4096,
-        guarded=True,
+        "", NOTHING, "File that gets a line about each question of ask, chat, search.", max_length=4096, guarded=True
     )
     metrics_file: str = setting(
         "",
@@ -254,11 +250,7 @@ class Settings(BaseSettings):
 
     # Answers
     answer_passages: int = setting(
-        8,
-        ANSWER,
-        "Passages that an answer is made from, where the profile gives fewer; -k sets it for one run.",
-        ge=1,
-        le=200,
+        8, ANSWER, "Passages of an answer, where the profile gives fewer; -k sets it for one run.", ge=1, le=200
     )
     extractive_sentences: int = setting(5, ANSWER, "Quotes in an answer without an LLM.", ge=1, le=20)
     max_question_chars: int = setting(8000, NOTHING, "Longest question, in characters.", ge=100, le=100_000)
