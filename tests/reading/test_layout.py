@@ -271,9 +271,9 @@ def test_without_memory_for_the_model_a_gap_is_a_warning(tmp_path):
     path = numbered_paper(tmp_path / "gap.pdf", small=True)
     script = (
         "import resource, sys\n"
-        "resource.setrlimit(resource.RLIMIT_AS, (600 * 2**20, 600 * 2**20))\n"
+        "resource.setrlimit(resource.RLIMIT_AS, (450 * 2**20, 450 * 2**20))\n"
         "from ragscience.reading import worker\n"
-        "sys.exit(worker.main([str(600 * 2**20), '60']))\n"
+        "sys.exit(worker.main([str(450 * 2**20), '60']))\n"
     )
     done = subprocess.run(
         [sys.executable, "-c", script],
@@ -383,12 +383,12 @@ def test_a_library_keeps_to_the_way_in_which_it_was_read(doors):
     make_pdf(doors.home / "papers" / "two.pdf", ["Ants leave a trail for those that follow."])
     ran = doors.ingest("add", "--layout")
     assert ran.code == 5
-    assert "asked where headings are missing, not always. Go on so with RAG_LAYOUT=auto, or" in ran.err
+    assert "where headings are missing, not always. Continue so with RAG_LAYOUT=auto, or" in ran.err
     assert "RAG_LAYOUT=always python ingest.py rebuild" in ran.err
     assert doors.ingest("rebuild", "--layout").code == 0
     ran = doors.ingest("add")
     assert ran.code == 5
-    assert "asked always, not where headings are missing. Go on so with RAG_LAYOUT=always, or" in ran.err
+    assert "always, not where headings are missing. Continue so with RAG_LAYOUT=always, or" in ran.err
     ran = doors.ingest("add", RAG_LAYOUT="always")
     assert ran.code == 0, ran.err
     assert "1 added" in ran.err
