@@ -141,7 +141,7 @@ def minilm() -> MiniLM:
     from config import load_settings
     from ragscience.models.minilm import MiniLM
 
-    return MiniLM(cache_folder=load_settings().cache_folder, on_notice=print)
+    return MiniLM(cache_folder=load_settings().cache_folder, on_warning=print)
 
 
 def judged_home(judged: JudgedSet) -> Path:

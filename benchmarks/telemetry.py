@@ -119,7 +119,7 @@ def _with_spans(one: Session) -> None:
     if log is None or metrics is None:
         raise ValueError("both files belong to this side")
     spans = SpanSender([InMemorySpanExporter()], {}, with_questions=False)
-    one.__dict__["telemetry"] = Telemetry([LogFile(log), MetricsFile(metrics), spans], one.notice)
+    one.__dict__["telemetry"] = Telemetry([LogFile(log), MetricsFile(metrics), spans], one.warning)
 
 
 def _alone(one: Session) -> dict[str, float]:

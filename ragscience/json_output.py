@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 __all__ = ["SCHEMA_VERSION", "Output", "answer_output", "conversation_output", "print_json", "select"]
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 
 T = TypeVar("T")
 
@@ -107,7 +107,7 @@ class SearchOutput(Output):
     question: str
     profile: str
     hits: Sequence[HitOutput]
-    notices: Sequence[str]
+    warnings: Sequence[str]
     timings_ms: Mapping[str, float]
     concepts: Annotated[
         Sequence[str],
@@ -160,15 +160,15 @@ class ErrorOutput(Output):
     error: Problem
 
 
-def search_output(found: Found, question_id: str | None, notices: Iterable[str] = ()) -> SearchOutput:
+def search_output(found: Found, question_id: str | None, warnings: Iterable[str] = ()) -> SearchOutput:
     """What `search --json` prints for one question."""
-    return select(SearchOutput, found, id=question_id, notices=[*found.notices, *notices], **_shown(found))
+    return select(SearchOutput, found, id=question_id, warnings=[*found.warnings, *warnings], **_shown(found))
 
 
 def answer_output(
     answer: Answer,
     question_id: str | None = None,
-    notices: Iterable[str] = (),
+    warnings: Iterable[str] = (),
     *,
     conversation: int | None = None,
     created_at: str | None = None,
@@ -182,7 +182,7 @@ def answer_output(
         **_shown(found),
         id=question_id,
         answer=answer.text,
-        notices=list(dict.fromkeys([*found.notices, *answer.notices, *notices])),
+        warnings=list(dict.fromkeys([*found.warnings, *answer.warnings, *warnings])),
         timings_ms={**found.timings_ms, **answer.timings_ms},
         searched=found.question,
         verdict=found.verdict or None,

@@ -367,7 +367,7 @@ def parts_with(ollama, cache_folder, *, embedder="auto", answerer="auto"):
         "embedder": lambda: choose_embedder(
             embedder,
             "nomic-embed-text",
-            sources=ModelSources(ollama=ollama, batch_size=8, cache_folder=cache_folder, on_notice=pytest.fail),
+            sources=ModelSources(ollama=ollama, batch_size=8, cache_folder=cache_folder, on_warning=pytest.fail),
             required=None,
         ),
         "reranker": no_reranker,

@@ -56,7 +56,7 @@ def covariance(model: MiniLM, texts: list[str]) -> np.ndarray:
 
 def main() -> None:
     """Embed, decompose, write and print the hash."""
-    model = MiniLM(cache_folder=load_settings().cache_folder, on_notice=print)
+    model = MiniLM(cache_folder=load_settings().cache_folder, on_warning=print)
     both = covariance(model, prose_texts()) + covariance(model, vocabulary_texts())
     _, axes = np.linalg.eigh(both)
     np.save(PROJECTION, np.ascontiguousarray(axes[:, ::-1][:, :TOKEN_DIMENSION].astype(np.float32)))

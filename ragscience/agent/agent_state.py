@@ -27,7 +27,7 @@ __all__ = [
     "plain_stages",
 ]
 
-STATE_VERSION = 1
+STATE_VERSION = 2
 """Raised when the keys or the meaning of a state change: older runs are then begun anew."""
 MOST_QUERIES = 4
 """Sub-queries of one pass of the loop."""
@@ -104,7 +104,7 @@ class AgentState(TypedDict, total=False):
     """Of all drafts, as `plain_stages`."""
     steps: list[dict[str, Any]]
     """The trace so far, as fields of `records.Step`."""
-    notices: list[str]
+    warnings: list[str]
     spent: dict[str, float]
     """As `spending.Spending.plain`."""
 
@@ -128,7 +128,7 @@ def plain_found(found: Found) -> dict[str, Any]:
         "question": found.question,
         "profile": found.profile,
         "hits": plain_hits(found.hits),
-        "notices": list(found.notices),
+        "warnings": list(found.warnings),
         "timings_ms": dict(found.timings_ms),
         "signals": dict(found.signals),
         "stages": plain_stages(found.stages),
@@ -146,7 +146,7 @@ def found_of(plain: Mapping[str, Any], passages: Mapping[int, StoredChunk]) -> F
         plain["question"],
         plain["profile"],
         _hits_of(plain["hits"], passages),
-        tuple(plain["notices"]),
+        tuple(plain["warnings"]),
         plain["timings_ms"],
         plain["signals"],
         stages=tuple(Stage(*stage) for stage in plain["stages"]),

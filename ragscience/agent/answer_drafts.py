@@ -47,7 +47,7 @@ def draft(
     quotes = _answer(context, found, notes, llm=None, seconds=seconds)
     return replace(
         quotes,
-        notices=(*(each for each in made.notices if each != UNCITED), why, *quotes.notices),
+        warnings=(*(each for each in made.warnings if each != UNCITED), why, *quotes.warnings),
         timings_ms={**made.timings_ms, **quotes.timings_ms},
         stages=(*made.stages, *quotes.stages),
         tokens=made.tokens,
@@ -77,7 +77,7 @@ def guarded(best: Answer, notes: Sequence[str]) -> Answer:
         and not any(each.verdict in ("supported", "weak") for each in best.sentences)
     ):
         why = "The passages hold no sentence of the draft, so it is not given as an answer."
-        best = replace(best, text=REFUSAL, refused=True, citations=(), sentences=(), notices=(*best.notices, why))
+        best = replace(best, text=REFUSAL, refused=True, citations=(), sentences=(), warnings=(*best.warnings, why))
     if best.mode == "extractive" and notes:
         lines = "\n".join(notes)
         best = replace(best, text=lines if best.refused else f"{lines}\n\n{best.text}", refused=False)

@@ -87,7 +87,7 @@ class Corrected:
     found: Found
     """With the verdict and what is to be said of it."""
     verdict: str
-    notices: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
     """Those that came with the second look; they are in `found`, too."""
     rewritten: str = ""
     """What was searched for the second time; empty where there was none."""
@@ -123,7 +123,7 @@ def corrective_search(question: str, context: CorrectiveContext, *, may_rewrite:
     found = context.search(question)
     verdict = look.judged(found)
     rewritten = look.rewritten(found) if verdict == AMBIGUOUS and may_rewrite and found.hits else ""
-    notices: list[str] = []
+    warnings: list[str] = []
     if rewritten:
         first = found
         found, failed = _again(first, rewritten, context)
@@ -131,12 +131,14 @@ def corrective_search(question: str, context: CorrectiveContext, *, may_rewrite:
         if added:
             verdict = look.judged(found, added) if look.judges_by_llm else verdict
             said = "1 passage was" if len(added) == 1 else f"{len(added)} passages were"
-            notices.append(f"It was not clear that the passages answer this. {said} added by another search.")
-        notices += failed
+            warnings.append(f"It was not clear that the passages answer this. {said} added by another search.")
+        warnings += failed
     if verdict == INCORRECT:
-        notices.append("What was found does not seem to answer the question.")
-    found = replace(found, notices=(*found.notices, *notices), verdict=verdict)
-    return Corrected(found, verdict, tuple(notices), rewritten, look.llm_calls, look.tokens, look.failure, look.problem)
+        warnings.append("What was found does not seem to answer the question.")
+    found = replace(found, warnings=(*found.warnings, *warnings), verdict=verdict)
+    return Corrected(
+        found, verdict, tuple(warnings), rewritten, look.llm_calls, look.tokens, look.failure, look.problem
+    )
 
 
 def _again(first: Found, rewritten: str, context: CorrectiveContext) -> tuple[Found, tuple[str, ...]]:
@@ -190,9 +192,9 @@ def joined(first: Found, second: Found, most_passages: int) -> Found:
     hits = tuple(replace(hit, rank=rank) for rank, hit in enumerate((*first.hits, *new), start=1))
     both = first.timings_ms.keys() | second.timings_ms.keys()
     timings = {name: first.timings_ms.get(name, 0.0) + second.timings_ms.get(name, 0.0) for name in sorted(both)}
-    notices = tuple(dict.fromkeys((*first.notices, *second.notices)))
+    warnings = tuple(dict.fromkeys((*first.warnings, *second.warnings)))
     stages = (*first.stages, *second.stages)
-    return replace(first, hits=hits, timings_ms=timings, notices=notices, stages=stages)
+    return replace(first, hits=hits, timings_ms=timings, warnings=warnings, stages=stages)
 
 
 def reworded(question: str, hits: Sequence[Hit], title_of: Callable[[str], str]) -> str:

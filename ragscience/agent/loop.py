@@ -81,7 +81,7 @@ def _begun(context: AgentContext) -> AgentState:
         "timings": {},
         "stages": [],
         "steps": [],
-        "notices": [],
+        "warnings": [],
         "spent": {},
     }
 

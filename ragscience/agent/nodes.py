@@ -99,7 +99,7 @@ class Nodes:
         return replace(
             best,
             question=self._context.request.question,
-            notices=tuple(dict.fromkeys((*state["notices"], *best.notices))),
+            warnings=tuple(dict.fromkeys((*state["warnings"], *best.warnings))),
             timings_ms={**best.timings_ms, **state["timings"], **times},
             tokens={**best.tokens, **used} if any(used.values()) else best.tokens,
             trace=tuple(_step_of(plain) for plain in state["steps"]),
@@ -112,7 +112,7 @@ class Nodes:
         """Sub-queries that were not asked yet: of the question, or of what the reflection misses."""
         context, asked = self._context, state["asked"]
         first = not asked
-        split, notices = self._split(state)
+        split, warnings = self._split(state)
         question = state["question"]
         if first:
             question = split.question if split else standalone(context.request.question, context.request.history)
@@ -137,7 +137,7 @@ class Nodes:
                 "asked": [*asked, *plain],
                 "parts": names if first else state["parts"],
                 "queue": plain,
-                "notices": [*state["notices"], *notices],
+                "warnings": [*state["warnings"], *warnings],
             },
             _count(len(queue), "query", "queries") if queue else "nothing is left to ask",
             by,
@@ -165,7 +165,7 @@ class Nodes:
     @_traced
     def retrieve(self, state: AgentState) -> _Done:
         """Search for each sub-query, and call tools; what was found before stays."""
-        found, notices, notes_of_step = list(state["found"]), list(state["notices"]), []
+        found, warnings, notes_of_step = list(state["found"]), list(state["warnings"]), []
         known = _ids(found)
         before = len(known)
         failed: RagScienceError | None = None
@@ -173,7 +173,7 @@ class Nodes:
             self._context.answering.raise_if_cancelled()
             # The question itself is searched for however late it is: there must be something to answer from.
             if found and not self._spending.may_go_on():
-                notices.append("The agent's budget was spent before everything was searched for.")
+                warnings.append("The agent's budget was spent before everything was searched for.")
                 break
             try:
                 each = self._searches.found_for(query_of(query))
@@ -190,7 +190,7 @@ class Nodes:
         if not found and failed is not None:
             raise failed
         if failed is not None:
-            notices.append(f"A sub-query could not be searched for: {failed}")
+            warnings.append(f"A sub-query could not be searched for: {failed}")
         notes = list(state["notes"])
         for note in self._used_tools(state).notes:
             gave = _count(len(note.hits), "passage", "passages") if note.hits else " ".join(note.text.split())[:200]
@@ -207,7 +207,7 @@ class Nodes:
             "found": found,
             "fresh": new + len(notes) - len(state["notes"]),
             "notes": list(dict.fromkeys(notes)),
-            "notices": notices,
+            "warnings": warnings,
         }
         queries = tuple(query["text"] for query in state["queue"])
         counted = {"queries": queries, "notes": tuple(notes_of_step), "passages": len(known), "new_passages": new}
@@ -259,18 +259,18 @@ class Nodes:
         """A grade of the draft, and what it lacks; the best draft is kept."""
         made = self._searches.answer_of(state["draft"])
         grade = reflect_by_rules(state["question"], state["parts"], made)
-        notices, by = list(state["notices"]), "rules"
+        warnings, by = list(state["warnings"]), "rules"
         llm = self._asking("a grade") if made.mode == "llm" and not made.refused else None
         if llm is not None:
             done = ask_for_grade(llm, state["question"], made, seconds=self._step_seconds())
-            notices += self._given_up_on("a grade", done)
+            warnings += self._given_up_on("a grade", done)
             if done.value is not None:
                 grade, by = lower_of(grade, done.value), "llm"
         better = _rank(grade, made) > tuple(state["best"].get("rank", ()))
         best = {"draft": state["draft"], "rank": list(_rank(grade, made)), "iteration": state["iteration"]}
         feedback = {"score": grade.score, "missing": list(grade.missing), "unsupported": list(grade.unsupported)}
         return _Done(
-            {"feedback": feedback, "best": best if better else state["best"], "notices": notices},  # type: ignore[typeddict-item]  # the three keys of Feedback
+            {"feedback": feedback, "best": best if better else state["best"], "warnings": warnings},  # type: ignore[typeddict-item]  # the three keys of Feedback
             f"{grade.score:.2f} ({grade.why})" + ("" if better else ", not better than before"),
             by,
             {"score": grade.score, "missing": (*grade.missing, *grade.unsupported)},
@@ -281,12 +281,12 @@ class Nodes:
         """The best draft, or the refusal where the passages support none of it."""
         best, enough = state["best"], self._context.limits.enough
         made = guarded(self._searches.answer_of(best["draft"]), state["notes"])
-        score, notices = best["rank"][1], list(state["notices"])
+        score, warnings = best["rank"][1], list(state["warnings"])
         if not made.refused and score < enough:
             passes = _count(state["iteration"], "pass", "passes")
-            notices.append(f"After {passes} the answer is graded {score:.2f}, below {enough:g}: read its pages.")
+            warnings.append(f"After {passes} the answer is graded {score:.2f}, below {enough:g}: read its pages.")
         summary = "a refusal" if made.refused else f"the draft of pass {best['iteration']}"
-        changes: AgentState = {"draft": plain_answer(made), "notices": notices}
+        changes: AgentState = {"draft": plain_answer(made), "warnings": warnings}
         return _Done(changes, summary, "llm" if made.mode == "llm" else "rules", {"score": score})
 
     def step(self, act: Callable[[Nodes, AgentState], _Done], state: AgentState) -> AgentState:
@@ -321,7 +321,7 @@ class Nodes:
         return CancellableLLM(self._llm, self._context.answering.cancelled) if may else None
 
     def _given_up_on(self, what: str, done: Structured[Any]) -> list[str]:
-        """The notice about a question that came to nothing; it is not put again."""
+        """The warning about a question that came to nothing; it is not put again."""
         if done.value is not None:
             return []
         self._given_up |= {"sub-queries", "a grade", "tools"} if done.problem is not None else {what}

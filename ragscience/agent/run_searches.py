@@ -100,7 +100,7 @@ def merged_found(question: str, parts: Sequence[str], found: Sequence[Found], li
     for each in found:
         for name, value in each.timings_ms.items():
             timings[name] = round(timings.get(name, 0.0) + value, 3)
-    notices = tuple(dict.fromkeys(notice for each in found for notice in each.notices))
+    warnings = tuple(dict.fromkeys(warning for each in found for warning in each.warnings))
     hits = merged(found, limit, first=len(parts))
     kept = {hit.chunk.chunk_id for hit in hits}
     asked = tuple(
@@ -110,7 +110,7 @@ def merged_found(question: str, parts: Sequence[str], found: Sequence[Found], li
     )
     in_parts = asked if len(asked) > 1 else ()
     stages = tuple(dict.fromkeys(stage for each in found for stage in each.stages))
-    return Found(question, whole.profile, hits, notices, timings, signals, parts=in_parts, stages=stages)
+    return Found(question, whole.profile, hits, warnings, timings, signals, parts=in_parts, stages=stages)
 
 
 def merged(found: Sequence[Found], limit: int, *, first: int = MOST_QUERIES) -> tuple[Hit, ...]:

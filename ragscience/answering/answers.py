@@ -45,7 +45,7 @@ def answer(
     if context.llm is None:
         return run.by_quotes(())
     if not context.circuit.allows():
-        return run.by_quotes((f"{context.circuit.notice} These are quotes instead.",))
+        return run.by_quotes((f"{context.circuit.warning} These are quotes instead.",))
     return run.by_llm(context.llm)
 
 
@@ -69,9 +69,9 @@ class _AnswerRun:
         self._tokens: Mapping[str, int] = {}
         self._prompt_cut = False
 
-    def by_quotes(self, notices: tuple[str, ...]) -> Answer:
+    def by_quotes(self, warnings: tuple[str, ...]) -> Answer:
         found, answerable = self._searched(standalone(self._request.question, self._request.history))
-        return self._quotes(found, notices) if answerable else self._refusal(found, notices=notices)
+        return self._quotes(found, warnings) if answerable else self._refusal(found, warnings=warnings)
 
     def by_llm(self, llm: ChatModel) -> Answer:
         from ragscience.answering.chain import generate
@@ -89,7 +89,7 @@ class _AnswerRun:
         elif generated.asked:
             context.circuit.failed(str(generated.failure))
         if generated.found is None:
-            return self.by_quotes((f"{generated.failure} These are quotes instead.", *generated.notices))
+            return self.by_quotes((f"{generated.failure} These are quotes instead.", *generated.warnings))
         if not generated.answerable:
             return self._refusal(generated.found)
         text = worded(generated.text)
@@ -97,18 +97,18 @@ class _AnswerRun:
             return self._checked_answer(text, generated, generated.found)
         why = str(generated.failure) if generated.failure else f"{llm.name} gave an empty answer."
         what = "The answer broke off; quotes follow it." if text else "These are quotes instead."
-        return self._quotes(generated.found, (f"{why} {what}", *generated.notices), text, generated.given)
+        return self._quotes(generated.found, (f"{why} {what}", *generated.warnings), text, generated.given)
 
     def _checked_answer(self, text: str, generated: Generated, found: Found) -> Answer:
         checked = self._check(text, generated.given)
         if _refuses(checked):
-            return self._refusal(found, used_llm=True, notices=generated.notices)
+            return self._refusal(found, used_llm=True, warnings=generated.warnings)
         if self._request.strict and not _is_supported(checked.sentences):
             why = "No sentence of the model's answer is held by the pages that were given, so --strict refuses it."
-            return self._refusal(found, used_llm=True, notices=(why, *generated.notices))
-        return self._answer(found, "llm", checked, (*generated.notices, *_check_notices(checked)))
+            return self._refusal(found, used_llm=True, warnings=(why, *generated.warnings))
+        return self._answer(found, "llm", checked, (*generated.warnings, *_check_warnings(checked)))
 
-    def _quotes(self, found: Found, notices: tuple[str, ...], begun: str = "", given: Sequence[Hit] = ()) -> Answer:
+    def _quotes(self, found: Found, warnings: tuple[str, ...], begun: str = "", given: Sequence[Hit] = ()) -> Answer:
         """Quotes, after the text that an LLM had `begun` from the passages `given` before it failed."""
         context = self._context
         with timed(self._timings, "quotes_ms"):
@@ -116,10 +116,10 @@ class _AnswerRun:
             text, citations = quoted(units)
             quotes = check(text, found.hits, scorer=None, on_sentence=context.raise_if_cancelled)
             text = f"{lead_line(units)}\n\n{text}" if units else text
-        notices = (*notices, *more)
+        warnings = (*warnings, *more)
         if not begun:
             self._show(text)
-            return self._answer(found, "extractive", Checked(text, citations, quotes.sentences), notices)
+            return self._answer(found, "extractive", Checked(text, citations, quotes.sentences), warnings)
         checked = self._check(begun, given)
         self._show(BROKEN_OFF + text)
         both = Checked(
@@ -127,20 +127,20 @@ class _AnswerRun:
             tuple(dict.fromkeys((*checked.citations, *citations))),
             (*checked.sentences, *quotes.sentences),
         )
-        return self._answer(found, "llm", both, (*notices, *_check_notices(checked, broken_off=True)))
+        return self._answer(found, "llm", both, (*warnings, *_check_warnings(checked, broken_off=True)))
 
     def _check(self, text: str, given: Sequence[Hit]) -> Checked:
         context = self._context
         with timed(self._timings, "check_ms"):
             return check(_real_names(text, given), given, scorer=context.scorer, on_sentence=context.raise_if_cancelled)
 
-    def _refusal(self, found: Found, *, used_llm: bool = False, notices: tuple[str, ...] = ()) -> Answer:
+    def _refusal(self, found: Found, *, used_llm: bool = False, warnings: tuple[str, ...] = ()) -> Answer:
         if not used_llm:
             self._show(REFUSAL)
-        return self._answer(found, "llm" if used_llm else "extractive", Checked(REFUSAL), notices, refused=True)
+        return self._answer(found, "llm" if used_llm else "extractive", Checked(REFUSAL), warnings, refused=True)
 
     def _answer(
-        self, found: Found, mode: str, checked: Checked, notices: tuple[str, ...], *, refused: bool = False
+        self, found: Found, mode: str, checked: Checked, warnings: tuple[str, ...], *, refused: bool = False
     ) -> Answer:
         self._context.raise_if_cancelled()
         models, trace_id = self._context.models, uuid.uuid4().hex
@@ -154,7 +154,7 @@ class _AnswerRun:
             citations=checked.citations,
             found=found,
             models=dict(models) if mode == "llm" else {**models, "llm": None},
-            notices=notices,
+            warnings=warnings,
             timings_ms={**self._timings, "total_ms": total_ms},
             sentences=checked.sentences,
             answerability=self._answerability,
@@ -205,21 +205,21 @@ def _real_names(text: str, given: Sequence[Hit]) -> str:
     return text
 
 
-def _check_notices(checked: Checked, *, broken_off: bool = False) -> tuple[str, ...]:
-    notices = list(checked.notices)
+def _check_warnings(checked: Checked, *, broken_off: bool = False) -> tuple[str, ...]:
+    warnings = list(checked.warnings)
     if checked.unknown:
         which = "1 citation was" if checked.unknown == 1 else f"{checked.unknown} citations were"
-        notices.append(f"{which} taken out: no passage that was given is from there.")
+        warnings.append(f"{which} taken out: no passage that was given is from there.")
     if checked.corrected:
         which = "1 citation was" if checked.corrected == 1 else f"{checked.corrected} citations were"
-        notices.append(f"{which} moved to the page of the same paper that says it.")
+        warnings.append(f"{which} moved to the page of the same paper that says it.")
     unsupported = sum(not citation.supported for citation in checked.citations)
     if unsupported:
         of = len(checked.citations)
-        notices.append(f"{unsupported} of {of} citations: the page does not clearly say it. Read it there.")
+        warnings.append(f"{unsupported} of {of} citations: the page does not clearly say it. Read it there.")
     if not checked.citations and not broken_off:
-        notices.append(UNCITED)
-    return tuple(notices)
+        warnings.append(UNCITED)
+    return tuple(warnings)
 
 
 def _since(started: float) -> float:

@@ -61,7 +61,7 @@ class Generated:
     """Whether the model was called at all, so that a failure is its own."""
     first_token_ms: float | None
     """From the call; None where no token came."""
-    notices: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
     """What was left out of the prompts, and where the answer was stopped."""
     tokens: dict[str, int] = field(default_factory=dict)
     """As in `Answer.tokens`."""
@@ -159,10 +159,10 @@ class _ChainRun:
     def generated(self, failure: ModelProblem | None) -> Generated:
         """The result, with the model's failure if it failed."""
         made, generation = self._plan, self._answering
-        notices = list(made.notices if made else ())
+        warnings = list(made.warnings if made else ())
         left = len(self._history) - len(self.turns)
         if left:
-            notices.append(f"The question was rewritten without the {left} oldest turns, which did not fit.")
+            warnings.append(f"The question was rewritten without the {left} oldest turns, which did not fit.")
         return Generated(
             generation.text,
             self._found,
@@ -171,7 +171,7 @@ class _ChainRun:
             failure,
             self._condensing.asked or generation.asked,
             generation.first_ms,
-            (*notices, *(() if failure else generation.notices)),
+            (*warnings, *(() if failure else generation.warnings)),
             generation.tokens,
             generation.prompt_cut,
         )

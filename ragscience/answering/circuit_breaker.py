@@ -27,7 +27,7 @@ class Circuit:
         return self._failed < self._limit or self._clock() >= self._open_until
 
     @property
-    def notice(self) -> str:
+    def warning(self) -> str:
         """Why it is not asked: the same line for every question until then."""
         return f"The LLM failed {self._limit} times in a row, so it is left alone for a while: {self._why}"
 

@@ -10,7 +10,7 @@ The window is the smaller of the model's own context and the setting `num_ctx`, 
 
 Names of related concepts are sent where they and a passage fit, else left out without a word.
 
-The answer's notices list what is left out. Tokens are the counter's estimate, which errs on the high side and is
+The answer's warnings list what is left out. Tokens are the counter's estimate, which errs on the high side and is
 corrected by each count of the server (models/token_counting.py).
 """
 
@@ -71,7 +71,7 @@ class Plan:
     """Oldest first."""
     answer_tokens: int
     """Longest answer."""
-    notices: tuple[str, ...]
+    warnings: tuple[str, ...]
     """What was left out or cut."""
     concepts: str = ""
     """What follows the passages, as `prompts.concepts_text` made it; empty where it does not fit."""
@@ -121,7 +121,7 @@ def plan(found: Found, history: Sequence[Turn], *, prompts: Prompts, window: Win
         tuple(texts[:kept]),
         turns,
         max(window.answer_reserve, min(window.max_answer_tokens, window.tokens - used)),
-        _notices(len(hits) - kept, len(hits), left_out, window.tokens, cut=cut),
+        _warnings(len(hits) - kept, len(hits), left_out, window.tokens, cut=cut),
         concepts,
     )
 
@@ -180,8 +180,8 @@ def _size(turns: Sequence[Turn], count: Count) -> int:
     return count(conversation(turns)) if turns else 0
 
 
-def _notices(passages: int, of: int, turns: int, window: int, *, cut: bool) -> tuple[str, ...]:
-    notices = []
+def _warnings(passages: int, of: int, turns: int, window: int, *, cut: bool) -> tuple[str, ...]:
+    warnings = []
     what = ""
     if passages:
         which = "the lowest-ranked passage was" if passages == 1 else f"the {passages} lowest-ranked passages were"
@@ -190,8 +190,8 @@ def _notices(passages: int, of: int, turns: int, window: int, *, cut: bool) -> t
     elif cut:
         what = "The passage is too long for the prompt and was cut at the end of a sentence"
     if what:
-        notices.append(f"{what}. The model reads {window} tokens: raise RAG_NUM_CTX, or ask for fewer with -k.")
+        warnings.append(f"{what}. The model reads {window} tokens: raise RAG_NUM_CTX, or ask for fewer with -k.")
     if turns:
         which = "The oldest turn" if turns == 1 else f"The {turns} oldest turns"
-        notices.append(f"{which} of the conversation did not fit into the prompt.")
-    return tuple(notices)
+        warnings.append(f"{which} of the conversation did not fit into the prompt.")
+    return tuple(warnings)

@@ -56,7 +56,7 @@ class _Candidate:
 def extract(
     question: str, hits: Sequence[Hit], *, embedder: Embedder | None, limit: int
 ) -> tuple[list[Unit], tuple[str, ...]]:
-    """At most `limit` units that answer best, the best first, and notices.
+    """At most `limit` units that answer best, the best first, and warnings.
 
     A unit is scored by its cosine with the question, by the question's terms that it holds (weighted by rarity among
     the units), by its passage's rank, and, where a number is asked for, by the numbers it has that the question has
@@ -74,7 +74,7 @@ def extract(
     first = [_held(weight, one.terms) + 0.3 * rank[i] for i, one in enumerate(candidates)]
     order = sorted(range(len(candidates)), key=lambda i: (-first[i], i))[:_CANDIDATES]
     candidates, rank = [candidates[i] for i in order], [rank[i] for i in order]
-    cosine, notices = _cosines(question, [one.unit.scored_text for one in candidates], embedder)
+    cosine, warnings = _cosines(question, [one.unit.scored_text for one in candidates], embedder)
     wants_number, given = bool(_ASKS_FOR_A_NUMBER.search(question)), numbers(question)
     scores = []
     for i, one in enumerate(candidates):
@@ -82,11 +82,11 @@ def extract(
         if wants_number:
             score += _NUMBERS * min(1.0, len(one.numbers - given) / _ENOUGH_NUMBERS)
         scores.append(score if one.unit.whole else score * _FRAGMENT)
-    return continued([candidates[i].unit for i in _chosen(candidates, scores, limit)]), notices
+    return continued([candidates[i].unit for i in _chosen(candidates, scores, limit)]), warnings
 
 
 def extract_parts(found: Found, *, embedder: Embedder | None, limit: int) -> tuple[list[Unit], tuple[str, ...]]:
-    """As `extract`, for what `found` found: at most `limit` units and notices.
+    """As `extract`, for what `found` found: at most `limit` units and warnings.
 
     Where the question was searched for in parts, the parts choose in turn, each among its own passages, and the whole
     question after them; a place that was chosen before is passed over.
@@ -103,7 +103,7 @@ def extract_parts(found: Found, *, embedder: Embedder | None, limit: int) -> tup
     for unit in chain.from_iterable(zip_longest(*(units for units, _ in each))):
         if unit is not None and not any(_overlap(unit, other) for other in chosen):
             chosen.append(unit)
-    return chosen[:limit], tuple(dict.fromkeys(notice for _, notices in each for notice in notices))
+    return chosen[:limit], tuple(dict.fromkeys(warning for _, warnings in each for warning in warnings))
 
 
 def quoted(units: Sequence[Unit]) -> tuple[str, tuple[Citation, ...]]:

@@ -153,7 +153,7 @@ class Generation:
         self.failure: ModelProblem | None = None
         self.first_ms: float | None = None
         """From the making of this object to the first text that was shown."""
-        self.notices: tuple[str, ...] = ()
+        self.warnings: tuple[str, ...] = ()
         self.tokens: dict[str, int] = {}
         self.prompt_cut = False
 
@@ -211,7 +211,7 @@ class Generation:
 
     def _judge(self, messages: Sequence[tuple[str, str]], reply: Reply, max_tokens: int, *, looped: bool) -> None:
         window = self._llm.window
-        notices = []
+        warnings = []
         if self.failure is None and not looped:
             self.prompt_cut = self._llm.was_cut(messages, reply.prompt_tokens, reply.answer_tokens)
         if self.prompt_cut:
@@ -222,17 +222,17 @@ class Generation:
                 if served < window
                 else "Raise RAG_NUM_CTX, or ask for fewer passages with -k."
             )
-            notices.append(
+            warnings.append(
                 f"The server cut the prompt ({reply.prompt_tokens} tokens of it were read): {self._llm.name} did not "
                 f"see all of it, so don't trust this answer. {fix}"
             )
         if looped:
-            notices.append(f"{self._llm.name} began to repeat itself; the answer was stopped there.")
+            warnings.append(f"{self._llm.name} began to repeat itself; the answer was stopped there.")
         elif reply.done_reason == "length":
             setting = "RAG_MAX_ANSWER_TOKENS" if max_tokens >= self._llm.num_predict else "RAG_NUM_CTX"
-            notices.append(
+            warnings.append(
                 f"The answer was cut off at its cap of {max_tokens} tokens. Raise {setting} for longer ones."
             )
-        self.notices = tuple(notices)
+        self.warnings = tuple(warnings)
         counts = {"prompt": reply.prompt_tokens, "answer": reply.answer_tokens, "window": window}
         self.tokens = {name: count for name, count in counts.items() if count is not None}

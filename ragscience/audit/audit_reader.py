@@ -12,6 +12,8 @@ from typing import Any
 from ragscience.audit.audit_log import lock, rotated_files
 from ragscience.audit.audit_record import SCHEMA_VERSION
 from ragscience.errors import RagScienceError, UsageError
+from ragscience.records.answer_records import VERSION_1_NAMES
+from ragscience.serialization import renamed
 from ragscience.store.atomic_files import disk_errors
 
 __all__ = ["AuditReader", "delete_log"]
@@ -21,7 +23,7 @@ SHOWN_MATCHES = 5
 _REQUIRED: dict[str, type] = {
     "answer_id": str, "at": str, "question": str, "searched": str, "answer": str, "mode": str, "refused": bool,
     "agent": bool, "strict": bool, "filters": dict, "history": list, "settings": dict, "library": dict,
-    "models": dict, "passages": list, "citations": list, "sentences": list, "notices": list,
+    "models": dict, "passages": list, "citations": list, "sentences": list, "warnings": list,
 }  # fmt: skip
 _OF_A_PASSAGE: dict[str, type] = {
     "rank": int, "md5": str, "start": int, "end": int, "file": str, "path": str, "page_start": int, "page_end": int,
@@ -101,6 +103,8 @@ class AuditReader:
         if isinstance(value, dict) and isinstance(value.get("schema"), int) and value["schema"] > SCHEMA_VERSION:
             self.newer += 1
             return None
+        if isinstance(value, dict) and value.get("schema") == 1:
+            value = renamed(value, VERSION_1_NAMES) | {"schema": SCHEMA_VERSION}
         if not _is_record(value):
             self.skipped += 1
             return None

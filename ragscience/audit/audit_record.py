@@ -17,13 +17,13 @@ from ragscience.records import Answer, Citation, EmbedderIdentity, Filters, Hit,
 
 __all__ = ["SCHEMA_VERSION", "Circumstances", "Request", "place_of", "record_of", "text_digest", "without_credentials"]
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 """Of a record. A change that breaks a reader raises it; a new field does not."""
 
 _CREDENTIALS = re.compile(r"(?<=://)[^\s/?#@]+(?:@[^\s/?#@]+)*@")
 _URL_END = re.compile(r"[?#].*", re.DOTALL)
 _IS_URL = re.compile(r"[a-z][a-z0-9+.-]*://\S+", re.IGNORECASE)
-_SAID = ("settings", "models", "notices", "trace", "library")
+_SAID = ("settings", "models", "warnings", "trace", "library")
 """The fields of a record that may repeat a setting."""
 
 
@@ -55,7 +55,7 @@ class Circumstances:
     embedder: EmbedderIdentity | None
     digests: Mapping[str, str]
     """Of the weights of `reranker` and `llm`, if known."""
-    notices: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
     """Warnings of the run that are not the answer's own."""
 
 
@@ -103,7 +103,7 @@ def record_of(
         "prompt_cut": answer.prompt_cut,
         "citations": [_citation(item) for item in answer.citations],
         "sentences": [_sentence(item) for item in answer.sentences],
-        "notices": list(dict.fromkeys([*found.notices, *answer.notices, *under.notices])),
+        "warnings": list(dict.fromkeys([*found.warnings, *answer.warnings, *under.warnings])),
         "timings_ms": {**found.timings_ms, **answer.timings_ms},
         "tokens": dict(answer.tokens),
         "trace": [asdict(step) for step in answer.trace],

@@ -40,7 +40,7 @@ class Checked:
     """How many citations were taken out, because no passage given is from there."""
     corrected: int = 0
     """How many pages were changed to the page of the same paper that holds the sentence."""
-    notices: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
 
 
 def check(
@@ -50,7 +50,7 @@ def check(
 
     A sentence is held against the pages that it cites, or each part of it against the citation behind that part. One
     that cites nothing is at most weak. `scorer` may lift and lower what the words leave open, never past a number, a
-    name or a denial that is not on the page; when it fails, words alone decide and a notice says so.
+    name or a denial that is not on the page; when it fails, words alone decide and a warning says so.
     `on_sentence` is called before each sentence, and may raise.
     """
     return _Check(text, hits, scorer).done(on_sentence)
@@ -93,7 +93,7 @@ class _Check:
         ]
         shown = tuple(each for each in sentences if any(character.isalnum() for character in each.text))
         unknown = sum(mention.unknown for mention in self._mentions)
-        return Checked(rewritten.text, tuple(self._citations), shown, unknown, self._corrected, self._scorer.notices)
+        return Checked(rewritten.text, tuple(self._citations), shown, unknown, self._corrected, self._scorer.warnings)
 
     def _judged(
         self, sentence: AnswerSentence, own: Sequence[int], inside: Sequence[int]

@@ -283,12 +283,12 @@ class SupportScorer:
 
     def __init__(self, reranker: Reranker | None) -> None:
         self._reranker = reranker
-        self._notices: list[str] = []
+        self._warnings: list[str] = []
 
     @property
-    def notices(self) -> tuple[str, ...]:
+    def warnings(self) -> tuple[str, ...]:
         """Why the reranker failed, if it did."""
-        return tuple(self._notices)
+        return tuple(self._warnings)
 
     def adjusted(self, claim: Claim, finding: Finding) -> Finding:
         """The finding, lifted to supported or lowered to weak.
@@ -302,7 +302,7 @@ class SupportScorer:
             scores = self._reranker.score(claim.text, [_ABOUT_NOTHING, claim.text, *quotes])
         except ModelProblem as problem:
             self._reranker = None
-            self._notices.append(f"Sentences are checked by words alone, because the reranker failed: {problem}")
+            self._warnings.append(f"Sentences are checked by words alone, because the reranker failed: {problem}")
             return finding
         nothing, itself, best = float(scores[0]), float(scores[1]), float(max(scores[2:]))
         if not itself > nothing:

@@ -31,12 +31,12 @@ def models(
             yield Finding("models", "error" if part in needed else "info", f"{part}: {problem.message}", problem.fix)
             continue
         if choice.model is None:
-            yield Finding("models", "info", f"{part}: no model, {choice.why}.", choice.notice)
+            yield Finding("models", "info", f"{part}: no model, {choice.why}.", choice.warning)
             continue
         name = choice.model.identity.model if part == "embedder" else choice.model.name
         window = _window(part, choice.model, ollama)
         reads = f"; it reads {window} tokens at once" if window else ""
-        yield Finding("models", "ok", f"{part}: {name} ({choice.why}){reads}.", choice.notice)
+        yield Finding("models", "ok", f"{part}: {name} ({choice.why}){reads}.", choice.warning)
 
 
 def torch_model(name: str) -> Finding:

@@ -151,7 +151,7 @@ class LibraryGraph:
                     fix = "`python ingest.py graph --local` reads without one."
                     raise ModelProblem("There is no LLM to read with.", fix)
                 if on_event is not None:
-                    on_event(ModelChosen(choice.notice or f"answers: {llm.name} ({choice.why})"))
+                    on_event(ModelChosen(choice.warning or f"answers: {llm.name} ({choice.why})"))
                 reading = LLMReading(
                     request.types,
                     llm_version(f"{llm.name} {llm.digest[:12]}".strip(), request.types),

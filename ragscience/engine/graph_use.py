@@ -32,7 +32,7 @@ def graph_search_of(run: QuestionRun, *, is_wanted: bool) -> GraphSearch | None:
         passages=run.library.chunk_count,
         hops=run.settings.graph_max_hops,
         types=run.settings.graph_entity_types,
-        notice=run.warn,
+        warning=run.warn,
         triples=triples,
     )
 

@@ -135,7 +135,7 @@ class Engine:
             found,
             timings_ms={**found.timings_ms, **timings},
             stages=(*found.stages, *timings.stages),
-            notices=_once(found.notices, run.all_warnings()),
+            warnings=_once(found.warnings, run.all_warnings()),
         )
         if self.telemetry.is_on:
             self.telemetry.record(of_search(found, run.models_of_search(found)))
@@ -163,12 +163,12 @@ class Engine:
         for warning in dialogue.warnings:
             run.warn(warning)
         answer = self._recorded("agent" if request.agent else "ask", run.question, lambda: run.answer(request))
-        answer = replace(answer, notices=_once((*answer.found.notices, *answer.notices), run.all_warnings()))
+        answer = replace(answer, warnings=_once((*answer.found.warnings, *answer.warnings), run.all_warnings()))
         if self.telemetry.is_on:
             self.telemetry.record(of_answer(answer))
         audit(run, answer, request, at=datetime.now(UTC).isoformat(timespec="seconds"))
         dialogue.keep(answer, run.warn)
-        return replace(answer, notices=_once(answer.notices, run.warnings))
+        return replace(answer, warnings=_once(answer.warnings, run.warnings))
 
     def dialogue(self, *, name: str | None = None, continue_last: bool = False) -> Dialogue:
         """A conversation: a new one, the last one, or the one called `name`. Raises UsageError for a bad name."""

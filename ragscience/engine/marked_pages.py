@@ -77,7 +77,7 @@ def write_marked_pages(
             parts.append(part)
             count += len(pages)
         if not parts:
-            raise RagScienceError(f"{target} is not written: no cited page could be marked.", "See the notices.")
+            raise RagScienceError(f"{target} is not written: no cited page could be marked.", "See the warnings.")
         whole = Path(folder, "whole.pdf")
         joined = marker.reader().join(parts, whole)
         if isinstance(joined, FileProblem):

@@ -85,7 +85,7 @@ class ModelPool:
                     ollama=self.ollama(settings),
                     batch_size=settings.embedding_batch,
                     cache_folder=settings.cache_folder,
-                    on_notice=warn,
+                    on_warning=warn,
                 ),
                 required=required,
             )
@@ -124,7 +124,7 @@ class ModelPool:
         from ragscience.models.minilm import MiniLM
 
         def make(warn: Warn) -> TokenEmbedder:
-            return MiniLM(cache_folder=settings.cache_folder, on_notice=warn)
+            return MiniLM(cache_folder=settings.cache_folder, on_warning=warn)
 
         return self._once(("minilm", settings.cache_folder), make, warn)
 
@@ -137,7 +137,7 @@ class ModelPool:
 
         def make(warn: Warn) -> Choice[Reranker | None]:
             return choose_reranker(
-                settings.rerank, settings.reranker, late=late, cache_folder=settings.cache_folder, on_notice=warn
+                settings.rerank, settings.reranker, late=late, cache_folder=settings.cache_folder, on_warning=warn
             )
 
         return self._once(("reranker", settings.rerank, settings.reranker, late), make, warn)
@@ -145,7 +145,7 @@ class ModelPool:
     def reranker(self, settings: Settings, warn: Warn, *, late: bool) -> Reranker | None:
         """The cross-encoder, or None without one; what is missing is a warning."""
         choice = self.reranker_choice(settings, warn, late=late)
-        warn(choice.notice)
+        warn(choice.warning)
         return choice.model
 
     def llm_reranker(self, settings: Settings, profile: Profile, warn: Warn) -> LLMReranker | None:
@@ -187,8 +187,8 @@ class ModelPool:
             llm,
             depth=LLM_DEPTH,
             seconds=min(settings.llm_rerank_seconds, budget or settings.llm_rerank_seconds),
-            cache=ScoreCache(path, most=KEPT_LLM_SCORES, on_notice=warn),
-            on_notice=warn,
+            cache=ScoreCache(path, most=KEPT_LLM_SCORES, on_warning=warn),
+            on_warning=warn,
         )
 
     # Language models
@@ -197,7 +197,7 @@ class ModelPool:
         """The chat model, or None for quotes; which it is goes to `on_choice`."""
         choice = self.llm_choice(settings)
         named = f"answers: {choice.model.name}" if choice.model else "No language model: showing quotes"
-        self._on_choice(choice.notice or f"{named} ({choice.why})")
+        self._on_choice(choice.warning or f"{named} ({choice.why})")
         return choice.model
 
     def llm_choice(self, settings: Settings, setting: str | None = None) -> Choice[OllamaLLM | None]:

@@ -54,7 +54,7 @@ def replay(engine: Engine, before: Record) -> Replayed:
     try:
         run = QuestionRun(again, request)
         answer = run.answer(request)
-        answer = replace(answer, notices=tuple(dict.fromkeys((*answer.notices, *run.all_warnings()))))
+        answer = replace(answer, warnings=tuple(dict.fromkeys((*answer.warnings, *run.all_warnings()))))
         after = record_for(run, answer, request, at=datetime.now(UTC).isoformat(timespec="seconds"))
     except NothingFound as problem:
         found.append(Difference("not answered", f"It cannot be asked any more: {problem}"))

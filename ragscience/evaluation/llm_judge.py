@@ -52,14 +52,14 @@ class RagasJudge:
     """Called with a question and its answer, gives values from 0 to 1 by the names of metrics.JUDGED.
 
     A value is left out where the model's words could not be read; when the model itself fails, nothing is judged from
-    then on. `notice` is told of both. `max_tokens` is the longest judgement. Raises RagScienceError at once where ragas
+    then on. `warning` receives both. `max_tokens` is the longest judgement. Raises RagScienceError at once where ragas
     is not installed.
     """
 
     def __init__(
-        self, llm: JudgingLLM, embedder: JudgingEmbedder, *, max_tokens: int, notice: Callable[[str], None]
+        self, llm: JudgingLLM, embedder: JudgingEmbedder, *, max_tokens: int, warning: Callable[[str], None]
     ) -> None:
-        self._notice = notice
+        self._warning = warning
         ragas = _ragas()
         model, embeddings = _model(llm, max_tokens), _embeddings(embedder)
         metrics = ragas.metrics
@@ -91,10 +91,10 @@ class RagasJudge:
                 value = float(asyncio.run(metric._single_turn_ascore(sample, callbacks=[])))
             except ModelProblem as problem:
                 self._gone = True
-                self._notice(f"Nothing is judged from here on. {problem}")
+                self._warning(f"Nothing is judged from here on. {problem}")
                 continue
             except self._unread as error:
-                self._notice(f"The judge gave no {name}: {' '.join(str(error).split())[:300]}")
+                self._warning(f"The judge gave no {name}: {' '.join(str(error).split())[:300]}")
                 continue
             if math.isfinite(value):
                 values[name] = min(1.0, max(0.0, value))

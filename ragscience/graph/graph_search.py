@@ -226,7 +226,7 @@ class GraphSearch:
         passages: int,
         hops: int,
         types: Sequence[str],
-        notice: Callable[[str], None],
+        warning: Callable[[str], None],
         triples: dict[int, NDArray[np.float32]] | None = None,
     ) -> None:
         """`passages` is how many the library has; `types` are the entities that count (none: all).
@@ -239,7 +239,7 @@ class GraphSearch:
         self._passages = passages
         self._hops = hops
         self._types = frozenset(types)
-        self._notice = notice
+        self._warning = warning
         self._asked: dict[str, _Asked] = {}
         self._triples = {} if triples is None else triples
         self.llm: ChatModel | None = None
@@ -289,7 +289,7 @@ class GraphSearch:
         try:
             return candidates_said(question, self.llm, seconds=LINKING_SECONDS)
         except ModelProblem as problem:
-            self._notice(str(problem))
+            self._warning(str(problem))
             return None
 
     def _trails(self, question: str) -> tuple[Trail, ...]:

@@ -15,6 +15,7 @@ from typing import Any, Self
 from ragscience.errors import NothingFound, RagScienceError, UsageError
 from ragscience.history.history_schema import connect_for_reading, connect_for_writing, history_errors
 from ragscience.records import Answer
+from ragscience.records.answer_records import VERSION_1_NAMES
 from ragscience.serialization import from_json, storable, to_json
 
 __all__ = ["Conversation", "History", "KeptAnswer", "check_name"]
@@ -230,7 +231,7 @@ class History:
 
     def _kept(self, rows: Iterable[tuple[Any, ...]]) -> list[KeptAnswer]:
         try:
-            return [KeptAnswer(int(row[0]), str(row[1]), from_json(Answer, row[2])) for row in rows]
+            return [KeptAnswer(int(row[0]), str(row[1]), from_json(Answer, row[2], VERSION_1_NAMES)) for row in rows]
         except ValueError as error:
             raise RagScienceError(
                 f"The history {self._path} is damaged: {error}.", "Move the file away: a new history is begun then."

@@ -7,7 +7,7 @@
 Hashing 90 MB takes longer than opening the session, so the source's hash is computed when the ONNX form is made and
 whenever the source's size or mtime (in nanoseconds) differs from what was recorded; else the record is believed. The
 cached files are believed in the same way. A folder is written under another name and then renamed, so that a second
-process sees all of it or nothing. What is damaged is made anew, with one notice.
+process sees all of it or nothing. What is damaged is made anew, with one warning.
 """
 
 from __future__ import annotations
@@ -43,13 +43,13 @@ class PreparedModel:
 
 
 def prepare(
-    source: Path, *, cache_folder: Path, expected_sha256: str | None, on_notice: Notify, anew: bool = False
+    source: Path, *, cache_folder: Path, expected_sha256: str | None, on_warning: Notify, anew: bool = False
 ) -> PreparedModel:
     """The ONNX form of the BERT in `source`, from the cache where it is whole, else made now (about a second).
 
     `anew` makes it also where the cache looks whole. Where the cache cannot be written, it is made in a temporary
-    folder that goes with the object, and a notice says so. Raises NotBert, and ModelProblem when the weights' sha256 is
-    not `expected_sha256`.
+    folder that goes with the object, and a warning says so. Raises NotBert, and ModelProblem when the weights' sha256
+    is not `expected_sha256`.
     """
     import onnxruntime
 
@@ -69,12 +69,12 @@ def prepare(
             return PreparedModel(final, config, sha256)
         anew = True
     if anew:
-        on_notice(f"The prepared model in {final} is damaged: it is made anew.")
+        on_warning(f"The prepared model in {final} is damaged: it is made anew.")
     try:
         root.mkdir(parents=True, exist_ok=True)
         _make(source, final, replace=anew)
     except OSError as error:
-        on_notice(f"Models cannot be kept in {root} ({error.strerror}): this one is prepared again at each start.")
+        on_warning(f"Models cannot be kept in {root} ({error.strerror}): this one is prepared again at each start.")
         return _make_for_now(source, config, sha256)
     return PreparedModel(final, config, sha256)
 

@@ -51,12 +51,12 @@ class BertSession:
         *,
         cache_folder: Path,
         expected_sha256: str | None,
-        on_notice: Callable[[str], None],
+        on_warning: Callable[[str], None],
     ) -> None:
         self._source = source
         self._cache_folder = cache_folder
         self._expected_sha256 = expected_sha256
-        self._on_notice = on_notice
+        self._on_warning = on_warning
         self._prepared: PreparedModel | None = None
         self._sessions: dict[bool, Any] = {}
         """By whether their weights are packed."""
@@ -80,7 +80,7 @@ class BertSession:
             self._source,
             cache_folder=self._cache_folder,
             expected_sha256=self._expected_sha256,
-            on_notice=self._on_notice,
+            on_warning=self._on_warning,
             anew=anew,
         )
 

@@ -65,7 +65,7 @@ def _has_weights(folder: Path) -> bool:
     return any(folder.glob("*.safetensors")) or (folder / "pytorch_model.bin").is_file()
 
 
-def open_cross_encoder(folder: Path, name: str, *, cache_folder: Path, on_notice: Callable[[str], None]) -> Reranker:
+def open_cross_encoder(folder: Path, name: str, *, cache_folder: Path, on_warning: Callable[[str], None]) -> Reranker:
     """The reranker in `folder`: through onnxruntime where it is a BERT with one output, else sentence-transformers.
 
     Raises ModelProblem when the folder has no tokenizer, or the model gives more than one score.
@@ -75,25 +75,25 @@ def open_cross_encoder(folder: Path, name: str, *, cache_folder: Path, on_notice
     except NotBert as reason:
         from ragscience.models.sentence_transformers import TorchCrossEncoder
 
-        on_notice(f"{name} runs in torch, which is slow to load: {reason}.")
+        on_warning(f"{name} runs in torch, which is slow to load: {reason}.")
         return TorchCrossEncoder(folder, name)
     if config.labels != 1:
         outputs = f"{config.labels} outputs" if config.labels else "no scoring head"
         raise ModelProblem(f"{name} has {outputs} instead of one score.", "Name a cross-encoder in RAG_RERANKER.")
-    return OnnxCrossEncoder(folder, name, cache_folder=cache_folder, on_notice=on_notice)
+    return OnnxCrossEncoder(folder, name, cache_folder=cache_folder, on_warning=on_warning)
 
 
 class OnnxCrossEncoder:
     """A Reranker: a BertForSequenceClassification with one output. Its session is opened on first use."""
 
-    def __init__(self, folder: Path, name: str, *, cache_folder: Path, on_notice: Callable[[str], None]) -> None:
+    def __init__(self, folder: Path, name: str, *, cache_folder: Path, on_warning: Callable[[str], None]) -> None:
         self._folder = folder
         self._name = name
         self._tokenizer = load_tokenizer(folder)
         limit = min(PAIR_TOKENS, read_config(folder).max_tokens)
         self._tokenizer.enable_truncation(limit, strategy="longest_first")
         self._activation = _activation(read_json(folder / "config.json"))
-        self._session = BertSession(folder, cache_folder=cache_folder, expected_sha256=None, on_notice=on_notice)
+        self._session = BertSession(folder, cache_folder=cache_folder, expected_sha256=None, on_warning=on_warning)
 
     @property
     def name(self) -> str:

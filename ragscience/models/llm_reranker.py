@@ -51,7 +51,7 @@ _TOKENS_A_MESSAGE = 12
 class LLMReranker:
     """A Reranker: an LLM that scores the first `depth` of the passages it is given, in at most `seconds` a question.
 
-    `cache` None keeps nothing. `on_notice` is told how many passages got no score, and why.
+    `cache` None keeps nothing. `on_warning` is told how many passages got no score, and why.
     """
 
     def __init__(
@@ -61,13 +61,13 @@ class LLMReranker:
         depth: int,
         seconds: float,
         cache: ScoreCache | None,
-        on_notice: Callable[[str], None],
+        on_warning: Callable[[str], None],
     ) -> None:
         self._llm = llm
         self._depth = depth
         self._seconds = seconds
         self._cache = cache
-        self._on_notice = on_notice
+        self._on_warning = on_warning
 
     @property
     def name(self) -> str:
@@ -102,7 +102,7 @@ class LLMReranker:
         scores[list(fresh)] = list(fresh.values())
         if len(fresh) < len(missing):
             left = len(missing) - len(fresh)
-            self._on_notice(f"{left} of {len(keys)} passages keep the first pass's score and place: {why}")
+            self._on_warning(f"{left} of {len(keys)} passages keep the first pass's score and place: {why}")
         return scores
 
     def _key(self, question: str, passage: str) -> bytes:

@@ -79,12 +79,12 @@ class MiniLM:
         self,
         *,
         cache_folder: Path,
-        on_notice: Callable[[str], None],
+        on_warning: Callable[[str], None],
         folder: Path | None = None,
         expected_sha256: str = WEIGHTS_SHA256,
     ) -> None:
         self._cache_folder = cache_folder
-        self._on_notice = on_notice
+        self._on_warning = on_warning
         self._folder = folder
         self._expected_sha256 = expected_sha256
         self._loaded: tuple[Any, BertSession] | None = None
@@ -152,7 +152,7 @@ class MiniLM:
                     folder,
                     cache_folder=self._cache_folder,
                     expected_sha256=self._expected_sha256,
-                    on_notice=self._on_notice,
+                    on_warning=self._on_warning,
                 )
                 self._loaded = load_tokenizer(folder), session
             return self._loaded

@@ -38,7 +38,7 @@ class Choice(Generic[Part]):
 
     model: Part
     why: str
-    notice: str = ""
+    warning: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,7 @@ class ModelSources:
     ollama: Ollama
     cache_folder: Path
     """Of the embedded model's ONNX form."""
-    on_notice: Notify
+    on_warning: Notify
     batch_size: int
     """Texts in one request to Ollama."""
 
@@ -66,7 +66,7 @@ class ModelRow:
     why: str
     digest: str
     """Of the weights, in hexadecimal; empty where it is not known without reading them."""
-    notice: str = ""
+    warning: str = ""
 
 
 def choose_embedder(
@@ -149,7 +149,7 @@ def _names(model: str) -> tuple[str, str]:
 def _minilm(sources: ModelSources) -> Embedder:
     from ragscience.models.minilm import MiniLM
 
-    return MiniLM(cache_folder=sources.cache_folder, on_notice=sources.on_notice)
+    return MiniLM(cache_folder=sources.cache_folder, on_warning=sources.on_warning)
 
 
 def _ollama_embedder(full: str, sources: ModelSources) -> Embedder:
@@ -159,7 +159,7 @@ def _ollama_embedder(full: str, sources: ModelSources) -> Embedder:
 
 
 def choose_reranker(
-    setting: str, model: str, *, late: bool, cache_folder: Path, on_notice: Notify
+    setting: str, model: str, *, late: bool, cache_folder: Path, on_warning: Notify
 ) -> Choice[Reranker | None]:
     """The cross-encoder: `setting` is "auto", "cross-encoder", "late-interaction" or "off"; `model` a name or a folder.
 
@@ -178,13 +178,13 @@ def choose_reranker(
 
     folder = find_on_this_machine(model)
     if folder is not None:
-        reranker = open_cross_encoder(folder, model, cache_folder=cache_folder, on_notice=on_notice)
+        reranker = open_cross_encoder(folder, model, cache_folder=cache_folder, on_warning=on_warning)
         return Choice(reranker, f"its files are in {folder}")
     if setting == "cross-encoder":
         raise ModelProblem(f"The reranker {model} is not on this machine.", f"Fetch it with `{PULL}`.")
     order = "late interaction orders the passages" if late else "passages stay in the order of the first search"
-    notice = f"{model} is not on this machine: {order}. `{PULL}` fetches it."
-    return Choice(None, "its files are not on this machine", notice)
+    warning = f"{model} is not on this machine: {order}. `{PULL}` fetches it."
+    return Choice(None, "its files are not on this machine", warning)
 
 
 def choose_llm(
@@ -201,8 +201,8 @@ def choose_llm(
         raise UsageError(f"There is no answerer {setting!r}.", "It is one of auto, ollama and extractive.")
     full = ollama.require(model) if setting == "ollama" else ollama.status.find(model)
     if full is None and ollama.status.running:
-        notice = f"Ollama has no {model}: the answer is made of quotes. `ollama pull {model}` fetches it."
-        return Choice(None, f"Ollama has no {model}", notice)
+        warning = f"Ollama has no {model}: the answer is made of quotes. `ollama pull {model}` fetches it."
+        return Choice(None, f"Ollama has no {model}", warning)
     if full is None:
         return Choice(None, ollama.status.why)
     try:
@@ -261,19 +261,19 @@ def _embedder_row(choice: Choice[Embedder], ollama: Ollama) -> ModelRow:
         from ragscience.models.cross_encoder import find_on_this_machine
 
         where = str(find_on_this_machine(identity.model) or "")
-    return ModelRow("embedder", identity.model, where, choice.why, identity.digest, choice.notice)
+    return ModelRow("embedder", identity.model, where, choice.why, identity.digest, choice.warning)
 
 
 def _reranker_row(choice: Choice[Reranker | None]) -> ModelRow:
     if choice.model is None:
-        return ModelRow("reranker", None, "", choice.why, "", choice.notice)
+        return ModelRow("reranker", None, "", choice.why, "", choice.warning)
     from ragscience.models.cross_encoder import find_on_this_machine
 
     where = find_on_this_machine(choice.model.name)
-    return ModelRow("reranker", choice.model.name, str(where or ""), choice.why, "", choice.notice)
+    return ModelRow("reranker", choice.model.name, str(where or ""), choice.why, "", choice.warning)
 
 
 def _llm_row(choice: Choice[OllamaLLM | None], ollama: Ollama) -> ModelRow:
     if choice.model is None:
-        return ModelRow("answer", None, "", choice.why, "", choice.notice)
-    return ModelRow("answer", choice.model.name, ollama.url, choice.why, choice.model.digest, choice.notice)
+        return ModelRow("answer", None, "", choice.why, "", choice.warning)
+    return ModelRow("answer", choice.model.name, ollama.url, choice.why, choice.model.digest, choice.warning)

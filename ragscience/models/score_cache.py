@@ -25,10 +25,10 @@ _MOST_VARIABLES = 500
 class ScoreCache:
     """Scores by key in the file `path`, of which the last `most` that were put in are kept."""
 
-    def __init__(self, path: Path, *, most: int, on_notice: Callable[[str], None]) -> None:
+    def __init__(self, path: Path, *, most: int, on_warning: Callable[[str], None]) -> None:
         self._path = path
         self._most = most
-        self._on_notice = on_notice
+        self._on_warning = on_warning
 
     def get(self, keys: Sequence[bytes]) -> dict[bytes, float]:
         """The finite scores of those `keys` that are known."""
@@ -72,7 +72,7 @@ class ScoreCache:
         aside = self._path.with_name(f"{self._path.name}.damaged")
         with suppress(OSError):
             self._path.replace(aside)
-            self._on_notice(f"{self._path.name} was damaged and is set aside as {aside.name}; a new one is begun.")
+            self._on_warning(f"{self._path.name} was damaged and is set aside as {aside.name}; a new one is begun.")
 
 
 def _is_score(key: object, score: object) -> bool:

@@ -61,7 +61,7 @@ class Step:
     node: Annotated[str, Schema(enum=["decompose_query", "retrieve", "reason", "reflect", "generate_answer"])]
     iteration: PageNumber
     """Pass of the loop, from 1."""
-    said: str
+    summary: str
     """The result, in one line."""
     by: Annotated[str, Schema(enum=["llm", "rules"])]
     """ "rules": the deterministic stand-in."""
@@ -100,7 +100,7 @@ class Answer:
     found: Found
     models: Mapping[str, str | None]
     """Keys `embedder`, `reranker`, `llm`: the model that was used, or None."""
-    notices: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
     timings_ms: Mapping[str, float] = field(default_factory=dict)
     sentences: tuple[Sentence, ...] = ()
     """In order, each with the verdict of the citation check."""
@@ -117,3 +117,7 @@ class Answer:
     """32 hexadecimal digits, the same in the log, the spans and the audit log; empty for answers older than those."""
     stages: tuple[Stage, ...] = ()
     """The summands of `timings_ms` without the search's own (`Found.stages`), with their start times."""
+
+
+VERSION_1_NAMES = {"notices": "warnings", "said": "summary"}
+"""Fields that had another name in rows that version 1 of the JSON wrote, with today's name."""

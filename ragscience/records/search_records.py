@@ -124,7 +124,7 @@ class Found:
     question: str
     profile: str
     hits: tuple[Hit, ...]
-    notices: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
     timings_ms: Mapping[str, float] = field(default_factory=dict)
     signals: Mapping[str, float] = field(default_factory=dict)
     """Whether the papers answer at all: see answering/answerability.py."""

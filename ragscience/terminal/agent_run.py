@@ -45,7 +45,7 @@ def agent_answer(
 
     def resumed(steps: int) -> None:
         done = "1 step was" if steps == 1 else f"{steps} steps were"
-        session.notice(f"Going on where this question was interrupted: {done} done already.")
+        session.warning(f"Going on where this question was interrupted: {done} done already.")
 
     answer = answer_by_agent(
         context,

@@ -108,7 +108,7 @@ def ask_once(engine: Engine, request: AskRequest, *, dialogue: Dialogue, screen:
             out.print("The checked answer:", style="dim")
         answer_view(answer, out)
     answer_footer(answer, out)
-    screen.warn_all(answer.notices)
+    screen.warn_all(answer.warnings)
     return answer
 
 

@@ -75,8 +75,8 @@ def show_answer(engine: Engine, start: str, *, as_json: bool) -> int:
     listing(_about(record), out)
     _passages_view(record["passages"], engine, out)
     _checks_view(record["sentences"], out)
-    for notice in record["notices"]:
-        out.print(Text(f"notice: {_flat(notice)}", style="yellow"), soft_wrap=True)
+    for warning in record["warnings"]:
+        out.print(Text(f"warning: {_flat(warning)}", style="yellow"), soft_wrap=True)
     return 0
 
 

@@ -23,7 +23,7 @@ _MIB = 1 << 20
 def audit(session: Session, answer: Answer, asked: Request, *, at: str) -> None:
     """Keep the answer, where the settings `audit` and `history` are on and there is a library.
 
-    What goes wrong is a notice, and never costs the answer. `at` is ISO 8601, UTC.
+    What goes wrong is a warning, and never costs the answer. `at` is ISO 8601, UTC.
     """
     settings, path = session.settings, session.home.audit
     if not (settings.audit and settings.history and path.parent.is_dir()):
@@ -32,7 +32,7 @@ def audit(session: Session, answer: Answer, asked: Request, *, at: str) -> None:
         log = AuditLog(path, max_bytes=settings.audit_max_mb * _MIB, keep=settings.audit_keep)
         log.append(record_for(session, answer, asked, at=at))
     except RagScienceError as error:
-        session.notice(f"This answer is not in the audit log: {error}")
+        session.warning(f"This answer is not in the audit log: {error}")
 
 
 def record_for(session: Session, answer: Answer, asked: Request, *, at: str) -> dict[str, Any]:
@@ -50,7 +50,7 @@ def record_for(session: Session, answer: Answer, asked: Request, *, at: str) -> 
             chunker=library.chunker,
             embedder=library.embedder,
             digests=_digests(session, answer.models),
-            notices=tuple(session.notices),
+            warnings=tuple(session.warnings),
         )
         places = {chunk.chunk_id: place_of(chunk, papers.get(chunk.paper_id)) for chunk in earlier}
     return record_of(answer, at=at, asked=asked, under=under, papers=papers, earlier=places)

@@ -58,7 +58,7 @@ HomeFolder = Annotated[
 Offline = Annotated[
     bool | None, typer.Option("--offline", help="Refuse whatever would leave this machine.", show_default=False)
 ]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress and no notices on stderr.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress and no warnings on stderr.")]
 Debug = Annotated[bool, typer.Option("--debug", help="Show the whole traceback of an error.")]
 
 

@@ -47,9 +47,9 @@ def make_questions(session: Session, count: int, *, papers: tuple[str, ...], tar
     else:
         target.write_text(lines, encoding="utf-8")
     if len(made) < count:
-        session.notice(f"Only {len(made)} of {count} questions could be drafted.")
+        session.warning(f"Only {len(made)} of {count} questions could be drafted.")
     drafted = f"{len(made)} draft{'' if len(made) == 1 else 's'}{f' in {target}' if target is not None else ''}"
-    session.notice(f'{drafted}: correct what is wrong, take "draft" out of what is right, then run eval on the file.')
+    session.warning(f'{drafted}: correct what is wrong, take "draft" out of what is right, then run eval on the file.')
     return 0
 
 
@@ -111,7 +111,7 @@ def _asking(session: Session, llm: OllamaLLM) -> Ask:
         )
         if said.problem is not None:
             problems += 1
-            session.notice(f"Drafting by rules instead. {said.problem}")
+            session.warning(f"Drafting by rules instead. {said.problem}")
         return said.value
 
     return ask

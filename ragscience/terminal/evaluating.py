@@ -138,7 +138,7 @@ def _judge(session: Session) -> Judge:
             "--judge needs a language model, and there is none.",
             "Start Ollama and run `python query.py models pull`.",
         )
-    return RagasJudge(llm, session.embedder, max_tokens=llm.num_predict, notice=session.notice)
+    return RagasJudge(llm, session.embedder, max_tokens=llm.num_predict, warning=session.warning)
 
 
 def _conditions(session: Session, mode: Mode, outcomes: Sequence[Outcome], filters: Filters) -> dict[str, str]:

@@ -77,8 +77,8 @@ def why_view(answer: Answer, console: Console) -> None:
 
         paths_view(answer.found, console)
     verdicts_view(answer, console, every=True)
-    for notice in dict.fromkeys((*answer.found.notices, *answer.notices)):
-        console.print(Text(f"notice: {plain(notice)}", "yellow"), soft_wrap=True)
+    for warning in dict.fromkeys((*answer.found.warnings, *answer.warnings)):
+        console.print(Text(f"warning: {plain(warning)}", "yellow"), soft_wrap=True)
     if answer.timings_ms:
         times = ", ".join(f"{plain(name.removesuffix('_ms'))} {value:.0f}" for name, value in answer.timings_ms.items())
         console.print(Text(f"milliseconds: {times}", "dim"), soft_wrap=True)

@@ -22,12 +22,12 @@ NO_GRAPH = "There is no knowledge graph yet: `python ingest.py graph` makes it."
 
 
 def graph_search_of(session: Session, *, is_asked_for: bool) -> GraphSearch | None:
-    """The graph of the session's library, or None and, where it `is_asked_for`, a notice."""
+    """The graph of the session's library, or None and, where it `is_asked_for`, a warning."""
     library, settings = session.library, session.settings
     graph = load_graph(library)
     if not len(graph):
         if is_asked_for:
-            session.notice(NO_GRAPH)
+            session.warning(NO_GRAPH)
         return None
     return GraphSearch(
         graph,
@@ -35,18 +35,18 @@ def graph_search_of(session: Session, *, is_asked_for: bool) -> GraphSearch | No
         passages=library.chunk_count,
         hops=settings.graph_max_hops,
         types=settings.graph_entity_types,
-        notice=session.notice,
+        warning=session.warning,
     )
 
 
 def papers_of(
-    graph: GraphSearch, question: str, filters: Filters, library: Library, notice: Callable[[str], None]
+    graph: GraphSearch, question: str, filters: Filters, library: Library, warning: Callable[[str], None]
 ) -> Filters:
     """The filters, kept to papers that mention anything related to the question; as they are where nothing is."""
     chunks = library.chunks(sorted(graph.passages(question)))
     papers = tuple(sorted({chunk.paper_id for chunk in chunks}))
     if not papers:
-        notice("The question names nothing that the knowledge graph has, so all papers were searched.")
+        warning("The question names nothing that the knowledge graph has, so all papers were searched.")
     return replace(filters, paper_ids=papers)
 
 

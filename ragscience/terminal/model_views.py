@@ -52,7 +52,7 @@ def show_models(engine: Engine, *, as_json: bool) -> int:
     from ragscience.terminal.views import listing
 
     for row in rows:
-        shown = {row.part: row.model or "none", "": row.where, " ": row.why, "  ": row.notice}
+        shown = {row.part: row.model or "none", "": row.where, " ": row.why, "  ": row.warning}
         listing({name: value for name, value in shown.items() if value}, console())
     return 0
 

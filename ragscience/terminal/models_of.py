@@ -75,33 +75,33 @@ def tokens_at_query(settings: Settings, embedder: Embedder, library: Library, te
     return None
 
 
-def reranker_of(settings: Settings, notice: Tell, *, late: bool) -> Reranker | None:
-    """The cross-encoder, or None without one; what is missing is a notice. `late`: late interaction is at work."""
-    choice = _reranker_choice(settings, notice, late=late)
-    notice(choice.notice)
+def reranker_of(settings: Settings, warning: Tell, *, late: bool) -> Reranker | None:
+    """The cross-encoder, or None without one; what is missing is a warning. `late`: late interaction is at work."""
+    choice = _reranker_choice(settings, warning, late=late)
+    warning(choice.warning)
     return choice.model
 
 
-def llm_reranker_of(settings: Settings, profile: Profile, notice: Tell) -> LLMReranker | None:
+def llm_reranker_of(settings: Settings, profile: Profile, warning: Tell) -> LLMReranker | None:
     """The LLM as reranker, where the settings ask for it, or the profile does and there is one; None elsewhere.
 
     Raises ModelProblem where the settings ask for it and there is none.
     """
     if settings.rerank == "llm":
-        return _asked_llm_reranker(settings, notice).model
+        return _asked_llm_reranker(settings, warning).model
     if settings.rerank != "auto" or not profile.llm_reranks:
         return None
     choice = _llm_choice(settings)
     if choice.model is None:
-        notice(f"Profile {profile.name} has no LLM to score the passages ({choice.why}): they are reranked as usual.")
+        warning(f"Profile {profile.name} has no LLM to score the passages ({choice.why}): they are reranked as usual.")
         return None
-    return _llm_reranker(settings, choice.model, notice)
+    return _llm_reranker(settings, choice.model, warning)
 
 
 def llm_of(settings: Settings, tell: Tell) -> OllamaLLM | None:
     """The chat model, or None for quotes; which it is, is told in one line."""
     choice = _llm_choice(settings)
-    tell(choice.notice or f"answers: {choice.model.name if choice.model else 'quotes'} ({choice.why})")
+    tell(choice.warning or f"answers: {choice.model.name if choice.model else 'quotes'} ({choice.why})")
     return choice.model
 
 
@@ -124,7 +124,7 @@ def show_models(settings: Settings, *, as_json: bool) -> int:
     from ragscience.terminal.views import listing
 
     for row in rows:
-        shown = {row.part: row.model or "none", "": row.where, " ": row.why, "  ": row.notice}
+        shown = {row.part: row.model or "none", "": row.where, " ": row.why, "  ": row.warning}
         listing({name: value for name, value in shown.items() if value}, console())
     return 0
 
@@ -189,7 +189,7 @@ class _PullLines:
 def _embedded_model(settings: Settings, tell: Tell) -> TokenEmbedder:
     from ragscience.models.minilm import MiniLM
 
-    return MiniLM(cache_folder=settings.cache_folder, on_notice=tell)
+    return MiniLM(cache_folder=settings.cache_folder, on_warning=tell)
 
 
 def _embedder_choice(settings: Settings, required: EmbedderIdentity | None, tell: Tell) -> Choice[Embedder]:
@@ -200,7 +200,7 @@ def _embedder_choice(settings: Settings, required: EmbedderIdentity | None, tell
             ollama=_ollama(settings),
             batch_size=settings.embedding_batch,
             cache_folder=settings.cache_folder,
-            on_notice=tell,
+            on_warning=tell,
         ),
         required=required,
     )
@@ -218,7 +218,7 @@ def _asked_llm_reranker(settings: Settings, tell: Tell) -> Choice[LLMReranker]:
     return Choice(_llm_reranker(settings, llm, tell), "the setting is llm")
 
 
-def _llm_reranker(settings: Settings, llm: OllamaLLM, notice: Tell) -> LLMReranker:
+def _llm_reranker(settings: Settings, llm: OllamaLLM, warning: Tell) -> LLMReranker:
     from ragscience.models.llm_reranker import LLMReranker
     from ragscience.models.score_cache import ScoreCache
     from ragscience.retrieval.profiles import LLM_DEPTH
@@ -229,8 +229,8 @@ def _llm_reranker(settings: Settings, llm: OllamaLLM, notice: Tell) -> LLMRerank
         llm,
         depth=LLM_DEPTH,
         seconds=min(settings.llm_rerank_seconds, budget or settings.llm_rerank_seconds),
-        cache=ScoreCache(path, most=KEPT_LLM_SCORES, on_notice=notice),
-        on_notice=notice,
+        cache=ScoreCache(path, most=KEPT_LLM_SCORES, on_warning=warning),
+        on_warning=warning,
     )
 
 
@@ -239,7 +239,7 @@ def _reranker_choice(settings: Settings, tell: Tell, *, late: bool) -> Choice[Re
         asked = _asked_llm_reranker(settings, tell)
         return Choice(asked.model, asked.why)
     return choose_reranker(
-        settings.rerank, settings.reranker, late=late, cache_folder=settings.cache_folder, on_notice=tell
+        settings.rerank, settings.reranker, late=late, cache_folder=settings.cache_folder, on_warning=tell
     )
 
 

@@ -84,7 +84,7 @@ def step_lines(step: Step) -> Iterator[str]:
         f"{step.seconds:.1f} s",
     ]
     who = " by the LLM" if step.by == "llm" else ""
-    yield f"[{step.iteration}] {step.node}: {_flat(step.said)}{who} ({', '.join(cost)})"
+    yield f"[{step.iteration}] {step.node}: {_flat(step.summary)}{who} ({', '.join(cost)})"
     if step.node == "decompose_query":
         yield from (f"{_INDENT}? {_flat(query)}" for query in step.queries)
     yield from (f"{_INDENT}- {_flat(note)}" for note in step.notes)

@@ -39,7 +39,7 @@ class Session:
     def __init__(self, settings: Settings, *, quiet: bool, wanted: int | None) -> None:
         self.settings = settings
         self.home = Home(settings.home)
-        self.notices: list[str] = []
+        self.warnings: list[str] = []
         """What was said so far, for the JSON."""
         self._quiet = quiet
         self._wanted = wanted
@@ -59,10 +59,10 @@ class Session:
             if "telemetry" in self.__dict__:
                 self.telemetry.close()
 
-    def notice(self, text: str) -> None:
+    def warning(self, text: str) -> None:
         """Say it once on stderr, unless quiet, and keep it for the JSON."""
-        if text and text not in self.notices:
-            self.notices.append(text)
+        if text and text not in self.warnings:
+            self.warnings.append(text)
             if not self._quiet:
                 say(text)
 
@@ -78,7 +78,7 @@ class Session:
         """The library, for reading."""
         library = Library.open(self.home)
         if not library.chunk_count:
-            self.notice("The library is empty: put PDFs into papers/ and run `python ingest.py`.")
+            self.warning("The library is empty: put PDFs into papers/ and run `python ingest.py`.")
         return library
 
     @cached_property
@@ -124,14 +124,14 @@ class Session:
             return None
         from ragscience.terminal.models_of import tokens_at_query
 
-        return tokens_at_query(self.settings, self.embedder, self.library, self.notice)
+        return tokens_at_query(self.settings, self.embedder, self.library, self.warning)
 
     @cached_property
     def llm_reranker(self) -> LLMReranker | None:
         """The LLM that scores the passages, where the settings or the profile ask for it."""
         from ragscience.terminal.models_of import llm_reranker_of
 
-        return llm_reranker_of(self.settings, self._named_profile, self.notice)
+        return llm_reranker_of(self.settings, self._named_profile, self.warning)
 
     @cached_property
     def reranker(self) -> Reranker | None:
@@ -142,7 +142,7 @@ class Session:
             return None
         from ragscience.terminal.models_of import reranker_of
 
-        return reranker_of(self.settings, self.notice, late=self.tokens_from is not None)
+        return reranker_of(self.settings, self.warning, late=self.tokens_from is not None)
 
     @property
     def reranker_name(self) -> str | None:
@@ -239,7 +239,7 @@ class Session:
         if graph is not None and self.settings.graph_filter:
             from ragscience.terminal.graph_search import papers_of
 
-            kept_to = papers_of(graph, question, filters, self.library, self.notice)
+            kept_to = papers_of(graph, question, filters, self.library, self.warning)
         found = search(
             question,
             library=self.library,
@@ -259,7 +259,7 @@ class Session:
 
             found = with_paths(found, graph, self.library, profile)
         if not found.hits and filters != Filters():
-            self.notice(f"No passage fits the filters: {described(filters)}.")
+            self.warning(f"No passage fits the filters: {described(filters)}.")
         return found
 
     def answer(
@@ -357,6 +357,6 @@ class Session:
         )
 
     def _say_choice(self, text: str) -> None:
-        """One line about what was chosen; it is no notice, for nothing is missing."""
+        """One line about what was chosen; it is no warning, for nothing is missing."""
         if not self._quiet:
             say(text)

@@ -31,7 +31,7 @@ def telemetry_of(session: Session) -> Telemetry:
         environment=os.environ,
         with_questions=settings.trace_questions,
         offline=settings.offline,
-        on_problem=session.notice,
+        on_problem=session.warning,
     )
 
 

@@ -99,7 +99,7 @@ def test_scores_give_a_verdict(signals, verdict):
 def test_right_passages_are_left_alone():
     search = Searches((FIRST, SURE))
     corrected = look(search)
-    assert (corrected.verdict, corrected.rewritten, corrected.notices) == (CORRECT, "", ())
+    assert (corrected.verdict, corrected.rewritten, corrected.warnings) == (CORRECT, "", ())
     assert corrected.found.hits == FIRST
     assert corrected.found.verdict == CORRECT
     assert len(search.asked) == 1
@@ -117,7 +117,7 @@ def test_doubtful_ones_are_searched_again_once():
     ]
     assert [each.rank for each in corrected.found.hits] == [1, 2, 3]
     assert corrected.found.question == QUESTION
-    assert "1 passage was added" in corrected.notices[0]
+    assert "1 passage was added" in corrected.warnings[0]
     assert corrected.found.timings_ms == {"search_ms": 4.0}
 
 
@@ -131,7 +131,7 @@ def test_wrong_ones_are_said_and_not_searched_again():
     search = Searches((FIRST, WRONG))
     corrected = look(search)
     assert corrected.verdict == INCORRECT
-    assert "does not seem to answer" in corrected.found.notices[-1]
+    assert "does not seem to answer" in corrected.found.warnings[-1]
     assert len(search.asked) == 1
     assert look(Searches(((), {}))).verdict == INCORRECT
 
@@ -151,10 +151,10 @@ def test_passages_asked_for_are_not_passed():
     assert len(look(Searches((FIRST, DOUBTFUL), (more, SURE))).found.hits) == 2 + EXTRA_PASSAGES
 
 
-def test_second_search_that_fails_costs_a_notice():
+def test_second_search_that_fails_costs_a_warning():
     corrected = look(Searches((FIRST, DOUBTFUL), ModelProblem("Ollama does not answer.", "Start it.")))
     assert corrected.found.hits == FIRST
-    assert "could not be repeated: Ollama does not answer." in corrected.notices[-1]
+    assert "could not be repeated: Ollama does not answer." in corrected.warnings[-1]
     with pytest.raises(ModelProblem):
         look(Searches(ModelProblem("Ollama does not answer.", "Start it.")))
 
@@ -256,7 +256,7 @@ def test_failing_server_is_told_and_left_alone(server, llm):
 def test_strict_refuses_what_is_wrong():
     def search(question):
         found = Found(question, "default", FIRST, (), {}, SURE)
-        return Found(question, "default", FIRST, found.notices, {}, SURE, INCORRECT)
+        return Found(question, "default", FIRST, found.warnings, {}, SURE, INCORRECT)
 
     assert not ask(None, search, question="What hides some words?").refused
     assert ask(None, search, question="What hides some words?", strict=True).refused
@@ -307,7 +307,7 @@ def test_flag_setting_and_profile_turn_it_on(doors, monkeypatch):
         assert refused.code == 4, refused.err
         printed = json.loads(refused.out)
         assert printed["verdict"] == INCORRECT
-        assert any("does not seem to answer" in notice for notice in printed["notices"])
+        assert any("does not seem to answer" in warning for warning in printed["warnings"])
         for how, said_no in (
             ({}, False),
             ({"corrective": "on"}, True),

@@ -70,7 +70,7 @@ def test_no_more_passages_than_the_limit():
 def test_draft_below_the_mark_is_given_with_its_grade():
     answer = run(ANSWERED, Library(), limits=replace(LIMITS, enough=1.0))
     assert not answer.refused
-    assert any("is graded 0.78, below 1" in notice for notice in answer.notices)
+    assert any("is graded 0.78, below 1" in warning for warning in answer.warnings)
     assert nodes_of(answer).count("reflect") >= 1
 
 
@@ -83,11 +83,11 @@ def test_follow_up_is_made_to_stand_alone():
     assert (answer.found.question, ()) in library.asked
 
 
-def test_sub_query_that_fails_costs_a_notice():
+def test_sub_query_that_fails_costs_a_warning():
     library = Library(fails={4: NothingFound("No paper fits.", "Try another.")})
     answer = run(TWO_PARTS, library)
     assert not answer.refused
-    assert "A sub-query could not be searched for: No paper fits. Try another." in answer.notices
+    assert "A sub-query could not be searched for: No paper fits. Try another." in answer.warnings
     assert any("No paper fits." in note for step in answer.trace for note in step.notes)
 
 
@@ -95,7 +95,7 @@ def test_name_that_cannot_be_looked_up_costs_nothing():
     library = Library(fails={1: NothingFound("No paper fits.", "Try another.")})
     answer = run(TWO_PARTS, library)
     assert not answer.refused
-    assert not any("No paper fits." in notice for notice in answer.notices)
+    assert not any("No paper fits." in warning for warning in answer.warnings)
 
 
 def test_what_names_were_looked_up_for_is_kept_where_every_sub_query_fails():
@@ -104,7 +104,7 @@ def test_what_names_were_looked_up_for_is_kept_where_every_sub_query_fails():
     answer = run(TWO_PARTS, library)
     assert [query for query, _ in library.asked[:2]] == ["the Transformer", "the BERT"]
     assert answer.found.hits
-    assert any("busy" in notice for notice in answer.notices)
+    assert any("busy" in warning for warning in answer.warnings)
 
 
 def test_failure_of_every_search_is_raised():
@@ -118,7 +118,7 @@ def test_no_time_still_gives_an_answer_from_one_search():
     assert len(library.asked) == 1
     assert not answer.refused
     assert nodes_of(answer) == ONE_PASS
-    assert any("budget was spent" in notice for notice in answer.notices)
+    assert any("budget was spent" in warning for warning in answer.warnings)
 
 
 def test_empty_library_is_refused():

@@ -79,7 +79,7 @@ def test_model_that_always_grades_1_does_not_pass_what_no_page_holds(server, llm
     server.default_reply = Model(grade=1.0, draft=WRONG)
     answer = run(ANSWERED, Library(), llm=llm)
     assert (answer.text, answer.refused, answer.citations) == (REFUSAL, True, ())
-    assert any("hold no sentence of the draft" in notice for notice in answer.notices)
+    assert any("hold no sentence of the draft" in warning for warning in answer.warnings)
     assert max(step.score or 0 for step in answer.trace) < LIMITS.enough
 
 
@@ -91,7 +91,7 @@ def test_draft_that_cites_nothing_gives_way_to_quotes(server, llm):
     assert answer.mode == "extractive"
     assert uncited not in answer.text
     assert {(citation.file, citation.page) for citation in answer.citations} >= {("attention.pdf", 7)}
-    assert [notice for notice in answer.notices if "could be checked" in notice] == [
+    assert [warning for warning in answer.warnings if "could be checked" in warning] == [
         f"The draft of {LLAMA} cited no page that it was given, so nothing in it could be checked: quotes instead."
     ]
     assert "llm_ms" in answer.timings_ms
@@ -126,7 +126,7 @@ def test_best_draft_is_kept(server, llm):
     server.default_reply = Model(split=splits, grade=0.6, draft=[SAID, WRONG])
     answer = run(ANSWERED, Library(), llm=llm)
     assert answer.text == SAID
-    assert answer.trace[-1].said == "the draft of pass 1"
+    assert answer.trace[-1].summary == "the draft of pass 1"
     assert calls(server).count("draft") > 1
 
 
@@ -137,7 +137,7 @@ def test_model_without_valid_json_is_replaced_by_rules(server, llm, said):
     assert answer.text == SAID
     assert calls(server) == ["split", "split", "draft", "grade", "grade"]
     assert [step.by for step in answer.trace if step.node != "reason"][:3] == ["rules", "rules", "rules"]
-    assert sum("so rules did" in notice for notice in answer.notices) == 2
+    assert sum("so rules did" in warning for warning in answer.warnings) == 2
 
 
 def test_step_that_failed_is_not_asked_of_the_model_again(server, llm):
@@ -173,7 +173,7 @@ def test_draft_without_an_end_is_left_and_not_believed(server, llm):
     assert (answer.mode, answer.refused) == ("extractive", False)
     assert {(citation.file, citation.page) for citation in answer.citations} >= {("attention.pdf", 7)}
     assert {sentence.verdict for sentence in answer.sentences} <= {"supported", "no-claim"}
-    assert any("repeat itself" in notice for notice in answer.notices)
+    assert any("repeat itself" in warning for warning in answer.warnings)
 
 
 def test_empty_drafts_become_quotes(server, llm):
@@ -198,11 +198,11 @@ def test_unanswerable_question_costs_no_draft(server, llm):
     assert set(calls(server)) == {"split"}
 
 
-def test_server_that_fails_costs_a_notice_and_the_llm_steps(server, llm):
+def test_server_that_fails_costs_a_warning_and_the_llm_steps(server, llm):
     server.fault("/api/chat", status=400, error="broken", times=None)
     answer = run(ANSWERED, Library(), llm=llm)
     assert (answer.mode, answer.refused) == ("extractive", False)
-    assert any("broken" in notice for notice in answer.notices)
+    assert any("broken" in warning for warning in answer.warnings)
     assert calls(server) == ["split", "draft"]
 
 

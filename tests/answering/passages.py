@@ -34,14 +34,14 @@ def hit(text, *, file="attention.pdf", page=3, rank=1, start=0, breaks=None, den
 class Search:
     """A searcher that always finds the same, and remembers what it was asked."""
 
-    def __init__(self, *hits: Hit, notices: Sequence[str] = ()):
+    def __init__(self, *hits: Hit, warnings: Sequence[str] = ()):
         self.hits = hits
-        self.notices = tuple(notices)
+        self.warnings = tuple(warnings)
         self.asked: list[str] = []
 
     def __call__(self, question: str) -> Found:
         self.asked.append(question)
-        return Found(question, "default", self.hits, self.notices)
+        return Found(question, "default", self.hits, self.warnings)
 
 
 class WordEmbedder:

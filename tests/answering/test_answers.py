@@ -40,14 +40,14 @@ def server():
 
 def test_an_answer_with_its_citation(server, llm):
     server.script(SAID)
-    search = Search(TRAINING, SAMPLING, notices=["no reranker"])
+    search = Search(TRAINING, SAMPLING, warnings=["no reranker"])
     given = ask(llm, search)
     assert (given.text, given.mode, given.refused) == (SAID, "llm", False)
     assert [(c.file, c.page, c.supported) for c in given.citations] == [("attention.pdf", 7, True)]
     assert given.models == MODELS
     assert given.found.hits == search.hits
-    assert given.found.notices == ("no reranker",)
-    assert given.notices == ()
+    assert given.found.warnings == ("no reranker",)
+    assert given.warnings == ()
     assert search.asked == [QUESTION]
     assert {"search_ms", "llm_ms", "first_token_ms", "check_ms", "total_ms"} == set(given.timings_ms)
     assert all(value >= 0 for value in given.timings_ms.values())
@@ -93,23 +93,23 @@ def test_braces_in_a_passage_or_question_are_no_template(server, llm):
     assert "What is {Wi} in {question}?" in prompt(server)
 
 
-def test_unknown_citations_are_taken_out_with_a_notice(server, llm):
+def test_unknown_citations_are_taken_out_with_a_warning(server, llm):
     server.script("Training took 3.5 days (attention.pdf, p.7) on Mars (invented.pdf, p.1).")
     given = ask(llm, Search(TRAINING))
     assert given.text == "Training took 3.5 days (attention.pdf, p.7) on Mars."
-    assert any("1 citation was taken out" in notice for notice in given.notices)
+    assert any("1 citation was taken out" in warning for warning in given.warnings)
 
 
 def test_a_wrong_number_is_marked(server, llm):
     server.script("Training took 12.5 days for the big models [1].")
     given = ask(llm, Search(TRAINING))
     assert [c.supported for c in given.citations] == [False]
-    assert any("1 of 1 citations" in notice for notice in given.notices)
+    assert any("1 of 1 citations" in warning for warning in given.warnings)
 
 
 def test_an_answer_without_citations_says_so(server, llm):
     server.script("Training took 3.5 days.")
-    assert any("cites no page" in notice for notice in ask(llm, Search(TRAINING)).notices)
+    assert any("cites no page" in warning for warning in ask(llm, Search(TRAINING)).warnings)
 
 
 def test_a_text_that_cannot_be_encoded_is_asked_all_the_same(server, llm):
@@ -226,7 +226,7 @@ def test_nothing_relevant_is_refused_without_asking_the_model(server, hits, with
     ],
 )
 @pytest.mark.parametrize("history", [(), HISTORY])
-def test_a_model_that_fails_at_once_leaves_quotes_and_a_notice(server, fault, says, history, llm):
+def test_a_model_that_fails_at_once_leaves_quotes_and_a_warning(server, fault, says, history, llm):
     server.fault("/api/chat", **fault, times=None)
     heard = []
     given = ask(llm, Search(TRAINING), history=history, on_token=heard.append)
@@ -235,27 +235,27 @@ def test_a_model_that_fails_at_once_leaves_quotes_and_a_notice(server, fault, sa
     assert "3.5 days" in given.text
     assert given.citations
     assert "".join(heard) == given.text
-    assert says in given.notices[0]
+    assert says in given.warnings[0]
 
 
 def test_a_server_that_is_not_there_leaves_quotes(llm_at):
     given = ask(llm_at("http://127.0.0.1:9"), Search(TRAINING))
     assert given.mode == "extractive"
-    assert "ollama serve" in given.notices[0]
+    assert "ollama serve" in given.warnings[0]
 
 
 def test_a_model_that_says_nothing_in_time_leaves_quotes(server, llm_at):
     server.fault("/api/chat", until=threading.Event())
     given = ask(llm_at(server.url, timeout_seconds=0.2), Search(TRAINING))
     assert given.mode == "extractive"
-    assert "RAG_OLLAMA_TIMEOUT_SECONDS" in given.notices[0]
+    assert "RAG_OLLAMA_TIMEOUT_SECONDS" in given.warnings[0]
 
 
 def test_an_empty_answer_leaves_quotes(server, llm):
     server.script(pieces=[" "])
     given = ask(llm, Search(TRAINING))
     assert given.mode == "extractive"
-    assert "empty answer" in given.notices[0]
+    assert "empty answer" in given.warnings[0]
 
 
 @pytest.mark.parametrize("fault", [{"cut_after": 4}, {"cut_after": 4, "error": "llama runner process has terminated"}])
@@ -270,7 +270,7 @@ def test_a_model_that_fails_on_the_way_keeps_what_it_said(server, fault, llm):
     assert "“" in given.text.partition("broke off here")[2]
     assert "".join(heard).startswith("Training took 3.5 days for the big models [1]. The base")
     assert "broke off here" in "".join(heard)
-    assert "broke off" in given.notices[0]
+    assert "broke off" in given.warnings[0]
     assert all(c.supported for c in given.citations)
 
 
@@ -317,7 +317,7 @@ def test_quotes_have_the_same_shape():
 def test_an_embedder_that_fails_still_gives_quotes():
     given = ask(None, Search(TRAINING), embedder=WordEmbedder(broken=True))
     assert "3.5 days" in given.text
-    assert any("by words alone" in notice for notice in given.notices)
+    assert any("by words alone" in warning for warning in given.warnings)
 
 
 # -- poisoned passages --------------------------------------------------------------------------------------------

@@ -34,7 +34,7 @@ def test_a_script_of_questions_does_not_wait_for_a_model_that_is_down(server, ll
     answers = [ask(llm, Search(TRAINING), circuit=breaker) for _ in range(50)]
     assert len(server.of("/api/chat")) == 3
     assert all(given.mode == "extractive" and "3.5 days" in given.text for given in answers)
-    late = {given.notices for given in answers[3:]}
+    late = {given.warnings for given in answers[3:]}
     assert len(late) == 1
     assert "failed 3 times in a row" in late.pop()[0]
 
@@ -91,7 +91,7 @@ def test_an_open_circuit_still_understands_a_follow_up(llm):
     history = [Turn("How long did the Transformer train?", "3.5 days.")]
     given = ask(llm, search, question="And on which GPUs?", history=history, circuit=breaker)
     assert "Transformer" in search.asked[0]
-    assert "It is down." in given.notices[0]
+    assert "It is down." in given.warnings[0]
 
 
 # -- slow, and in the middle
@@ -101,7 +101,7 @@ def test_an_answer_that_takes_too_long_keeps_what_came(server, llm):
     server.script(pieces=["Training took 3.5 days ", "for the big models [1]. ", "And so on."])
     given = ask(llm, Search(TRAINING), answer_seconds=0.0)
     assert given.text.startswith("Training took 3.5 days […]")
-    assert "RAG_ANSWER_SECONDS" in given.notices[0]
+    assert "RAG_ANSWER_SECONDS" in given.warnings[0]
     assert "“" in given.text
 
 
@@ -110,7 +110,7 @@ def test_memory_that_runs_out_on_the_way_keeps_what_came(server, llm):
     server.fault("/api/chat", cut_after=3, error="CUDA error: out of memory")
     given = ask(llm, Search(TRAINING))
     assert given.text.startswith("Training took 3.5 […]")
-    assert "RAG_NUM_CTX" in given.notices[0]
+    assert "RAG_NUM_CTX" in given.warnings[0]
     assert {sentence.verdict for sentence in given.sentences} >= {"supported"}
 
 
@@ -144,7 +144,7 @@ def test_nothing_said_leaves_quotes(server, llm, said):
     server.script(pieces=[said])
     given = ask(llm, Search(TRAINING))
     assert (given.mode, given.refused) == ("extractive", False)
-    assert "empty answer" in given.notices[0]
+    assert "empty answer" in given.warnings[0]
     assert "3.5 days" in given.text
 
 
@@ -164,7 +164,7 @@ def test_the_wrong_form_is_read_all_the_same(server, llm, said):
     given = ask(llm, Search(TRAINING))
     assert given.text == SAID
     assert [(c.page, c.supported) for c in given.citations] == [(7, True)]
-    assert given.notices == ()
+    assert given.warnings == ()
 
 
 @pytest.mark.parametrize(
@@ -198,7 +198,7 @@ def test_an_endless_answer_is_left_and_says_so(server, llm):
     server.script(pieces=facts)
     heard = []
     given = ask(llm, Search(TRAINING), on_token=heard.append)
-    assert any("cap of 128 tokens" in notice for notice in given.notices)
+    assert any("cap of 128 tokens" in warning for warning in given.warnings)
     assert len(heard) < 200
     assert len(given.text) < 4000
 
@@ -209,7 +209,7 @@ def test_a_loop_is_stopped_and_cut_to_one_round(server, llm, unit):
     given = ask(llm, Search(TRAINING))
     assert len(given.text) < 400
     assert given.text.startswith(SAID[:-1])
-    assert any("repeat itself" in notice or "cap of" in notice for notice in given.notices)
+    assert any("repeat itself" in warning or "cap of" in warning for warning in given.warnings)
 
 
 @pytest.mark.parametrize("said", ["No information found.", "No information found for the cost.", f"{REFUSAL} Sorry."])

@@ -44,7 +44,7 @@ def test_what_fits_is_sent_whole_and_without_a_word():
     sent = made(passages(3, 1), turns(2, 1))
     assert [each.rank for each in sent.hits] == [1, 2, 3]
     assert len(sent.history) == 2
-    assert sent.notices == ()
+    assert sent.warnings == ()
 
 
 def test_related_concepts_take_their_room_from_the_passages_or_stay_out():
@@ -68,22 +68,22 @@ def test_the_lowest_ranked_passages_are_left_out_first():
     kept = [each.rank for each in sent.hits]
     assert kept == list(range(1, len(kept) + 1))
     assert 1 <= len(kept) < 12
-    assert f"Of 12 passages the {12 - len(kept)} lowest-ranked passages were left out" in sent.notices[0]
-    assert "RAG_NUM_CTX" in sent.notices[0]
+    assert f"Of 12 passages the {12 - len(kept)} lowest-ranked passages were left out" in sent.warnings[0]
+    assert "RAG_NUM_CTX" in sent.warnings[0]
 
 
 def test_one_passage_left_out_is_told_as_one():
     hits = passages(2, 5)
     room = 2 * words(passage_text(hits[0], hits[0].chunk.text)) - 1
     sent = made(hits, window=room + 100 + 24 + words("Rules.Why?"))
-    assert "the lowest-ranked passage was left out" in sent.notices[0]
+    assert "the lowest-ranked passage was left out" in sent.warnings[0]
 
 
 def test_history_never_takes_more_than_a_quarter_and_the_oldest_turns_leave():
     sent = made(passages(1, 1), turns(40, 5), window=1000)
     assert words(conversation(sent.history)) <= 1000 / 4
     assert [turn.question for turn in sent.history] == [f"Question {n}?" for n in range(40 - len(sent.history), 40)]
-    assert f"The {40 - len(sent.history)} oldest turns" in sent.notices[0]
+    assert f"The {40 - len(sent.history)} oldest turns" in sent.warnings[0]
 
 
 def test_a_newest_turn_that_is_too_long_is_cut():
@@ -106,7 +106,7 @@ def test_a_passage_that_is_too_long_alone_is_cut_at_a_sentence_and_marked():
     assert text.endswith(f"dollars.{CUT_MARK}")
     assert best.chunk.text.startswith(text.removesuffix(CUT_MARK))
     assert words(text) > 500
-    assert any("was cut at the end of a sentence" in notice for notice in sent.notices)
+    assert any("was cut at the end of a sentence" in warning for warning in sent.warnings)
 
 
 def test_a_text_without_sentences_is_cut_at_a_word_and_a_word_not_at_all():
@@ -124,7 +124,7 @@ def test_a_question_that_leaves_no_room_is_a_clear_problem():
 def test_a_request_without_a_place_for_history_sends_none():
     without = Prompts(rules="Rules.", request="{context}{question}", condense="{chat_history}{question}")
     sent = made(passages(1, 1), turns(3), prompts=without)
-    assert (sent.history, sent.notices) == ((), ())
+    assert (sent.history, sent.warnings) == ((), ())
 
 
 def test_the_answer_may_take_what_is_left_over():
@@ -147,8 +147,8 @@ def test_nothing_ever_runs_over(lengths, answers, window, reserve):
     assert used + Window(window, reserve, words).answer_reserve <= window
     assert used + sent.answer_tokens <= window
     left = len(hits) - len(sent.passages)
-    assert (left > 0) == any("lowest-ranked" in notice for notice in sent.notices)
-    assert (len(history) > len(sent.history)) == any("turn" in notice for notice in sent.notices)
+    assert (left > 0) == any("lowest-ranked" in warning for warning in sent.warnings)
+    assert (len(history) > len(sent.history)) == any("turn" in warning for warning in sent.warnings)
 
 
 def test_the_rewriting_gets_the_newest_turns_that_fit():
@@ -185,7 +185,7 @@ def test_twelve_passages_never_cut_in_silence(server, num_ctx, factor):
             assert not given.prompt_cut
             assert given.tokens["window"] == num_ctx
             assert given.tokens["prompt"] + server.of("/api/chat")[-1]["options"]["num_predict"] <= num_ctx
-            assert any("lowest-ranked" in notice for notice in given.notices) == (
+            assert any("lowest-ranked" in warning for warning in given.warnings) == (
                 prompt(server).count("</passage>") < 14
             )
             counts.append(given.tokens["prompt"])
@@ -212,7 +212,7 @@ def test_turns_that_the_rewriting_has_no_room_for_are_told(server):
     with open_llm(server.url, num_ctx=1536) as llm:
         server.script("What about training run 9?", SAID)
         given = ask(llm, Search(*passages(1, 2)), question="And run 9?", history=history)
-    assert any("rewritten without the" in notice for notice in given.notices)
+    assert any("rewritten without the" in warning for warning in given.warnings)
     assert server.cut_prompts == 0
 
 
@@ -222,7 +222,7 @@ def test_a_passage_left_out_cannot_be_cited(server):
         given = ask(llm, Search(*passages(12, 14)))
     assert {citation.page for citation in given.citations} == {1}
     assert len(given.found.hits) == 12
-    assert any("taken out" in notice for notice in given.notices)
+    assert any("taken out" in warning for warning in given.warnings)
 
 
 def test_a_server_that_serves_less_marks_the_answer_and_the_next_one_fits(server):
@@ -231,7 +231,7 @@ def test_a_server_that_serves_less_marks_the_answer_and_the_next_one_fits(server
         server.script(SAID, SAID)
         first, second = (ask(llm, Search(*passages(12, 14))) for _ in range(2))
     assert first.prompt_cut
-    assert "RAG_NUM_CTX=1400" in first.notices[0] or any("RAG_NUM_CTX=1400" in notice for notice in first.notices)
+    assert "RAG_NUM_CTX=1400" in first.warnings[0] or any("RAG_NUM_CTX=1400" in warning for warning in first.warnings)
     assert server.cut_prompts == 1
     assert not second.prompt_cut
     assert second.tokens["window"] == 1400
@@ -241,7 +241,7 @@ def test_a_question_too_long_for_the_window_gets_quotes(server):
     with open_llm(server.url, num_ctx=1024) as llm:
         given = ask(llm, Search(*passages(2)), question="How long did training take? " * 200)
     assert given.mode == "extractive"
-    assert "no room for a passage" in given.notices[0]
+    assert "no room for a passage" in given.warnings[0]
     assert server.of("/api/chat") == []
 
 
@@ -249,5 +249,5 @@ def test_an_answer_at_its_cap_says_so(server):
     with open_llm(server.url, num_ctx=4096, num_predict=64) as llm:
         server.script(SAID, done_reason="length")
         given = ask(llm, Search(*passages(1)), question=QUESTION)
-        assert any("cap of 64 tokens" in notice and "RAG_MAX_ANSWER_TOKENS" in notice for notice in given.notices)
+        assert any("cap of 64 tokens" in warning and "RAG_MAX_ANSWER_TOKENS" in warning for warning in given.warnings)
     assert given.tokens["answer"] > 0

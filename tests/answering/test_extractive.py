@@ -20,13 +20,13 @@ QUESTION = "How many days did training of the big models take?"
 
 
 def test_the_sentence_that_answers_is_quoted_with_its_page():
-    units, notices = extract(QUESTION, [TRAINING, SAMPLING], embedder=WordEmbedder(), limit=1)
+    units, warnings = extract(QUESTION, [TRAINING, SAMPLING], embedder=WordEmbedder(), limit=1)
     text, citations = quoted(units)
     assert "Training took 3.5 days for the big models." in text
     assert text.startswith("“") and text.endswith("” (attention.pdf, p.7)")
     assert [(c.file, c.page, c.supported) for c in citations] == [("attention.pdf", 7, True)]
     assert citations[0].quote in TRAINING.chunk.text
-    assert notices == ()
+    assert warnings == ()
 
 
 @pytest.mark.parametrize("limit", [1, 2, 5])
@@ -40,9 +40,9 @@ def test_no_more_than_asked_for(limit):
 
 
 def test_without_an_embedder_words_decide():
-    units, notices = extract(QUESTION, [SAMPLING, TRAINING], embedder=None, limit=1)
+    units, warnings = extract(QUESTION, [SAMPLING, TRAINING], embedder=None, limit=1)
     assert "3.5 days" in units[0].text
-    assert notices == ()
+    assert warnings == ()
 
 
 TWO_PARTS = "How many days did training take, and which beam size was used?"
@@ -56,9 +56,9 @@ def test_each_part_of_a_question_chooses_among_its_own_passages():
     first, second = TRAINING.chunk.chunk_id, SAMPLING.chunk.chunk_id
     parts = (("How many days did training take", (first,)), ("which beam size was used", (second,)))
     for order in (parts, parts[::-1]):
-        units, notices = extract_parts(in_parts(*order), embedder=WordEmbedder(), limit=2)
+        units, warnings = extract_parts(in_parts(*order), embedder=WordEmbedder(), limit=2)
         assert [unit.hit.chunk.chunk_id for unit in units] == [part[1][0] for part in order]
-        assert notices == ()
+        assert warnings == ()
 
 
 def test_parts_never_quote_the_same_place_twice():
@@ -77,14 +77,14 @@ def test_a_question_in_one_piece_is_quoted_as_ever():
 def test_an_embedder_that_fails_is_said_once_whatever_the_parts():
     ids = (TRAINING.chunk.chunk_id,)
     broken = WordEmbedder(broken=True)
-    _, notices = extract_parts(in_parts(("training", ids), ("days", ids)), embedder=broken, limit=1)
-    assert len(notices) == 1
+    _, warnings = extract_parts(in_parts(("training", ids), ("days", ids)), embedder=broken, limit=1)
+    assert len(warnings) == 1
 
 
-def test_an_embedder_that_fails_costs_a_notice():
-    units, notices = extract(QUESTION, [TRAINING], embedder=WordEmbedder(broken=True), limit=1)
+def test_an_embedder_that_fails_costs_a_warning():
+    units, warnings = extract(QUESTION, [TRAINING], embedder=WordEmbedder(broken=True), limit=1)
     assert "3.5 days" in units[0].text
-    assert "Ollama does not answer" in notices[0]
+    assert "Ollama does not answer" in warnings[0]
 
 
 def test_the_embedder_decides_where_words_cannot():

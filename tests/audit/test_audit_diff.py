@@ -24,7 +24,7 @@ def put(where, name, value):
 def test_another_answer_with_the_same_content_is_the_same():
     again = record(answer_id="b" * 12, trace_id="1" * 32, timings_ms={"total_ms": 99.0}, tokens={"prompt": 11})
     again["at"] = "2027-01-01T00:00:00+00:00"
-    again["notices"] = ["something else"]
+    again["warnings"] = ["something else"]
     assert compare(BEFORE, again) == []
 
 

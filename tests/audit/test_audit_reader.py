@@ -1,6 +1,7 @@
 """What is read back: whole records of this version, wherever they are."""
 
 import json
+from pathlib import Path
 
 import pytest
 
@@ -91,3 +92,15 @@ def test_a_file_that_is_put_aside_while_it_is_read_is_read_once(path):
     assert next(records)["answer_id"] == "b"
     log.append(record(answer_id="c"))
     assert [item["answer_id"] for item in records] == ["a"]
+
+
+def test_records_of_version_1_are_read_with_todays_names():
+    old = Path(__file__).parents[1] / "golden" / "version1" / "audit.jsonl"
+    lines = [json.loads(line) for line in old.read_text(encoding="utf-8").splitlines()]
+    reader = AuditReader(old)
+    found = list(reader.records())[::-1]
+    assert (reader.skipped, reader.newer, len(found)) == (0, 0, len(lines))
+    for one, line in zip(found, lines, strict=True):
+        assert one["warnings"] == line["notices"]
+        assert [step["summary"] for step in one["trace"]] == [step["said"] for step in line["trace"]]
+        assert one["passages"] == line["passages"]

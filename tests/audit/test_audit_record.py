@@ -33,7 +33,7 @@ def test_a_paper_that_has_just_left_leaves_no_name_of_its_file():
 def test_all_that_a_replay_and_a_reader_need_is_there():
     turns = (Turn("Before?", "Yes.", (7, 8)),)
     request = Request(Filters(papers=("bees",), pages=(2, 3)), turns, strict=True, agent=True)
-    under = circumstances(wanted=6, digests={"llm": "ef" * 32}, notices=("said", "a notice"))
+    under = circumstances(wanted=6, digests={"llm": "ef" * 32}, warnings=("said", "a warning"))
     place = {"md5": "0" * 32, "start": 1, "end": 2}
     models = {"embedder": "all-MiniLM-L6-v2", "reranker": "late interaction", "llm": "llama3.1:8b"}
     made = record(request=request, under=under, earlier={7: place}, models=models, question="How?", trace_id="9" * 32)
@@ -49,7 +49,7 @@ def test_all_that_a_replay_and_a_reader_need_is_there():
     }
     assert made["library"]["generation"] == 4
     assert made["library"]["embedder"]["dimension"] == 384
-    assert made["notices"] == ["a notice", "said"]
+    assert made["warnings"] == ["a warning", "said"]
     assert made["timings_ms"] == {"dense_ms": 1.5, "total_ms": 12.0}
     assert made["citations"][0]["quote"] == "3.7 metres per second"
     assert made["sentences"][0]["verdict"] == "supported"
@@ -92,7 +92,7 @@ def test_no_user_and_password_of_a_url_are_kept(text, kept):
 
 def test_no_secret_of_a_setting_gets_into_a_record_by_any_way():
     url = "http://me:hunter2@host:11434"
-    under = circumstances(settings={"ollama_url": url, "answer_rules": f"see {url}"}, notices=(f"{url} is down",))
+    under = circumstances(settings={"ollama_url": url, "answer_rules": f"see {url}"}, warnings=(f"{url} is down",))
     assert "hunter2" not in json.dumps(record(under=under, models={"llm": f"x at {url}"}))
 
 

@@ -57,7 +57,7 @@ def test_one_answer_is_shown_with_all_that_was_kept(engine, home, log, capsys):
     made = record(
         answer_id="a" * 12,
         request=request,
-        under=circumstances(wanted=6, notices=("something\nwas missing",)),
+        under=circumstances(wanted=6, warnings=("something\nwas missing",)),
         papers={1: paper(url="https://example.org/bees.pdf")},
         sentences=sentences,
         trace_id="9" * 32,
@@ -71,7 +71,7 @@ def test_one_answer_is_shown_with_all_that_was_kept(engine, home, log, capsys):
         "cafe generation 4", "1.2.3", "dense_ms 2", "prompt 10", "top_k=4", "1 bees.pdf, p.2",
         "score 0.900000 dense 0.610000 fused 0.900000 by dense", "/papers/bees.pdf", "https://example.org/bees.pdf",
         "0" * 32 + ":100-141", "(This paper is no longer in the library.)", "supported 0.95 Fast.",
-        "weak 0.40 Hot. kilns.pdf, p.3", "notice: something was missing",
+        "weak 0.40 Hot. kilns.pdf, p.3", "warning: something was missing",
     ):  # fmt: skip
         assert wanted in out
     assert show_answer(engine, "a", as_json=True) == 0

@@ -296,8 +296,8 @@ def test_a_scorer_that_fails_is_asked_once_and_words_decide():
     checked = check(text, HITS, scorer=scorer)
     assert [sentence.verdict for sentence in checked.sentences] == ["supported", "supported"]
     assert scorer.asked == 1
-    [notice] = checked.notices
-    assert "The reranker is gone." in notice
+    [warning] = checked.warnings
+    assert "The reranker is gone." in warning
 
 
 @pytest.mark.parametrize("text", ["", "   \n", "[9]", "(x.pdf, p.3)", "“”", "```\n```", "|---|", "- ", "…"])

@@ -113,7 +113,7 @@ def interrupt(event):
 
 
 def was_interrupted(answer):
-    return any("interrupted" in notice for notice in answer.notices)
+    return any("interrupted" in warning for warning in answer.warnings)
 
 
 def test_interrupted_question_goes_on_only_where_nothing_changed(engine_of):

@@ -70,7 +70,7 @@ def test_a_changed_library_is_named_and_is_another_outcome(asked, library):
     told = replayed(asked, answer["answer_id"])
     assert not told["same"]
     assert {"paper gone", "passage left", "library"} <= kinds(told)
-    (gone,) = [item["said"] for item in told["differences"] if item["kind"] == "paper gone"]
+    (gone,) = [item["message"] for item in told["differences"] if item["kind"] == "paper gone"]
     assert gone == f"kilns.pdf is no longer in the library; it was {asked.home}/papers/kilns.pdf."
 
 
@@ -80,7 +80,7 @@ def test_without_history_nothing_is_kept_of_a_chat_either(asked):
     assert not list((asked.home / "vectorstore").glob("audit*"))
 
 
-def test_a_log_that_cannot_be_written_costs_one_notice_and_no_answer(asked):
+def test_a_log_that_cannot_be_written_costs_one_warning_and_no_answer(asked):
     (asked.home / "vectorstore" / "audit.jsonl").symlink_to("/dev/full")
     ran = asked.query("ask", "--from", "-", stdin=f"{SPEED}\n{GLAZE}\n".encode())
     assert ran.code == 0

@@ -85,8 +85,8 @@ def test_without_a_graph_there_is_a_line_and_the_search_goes_on(without_graph):
     assert "ingest.py graph" in without_graph["show"].err
     found = json.loads(without_graph["search"].out)
     assert found["hits"]
-    assert any("no knowledge graph" in line for line in found["notices"])
-    assert not any("no knowledge graph" in line for line in json.loads(without_graph["deep"].out)["notices"])
+    assert any("no knowledge graph" in line for line in found["warnings"])
+    assert not any("no knowledge graph" in line for line in json.loads(without_graph["deep"].out)["warnings"])
 
 
 def test_a_search_with_the_graph_shows_both_scores_the_concepts_and_the_paths(filled):
@@ -129,7 +129,7 @@ def test_the_filter_keeps_to_papers_that_mention_what_is_related(filled):
     assert {hit["file"] for hit in narrow["hits"]} == {"tesla_patents.pdf"}
     nothing = asked(filled, "search", "When are turnips harvested?", "--graph-filter", "-k", "20")
     assert "turnips.pdf" in {hit["file"] for hit in nothing["hits"]}
-    assert any("all papers were searched" in line for line in nothing["notices"])
+    assert any("all papers were searched" in line for line in nothing["warnings"])
 
 
 def test_what_is_around_an_entity(filled):

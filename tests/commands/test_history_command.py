@@ -50,7 +50,7 @@ def test_a_question_is_a_conversation_of_one_turn_with_all_that_was_answered(ask
     assert shown["conversation"]["conversation"] == answer["conversation"]
     assert shown["conversation"]["title"] == SPEED
     (turn,) = shown["turns"]
-    assert turn | {"notices": answer["notices"]} == answer
+    assert turn | {"warnings": answer["warnings"]} == answer
     assert stat.S_IMODE((asked.home / "vectorstore" / "history.sqlite").stat().st_mode) == 0o600
 
 
@@ -275,7 +275,7 @@ def in_the_way(path):
         (in_the_way, 1, "history.sqlite"),
     ],
 )
-def test_a_history_that_cannot_be_used_costs_a_notice_and_no_answer(asked, spoil, code, said):
+def test_a_history_that_cannot_be_used_costs_a_warning_and_no_answer(asked, spoil, code, said):
     path = asked.home / "vectorstore" / "history.sqlite"
     if spoil is another_version:
         asked.query(GLAZE)
@@ -286,8 +286,8 @@ def test_a_history_that_cannot_be_used_costs_a_notice_and_no_answer(asked, spoil
     assert ran.code == 0
     assert "(bees.pdf, p.2)" in answer["answer"]
     assert answer["conversation"] is None
-    assert any("not kept" in notice and said in notice for notice in answer["notices"])
-    assert any("cannot be read" in notice for notice in answer["notices"])
+    assert any("not kept" in warning and said in warning for warning in answer["warnings"])
+    assert any("cannot be read" in warning for warning in answer["warnings"])
     assert "Traceback" not in ran.err
     chat = asked.query(stdin=f"{SPEED}\n{SPEED}\n".encode())
     assert chat.out.count("Sources:") == 2
@@ -301,7 +301,7 @@ def test_a_history_that_cannot_be_used_costs_a_notice_and_no_answer(asked, spoil
         assert path.read_bytes() == before
 
 
-def test_a_full_disk_costs_a_notice_and_what_was_not_kept_is_kept_later(asked):
+def test_a_full_disk_costs_a_warning_and_what_was_not_kept_is_kept_later(asked):
     """With no room for a single byte, as root has it too; the chat gets its room back while it goes on."""
     code = (
         "import resource, runpy, sys\n"

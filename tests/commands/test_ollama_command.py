@@ -53,7 +53,7 @@ def test_an_invented_citation_does_not_get_through(filled, server):
     answer = json.loads(filled.query("ask", "How fast do bees fly in fog?", "--json").out)
     assert "songs.pdf" not in answer["answer"]
     assert {item["file"] for item in answer["citations"]} == {"bees.pdf"}
-    assert any("citation" in notice for notice in answer["notices"])
+    assert any("citation" in warning for warning in answer["warnings"])
 
 
 def test_control_characters_of_a_model_never_reach_the_terminal(filled, server):
@@ -68,7 +68,7 @@ def test_a_script_of_questions_stops_asking_a_model_that_fails(filled, server):
     answers = [json.loads(line) for line in ran.out.splitlines()]
     assert len(answers) == 12
     assert {answer["mode"] for answer in answers} == {"extractive"}
-    assert "left alone" in answers[-1]["notices"][0]
+    assert "left alone" in answers[-1]["warnings"][0]
     assert len(server.of("/api/chat")) == 3
 
 
@@ -102,7 +102,7 @@ def test_rebuild_embeddings_changes_the_embedder(filled, server):
     assert found["hits"][0]["file"] == "kilns.pdf"
 
 
-def test_a_missing_chat_model_is_one_notice_and_quotes(filled):
+def test_a_missing_chat_model_is_one_warning_and_quotes(filled):
     ran = filled.query("ask", "How fast do bees fly in fog?", "--json", RAG_LLM="big-model:70b")
     answer = json.loads(ran.out)
     assert answer["mode"] == "extractive"

@@ -213,7 +213,7 @@ def test_what_is_refused_marks_nothing(asked, tmp_path):
     assert not (tmp_path / "out.pdf").exists()
 
 
-def test_a_paper_that_breaks_the_reader_costs_a_notice(doors):
+def test_a_paper_that_breaks_the_reader_costs_a_warning(doors):
     """Its bytes were exchanged after the ingest for ones that never end."""
     papers = doors.home / "papers"
     fill(papers)

@@ -69,7 +69,7 @@ def test_the_llm_decides_the_order_once_for_each_question(filled, server):
     ran = filled.query("search", "What colour is cobalt oxide?", "--reranker", "llm", "--json")
     found = json.loads(ran.out)
     assert found["hits"][0]["file"] == "kilns.pdf"
-    assert "the first pass's order stands" in found["notices"][0]
+    assert "the first pass's order stands" in found["warnings"][0]
 
 
 def test_even_takes_an_llm_where_there_is_one(filled, server):

@@ -77,16 +77,16 @@ def test_a_warning_belongs_to_its_own_question_alone(engine):
     no_passage = Filters(sections=("no section has this name",))
     warned = engine.ask(AskRequest(SPEED, no_passage), on_event=events.append)
     after = engine.ask(AskRequest(SPEED))
-    (warning,) = [text for text in warned.notices if "No passage fits the filters" in text]
+    (warning,) = [text for text in warned.warnings if "No passage fits the filters" in text]
     assert Warned(warning) in events
-    assert warning not in after.notices
-    assert warning not in engine.history.audit_record(after.answer_id)["notices"]
+    assert warning not in after.warnings
+    assert warning not in engine.history.audit_record(after.answer_id)["warnings"]
 
 
 def test_a_warning_about_a_model_belongs_to_each_question_that_uses_it(engine):
     first, second = engine.search(SearchRequest(SPEED)), engine.search(SearchRequest(GLAZE))
-    assert any("is not on this machine" in text for text in first.notices)
-    assert first.notices == second.notices
+    assert any("is not on this machine" in text for text in first.warnings)
+    assert first.warnings == second.warnings
 
 
 def test_settings_of_a_request_hold_for_it_alone(engine):
@@ -154,7 +154,7 @@ def test_the_bibliography_is_of_all_papers_or_of_those_that_are_cited(engine):
 def test_a_home_without_a_library_warns_and_makes_nothing(tmp_path):
     with Engine.open(tmp_path / "none") as engine:
         assert engine.search(SearchRequest(SPEED)).hits == ()
-        assert "The library is empty" in engine.ask(AskRequest(SPEED)).notices[0]
+        assert "The library is empty" in engine.ask(AskRequest(SPEED)).warnings[0]
     assert list(tmp_path.iterdir()) == []
 
 

@@ -87,7 +87,7 @@ def kinds(told):
 
 
 def said(told, kind):
-    return [item["said"] for item in told["differences"] if item["kind"] == kind]
+    return [item["message"] for item in told["differences"] if item["kind"] == kind]
 
 
 def test_the_same_is_said_in_a_line_and_kept_nowhere(asked):
@@ -241,11 +241,11 @@ def test_nothing_is_kept_where_it_is_off(asked, setting):
     assert not list(asked.log.parent.glob("audit*"))
 
 
-def test_a_log_that_cannot_be_written_is_a_notice(asked):
+def test_a_log_that_cannot_be_written_is_a_warning(asked):
     asked.log.symlink_to("/dev/full")
     answer = asked.ask(SPEED)
     assert "3.7 metres" in answer["answer"]
-    assert [text for text in answer["notices"] if "The disk is full" in text] == [
+    assert [text for text in answer["warnings"] if "The disk is full" in text] == [
         f"This answer is not in the audit log: The disk is full: {asked.log} could not be written "
         "(No space left on device). Make room."
     ]

@@ -24,7 +24,7 @@ BAD_FILTER = Filters(sections=("no section has this name",))
 @pytest.fixture(scope="module")
 def new_papers(model_cache):
     """Papers that are about the same, so that each of them changes what is found."""
-    model = MiniLM(cache_folder=model_cache, on_notice=pytest.fail)
+    model = MiniLM(cache_folder=model_cache, on_warning=pytest.fail)
     made = []
     for number in range(ADDED):
         text = f"Fog, glaze and the tide were measured by radar at Dover, {number + 7} times, with a brass wheel."
@@ -45,7 +45,7 @@ def add(home, name, document, chunks, vectors):
 def essence(answer):
     """What an answer says and rests on, without ids and times."""
     hits = tuple((hit.chunk.file, hit.chunk.text, hit.score) for hit in answer.found.hits)
-    return answer.question, answer.text, answer.refused, answer.citations, hits, answer.notices
+    return answer.question, answer.text, answer.refused, answer.citations, hits, answer.warnings
 
 
 def opened(home):
@@ -96,7 +96,7 @@ def test_a_warning_of_one_thread_is_in_no_answer_of_another(library):
         def search(number):
             is_odd = number % 2 == 1
             found = engine.search(SearchRequest(ASKED[number], BAD_FILTER if is_odd else Filters()))
-            return any("No passage fits" in warning for warning in found.notices) is is_odd
+            return any("No passage fits" in warning for warning in found.warnings) is is_odd
 
         with ThreadPoolExecutor(THREADS) as pool:
             assert all(pool.map(search, range(len(ASKED))))

@@ -61,8 +61,8 @@ def judgements(statements=("It matures.",), verdicts=(1,), noncommittal=0, usefu
     return say
 
 
-def judge(say, notices):
-    return RagasJudge(Model(say), Embedder(), max_tokens=77, notice=notices.append)
+def judge(say, warnings):
+    return RagasJudge(Model(say), Embedder(), max_tokens=77, warning=warnings.append)
 
 
 def test_without_the_package_it_is_told_how_to_get_it(monkeypatch):
@@ -73,32 +73,32 @@ def test_without_the_package_it_is_told_how_to_get_it(monkeypatch):
 
 @needs_ragas
 def test_each_measure_comes_from_what_the_model_said():
-    notices = []
-    values = judge(judgements(("a", "b", "c"), (1, 0, 1)), notices)("How hot is it?", answer(*HITS))
+    warnings = []
+    values = judge(judgements(("a", "b", "c"), (1, 0, 1)), warnings)("How hot is it?", answer(*HITS))
     assert values == pytest.approx({"faithfulness": 2 / 3, "answer relevance": 1, "context precision": 1})
     last = lambda prompt: int("Bees fly." in prompt.rpartition("following input")[2])  # noqa: E731
-    values = judge(judgements(noncommittal=1, useful=last), notices)("How hot is it?", answer(*HITS))
+    values = judge(judgements(noncommittal=1, useful=last), warnings)("How hot is it?", answer(*HITS))
     # Average precision of a ranking whose second passage alone is of use: 1/2.
     assert values == pytest.approx({"faithfulness": 1, "answer relevance": 0, "context precision": 0.5})
-    assert notices == []
+    assert warnings == []
 
 
 @needs_ragas
 def test_what_has_no_value_is_missing():
-    notices = []
-    assert set(judge(judgements(statements=()), notices)("?", answer(*HITS))) == {
+    warnings = []
+    assert set(judge(judgements(statements=()), warnings)("?", answer(*HITS))) == {
         "answer relevance",
         "context precision",
     }
-    assert set(judge(judgements(), notices)("?", answer())) == {"answer relevance"}
-    assert notices == []
+    assert set(judge(judgements(), warnings)("?", answer())) == {"answer relevance"}
+    assert warnings == []
 
 
 @needs_ragas
 def test_what_is_no_json_is_said_once_a_measure():
-    notices = []
-    assert judge(lambda prompt: ["I would rather not."], notices)("?", answer(*HITS)) == {}
-    assert [notice.partition(":")[0] for notice in notices] == [
+    warnings = []
+    assert judge(lambda prompt: ["I would rather not."], warnings)("?", answer(*HITS)) == {}
+    assert [warning.partition(":")[0] for warning in warnings] == [
         "The judge gave no faithfulness",
         "The judge gave no answer relevance",
         "The judge gave no context precision",
@@ -110,10 +110,10 @@ def test_a_model_that_is_gone_is_not_asked_again():
     def gone(prompt):
         raise ModelProblem("llama3.1:8b does not answer.", "Start Ollama.")
 
-    notices = []
+    warnings = []
     asked = Model(gone)
-    fails = RagasJudge(asked, Embedder(), max_tokens=77, notice=notices.append)
+    fails = RagasJudge(asked, Embedder(), max_tokens=77, warning=warnings.append)
     assert fails("?", answer(*HITS)) == {}
     assert fails("?", answer(*HITS)) == {}
     assert len(asked.prompts) == 1
-    assert notices == ["Nothing is judged from here on. llama3.1:8b does not answer. Start Ollama."]
+    assert warnings == ["Nothing is judged from here on. llama3.1:8b does not answer. Start Ollama."]

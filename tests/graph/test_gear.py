@@ -27,7 +27,7 @@ def trails(graph, question, *names, hops=2):
 
 def searching(graph, embedder=None, said=None):
     return GraphSearch(
-        graph, embedder=embedder, passages=50, hops=2, types=(), notice=(said if said is not None else []).append
+        graph, embedder=embedder, passages=50, hops=2, types=(), warning=(said if said is not None else []).append
     )
 
 

@@ -75,7 +75,7 @@ def make_bert(folder: Path, *, labels: int, seed: int = 7, prefix: str | None = 
 
 @pytest.fixture(scope="session")
 def minilm(model_cache):
-    return MiniLM(cache_folder=model_cache, on_notice=pytest.fail)
+    return MiniLM(cache_folder=model_cache, on_warning=pytest.fail)
 
 
 @pytest.fixture

@@ -16,15 +16,15 @@ from tests.models.conftest import make_bert
 ROW = [101, 2054, 2003, 3086, 102]
 
 
-def states(folder, cache, notices):
-    session = BertSession(folder, cache_folder=cache, expected_sha256=None, on_notice=notices.append)
+def states(folder, cache, warnings):
+    session = BertSession(folder, cache_folder=cache, expected_sha256=None, on_warning=warnings.append)
     ((_, output),) = session.run([ROW])
     return output
 
 
-def prepared(folder, cache, notices=None, expected=None):
-    notify = pytest.fail if notices is None else notices.append
-    return prepare(folder, cache_folder=cache, expected_sha256=expected, on_notice=notify)
+def prepared(folder, cache, warnings=None, expected=None):
+    notify = pytest.fail if warnings is None else warnings.append
+    return prepare(folder, cache_folder=cache, expected_sha256=expected, on_warning=notify)
 
 
 def test_it_is_made_once_and_leaves_nothing_behind(small_bert, tmp_path):
@@ -43,7 +43,7 @@ def test_opening_from_the_cache_imports_neither_onnx_nor_torch(small_bert, tmp_p
     prepared(small_bert, cache)
     code = (
         "import sys\nfrom pathlib import Path\nfrom ragscience.models.bert_session import BertSession\n"
-        "how = {'cache_folder': Path(sys.argv[2]), 'expected_sha256': None, 'on_notice': print}\n"
+        "how = {'cache_folder': Path(sys.argv[2]), 'expected_sha256': None, 'on_warning': print}\n"
         "session = BertSession(Path(sys.argv[1]), **how)\n"
         "list(session.run([[101, 102]]))\n"
         "print([name for name in ('onnx', 'torch', 'transformers', 'safetensors') if name in sys.modules])\n"
@@ -53,38 +53,38 @@ def test_opening_from_the_cache_imports_neither_onnx_nor_torch(small_bert, tmp_p
 
 
 @pytest.mark.parametrize("name", ["weights.bin", "model.onnx", "made.json"])
-def test_a_cut_file_is_made_anew_with_one_notice(small_bert, tmp_path, name):
-    cache, notices = tmp_path / "cache", []
-    expected = states(small_bert, cache, notices)
+def test_a_cut_file_is_made_anew_with_one_warning(small_bert, tmp_path, name):
+    cache, warnings = tmp_path / "cache", []
+    expected = states(small_bert, cache, warnings)
     path = prepared(small_bert, cache).folder / name
     os.truncate(path, path.stat().st_size // 2)
-    np.testing.assert_array_equal(states(small_bert, cache, notices), expected)
-    assert len(notices) == 1
-    assert "damaged" in notices[0]
-    np.testing.assert_array_equal(states(small_bert, cache, notices), expected)
-    assert len(notices) == 1
+    np.testing.assert_array_equal(states(small_bert, cache, warnings), expected)
+    assert len(warnings) == 1
+    assert "damaged" in warnings[0]
+    np.testing.assert_array_equal(states(small_bert, cache, warnings), expected)
+    assert len(warnings) == 1
 
 
-def test_a_missing_file_is_made_anew_with_one_notice(small_bert, tmp_path):
-    cache, notices = tmp_path / "cache", []
-    expected = states(small_bert, cache, notices)
+def test_a_missing_file_is_made_anew_with_one_warning(small_bert, tmp_path):
+    cache, warnings = tmp_path / "cache", []
+    expected = states(small_bert, cache, warnings)
     (prepared(small_bert, cache).folder / "model.onnx").unlink()
-    np.testing.assert_array_equal(states(small_bert, cache, notices), expected)
-    assert len(notices) == 1
+    np.testing.assert_array_equal(states(small_bert, cache, warnings), expected)
+    assert len(warnings) == 1
 
 
-def test_a_graph_that_onnxruntime_refuses_is_made_anew_with_one_notice(small_bert, tmp_path):
-    cache, notices = tmp_path / "cache", []
-    expected = states(small_bert, cache, notices)
+def test_a_graph_that_onnxruntime_refuses_is_made_anew_with_one_warning(small_bert, tmp_path):
+    cache, warnings = tmp_path / "cache", []
+    expected = states(small_bert, cache, warnings)
     folder = prepared(small_bert, cache).folder
     graph = folder / "model.onnx"
     graph.write_bytes(b"\xff" * graph.stat().st_size)
     record = json.loads((folder / "made.json").read_text())
     record["files"]["model.onnx"] = [graph.stat().st_size, graph.stat().st_mtime_ns]
     (folder / "made.json").write_text(json.dumps(record))
-    np.testing.assert_array_equal(states(small_bert, cache, notices), expected)
-    assert len(notices) == 1
-    assert "damaged" in notices[0]
+    np.testing.assert_array_equal(states(small_bert, cache, warnings), expected)
+    assert len(warnings) == 1
+    assert "damaged" in warnings[0]
 
 
 def test_other_weights_in_the_same_place_are_seen(small_bert, tmp_path):
@@ -137,26 +137,26 @@ def test_a_record_that_is_damaged_is_written_again(small_bert, tmp_path):
     assert json.loads(record.read_text())["sha256"] == known.sha256
 
 
-def test_a_cache_that_cannot_be_written_costs_a_notice_and_nothing_else(small_bert, tmp_path):
+def test_a_cache_that_cannot_be_written_costs_a_warning_and_nothing_else(small_bert, tmp_path):
     blocked = tmp_path / "a-file"
     blocked.write_text("in the way")
-    notices = []
+    warnings = []
     expected = states(small_bert, tmp_path / "cache", [])
-    model = prepared(small_bert, blocked / "cache", notices)
-    assert len(notices) == 1
-    assert "cannot be kept" in notices[0]
+    model = prepared(small_bert, blocked / "cache", warnings)
+    assert len(warnings) == 1
+    assert "cannot be kept" in warnings[0]
     folder = model.folder
     assert (folder / "weights.bin").is_file()
     del model
     assert not folder.exists()
-    np.testing.assert_array_equal(states(small_bert, blocked / "cache", notices), expected)
+    np.testing.assert_array_equal(states(small_bert, blocked / "cache", warnings), expected)
 
 
 def test_processes_that_prepare_the_same_model_at_once_all_succeed(small_bert, tmp_path):
     cache = tmp_path / "cache"
     code = (
         "import sys\nfrom pathlib import Path\nfrom ragscience.models.bert_cache import prepare\nsys.stdin.readline()\n"
-        "how = {'cache_folder': Path(sys.argv[2]), 'expected_sha256': None, 'on_notice': print}\n"
+        "how = {'cache_folder': Path(sys.argv[2]), 'expected_sha256': None, 'on_warning': print}\n"
         "print(prepare(Path(sys.argv[1]), **how).folder)"
     )
     command = [sys.executable, "-c", code, str(small_bert), str(cache)]

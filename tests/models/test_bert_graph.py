@@ -31,7 +31,7 @@ def test_the_hidden_states_of_rows_of_any_length_equal_torch_row_by_row(small_be
     random = np.random.default_rng(0)
     rows = [random.integers(1000, 30000, size=size).tolist() for size in (3, 40, 1, 512, 17, 200)]
     types = [[0] * (len(row) // 2) + [1] * (len(row) - len(row) // 2) for row in rows]
-    session = BertSession(small_bert, cache_folder=model_cache, expected_sha256=None, on_notice=pytest.fail)
+    session = BertSession(small_bert, cache_folder=model_cache, expected_sha256=None, on_warning=pytest.fail)
     expected = torch_hidden_states(small_bert, rows, types)
     seen = []
     for numbers, output in session.run(rows, types):
@@ -42,7 +42,7 @@ def test_the_hidden_states_of_rows_of_any_length_equal_torch_row_by_row(small_be
 
 
 def test_the_light_and_the_packed_session_agree(small_bert, model_cache):
-    session = BertSession(small_bert, cache_folder=model_cache, expected_sha256=None, on_notice=pytest.fail)
+    session = BertSession(small_bert, cache_folder=model_cache, expected_sha256=None, on_warning=pytest.fail)
     row = list(range(2000, 2030))
     ((_, light),) = session.run([row])
     both = {

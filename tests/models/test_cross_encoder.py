@@ -15,9 +15,9 @@ QUESTION = "Which BLEU score does the Transformer reach?"
 PASSAGES = ["It reaches 28.4 BLEU.", "", "Cells divide. " * 300, "naïve Ω \U0001f600", "attention " * 60, "x"]
 
 
-def opened(folder, cache, notices=None):
-    notify = pytest.fail if notices is None else notices.append
-    return open_cross_encoder(folder, "tiny/cross", cache_folder=cache, on_notice=notify)
+def opened(folder, cache, warnings=None):
+    notify = pytest.fail if warnings is None else warnings.append
+    return open_cross_encoder(folder, "tiny/cross", cache_folder=cache, on_warning=notify)
 
 
 @pytest.mark.torch
@@ -96,11 +96,11 @@ def test_what_is_no_bert_goes_through_torch_and_says_so(tmp_path, model_cache):
     torch.manual_seed(3)
     config = DistilBertConfig(vocab_size=30522, dim=32, n_layers=1, n_heads=4, hidden_dim=64, num_labels=1)
     DistilBertForSequenceClassification(config).save_pretrained(str(folder))
-    notices = []
-    reranker = opened(folder, model_cache, notices)
+    warnings = []
+    reranker = opened(folder, model_cache, warnings)
     assert isinstance(reranker, TorchCrossEncoder)
-    assert (reranker.name, len(notices)) == ("tiny/cross", 1)
-    assert "distilbert" in notices[0]
+    assert (reranker.name, len(warnings)) == ("tiny/cross", 1)
+    assert "distilbert" in warnings[0]
     assert reranker.score(QUESTION, []).shape == (0,)
     theirs = CrossEncoder(str(folder), device="cpu").predict([(QUESTION, p) for p in PASSAGES], show_progress_bar=False)
     np.testing.assert_allclose(reranker.score(QUESTION, PASSAGES), theirs, atol=1e-5)

@@ -49,12 +49,12 @@ def server():
 
 
 @pytest.fixture
-def notices():
+def warnings():
     return []
 
 
 @pytest.fixture
-def make(server, notices):
+def make(server, warnings):
     """Rerankers of the server's model, each with a client of its own."""
     made = []
 
@@ -68,7 +68,7 @@ def make(server, notices):
             sleep=lambda _: None,
         )
         made.append(llm)
-        return LLMReranker(llm, depth=depth, seconds=seconds, cache=cache, on_notice=notices.append)
+        return LLMReranker(llm, depth=depth, seconds=seconds, cache=cache, on_warning=warnings.append)
 
     yield make
     for llm in made:
@@ -84,9 +84,9 @@ def chats(server):
     return server.of("/api/chat")
 
 
-def test_ten_passages_are_one_call_with_a_number_for_each(server, make, notices):
+def test_ten_passages_are_one_call_with_a_number_for_each(server, make, warnings):
     scores = make().score(QUESTION, TEN)
-    assert (scores.dtype, scores.tolist(), notices) == (np.float32, WORTH, [])
+    assert (scores.dtype, scores.tolist(), warnings) == (np.float32, WORTH, [])
     (body,) = chats(server)
     assert body["messages"][0] == {"role": "system", "content": INSTRUCTIONS}
     assert QUESTION in body["messages"][1]["content"]
@@ -100,15 +100,15 @@ def test_the_best_come_first_and_equals_keep_their_order(make):
     assert order_of(make(), passages) == [4, 1, 2, 0, 3]
 
 
-def test_only_the_first_ten_are_scored_and_the_rest_follow(server, make, notices):
+def test_only_the_first_ten_are_scored_and_the_rest_follow(server, make, warnings):
     passages = [*TEN, passage(10, 10), passage(11, 10)]
     assert np.isnan(make().score(QUESTION, passages)).tolist() == [False] * 10 + [True] * 2
     assert order_of(make(), passages)[10:] == [10, 11]
-    assert notices == []
+    assert warnings == []
     assert list(read_passages(chats(server)[0])) == list(range(1, 11))
 
 
-def test_a_small_window_takes_as_few_calls_as_fit(server, make, notices):
+def test_a_small_window_takes_as_few_calls_as_fit(server, make, warnings):
     passages = [f"{text} " + "filler words of a paper " * 20 for text in TEN]
     reranker = make(num_ctx=1536)
     assert reranker.score(QUESTION, passages).tolist() == WORTH
@@ -116,7 +116,7 @@ def test_a_small_window_takes_as_few_calls_as_fit(server, make, notices):
     assert 1 < len(sizes) < 6
     assert sum(sizes) == 10
     assert min(sizes[:-1]) >= 2
-    assert notices == []
+    assert warnings == []
 
 
 def test_what_is_sent_stays_inside_the_window(server, make):
@@ -141,13 +141,13 @@ def test_a_question_that_fills_the_window_says_what_helps(make):
         make(num_ctx=1024).score("why " * 2000, TEN)
 
 
-def test_a_server_that_serves_a_smaller_window_is_asked_again_in_smaller_batches(server, make, notices):
+def test_a_server_that_serves_a_smaller_window_is_asked_again_in_smaller_batches(server, make, warnings):
     server.count_tokens, server.served_context = (lambda text: len(text) // 4), 2048
     passages = [f"{text} " + "some words of a paper " * 40 for text in TEN]
     assert make(num_ctx=8192).score(QUESTION, passages).tolist() == WORTH
     assert server.cut_prompts == 1
     assert len(chats(server)) > 2
-    assert notices == []
+    assert warnings == []
 
 
 # -- what a model says wrong
@@ -165,23 +165,23 @@ def test_a_server_that_serves_a_smaller_window_is_asked_again_in_smaller_batches
         '{"1": NaN, "2": 1, "3": 2}',
     ],
 )
-def test_what_cannot_be_used_keeps_the_first_pass(server, make, notices, said):
+def test_what_cannot_be_used_keeps_the_first_pass(server, make, warnings, said):
     server.script(pieces=[said])
     server.script(pieces=[said])
     assert np.isnan(make().score(QUESTION, TEN[:3])).all()
     assert len(chats(server)) == 2
-    (notice,) = notices
-    assert notice.startswith("3 of 3 passages keep the first pass's score and place: llama3.1:8b gave no usable JSON")
+    (warning,) = warnings
+    assert warning.startswith("3 of 3 passages keep the first pass's score and place: llama3.1:8b gave no usable JSON")
 
 
-def test_a_wrong_reply_is_told_what_is_wrong_and_may_be_put_right(server, make, notices):
+def test_a_wrong_reply_is_told_what_is_wrong_and_may_be_put_right(server, make, warnings):
     server.script(pieces=['{"1": 3, "2": 99}'])
     assert make().score(QUESTION, TEN[:2]).tolist() == WORTH[:2]
     assert "there is no number of 0 to 10 for passage 2" in chats(server)[1]["messages"][-1]["content"]
-    assert (len(chats(server)), notices) == (2, [])
+    assert (len(chats(server)), warnings) == (2, [])
 
 
-def test_passages_without_a_score_keep_their_places_among_the_others(server, make, notices):
+def test_passages_without_a_score_keep_their_places_among_the_others(server, make, warnings):
     for _ in range(2):
         server.script(pieces=['{"1": 2, "2": 12, "3": 9, "5": 6}'])
     reranker = make()
@@ -191,8 +191,8 @@ def test_passages_without_a_score_keep_their_places_among_the_others(server, mak
     for _ in range(2):
         server.script(pieces=['{"1": 2, "2": 12, "3": 9, "5": 6}'])
     assert order_of(reranker, TEN[:5]) == [2, 1, 4, 3, 0]
-    assert notices[0].startswith("2 of 5 passages")
-    assert "passage 2, 4" in notices[0]
+    assert warnings[0].startswith("2 of 5 passages")
+    assert "passage 2, 4" in warnings[0]
 
 
 def test_of_two_replies_the_fuller_one_counts(server, make):
@@ -254,7 +254,7 @@ def test_passages_are_data_that_cannot_leave_their_fence(server, make):
 
 
 def test_a_server_that_fails_raises_and_keeps_what_came_before(server, make, tmp_path):
-    cache = ScoreCache(tmp_path / "scores.sqlite", most=100, on_notice=pytest.fail)
+    cache = ScoreCache(tmp_path / "scores.sqlite", most=100, on_warning=pytest.fail)
     passages = [f"{text} " + "filler words of a paper " * 20 for text in TEN]
     server.fault("/api/chat", status=500, error="out of memory", after=1, times=None)
     with pytest.raises(ModelProblem, match="out of memory"):
@@ -273,17 +273,17 @@ def test_a_server_that_is_not_there_raises(server, make):
         reranker.score(QUESTION, TEN)
 
 
-def test_a_model_that_never_ends_is_left_at_its_cap(server, make, notices):
+def test_a_model_that_never_ends_is_left_at_its_cap(server, make, warnings):
     server.script(pieces=[" \n"], endless=True)
     server.script(pieces=["1, "], endless=True)
     assert np.isnan(make().score(QUESTION, TEN)).all()
-    assert notices[0].startswith("10 of 10 passages")
+    assert warnings[0].startswith("10 of 10 passages")
     assert len(chats(server)) == 2
 
 
-def test_a_model_whose_time_is_over_is_not_asked(server, make, notices):
+def test_a_model_whose_time_is_over_is_not_asked(server, make, warnings):
     assert np.isnan(make(seconds=0.0).score(QUESTION, TEN)).all()
-    assert "was not done after 0 seconds" in notices[0]
+    assert "was not done after 0 seconds" in warnings[0]
     assert chats(server) == []
 
 
@@ -291,8 +291,8 @@ def test_a_model_whose_time_is_over_is_not_asked(server, make, notices):
 
 
 @pytest.fixture
-def cache(tmp_path, notices):
-    return ScoreCache(tmp_path / "scores.sqlite", most=100, on_notice=notices.append)
+def cache(tmp_path, warnings):
+    return ScoreCache(tmp_path / "scores.sqlite", most=100, on_warning=warnings.append)
 
 
 def test_the_same_question_costs_no_second_call(server, make, cache):

@@ -97,7 +97,7 @@ def test_lone_surrogates_are_embedded_like_the_replacement_character(minilm):
 
 
 def test_the_identity_is_known_before_anything_is_loaded(tmp_path):
-    embedder = MiniLM(cache_folder=tmp_path / "never", on_notice=pytest.fail, folder=tmp_path / "nowhere")
+    embedder = MiniLM(cache_folder=tmp_path / "never", on_warning=pytest.fail, folder=tmp_path / "nowhere")
     assert embedder.identity == IDENTITY
     assert (IDENTITY.provider, IDENTITY.dimension) == ("embedded", 384)
     assert not (tmp_path / "never").exists()
@@ -111,14 +111,14 @@ def test_importing_it_loads_no_heavy_library():
 
 
 def test_other_weights_under_its_name_are_refused(small_bert, tmp_path):
-    embedder = MiniLM(cache_folder=tmp_path / "cache", on_notice=pytest.fail, folder=small_bert)
+    embedder = MiniLM(cache_folder=tmp_path / "cache", on_warning=pytest.fail, folder=small_bert)
     with pytest.raises(ModelProblem, match="not the ones expected"):
         embedder.embed_query("x")
 
 
 def test_a_broken_config_is_told_with_the_way_out(small_bert, tmp_path):
     (small_bert / "config.json").write_text("{}")
-    embedder = MiniLM(cache_folder=tmp_path / "cache", on_notice=pytest.fail, folder=small_bert)
+    embedder = MiniLM(cache_folder=tmp_path / "cache", on_warning=pytest.fail, folder=small_bert)
     with pytest.raises(ModelProblem, match="cannot be read") as caught:
         embedder.embed_query("x")
     assert "pip install" in caught.value.fix

@@ -46,7 +46,7 @@ def embedder(model_cache):
         return choose_embedder(
             setting,
             model,
-            sources=ModelSources(ollama=ollama, batch_size=8, cache_folder=model_cache, on_notice=pytest.fail),
+            sources=ModelSources(ollama=ollama, batch_size=8, cache_folder=model_cache, on_warning=pytest.fail),
             required=required,
         )
 
@@ -142,27 +142,27 @@ def test_a_sentence_transformers_folder_is_taken(embedder, nowhere, tmp_path):
 def test_the_cross_encoder_is_taken_where_its_files_are(small_cross_encoder, model_cache):
     for setting in ("auto", "cross-encoder"):
         name = str(small_cross_encoder)
-        choice = choose_reranker(setting, name, late=False, cache_folder=model_cache, on_notice=pytest.fail)
+        choice = choose_reranker(setting, name, late=False, cache_folder=model_cache, on_warning=pytest.fail)
         assert choice.model.score("a", ["b", "c"]).shape == (2,)
-        assert (choice.notice, name in choice.why) == ("", True)
+        assert (choice.warning, name in choice.why) == ("", True)
 
 
-def test_a_missing_cross_encoder_is_a_notice_or_an_error(model_cache):
-    choice = choose_reranker("auto", "nobody/nothing", late=False, cache_folder=model_cache, on_notice=pytest.fail)
+def test_a_missing_cross_encoder_is_a_warning_or_an_error(model_cache):
+    choice = choose_reranker("auto", "nobody/nothing", late=False, cache_folder=model_cache, on_warning=pytest.fail)
     assert choice.model is None
-    assert "query.py models pull" in choice.notice
+    assert "query.py models pull" in choice.warning
     with pytest.raises(ModelProblem, match="nobody/nothing") as caught:
-        choose_reranker("cross-encoder", "nobody/nothing", late=False, cache_folder=model_cache, on_notice=pytest.fail)
+        choose_reranker("cross-encoder", "nobody/nothing", late=False, cache_folder=model_cache, on_warning=pytest.fail)
     assert "query.py models pull" in caught.value.fix
 
 
 def test_no_reranker_where_none_is_wanted(model_cache):
-    off = choose_reranker("off", "x", late=False, cache_folder=model_cache, on_notice=pytest.fail)
-    assert (off.model, off.notice) == (None, "")
-    late = choose_reranker("late-interaction", "x", late=True, cache_folder=model_cache, on_notice=pytest.fail)
-    assert (late.model, late.notice) == (None, "")
+    off = choose_reranker("off", "x", late=False, cache_folder=model_cache, on_warning=pytest.fail)
+    assert (off.model, off.warning) == (None, "")
+    late = choose_reranker("late-interaction", "x", late=True, cache_folder=model_cache, on_warning=pytest.fail)
+    assert (late.model, late.warning) == (None, "")
     with pytest.raises(UsageError, match="nonsense"):
-        choose_reranker("nonsense", "x", late=False, cache_folder=model_cache, on_notice=pytest.fail)
+        choose_reranker("nonsense", "x", late=False, cache_folder=model_cache, on_warning=pytest.fail)
 
 
 # -- answer
@@ -177,8 +177,8 @@ def test_the_llm_is_ollamas_within_its_real_context(here):
 
 def test_without_a_chat_model_the_answer_is_made_of_quotes(here, nowhere):
     missing = llm(here, model="mistral")
-    assert (missing.model, "ollama pull mistral" in missing.notice) == (None, True)
-    assert (llm(nowhere).model, llm(nowhere).notice) == (None, "")
+    assert (missing.model, "ollama pull mistral" in missing.warning) == (None, True)
+    assert (llm(nowhere).model, llm(nowhere).warning) == (None, "")
     assert "does not answer" in llm(nowhere).why
     assert llm(here, "extractive").model is None
     with pytest.raises(ModelProblem, match="no model mistral"):
@@ -193,7 +193,7 @@ def test_without_a_chat_model_the_answer_is_made_of_quotes(here, nowhere):
 def described(embedder, ollama, reranker, cache, **how):
     return describe_models(
         embedder=lambda: embedder(ollama, **how),
-        reranker=lambda: choose_reranker("auto", reranker, late=False, cache_folder=cache, on_notice=pytest.fail),
+        reranker=lambda: choose_reranker("auto", reranker, late=False, cache_folder=cache, on_warning=pytest.fail),
         llm=lambda: llm(ollama),
         ollama=ollama,
     )
@@ -212,13 +212,13 @@ def test_the_table_of_a_bare_machine(embedder, nowhere, model_cache):
     first, second, third = described(embedder, nowhere, "nobody/nothing", model_cache)
     assert (first.model, first.where, first.digest) == (IDENTITY.model, str(find_minilm()), IDENTITY.digest)
     assert (second.model, third.model) == (None, None)
-    assert "models pull" in second.notice
+    assert "models pull" in second.warning
     assert "does not answer" in third.why
 
 
 def test_a_part_with_a_problem_leaves_the_others(embedder, here, nowhere, model_cache, tmp_path):
     rows = described(embedder, here, "nobody/nothing", model_cache, setting="ollama", model="mistral")
-    assert (rows[0].model, "ollama pull mistral" in rows[0].notice) == (None, True)
+    assert (rows[0].model, "ollama pull mistral" in rows[0].warning) == (None, True)
     assert rows[2].model == LLAMA
     own = make_bert(tmp_path / "own", labels=0)
     rows = described(embedder, nowhere, "nobody/nothing", model_cache, setting="sentence-transformers", model=str(own))
@@ -229,6 +229,6 @@ def test_auto_answers_by_quotes_where_ollama_will_not_describe_its_model(server,
     server.fault("/api/show", status=500, times=None)
     choice = llm(here)
     assert choice.model is None
-    assert "quotes" in choice.notice
+    assert "quotes" in choice.warning
     with pytest.raises(ModelProblem, match="no usable answer"):
         llm(client(server.url), "ollama")

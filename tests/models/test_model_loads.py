@@ -17,12 +17,12 @@ PASSAGE = "The encoder is a stack of six layers. " * 30
 
 @pytest.fixture
 def session(small_bert, model_cache):
-    return BertSession(small_bert, cache_folder=model_cache, expected_sha256=None, on_notice=pytest.fail)
+    return BertSession(small_bert, cache_folder=model_cache, expected_sha256=None, on_warning=pytest.fail)
 
 
 def test_one_search_with_stored_vectors_loads_the_embedded_model_once(minilm, model_cache):
     stored = minilm.embed_with_tokens(["The encoder is a stack of six layers.", "Cells divide."])
-    asked_by = MiniLM(cache_folder=model_cache, on_notice=pytest.fail)
+    asked_by = MiniLM(cache_folder=model_cache, on_warning=pytest.fail)
     assert asked_by.sessions_opened == 0
     (question,) = asked_by.embed_with_tokens([QUESTION])
     scores = maxsim(question_tokens(question), [compress(each) for each in stored])
@@ -33,20 +33,20 @@ def test_one_search_with_stored_vectors_loads_the_embedded_model_once(minilm, mo
 
 
 def test_larger_work_loads_once_more_and_then_never_again(minilm, model_cache):
-    embedder = MiniLM(cache_folder=model_cache, on_notice=pytest.fail)
+    embedder = MiniLM(cache_folder=model_cache, on_warning=pytest.fail)
     embedder.embed_query(QUESTION)
     embedder.embed_documents([PASSAGE] * 4)
     embedder.embed_query(QUESTION)
     embedder.embed_documents([PASSAGE] * 3)
     assert embedder.sessions_opened == 2
-    ingesting = MiniLM(cache_folder=model_cache, on_notice=pytest.fail)
+    ingesting = MiniLM(cache_folder=model_cache, on_warning=pytest.fail)
     ingesting.embed_documents([PASSAGE] * 4)
     assert ingesting.sessions_opened == 1
 
 
 def test_a_question_has_the_same_vector_whatever_ran_before_and_beside_it(model_cache):
-    alone = MiniLM(cache_folder=model_cache, on_notice=pytest.fail).embed_query(QUESTION)
-    shared = MiniLM(cache_folder=model_cache, on_notice=pytest.fail)
+    alone = MiniLM(cache_folder=model_cache, on_warning=pytest.fail).embed_query(QUESTION)
+    shared = MiniLM(cache_folder=model_cache, on_warning=pytest.fail)
     with ThreadPoolExecutor(4) as pool:
         asked = [pool.submit(shared.embed_query, QUESTION) for _ in range(8)]
         ingested = pool.submit(shared.embed_documents, [PASSAGE] * 4)
@@ -58,7 +58,7 @@ def test_a_question_has_the_same_vector_whatever_ran_before_and_beside_it(model_
 
 
 def test_the_reranker_loads_on_first_use_and_once(small_cross_encoder, model_cache):
-    reranker = OnnxCrossEncoder(small_cross_encoder, "tiny/cross", cache_folder=model_cache, on_notice=pytest.fail)
+    reranker = OnnxCrossEncoder(small_cross_encoder, "tiny/cross", cache_folder=model_cache, on_warning=pytest.fail)
     reranker.score(QUESTION, [])
     assert reranker.sessions_opened == 0
     for _ in range(3):

@@ -85,9 +85,9 @@ def found(library, top_k, reranker=None):
 def test_a_search_gives_as_many_passages_as_were_asked_for_and_says_what_it_left_out(library):
     three = found(library, 3)
     assert [hit.chunk.chunk_id for hit in three.hits] == [1, 3, 5]
-    assert three.notices == ("2 passages that repeat others are left out.",)
-    assert found(library, 2).notices == ("1 passage that repeats another one is left out.",)
-    assert found(library, 1).notices == ()
+    assert three.warnings == ("2 passages that repeat others are left out.",)
+    assert found(library, 2).warnings == ("1 passage that repeats another one is left out.",)
+    assert found(library, 1).warnings == ()
 
 
 class Reader:

@@ -175,13 +175,13 @@ def test_filters_and_nonsense_hold_for_sources_too(library):
     assert {hit.chunk.chunk_id: hit.scores["graph"] for hit in result.hits if hit.scores["graph"]} == {inside: 1.0}
 
 
-def test_a_source_that_fails_costs_a_notice(library):
+def test_a_source_that_fails_costs_a_warning(library):
     def broken(question):
         raise RagScienceError("The graph is damaged.", "Build it again.")
 
     result = found(library, NARROW, more={"graph": broken})
     assert ids_of(result) == ids_of(found(library, NARROW))
-    assert result.notices == ("The search went on without the graph: The graph is damaged. Build it again.",)
+    assert result.warnings == ("The search went on without the graph: The graph is damaged. Build it again.",)
 
 
 # -- an LLM as the reranker
@@ -227,7 +227,7 @@ def test_a_grade_is_no_signal_of_answerability(library):
     assert "rerank" in found(library, EVEN, reranker=Counting()).signals
 
 
-def test_a_server_that_fails_costs_a_notice_and_the_first_pass_stands(library):
+def test_a_server_that_fails_costs_a_warning_and_the_first_pass_stands(library):
     result = found(library, EVEN, reranker=Failing())
     assert ids_of(result) == ids_of(found(library, EVEN))
-    assert "Ollama stopped." in result.notices[0]
+    assert "Ollama stopped." in result.warnings[0]

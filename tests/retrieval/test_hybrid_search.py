@@ -117,10 +117,10 @@ def test_the_reranker_reads_the_candidates_once_and_decides(library):
     assert all(hit.score == hit.scores["rerank"] for hit in hits)
 
 
-def test_a_reranker_that_fails_costs_its_order_and_a_notice(library):
+def test_a_reranker_that_fails_costs_its_order_and_a_warning(library):
     broken = found(library, reranker=Broken())
     assert [hit.chunk.chunk_id for hit in broken.hits] == [hit.chunk.chunk_id for hit in found(library).hits]
-    assert "It fell over." in broken.notices[0]
+    assert "It fell over." in broken.warnings[0]
 
 
 def test_twenty_of_one_paper_are_twenty_of_that_paper(library):

@@ -36,7 +36,7 @@ class Counting(MiniLM):
 
 @pytest.fixture(scope="module")
 def model(model_cache):
-    return Counting(cache_folder=model_cache, on_notice=pytest.fail)
+    return Counting(cache_folder=model_cache, on_warning=pytest.fail)
 
 
 @pytest.fixture

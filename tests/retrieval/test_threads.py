@@ -29,7 +29,7 @@ def hits_of(library, number):
     found = search(question, library=library, models=SearchModels(ToyEmbedder()), profile=PROFILE, filters=filters)
     return [(hit.chunk.chunk_id, hit.chunk.text, hit.score, hit.scores, hit.found_by) for hit in found.hits], (
         found.signals,
-        found.notices,
+        found.warnings,
     )
 
 

@@ -108,7 +108,7 @@ def test_why_tells_all(library):
             CHECKED.found,
             question="rewritten \x1b question",
             hits=tuple(passages),
-            notices=("left out",),
+            warnings=("left out",),
             signals={"s": 0.5},
         ),
         answerability=0.25,
@@ -124,7 +124,7 @@ def test_why_tells_all(library):
         "signals: s 0.50",
         "tokens: prompt 12, answer 3",
         "cut the prompt",
-        "notice: left out",
+        "warning: left out",
         "milliseconds: total 12",
         "  ✓ supported: Bees steer",
     ):
