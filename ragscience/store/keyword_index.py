@@ -287,11 +287,7 @@ class KeywordIndex:
 
 
 class _Added:
-    """The scores of one segment for one question, in an array that is cleared where it was touched and used again.
-
-    What a question costs grows with the postings of its words, not with the library: an array of a million fresh
-    zeros costs more than most questions, and to find the best among zeros more still.
-    """
+    """The scores of a segment for one question; the array is used again, for fresh zeros cost more than a question."""
 
     __slots__ = ("rows", "scores", "words")
 
@@ -318,10 +314,7 @@ class _Scratch(threading.local):
 
 
 def _candidates(added: _Added, k: int, among: NDArray[np.bool_] | None) -> NDArray[np.intp]:
-    """The rows that may be among the `k` best: above 0, and not below the k-th best score; each once, ascending.
-
-    `among` tells of each row of the segment whether it may be found; None: each may.
-    """
+    """The rows of `among` (None: all) that may be among the `k` best, above 0; each once, ascending."""
     rows = added.rows if among is None else added.rows[among[added.rows]]
     scores = added.scores[rows]
     most = k * added.words  # a row is there at most once for each word, so these hold the k best rows
