@@ -20,7 +20,6 @@ from ragscience.answering.query_rewriting import standalone
 from ragscience.evaluation.answer_metrics import Estimate
 from ragscience.evaluation.eval_report import EXPLAINED, Evaluation, shown
 from ragscience.evaluation.question_file import KnownQuestion, read_known_questions
-from ragscience.records import Filters
 
 TITLE = "Trust: answers without an LLM"
 LONGEST_QUESTION = 8000
@@ -78,10 +77,13 @@ def report(home: Path, questions: Sequence[KnownQuestion]) -> Report:
 
 
 def _evaluated(home: Path, questions: Sequence[KnownQuestion], *, wanted: int | None, **settings: object) -> Evaluation:
-    from ragscience.terminal.evaluating import evaluate
+    from ragscience.engine import Engine
+    from ragscience.engine.eval_runs import EvalRequest
+    from ragscience.settings import load_settings
 
-    with session(home, wanted=wanted, embedder="embedded", answerer="extractive", **settings) as opened:
-        return evaluate(opened, questions, source="dev.jsonl", filters=Filters(), bad_lines=(), quiet=True)
+    chosen = load_settings(home=home, offline=True, embedder="embedded", answerer="extractive", **settings)
+    with Engine.open(home, chosen) as engine:
+        return engine.evaluate(EvalRequest(questions, "dev.jsonl", top_k=wanted))
 
 
 def _refusal(home: Path, questions: Sequence[KnownQuestion]) -> Table:

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from ragscience.answering.circuit_breaker import Circuit
     from ragscience.duplicates import Duplicate
     from ragscience.engine.doctor_run import DoctorReport
+    from ragscience.engine.eval_runs import EvalRequest
     from ragscience.engine.fetch_runs import Choose
     from ragscience.engine.graph_runs import LibraryGraph
     from ragscience.engine.ingest_events import FetchRequest, FetchResult, IngestResult, SyncPlan
@@ -35,6 +36,8 @@ if TYPE_CHECKING:
     from ragscience.engine.paper_views import Bibliography, PaperPage
     from ragscience.engine.saved_answers import SavedAnswers
     from ragscience.engine.source_list import Surroundings
+    from ragscience.evaluation.eval_report import Evaluation
+    from ragscience.evaluation.question_drafts import Draft
     from ragscience.models.model_choice import ModelRow
     from ragscience.settings import Settings
     from ragscience.telemetry import Telemetry
@@ -339,6 +342,20 @@ class Engine:
         from ragscience.engine.graph_runs import LibraryGraph
 
         return LibraryGraph(self)
+
+    def evaluate(self, request: EvalRequest, *, on_event: OnEvent | None = None) -> Evaluation:
+        """Ask questions whose answers are known, and measure what comes; nothing is kept. Raises UsageError."""
+        from ragscience.engine.eval_runs import evaluate
+
+        return evaluate(self, request, on_event=on_event)
+
+    def draft_questions(
+        self, count: int, *, papers: tuple[str, ...] = (), on_event: OnEvent | None = None
+    ) -> list[Draft]:
+        """Questions drafted from papers, for a person to correct. Raises NothingFound where no paper gives one."""
+        from ragscience.engine.eval_runs import draft_questions
+
+        return draft_questions(self, count, papers=papers, on_event=on_event)
 
     def with_settings(self, settings: Settings) -> Engine:
         """The same engine under other settings, with the same library and models; never closed by itself."""

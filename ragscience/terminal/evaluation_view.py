@@ -2,18 +2,44 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 from rich.console import Console
+from rich.progress import Progress
 from rich.table import Table
 from rich.text import Text
 
+from ragscience.engine.eval_runs import EvalFailed, EvalRequest, Mode, QuestionAnswered, read_questions
+from ragscience.engine.events import Event
 from ragscience.engine.printable import plain
+from ragscience.errors import UsageError
 from ragscience.evaluation.answer_metrics import COSTS
-from ragscience.evaluation.eval_report import EXPLAINED, Evaluation, Paired, shown, shown_difference, shown_p
+from ragscience.evaluation.eval_report import (
+    EXPLAINED,
+    Evaluation,
+    Paired,
+    as_markdown,
+    eval_output,
+    shown,
+    shown_difference,
+    shown_p,
+)
+from ragscience.evaluation.question_drafts import as_line
+from ragscience.json_output import print_json
+from ragscience.terminal.cli import say
+from ragscience.terminal.screen import Screen, console
 from ragscience.terminal.views import can_encode
 
-__all__ = ["bar", "show_evaluation", "show_paired"]
+if TYPE_CHECKING:
+    from ragscience.engine.library_engine import Engine
+
+__all__ = ["EvalOutput", "EvalScreen", "bar", "run_drafting", "run_eval", "show_evaluation", "show_paired"]
+
+SOME_FAILED = 3
 
 BAR_CELLS = 12
 PIPE_COLUMNS = 160
@@ -94,3 +120,97 @@ def _table(columns: Sequence[str]) -> Table:
     for name in columns:
         table.add_column(name, no_wrap=name != "meaning")
     return table
+
+
+class EvalScreen(Screen):
+    """Shows warnings and what failed, and counts the questions where a person watches."""
+
+    def __init__(self, *, quiet: bool) -> None:
+        super().__init__(quiet=quiet)
+        self._bar: Progress | None = None
+
+    def __call__(self, event: Event) -> None:
+        """Show it."""
+        if isinstance(event, EvalFailed):
+            say(event.text)
+        elif isinstance(event, QuestionAnswered):
+            self._count(event)
+        else:
+            super().__call__(event)
+
+    def _count(self, event: QuestionAnswered) -> None:
+        if self.quiet or not sys.stderr.isatty():
+            return
+        if self._bar is None:
+            self._bar = Progress(console=Console(stderr=True), transient=True)
+            self._bar.add_task(event.mode, total=event.total)
+            self._bar.start()
+        self._bar.update(self._bar.task_ids[0], completed=event.done)
+        if event.done == event.total:
+            self.stop()
+
+    def stop(self) -> None:
+        """Take the bar off the screen."""
+        if self._bar is not None:
+            self._bar.stop()
+        self._bar = None
+
+
+@dataclass(frozen=True, slots=True)
+class EvalOutput:
+    """Where events and measures go; without JSON, tables on stdout."""
+
+    screen: EvalScreen
+    as_json: bool = False
+    markdown: Path | None = None
+
+
+def run_eval(engine: Engine, file: Path, modes: Sequence[Mode], request: EvalRequest, output: EvalOutput) -> int:
+    """Ask every question of `file` in one mode or two, and show the measures; an exit code.
+
+    It is SOME_FAILED for bad lines and failures. Raises UsageError where there is no question at all, no folder for the
+    page, or no model that could judge.
+    """
+    if output.markdown is not None and not output.markdown.absolute().parent.is_dir():
+        raise UsageError(f"{output.markdown.parent} is no folder.", "Name a file in a folder that is there.")
+    screen = output.screen
+    questions, bad = read_questions(engine, file, on_event=screen)
+    evaluations = []
+    try:
+        for mode in modes:
+            asked = replace(request, questions=questions, source=file.name, bad_lines=bad, mode=mode)
+            evaluations.append(engine.evaluate(asked, on_event=screen))
+    finally:
+        screen.stop()
+    first, second = evaluations[0], evaluations[1] if len(evaluations) > 1 else None
+    if output.markdown is not None:
+        output.markdown.write_text(as_markdown(first, second), encoding="utf-8")
+    if output.as_json:
+        print_json(eval_output(first, second))
+    elif second is None:
+        show_evaluation(first, console())
+    else:
+        show_paired(Paired(first, second), console())
+    return SOME_FAILED if bad or any(each.error for one in evaluations for each in one.outcomes) else 0
+
+
+def run_drafting(engine: Engine, count: int, papers: tuple[str, ...], target: Path | None, screen: EvalScreen) -> int:
+    """Write `count` drafts to `target`, or to stdout for None, a JSON object a line; an exit code.
+
+    Raises UsageError where `target` is there already, and NothingFound where no paper gives a question.
+    """
+    if target is not None and target.exists():
+        raise UsageError(f"{target} is there already.", "Name another file: nothing that you corrected is overwritten.")
+    if target is not None and not target.absolute().parent.is_dir():
+        raise UsageError(f"{target.parent} is no folder.", "Name a file in a folder that is there.")
+    made = engine.draft_questions(count, papers=papers, on_event=screen)
+    lines = "".join(f"{as_line(draft, number)}\n" for number, draft in enumerate(made, start=1))
+    if target is None:
+        sys.stdout.write(lines)
+    else:
+        target.write_text(lines, encoding="utf-8")
+    if len(made) < count:
+        screen.warn(f"Only {len(made)} of {count} questions could be drafted.")
+    drafted = f"{len(made)} draft{'' if len(made) == 1 else 's'}{f' in {target}' if target is not None else ''}"
+    screen.warn(f'{drafted}: correct what is wrong, take "draft" out of what is right, then run eval on the file.')
+    return 0

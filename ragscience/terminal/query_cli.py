@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from ragscience.errors import UsageError
-from ragscience.terminal.cli import Debug, HomeFolder, Offline, Quiet, make_app, opened, settings_of
+from ragscience.terminal.cli import Debug, HomeFolder, Offline, Quiet, make_app, opened
 from ragscience.terminal.config_commands import config_app
 from ragscience.terminal.graph_commands import graph_app
 from ragscience.terminal.history_commands import history_app, models_app
@@ -263,34 +263,22 @@ def evaluate(
 
     With --against a second way of asking is compared with the first; with --make questions are drafted.
     """
-    from ragscience.terminal.modes import Mode, modes_of
-    from ragscience.terminal.session import Session
-
-    filters, flags = narrow.filters(), ranking.flags() | run.flags() | {"history": False}
-
-    def opened(mode: Mode | None) -> Session:
-        if mode is None:
-            return Session(settings_of(**flags), quiet=run.quiet, wanted=narrow.k)
-        of_mode = {"profile": mode.profile or ranking.profile, "graph": "on" if mode.way == "graph" else None}
-        return Session(settings_of(**{**flags, **of_mode}), quiet=run.quiet, wanted=narrow.k)
+    from ragscience.engine.eval_runs import EvalRequest, modes_of
+    from ragscience.terminal.evaluation_view import EvalOutput, EvalScreen, run_drafting, run_eval
 
     if (file is None) == (make is None):
         raise UsageError("Give either a file of questions or --make.", "To draft some: query.py eval --make 20")
-    if file is None:
-        if against or judge or json or md:
-            raise UsageError("--against, --judge, --json and --md measure a file.", "Take --make alone, or with --out.")
-        from ragscience.terminal.draft_command import make_questions
-
-        with opened(None) as session:
-            return make_questions(session, make or 0, papers=filters.papers, target=out)
-    if out is not None:
+    if file is None and (against or judge or json or md):
+        raise UsageError("--against, --judge, --json and --md measure a file.", "Take --make alone, or with --out.")
+    if file is not None and out is not None:
         raise UsageError("--out is where --make writes.", "For the measures take --md OUT.md, or --json.")
-    from ragscience.terminal.evaluating import evaluate_all
-
-    modes = modes_of(mode, against)
-    return evaluate_all(
-        opened, file, modes=modes, filters=filters, as_one_json=json, markdown=md, judge=judge, quiet=run.quiet
-    )
+    filters, modes = narrow.filters(), modes_of(mode, against)
+    screen = EvalScreen(quiet=run.quiet)
+    with opened(screen, **ranking.flags(), **run.flags(), history=False) as engine:
+        if file is None:
+            return run_drafting(engine, make or 0, filters.papers, out, screen)
+        request = EvalRequest(filters=filters, top_k=narrow.k, judge=judge)
+        return run_eval(engine, file, modes, request, EvalOutput(screen, as_json=json, markdown=md))
 
 
 @app.command("profiles")

@@ -2,8 +2,8 @@
 
 import pytest
 
+from ragscience.engine.eval_runs import ASK, Mode, mode_named, modes_of
 from ragscience.errors import UsageError
-from ragscience.terminal.modes import ASK, Mode, mode_named, modes_of
 
 
 @pytest.mark.parametrize(

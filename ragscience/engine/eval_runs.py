@@ -1,0 +1,280 @@
+"""Questions with known answers asked of an engine, in one way or two, and questions drafted from its papers."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ragscience.engine.events import Event, OnEvent, Searched, Warned
+from ragscience.engine.filter_words import described
+from ragscience.engine.question_run import QuestionRun
+from ragscience.engine.requests import AskRequest
+from ragscience.errors import NothingFound, UsageError
+from ragscience.evaluation.eval_report import Evaluation
+from ragscience.evaluation.eval_run import Meter, Outcome, judged, run
+from ragscience.evaluation.question_drafts import SCHEMA, Draft, Part, Source, drafts, worded
+from ragscience.evaluation.question_file import BadLine, KnownQuestion, as_listed, read_known_questions
+from ragscience.records import Answer, Filters, Paper, title_of
+from ragscience.retrieval import PROFILE_NAMES
+from ragscience.settings import changed_settings
+from ragscience.store.filter_selection import match_papers
+
+if TYPE_CHECKING:
+    from ragscience.engine.library_engine import Engine
+    from ragscience.models.ollama_llm import OllamaLLM
+    from ragscience.store import Library
+
+__all__ = [
+    "ASK",
+    "WAYS",
+    "EvalFailed",
+    "EvalRequest",
+    "Mode",
+    "QuestionAnswered",
+    "draft_questions",
+    "evaluate",
+    "mode_named",
+    "modes_of",
+    "read_questions",
+]
+
+WAYS = ("ask", "agent", "corrective", "graph")
+PROBLEMS = 2
+"""Failures of the server after which the model drafts no more."""
+
+
+@dataclass(frozen=True, slots=True)
+class Mode:
+    """How a question is asked."""
+
+    name: str
+    """As it was given."""
+    way: str
+    """One of WAYS: `ask` as the settings and the profile say, `ask --agent`, `ask --corrective` or `ask --graph`."""
+    profile: str | None
+    """The profile that it searches with; None for the usual one."""
+
+
+ASK = Mode("ask", "ask", None)
+
+
+@dataclass(frozen=True, slots=True)
+class EvalRequest:
+    """Questions to ask, and how."""
+
+    questions: Sequence[KnownQuestion] = ()
+    source: str = ""
+    """The name of the file that they are from."""
+    bad_lines: tuple[BadLine, ...] = ()
+    mode: Mode = ASK
+    filters: Filters = field(default_factory=Filters)
+    top_k: int | None = None
+    judge: bool = False
+    """Let the chat model judge the answers, through ragas."""
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionAnswered(Event):
+    """So many of the questions are asked and measured; comes first with none."""
+
+    done: int
+    total: int
+    mode: str
+
+
+@dataclass(frozen=True, slots=True)
+class EvalFailed(Event):
+    """A line of the file that is left out, or a question that failed."""
+
+    text: str
+
+
+def mode_named(name: str) -> Mode:
+    """The mode of a name: a way ("agent"), a profile ("deep": plain `ask` with it), or both ("agent+deep").
+
+    Raises UsageError where it is neither, or names two of a kind.
+    """
+    parts = [part.strip() for part in name.split("+")]
+    ways = [part for part in parts if part in WAYS]
+    profiles = [part for part in parts if part in PROFILE_NAMES]
+    if len(ways) + len(profiles) < len(parts) or len(ways) > 1 or len(profiles) > 1:
+        raise UsageError(
+            f"{name!r} is no mode.",
+            f"Take one of {', '.join(WAYS)}, a profile ({', '.join(PROFILE_NAMES)}), or both: agent+rrf.",
+        )
+    return Mode(name, ways[0] if ways else "ask", profiles[0] if profiles else None)
+
+
+def modes_of(mode: str, against: str | None) -> tuple[Mode, ...]:
+    """The mode to measure, and the one to compare it with, if any. Raises UsageError where both are the same."""
+    modes = tuple(mode_named(name) for name in (mode, against) if name is not None)
+    if len({(each.way, each.profile) for each in modes}) < len(modes):
+        raise UsageError(f"{mode!r} cannot be compared with itself.", "Name another mode with --against.")
+    return modes
+
+
+def read_questions(
+    engine: Engine, file: Path, *, on_event: OnEvent | None = None
+) -> tuple[list[KnownQuestion], tuple[BadLine, ...]]:
+    """(the questions of a file, their papers called as the library calls them; its bad lines).
+
+    Raises UsageError where there is no question at all.
+    """
+    lines = list(read_known_questions(file, engine.settings.max_question_chars))
+    bad = tuple(line for line in lines if isinstance(line, BadLine))
+    for line in bad:
+        (on_event or _unheard)(EvalFailed(f"{file.name}, line {line.number}, is left out: {line.reason}"))
+    questions = [line for line in lines if isinstance(line, KnownQuestion)]
+    if not questions:
+        raise UsageError(
+            f"{file} has no question.",
+            'Write one a line: {"question": "…", "must_contain": ["…"], "evidence": [{"file": "a.pdf", "page": 3}]}, '
+            "or let `query.py eval --make 20 --out FILE` draft some.",
+        )
+    return as_listed(questions, {paper.path: paper.file for paper in engine.papers()}), bad
+
+
+def evaluate(engine: Engine, request: EvalRequest, *, on_event: OnEvent | None = None) -> Evaluation:
+    """Ask the questions, each with its own history and none kept; one that fails does not stop the others.
+
+    Raises UsageError where no model could judge.
+    """
+    publish = on_event or _unheard
+    engine = engine.with_settings(changed_settings(engine.settings, {"history": False}))
+    mode, meter, outcomes = request.mode, Meter(time.monotonic), list[Outcome]()
+
+    def heard(event: Event) -> None:
+        meter.searches += isinstance(event, Searched)
+        publish(event)
+
+    def asked(known: KnownQuestion) -> AskRequest:
+        return AskRequest(
+            known.question,
+            filters=request.filters,
+            history=known.history,
+            top_k=request.top_k,
+            profile=mode.profile,
+            graph=True if mode.way == "graph" else None,
+            agent=mode.way == "agent",
+            corrective=True if mode.way == "corrective" else None,
+        )
+
+    def ask(known: KnownQuestion) -> Answer:
+        return engine.ask(asked(known), on_event=heard)
+
+    first = QuestionRun(engine, asked(request.questions[0]), on_event=publish)
+    judge = _judge(first) if request.judge else None
+    with meter.watching() if first.llm is not None else nullcontext():
+        found = run(request.questions, ask, meter=meter)
+        total = len(request.questions)
+        publish(QuestionAnswered(0, total, mode.name))
+        for outcome in found if judge is None else judged(found, judge):
+            outcomes.append(outcome)
+            publish(QuestionAnswered(len(outcomes), total, mode.name))
+            if outcome.error:
+                publish(EvalFailed(f"{outcome.question.question_id}: {outcome.error}"))
+    return Evaluation(request.source, tuple(outcomes), request.bad_lines, _conditions(first, request, outcomes))
+
+
+def _judge(asked: QuestionRun) -> Callable[[str, Answer], Mapping[str, float]]:
+    from ragscience.evaluation.llm_judge import RagasJudge
+
+    llm = asked.llm
+    if llm is None:
+        raise UsageError(
+            "--judge needs a language model, and there is none.",
+            "Start Ollama and run `python query.py models pull`.",
+        )
+    return RagasJudge(llm, asked.embedder, max_tokens=llm.num_predict, notice=asked.warn)
+
+
+def _conditions(asked: QuestionRun, request: EvalRequest, outcomes: Sequence[Outcome]) -> dict[str, str]:
+    library, answers = asked.library, [outcome.answer for outcome in outcomes if outcome.answer]
+    used = {name: answer.models.get(name) for answer in answers[:1] for name in ("embedder", "reranker")}
+    llms = sorted({answer.models.get("llm") or "" for answer in answers} - {""})
+    drafted = sum(outcome.question.draft for outcome in outcomes)
+    return {
+        "mode": request.mode.name,
+        "papers": str(library.paper_count),
+        "passages": str(library.chunk_count),
+        "profile": asked.profile.name,
+        "embedder": used.get("embedder") or "none",
+        "reranker": used.get("reranker") or "none",
+        "llm": ", ".join(llms) or "none (quotes)",
+        "passages for an answer": str(max((len(answer.found.hits) for answer in answers), default=0)),
+        **({"filters": described(request.filters)} if request.filters != Filters() else {}),
+        **({"drafts among the questions": str(drafted)} if drafted else {}),
+    }
+
+
+def draft_questions(
+    engine: Engine, count: int, *, papers: tuple[str, ...] = (), on_event: OnEvent | None = None
+) -> list[Draft]:
+    """Up to `count` drafts from the named papers or all, to be corrected by a person.
+
+    The language model words them, where there is one; what it does not give is drafted by rules. Raises NothingFound
+    where no paper gives a question.
+    """
+    every = engine.papers()
+    ids = match_papers(every, papers) if papers else [paper.paper_id for paper in every]
+    sources = [_source(engine.library, paper) for paper in every if paper.paper_id in ids]
+    llm = engine.models.llm(engine.settings)
+    made = _worded(llm, sources, count, engine.settings.answer_seconds, on_event or _unheard) if llm else []
+    asked = {draft.question.casefold() for draft in made}
+    others = [each for each in drafts(sources, count + len(made)) if each.question.casefold() not in asked]
+    made += others[: count - len(made)]
+    if not made:
+        raise NothingFound(
+            "No paper gives a question: none has a definition, a table's caption or a heading that can be used.",
+            "Add papers with `python ingest.py`, or write the questions yourself.",
+        )
+    return made
+
+
+def _source(library: Library, paper: Paper) -> Source:
+    starts = {page.number: page.start for page in library.pages(paper.paper_id)}
+    texts = {number: library.page_text(paper.paper_id, number) for number in starts}
+    parts = tuple(
+        Part(each.kind, each.page, texts[each.page][each.start - starts[each.page] : each.end - starts[each.page]])
+        for each in library.elements(paper.paper_id)
+        if each.page in starts
+    )
+    return Source(paper.file, title_of(paper), texts, parts)
+
+
+def _worded(
+    llm: OllamaLLM, sources: Iterable[Source], count: int, seconds: float, on_event: Callable[[Event], None]
+) -> list[Draft]:
+    """Up to `count` different drafts of the language model, the papers in turns."""
+    from ragscience.models.structured_output import ask_structured
+
+    problems = 0
+
+    def ask(messages: Sequence[tuple[str, str]], read: Callable[[Any], Draft]) -> Draft | None:
+        nonlocal problems
+        if problems >= PROBLEMS:
+            return None
+        reply = ask_structured(llm, messages, schema=SCHEMA, read=read, max_tokens=llm.num_predict, seconds=seconds)
+        if reply.problem is not None:
+            problems += 1
+            on_event(Warned(f"Drafting by rules instead. {reply.problem}"))
+        return reply.value
+
+    turns = [worded(source, ask, llm.name) for source in sources]
+    made: dict[str, Draft] = {}
+    while turns and len(made) < count:
+        for turn in list(turns):
+            draft = next(turn, None) if len(made) < count else None
+            if draft is not None:
+                made.setdefault(draft.question.casefold(), draft)
+            elif len(made) < count:
+                turns.remove(turn)
+    return list(made.values())
+
+
+def _unheard(_: Event) -> None:
+    """An event that nobody listens to."""
