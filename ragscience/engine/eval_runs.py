@@ -189,7 +189,7 @@ def _judge(asked: QuestionRun) -> Callable[[str, Answer], Mapping[str, float]]:
             "--judge needs a language model, and there is none.",
             "Start Ollama and run `python query.py models pull`.",
         )
-    return RagasJudge(llm, asked.embedder, max_tokens=llm.num_predict, notice=asked.warn)
+    return RagasJudge(llm, asked.embedder, max_tokens=llm.num_predict, warning=asked.warn)
 
 
 def _conditions(asked: QuestionRun, request: EvalRequest, outcomes: Sequence[Outcome]) -> dict[str, str]:
