@@ -127,6 +127,7 @@ def test_offline_takes_no_ollama_of_another_machine(embedder):
         embedder(remote, "ollama")
 
 
+@pytest.mark.torch
 def test_a_sentence_transformers_folder_is_taken(embedder, nowhere, tmp_path):
     folder = make_bert(tmp_path / "own", labels=0)
     choice = embedder(nowhere, "sentence-transformers", str(folder))
@@ -216,10 +217,14 @@ def test_the_table_of_a_bare_machine(embedder, nowhere, model_cache):
     assert "does not answer" in third.why
 
 
-def test_a_part_with_a_problem_leaves_the_others(embedder, here, nowhere, model_cache, tmp_path):
+def test_a_part_with_a_problem_leaves_the_others(embedder, here, model_cache):
     rows = described(embedder, here, "nobody/nothing", model_cache, setting="ollama", model="mistral")
     assert (rows[0].model, "ollama pull mistral" in rows[0].warning) == (None, True)
     assert rows[2].model == LLAMA
+
+
+@pytest.mark.torch
+def test_the_folder_of_a_model_is_named(embedder, nowhere, model_cache, tmp_path):
     own = make_bert(tmp_path / "own", labels=0)
     rows = described(embedder, nowhere, "nobody/nothing", model_cache, setting="sentence-transformers", model=str(own))
     assert rows[0].where == str(own)

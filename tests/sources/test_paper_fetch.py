@@ -544,6 +544,7 @@ print("done")
 """
 
 
+@pytest.mark.kill
 def test_killed_at_any_step_there_is_nothing_or_a_good_paper(arxiv, pdfs, tmp_path):
     environment = {**os.environ, **arxiv.environment}
     outcomes = set()
