@@ -5,18 +5,20 @@ from __future__ import annotations
 import hashlib
 import shutil
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from benchmarks.corpora import JudgedSet, cache_folder, papers_folder
 from benchmarks.report import REPOSITORY
 from benchmarks.running import door, module, run_process
+from ragscience.settings import load_settings
 
 if TYPE_CHECKING:
+    from ragscience.engine.question_run import QuestionRun
     from ragscience.errors import FileProblem
     from ragscience.models.minilm import MiniLM
     from ragscience.records import Chunk, Document
-    from ragscience.terminal.session import Session
 
 __all__ = [
     "baseline_store",
@@ -95,7 +97,6 @@ def plain_document(path: Path) -> Document:
 
 
 def _fill_plainly(home: Path) -> None:
-    from config import load_settings
     from ragscience.chunking import chunk_document
     from ragscience.engine.ingest_pipeline import Ingestion, Pipeline
     from ragscience.ingestion import find_pdfs, make_plan
@@ -128,17 +129,18 @@ def baseline_store() -> Path:
     return store
 
 
-def session(home: Path, *, wanted: int | None, **settings: object) -> Session:
-    """What query.py makes for one run, with these settings over the defaults, offline and quiet."""
-    from config import load_settings
-    from ragscience.terminal.session import Session
+@contextmanager
+def session(home: Path, *, wanted: int | None, **settings: object) -> Iterator[QuestionRun]:
+    """What the engine makes for one question, for many: with these settings over the defaults, offline."""
+    from ragscience import Engine, SearchRequest
+    from ragscience.engine.question_run import QuestionRun
 
-    return Session(load_settings(home=home, offline=True, **settings), quiet=True, wanted=wanted)
+    with Engine.open(home, load_settings(home=home, offline=True, **settings)) as engine:
+        yield QuestionRun(engine, SearchRequest("benchmark", top_k=wanted))
 
 
 def minilm() -> MiniLM:
     """The embedded model, as the doors make it."""
-    from config import load_settings
     from ragscience.models.minilm import MiniLM
 
     return MiniLM(cache_folder=load_settings().cache_folder, on_warning=print)

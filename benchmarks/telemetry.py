@@ -6,6 +6,7 @@ import statistics
 import time
 from collections.abc import Callable
 from itertools import cycle
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -15,7 +16,7 @@ from benchmarks.report import Report, Table, spread
 from benchmarks.running import Options, by_turns, clock
 
 if TYPE_CHECKING:
-    from ragscience.terminal.session import Session
+    from ragscience.engine.question_run import QuestionRun
 
 TITLE = "Telemetry"
 QUESTIONS = (
@@ -78,16 +79,15 @@ def run(options: Options) -> Report:
     )
 
 
-def _searches(one: Session, *, told: bool) -> Callable[[], float]:
+def _searches(one: QuestionRun, *, told: bool) -> Callable[[], float]:
     """The next question, as `search` asks it with telemetry, or without any of it but the timing of the stages."""
-    from ragscience.records import Filters
-    from ragscience.terminal.telling import told_search
+    from ragscience import Filters, SearchRequest
 
     questions = cycle(QUESTIONS)
 
     def ask() -> None:
         if told:
-            told_search(one, next(questions), Filters())
+            one.engine.search(SearchRequest(next(questions)))
         else:
             one.search(next(questions), Filters())
 
@@ -95,7 +95,7 @@ def _searches(one: Session, *, told: bool) -> Callable[[], float]:
 
     def turn() -> float:
         seconds = timed()
-        one.telemetry.wait()  # what is done behind a search must not slow the next one
+        one.engine.telemetry.wait()  # what is done behind a search must not slow the next one
         return seconds
 
     return turn
@@ -105,32 +105,28 @@ def _shown(ratio: tuple[float, float, float]) -> str:
     return "{:+.2%} ({:+.2%} to {:+.2%})".format(*ratio)
 
 
-def _with_spans(one: Session) -> None:
-    """Let the session tell spans, too: to the SDK, with its batches, and into memory."""
+def _with_spans(one: QuestionRun) -> None:
+    """Let the engine send spans, too: to the SDK, with its batches, and into memory."""
     from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
     from ragscience.telemetry.log_line import LogFile
     from ragscience.telemetry.otel_spans import SpanSender
     from ragscience.telemetry.prometheus_metrics import MetricsFile
     from ragscience.telemetry.sinks import Telemetry
-    from ragscience.terminal.telling import _file
 
-    log, metrics = _file(one.settings.log_file), _file(one.settings.metrics_file)
-    if log is None or metrics is None:
-        raise ValueError("both files belong to this side")
+    log, metrics = Path(one.settings.log_file), Path(one.settings.metrics_file)
     spans = SpanSender([InMemorySpanExporter()], {}, with_questions=False)
-    one.__dict__["telemetry"] = Telemetry([LogFile(log), MetricsFile(metrics), spans], one.warning)
+    one.engine._shared["telemetry"] = Telemetry([LogFile(log), MetricsFile(metrics), spans], print)
 
 
-def _alone(one: Session) -> dict[str, float]:
+def _alone(one: QuestionRun) -> dict[str, float]:
     """Median milliseconds of what telemetry does for one search: the stages' timing, the files, the spans."""
-    from ragscience.records import Filters
+    from ragscience import SearchRequest
     from ragscience.stage_timing import Timings, timed
     from ragscience.telemetry import of_search
-    from ragscience.terminal.telling import told_search
 
-    found = told_search(one, QUESTIONS[0], Filters())
-    log, metrics, spans = one.telemetry._sinks
+    found = one.engine.search(SearchRequest(QUESTIONS[0]))
+    log, metrics, spans = one.engine.telemetry._sinks
     event = of_search(found, {})
 
     def timing() -> None:

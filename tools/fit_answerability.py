@@ -32,14 +32,16 @@ NEWTON_STEPS = 50
 def main(home: str, questions: str) -> None:
     """Search, fit, and print."""
     from benchmarks.refusal_metrics import judge
-    from config import load_settings
+    from ragscience import Engine, SearchRequest
     from ragscience.answering.answerability import SIGNALS_OF
-    from ragscience.terminal.session import Session
+    from ragscience.engine.question_run import QuestionRun
+    from ragscience.settings import load_settings
 
     settings = load_settings(home=Path(home), embedder="embedded", rerank="late-interaction", offline=True)
-    with Session(settings, quiet=True, wanted=None) as session:
-        files = [paper.file for paper in session.library.papers()]
-        judged = judge([_probe(json.loads(line)) for line in _lines(questions)], files, session.search)
+    with Engine.open(home, settings) as engine:
+        files = [paper.file for paper in engine.papers()]
+        run = QuestionRun(engine, SearchRequest("fit"))
+        judged = judge([_probe(json.loads(line)) for line in _lines(questions)], files, run.search)
     judged = [each for each in judged if "keyword_match" in each.found.signals]
     answerable = np.array([each.answerable for each in judged], np.float64)
     for name, signals in SIGNALS_OF.items():

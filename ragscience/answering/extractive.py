@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = ["extract", "extract_parts", "lead_line", "quoted"]
 
-_CANDIDATES = 8
+_CANDIDATES = 12
 """Units that the embedder reads while the user waits; docs/choices.md has what more of them are worth."""
 _DENSE, _WORDS, _RANK, _NUMBERS = 0.4, 0.45, 0.15, 0.1
 """Weights of a unit's score, chosen in docs/choices.md."""

@@ -112,7 +112,7 @@ def test_few_units_are_embedded_however_many_there_are():
     ]
     embedder = WordEmbedder()
     extract("topic", passages, embedder=embedder, limit=5)
-    assert len(embedder.embedded) == 8 + 1
+    assert len(embedder.embedded) == 12 + 1
 
 
 def test_overlapping_passages_give_a_sentence_once():
