@@ -112,7 +112,7 @@ def _tools(run: QuestionRun, filters: Filters, papers: Sequence[Paper], profile:
         return kept is None or hit.chunk.chunk_id in kept
 
     toolbox = Toolbox(run.library, search=search, most_chars=TOOL_TEXT_CHARS)
-    return tool_use(toolbox, papers=papers, llm=run.llm, allowed=allowed)
+    return tool_use(toolbox, papers=papers, llm=run.llm, allowed=allowed, cancelled=run.answer_context.cancelled)
 
 
 def _papers(papers: list[Paper], filters: Filters) -> tuple[Paper, ...]:

@@ -35,6 +35,8 @@ __all__ = ["ModelPool"]
 
 T = TypeVar("T")
 Warn = Callable[[str], None]
+Cancelled = Callable[[], bool] | None
+"""Whether the question was cancelled; None: it cannot be."""
 
 KEPT_LLM_SCORES = 50_000
 """Scores of passages that are kept, about 100 bytes each."""
@@ -148,13 +150,15 @@ class ModelPool:
         warn(choice.warning)
         return choice.model
 
-    def llm_reranker(self, settings: Settings, profile: Profile, warn: Warn) -> LLMReranker | None:
+    def llm_reranker(
+        self, settings: Settings, profile: Profile, warn: Warn, cancelled: Cancelled = None
+    ) -> LLMReranker | None:
         """The language model as reranker, where the settings ask for it, or the profile does and there is one.
 
         Raises ModelProblem where the settings ask for it and there is none.
         """
         if settings.rerank == "llm":
-            return self._wanted_llm_reranker(settings, warn)
+            return self._wanted_llm_reranker(settings, warn, cancelled)
         if settings.rerank != "auto" or not profile.llm_reranks:
             return None
         choice = self.llm_choice(settings)
@@ -162,9 +166,9 @@ class ModelPool:
             why = f"Profile {profile.name} has no LLM to score the passages ({choice.why})"
             warn(f"{why}: they are reranked as usual.")
             return None
-        return self._llm_reranker(settings, choice.model, warn)
+        return self._llm_reranker(settings, choice.model, warn, cancelled)
 
-    def _wanted_llm_reranker(self, settings: Settings, warn: Warn) -> LLMReranker:
+    def _wanted_llm_reranker(self, settings: Settings, warn: Warn, cancelled: Cancelled = None) -> LLMReranker:
         try:
             llm = self.llm_choice(settings, "ollama").model
         except ModelProblem as problem:
@@ -173,10 +177,11 @@ class ModelPool:
             ) from problem
         if llm is None:  # "ollama" gives one or raises
             raise ModelProblem("The reranker llm needs a chat model.", "Take --reranker auto.")
-        return self._llm_reranker(settings, llm, warn)
+        return self._llm_reranker(settings, llm, warn, cancelled)
 
-    def _llm_reranker(self, settings: Settings, llm: OllamaLLM, warn: Warn) -> LLMReranker:
+    def _llm_reranker(self, settings: Settings, llm: OllamaLLM, warn: Warn, cancelled: Cancelled) -> LLMReranker:
         """One for this question alone, as it warns; the scores that it keeps are shared, on disk."""
+        from ragscience.answering.generation import CancellableLLM
         from ragscience.models.llm_reranker import LLMReranker
         from ragscience.models.score_cache import ScoreCache
         from ragscience.retrieval.profiles import LLM_DEPTH
@@ -184,7 +189,7 @@ class ModelPool:
         budget = settings.rerank_budget_ms / 1000
         path = self._home.vectorstore / "llm_scores.sqlite"
         return LLMReranker(
-            llm,
+            CancellableLLM(llm, cancelled),
             depth=LLM_DEPTH,
             seconds=min(settings.llm_rerank_seconds, budget or settings.llm_rerank_seconds),
             cache=ScoreCache(path, most=KEPT_LLM_SCORES, on_warning=warn),

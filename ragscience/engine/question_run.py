@@ -20,6 +20,7 @@ from ragscience.stage_timing import Timings, timed
 
 if TYPE_CHECKING:
     from ragscience.answering.answer_context import AnswerContext
+    from ragscience.answering.generation import CancellableLLM
     from ragscience.answering.prompts import Prompts
     from ragscience.engine.library_engine import Engine
     from ragscience.graph.graph_search import GraphSearch
@@ -73,6 +74,16 @@ class QuestionRun:
     def cancelled(self) -> bool:
         """Whether the caller has given up."""
         return self._cancel is not None and self._cancel.is_set()
+
+    @property
+    def _may_cancel(self) -> Callable[[], bool] | None:
+        return None if self._cancel is None else self.cancelled
+
+    def cancellable(self, llm: OllamaLLM | None) -> CancellableLLM | None:
+        """The model as the other steps of a question call it: its replies end when the question is cancelled."""
+        from ragscience.answering.generation import CancellableLLM
+
+        return None if llm is None else CancellableLLM(llm, self._may_cancel)
 
     @property
     def on_token(self) -> Callable[[str], None] | None:
@@ -146,7 +157,7 @@ class QuestionRun:
     @cached_property
     def llm_reranker(self) -> LLMReranker | None:
         """The language model that scores the passages, where the settings or the profile ask for it."""
-        return self.engine.models.llm_reranker(self.settings, self._named_profile, self.warn)
+        return self.engine.models.llm_reranker(self.settings, self._named_profile, self.warn, self._may_cancel)
 
     @cached_property
     def reranker(self) -> Reranker | None:
@@ -218,7 +229,7 @@ class QuestionRun:
             answer_seconds=settings.answer_seconds,
             extractive_sentences=settings.extractive_sentences,
             answerable_threshold=settings.answerable_threshold,
-            cancelled=None if self._cancel is None else self.cancelled,
+            cancelled=self._may_cancel,
         )
 
     @cached_property
@@ -288,7 +299,7 @@ class QuestionRun:
 
         library, llm, history, filters = self.library, self.llm, request.history, request.filters
         if self.graph is not None:
-            self.graph.llm = llm if self.engine.circuit.allows() else None
+            self.graph.llm = self.cancellable(llm) if self.engine.circuit.allows() else None
         first: dict[str, Found] = {}
         first_times = Timings()
         if llm is not None and not history:
@@ -338,7 +349,7 @@ class QuestionRun:
         circuit = self.engine.circuit
         context = CorrectiveContext(
             find,
-            llm=self.llm if circuit.allows() else None,
+            llm=self.cancellable(self.llm) if circuit.allows() else None,
             title_of=title_of,
             most_passages=self.request.top_k or self.answer_profile.top_k + EXTRA_PASSAGES,
             seconds=self.settings.answer_seconds,

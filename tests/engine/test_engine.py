@@ -14,6 +14,7 @@ from ragscience.errors import Cancelled, NothingFound, RagScienceError, UsageErr
 from ragscience.records import Filters
 from ragscience.settings import load_settings
 from tests.conftest import copied
+from tests.ollama_server import OllamaServer, chat_model
 
 ROOT = Path(__file__).resolve().parents[2]
 SPEED = "How fast do bees fly in fog?"
@@ -128,6 +129,29 @@ def test_an_agent_that_is_cancelled_ends_after_its_step(engine):
     with pytest.raises(Cancelled):
         engine.ask(AskRequest(SPEED, agent=True), on_event=on_event, cancel=cancel)
     assert len(events) <= 2
+
+
+@pytest.mark.parametrize("agent", [False, True])
+def test_a_question_is_cancelled_while_the_model_is_silent(home, agent):
+    with OllamaServer(models={"llama3.1:8b": chat_model()}) as server:
+        silence, cancel, asked, ended = Event(), Event(), Event(), []
+        server.fault("/api/chat", until=silence, times=None)
+        settings = load_settings(home=home, ollama_url=server.url, embedder="embedded")
+
+        def ask(engine):
+            with pytest.raises(Cancelled):
+                engine.ask(AskRequest(SPEED, agent=agent), cancel=cancel)
+            ended.append(silence.is_set())
+
+        with Engine.open(home, settings) as engine:
+            thread = Thread(target=ask, args=(engine,))
+            thread.start()
+            while not server.of("/api/chat") and thread.is_alive():
+                asked.wait(0.05)
+            cancel.set()
+            thread.join(20)
+            assert ended == [False], "it waited for the model"
+            silence.set()
 
 
 def test_a_page_and_a_source_in_its_surroundings(engine):
