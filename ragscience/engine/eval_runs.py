@@ -14,9 +14,19 @@ from ragscience.engine.filter_words import described
 from ragscience.engine.question_run import QuestionRun
 from ragscience.engine.requests import AskRequest
 from ragscience.errors import NothingFound, UsageError
-from ragscience.evaluation.eval_report import Evaluation
+from ragscience.evaluation.answer_metrics import COSTS
+from ragscience.evaluation.eval_report import (
+    EXPLAINED,
+    Evaluation,
+    Paired,
+    as_markdown,
+    eval_output,
+    shown,
+    shown_difference,
+    shown_p,
+)
 from ragscience.evaluation.eval_run import Meter, Outcome, judged, run
-from ragscience.evaluation.question_drafts import SCHEMA, Draft, Part, Source, drafts, worded
+from ragscience.evaluation.question_drafts import SCHEMA, Draft, Part, Source, as_line, drafts, worded
 from ragscience.evaluation.question_file import BadLine, KnownQuestion, as_listed, read_known_questions
 from ragscience.records import Answer, Filters, Paper, title_of
 from ragscience.retrieval import PROFILE_NAMES
@@ -30,16 +40,26 @@ if TYPE_CHECKING:
 
 __all__ = [
     "ASK",
+    "COSTS",
+    "EXPLAINED",
     "WAYS",
     "EvalFailed",
     "EvalRequest",
+    "Evaluation",
     "Mode",
+    "Paired",
     "QuestionAnswered",
+    "as_line",
+    "as_markdown",
     "draft_questions",
+    "eval_output",
     "evaluate",
     "mode_named",
     "modes_of",
     "read_questions",
+    "shown",
+    "shown_difference",
+    "shown_p",
 ]
 
 WAYS = ("ask", "agent", "corrective", "graph")

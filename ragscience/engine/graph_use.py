@@ -26,15 +26,16 @@ def graph_search_of(run: QuestionRun, *, is_wanted: bool) -> GraphSearch | None:
         if is_wanted:
             run.warn(NO_GRAPH)
         return None
-    return GraphSearch(
+    search = GraphSearch(
         graph,
         embedder=run.embedder,
         passages=run.library.chunk_count,
         hops=run.settings.graph_max_hops,
         types=run.settings.graph_entity_types,
         warning=run.warn,
-        triples=triples,
     )
+    search.triples = triples
+    return search
 
 
 def papers_of(graph: GraphSearch, question: str, filters: Filters, run: QuestionRun) -> Filters:

@@ -227,12 +227,10 @@ class GraphSearch:
         hops: int,
         types: Sequence[str],
         warning: Callable[[str], None],
-        triples: dict[int, NDArray[np.float32]] | None = None,
     ) -> None:
         """`passages` is how many the library has; `types` are the entities that count (none: all).
 
-        Without an embedder paths are compared with the question by its words. `triples` keeps the vectors of triples
-        from question to question.
+        Without an embedder paths are compared with the question by its words.
         """
         self.graph = graph
         self._embedder = embedder
@@ -241,7 +239,8 @@ class GraphSearch:
         self._types = frozenset(types)
         self._warning = warning
         self._asked: dict[str, _Asked] = {}
-        self._triples = {} if triples is None else triples
+        self.triples: dict[int, NDArray[np.float32]] = {}
+        """Vectors of triples by their number; may be shared from question to question."""
         self.llm: ChatModel | None = None
         """Says which names a question has, where it is there; else the question's words are looked up."""
 
@@ -304,6 +303,6 @@ class GraphSearch:
     def _vectors(self, question: str) -> tuple[NDArray[np.float32], Vectors, dict[int, NDArray[np.float32]]]:
         if self._embedder is None:
             return *by_words(question), {}
-        if len(self._triples) > MOST_KEPT:
-            self._triples.clear()
-        return self._embedder.embed_query(question), self._embedder.embed_documents, self._triples
+        if len(self.triples) > MOST_KEPT:
+            self.triples.clear()
+        return self._embedder.embed_query(question), self._embedder.embed_documents, self.triples

@@ -12,11 +12,11 @@ from ragscience.engine.dialogue import Dialogue
 from ragscience.engine.filter_words import joined
 from ragscience.engine.library_engine import Engine
 from ragscience.engine.printable import counted, plain
+from ragscience.engine.question_lines import BadLine, Question, read_questions
 from ragscience.engine.requests import AskRequest, SearchRequest
 from ragscience.errors import RagScienceError
 from ragscience.records import Answer
 from ragscience.terminal.cli import say
-from ragscience.terminal.question_lines import BadLine, Question, read_questions
 from ragscience.terminal.screen import Screen, console, cost_line
 
 __all__ = ["Asked", "ask_all", "ask_once", "search_all"]
@@ -36,7 +36,8 @@ def search_all(engine: Engine, asked: Asked, request: SearchRequest, *, screen: 
     def one(question: Question) -> int:
         found = engine.search(_request(request, question), on_event=screen)
         if as_json:
-            from ragscience.json_output import print_json, search_output
+            from ragscience.json_output import search_output
+            from ragscience.terminal.screen import print_json
 
             print_json(search_output(found, question.question_id))
         else:
@@ -73,7 +74,8 @@ def ask_all(
         wanted, talk = _request(request, question), dialogue or engine.dialogue()
         if as_json:
             answer = engine.ask(wanted, dialogue=talk, on_event=screen)
-            from ragscience.json_output import answer_output, print_json
+            from ragscience.json_output import answer_output
+            from ragscience.terminal.screen import print_json
 
             kept = talk.turns[-1]
             where, when = kept.conversation_id, kept.created_at
@@ -141,7 +143,8 @@ def _each(engine: Engine, asked: Asked, one: Callable[[Question], int], as_json:
         if error is not None:
             code = SOME_FAILED if code == 0 else code
             if as_json:
-                from ragscience.json_output import error_output, print_json
+                from ragscience.json_output import error_output
+                from ragscience.terminal.screen import print_json
 
                 print_json(error_output(error, item.question_id, question))
             else:

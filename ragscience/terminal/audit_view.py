@@ -15,9 +15,8 @@ from ragscience.engine.printable import counted, plain
 from ragscience.engine.saved_answers import AUDIT_SCHEMA_VERSION, AuditReader
 from ragscience.engine.source_list import page_label
 from ragscience.errors import NothingFound
-from ragscience.json_output import print_json
 from ragscience.terminal.cli import say
-from ragscience.terminal.screen import console
+from ragscience.terminal.screen import console, print_json
 from ragscience.terminal.views import listing, shortened
 
 __all__ = ["DIFFERENT", "delete_all", "list_answers", "replay_answer", "show_answer"]

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from ragscience.engine.events import Event
     from ragscience.engine.library_engine import Engine
     from ragscience.settings import Settings
-    from ragscience.store import Home
 
 __all__ = [
     "CANCELLED",
@@ -33,7 +32,6 @@ __all__ = [
     "Quiet",
     "as_called",
     "default_home",
-    "home_of",
     "make_app",
     "opened",
     "page_range",
@@ -138,13 +136,6 @@ def opened(screen: Callable[[Event], None] | None = None, **flags: object) -> En
     settings = settings_of(**flags)
     environment = {name: value for name, value in os.environ.items() if name.startswith("OTEL_")}
     return Engine.open(settings.home, settings, environment=environment, on_event=screen)
-
-
-def home_of(home: Path | None) -> Home:
-    """The home that `--home` or else the settings name. Raises UsageError."""
-    from ragscience.store import Home
-
-    return Home(settings_of(home=home).home)
 
 
 def page_range(text: str | None) -> tuple[int, int] | None:

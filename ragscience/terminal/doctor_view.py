@@ -11,8 +11,9 @@ from ragscience.engine.doctor_run import DoctorOutput, DoctorReport, Finding
 from ragscience.engine.library_engine import Engine
 from ragscience.engine.printable import plain
 from ragscience.errors import UsageError
-from ragscience.json_output import print_json, select
+from ragscience.json_output import select
 from ragscience.terminal.cli import as_called, default_home
+from ragscience.terminal.screen import print_json
 
 if TYPE_CHECKING:
     from rich.console import Console

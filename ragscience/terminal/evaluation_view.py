@@ -13,25 +13,28 @@ from rich.progress import Progress
 from rich.table import Table
 from rich.text import Text
 
-from ragscience.engine.eval_runs import EvalFailed, EvalRequest, Mode, QuestionAnswered, read_questions
-from ragscience.engine.events import Event
-from ragscience.engine.printable import plain
-from ragscience.errors import UsageError
-from ragscience.evaluation.answer_metrics import COSTS
-from ragscience.evaluation.eval_report import (
+from ragscience.engine.eval_runs import (
+    COSTS,
     EXPLAINED,
+    EvalFailed,
+    EvalRequest,
     Evaluation,
+    Mode,
     Paired,
+    QuestionAnswered,
+    as_line,
     as_markdown,
     eval_output,
+    read_questions,
     shown,
     shown_difference,
     shown_p,
 )
-from ragscience.evaluation.question_drafts import as_line
-from ragscience.json_output import print_json
+from ragscience.engine.events import Event
+from ragscience.engine.printable import plain
+from ragscience.errors import UsageError
 from ragscience.terminal.cli import say
-from ragscience.terminal.screen import Screen, console
+from ragscience.terminal.screen import Screen, console, print_json
 from ragscience.terminal.views import can_encode
 
 if TYPE_CHECKING:

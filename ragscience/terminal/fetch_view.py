@@ -21,10 +21,11 @@ from ragscience.engine.ingest_events import (
 from ragscience.engine.printable import plain
 from ragscience.errors import UsageError
 from ragscience.json_output import FetchedPaper as FetchedPaperOutput
-from ragscience.json_output import FetchOutput, print_json, select
+from ragscience.json_output import FetchOutput, select
 from ragscience.terminal.cli import say
 from ragscience.terminal.ingest_view import SOME_FAILED, IngestScreen, show_result
 from ragscience.terminal.screen import console as stdout
+from ragscience.terminal.screen import print_json
 
 if TYPE_CHECKING:
     from rich.console import Console

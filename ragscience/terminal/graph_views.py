@@ -22,13 +22,12 @@ from ragscience.json_output import (
     RelatedPaper,
     RelationOutput,
     page_outputs,
-    print_json,
     select,
     step_output,
 )
 from ragscience.records import Found, PathStep, title_of
 from ragscience.terminal.cli import say
-from ragscience.terminal.screen import console
+from ragscience.terminal.screen import console, print_json
 
 if TYPE_CHECKING:
     from rich.console import Console

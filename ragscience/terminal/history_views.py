@@ -14,11 +14,11 @@ from ragscience.engine.markdown_export import as_markdown
 from ragscience.engine.printable import counted, plain
 from ragscience.engine.saved_answers import Conversation, KeptAnswer
 from ragscience.errors import NothingFound, UsageError
-from ragscience.json_output import HistoryOutput, conversation_output, print_json, select, turns_output
+from ragscience.json_output import HistoryOutput, conversation_output, select, turns_output
 from ragscience.serialization import to_json
 from ragscience.terminal.cli import say
 from ragscience.terminal.open_command import cited_text
-from ragscience.terminal.screen import console, hand_over
+from ragscience.terminal.screen import console, hand_over, print_json
 from ragscience.terminal.views import answer_footer, answer_view
 
 __all__ = ["delete", "export", "found_view", "list_conversations", "search_history", "show"]

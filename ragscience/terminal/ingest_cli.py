@@ -109,7 +109,8 @@ def list_papers(home: HomeFolder = None, json: Json = False, debug: Debug = Fals
     with opened(home=home) as engine:
         papers = engine.papers()
     if json:
-        from ragscience.json_output import ListOutput, paper_output, print_json, select
+        from ragscience.json_output import ListOutput, paper_output, select
+        from ragscience.terminal.screen import print_json
 
         print_json(select(ListOutput, papers=[paper_output(paper) for paper in papers]))
         return 0

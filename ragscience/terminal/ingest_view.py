@@ -29,8 +29,9 @@ from ragscience.engine.ingest_events import (
 )
 from ragscience.engine.printable import counted, plain
 from ragscience.errors import UsageError
-from ragscience.json_output import DuplicateOutput, DuplicatesOutput, WatchOutput, print_json, select
+from ragscience.json_output import DuplicateOutput, DuplicatesOutput, WatchOutput, select
 from ragscience.terminal.cli import say
+from ragscience.terminal.screen import print_json
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -5,9 +5,10 @@ from __future__ import annotations
 from ragscience.engine.events import Downloaded, Downloading, Event, Warned
 from ragscience.engine.library_engine import Engine
 from ragscience.engine.printable import plain
-from ragscience.json_output import SCHEMA_VERSION, ProfileOutput, ProfilesOutput, print_json, select
+from ragscience.json_output import SCHEMA_VERSION, ProfileOutput, ProfilesOutput, select
 from ragscience.records import Profile
 from ragscience.terminal.cli import say
+from ragscience.terminal.screen import print_json
 
 __all__ = ["pull_models", "show_models", "show_profiles"]
 

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 from rich.text import Text
 
 from ragscience.engine.printable import plain
-from ragscience.json_output import ElementOutput, OutlineOutput, PageTextOutput, print_json, select
+from ragscience.json_output import ElementOutput, OutlineOutput, PageTextOutput, select
 from ragscience.records import title_of
+from ragscience.terminal.screen import print_json
 from ragscience.terminal.views import paper_view, shortened
 
 if TYPE_CHECKING:

@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING
 from ragscience.engine.events import Event, ModelChosen, StepDone, Token, Warned
 from ragscience.engine.printable import counted, plain
 from ragscience.records import Step
+from ragscience.serialization import to_json
 from ragscience.terminal.cli import say
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-__all__ = ["Screen", "console", "cost_line", "hand_over", "step_lines"]
+__all__ = ["Screen", "console", "cost_line", "hand_over", "print_json", "step_lines"]
 
 _LONGEST = 160
 """Characters of a sub-query, a note or a missing thing."""
@@ -55,6 +56,12 @@ class Screen:
         """Show each, once."""
         for text in texts:
             self.warn(text)
+
+
+def print_json(value: object) -> None:
+    """One line on stdout, seen by a pipe at once."""
+    sys.stdout.write(to_json(value) + "\n")
+    sys.stdout.flush()
 
 
 def console() -> Console:

@@ -2,10 +2,10 @@ import json
 
 import pytest
 
+from ragscience.engine.question_lines import BadLine, Question, read_questions
 from ragscience.engine.requests import check_question
 from ragscience.errors import UsageError
 from ragscience.records import Filters, Turn
-from ragscience.terminal.question_lines import BadLine, Question, read_questions
 
 
 def read(tmp_path, content):
