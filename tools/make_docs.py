@@ -319,7 +319,7 @@ def json_schema_file() -> str:
     return json.dumps(whole, ensure_ascii=False, indent=1) + "\n"
 
 
-# What is told of a question
+# Logs and metrics
 
 
 def telemetry_page() -> str:

@@ -129,10 +129,9 @@ def quoted(units: Sequence[Unit]) -> tuple[str, tuple[Citation, ...]]:
 
 
 def lead_line(units: Sequence[Unit]) -> str:
-    """Which papers the quotes are from, in the order of `quoted`: "2 papers speak of this: a.pdf, b.pdf"."""
+    """The papers that the quotes are from, in the order of `quoted`: "Found in 2 papers: a.pdf, b.pdf"."""
     papers = list(dict.fromkeys(unit.hit.chunk.file for unit in units))
-    speak = "1 paper speaks" if len(papers) == 1 else f"{len(papers)} papers speak"
-    return f"{speak} of this: {', '.join(papers)}"
+    return f"Found in {len(papers)} paper{'s' * (len(papers) != 1)}: {', '.join(papers)}"
 
 
 def _citation(unit: Unit, page: int, start: int, end: int) -> Citation:

@@ -49,7 +49,7 @@ def _circumstances(before: Record, after: Record) -> Iterator[Difference]:
         yield _changed("version", "the program's version", before.get("program"), after.get("program"))
     old, new = before["library"], after["library"]
     if old.get("id") != new.get("id"):
-        yield Difference("library", "The library is another one, or was made anew.")
+        yield Difference("library", "The library is a different one, or was rebuilt.")
     elif old.get("generation") != new.get("generation"):
         yield _changed("library", "the library's generation", old.get("generation"), new.get("generation"))
     if old.get("chunker") != new.get("chunker"):

@@ -53,5 +53,5 @@ def decoded(chunk_id: int, text: str) -> Extracted:
     except (ValueError, KeyError, TypeError) as error:
         raise RagScienceError(
             f"What the graph knows of passage {chunk_id} cannot be read.",
-            "`python ingest.py graph --again` reads all passages anew.",
+            "`python ingest.py graph --again` reads all passages again.",
         ) from error

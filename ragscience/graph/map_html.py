@@ -53,7 +53,9 @@ def map_page(views: Sequence[View]) -> bytes:
     try:
         page, style, script = (_PARTS.joinpath(name).read_text("utf-8") for name in ("map.html", "map.css", "map.js"))
     except OSError as error:
-        raise RagScienceError(f"{error.filename} cannot be read: {error.strerror}.", "Install it anew.") from error
+        raise RagScienceError(
+            f"{error.filename} cannot be read: {error.strerror}.", "Reinstall RAG Science."
+        ) from error
     filled = {
         "{{made}}": MADE_HERE.decode(),
         "{{policy}}": f"default-src 'none'; style-src '{_hash(style)}'; script-src '{_hash(script)}'; base-uri 'none'"

@@ -7,7 +7,7 @@
 Hashing 90 MB takes longer than opening the session, so the source's hash is computed when the ONNX form is made and
 whenever the source's size or mtime (in nanoseconds) differs from what was recorded; else the record is believed. The
 cached files are believed in the same way. A folder is written under another name and then renamed, so that a second
-process sees all of it or nothing. What is damaged is made anew, with one warning.
+process sees all of it or nothing. A damaged file is rebuilt, with one warning.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ def prepare(
             return PreparedModel(final, config, sha256)
         anew = True
     if anew:
-        on_warning(f"The prepared model in {final} is damaged: it is made anew.")
+        on_warning(f"The prepared model in {final} is damaged: it is rebuilt.")
     try:
         root.mkdir(parents=True, exist_ok=True)
         _make(source, final, replace=anew)

@@ -111,6 +111,8 @@ def _projection() -> NDArray[np.float32]:
     """The matrix, shape (384, 64), float32, of tools/make_projection.py. Raises ModelProblem where it is damaged."""
     content = PROJECTION.read_bytes()
     if hashlib.sha256(content).hexdigest() != PROJECTION_SHA256:
-        raise ModelProblem(f"{PROJECTION.name} is not the one that belongs here.", "Get the project's files anew.")
+        raise ModelProblem(
+            f"{PROJECTION.name} is not the one that belongs here.", "Download the project's files again."
+        )
     matrix: NDArray[np.float32] = np.load(io.BytesIO(content))
     return matrix

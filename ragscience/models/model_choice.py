@@ -130,7 +130,7 @@ def _required_embedder(setting: str, model: str, required: EmbedderIdentity, sou
         raise LibraryUnavailable(
             f"{required.model} is not what this library was made with: digest {found.digest[:12]}, dimension "
             f"{found.dimension}, instead of {required.digest[:12]}, {required.dimension}.",
-            f"Make the vectors anew with `{REBUILD}`.",
+            f"Rebuild the vectors with `{REBUILD}`.",
         )
     return Choice(embedder, "the library was made with it")
 
@@ -138,7 +138,7 @@ def _required_embedder(setting: str, model: str, required: EmbedderIdentity, sou
 def _other_embedder(required: EmbedderIdentity, asked: str) -> LibraryUnavailable:
     return LibraryUnavailable(
         f"This library was made with {required.provider}'s {required.model}, and the settings ask for {asked}.",
-        f"Make the vectors anew with `{REBUILD}`, or set RAG_EMBEDDER=auto.",
+        f"Rebuild the vectors with `{REBUILD}`, or set RAG_EMBEDDER=auto.",
     )
 
 

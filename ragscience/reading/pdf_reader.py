@@ -41,7 +41,7 @@ _MOST_PAGES_UNASKED = 100
 _TITLE_PAGES = 3
 """Their words decide whether a hyphen at a line's end in the title belongs to the word."""
 _OUT_OF_MEMORY = re.compile(r"\b(malloc|calloc|realloc)\b.*\bfailed\b")
-_AGAIN = "Fetch the file again from where it came from."
+_AGAIN = "Download the file again."
 
 
 @dataclass(frozen=True, slots=True)

@@ -188,7 +188,7 @@ class Library:
         if None not in (chunker, cut_by) and chunker != cut_by:
             raise LibraryUnavailable(
                 f"The library's passages were cut by {cut_by}, not {chunker}.",
-                "`python ingest.py rebuild` cuts them anew, or set the chunk settings back.",
+                "`python ingest.py rebuild` makes new chunks; or restore the chunk settings.",
             )
 
     # Papers
@@ -332,7 +332,7 @@ class Library:
 def _other_embedder(present: EmbedderIdentity | None, wanted: EmbedderIdentity) -> LibraryUnavailable:
     return LibraryUnavailable(
         f"The library's vectors were made by {_called(present)}, not {_called(wanted)}.",
-        "`python ingest.py rebuild --embeddings` makes them anew; or set the embedder back.",
+        "`python ingest.py rebuild --embeddings` rebuilds them; or restore the embedder setting.",
     )
 
 

@@ -96,7 +96,7 @@ def insert_paper(db: sqlite3.Connection, new: NewPaper, fingerprint: Fingerprint
     if taken:
         raise RagScienceError(
             f"The library has {os.fsdecode(taken[0])} already: the same file, or the same bytes.",
-            "`python ingest.py sync` brings the library in step with the disk.",
+            "`python ingest.py sync` updates the library.",
         )
     (first,) = db.execute("SELECT CAST(value AS INTEGER) FROM meta WHERE key = 'next_chunk'").fetchone()
     count = len(new.chunks)

@@ -34,7 +34,7 @@ def check_vectors(vectors: NDArray[np.float32], count: int, dimension: int) -> N
         raise RagScienceError(
             f"The embedder gave {vectors.dtype} vectors of shape {vectors.shape} where float32 of shape "
             f"({count}, {dimension}) belong.",
-            "Check the embedding model, or make all vectors anew with `python ingest.py rebuild --embeddings`.",
+            "Check the embedding model, or rebuild all vectors with `python ingest.py rebuild --embeddings`.",
         )
     if not np.isfinite(vectors).all():
         raise RagScienceError("The embedder gave vectors with values that are not numbers.", "Check the model.")

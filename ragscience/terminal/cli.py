@@ -202,7 +202,9 @@ def run_app(app: Callable[..., Any], *, default_home: Path | None = None) -> Non
     except Exception as error:  # the last line of defence: no traceback without --debug
         if debug:
             traceback.print_exc()
-        say(f"error: something unforeseen, {type(error).__name__}: {error}. Run it again with --debug and report it.")
+        say(
+            f"error: Unexpected error (please report it): {type(error).__name__}: {error}. --debug shows the traceback."
+        )
         code = 1
     if code == CANCELLED:
         say("stopped.")

@@ -99,7 +99,7 @@ def _summary(built: GraphBuild, request: GraphRequest) -> str:
         parts.append(f"{report.left} passages left for the next run")
     graph = f"the graph has {built.entities} entities and {built.relations} relations"
     options = (" --llm" if request.by_llm else "") + (" --depth full" if request.full else "")
-    return f"{', '.join(parts)}: {graph}. After new papers, `python ingest.py graph{options}` brings it in step."
+    return f"{', '.join(parts)}: {graph}. After new papers, `python ingest.py graph{options}` updates it."
 
 
 def _tell(line: str, quiet: bool) -> None:

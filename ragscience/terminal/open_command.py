@@ -49,7 +49,7 @@ def open_source(answer: Answer, number: int, *, viewer: str) -> None:
     if not Path(source.path).is_file():
         raise FileProblem(
             f"{source.path or source.file} is no longer there.",
-            "`python ingest.py` brings the library in step with the folder.",
+            "`python ingest.py` updates the library.",
             reason="missing",
         )
     command = viewer_command(viewer, source.path, source.page)

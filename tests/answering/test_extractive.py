@@ -235,8 +235,8 @@ def test_papers_come_by_their_best_quote_and_quotes_as_they_stand_in_the_paper()
     text, citations = quoted(units)
     assert [(c.file, c.page) for c in citations] == [("a.pdf", 1), ("a.pdf", 9), ("b.pdf", 4)]
     assert text.index("Bees slow") < text.index("Bees like") < text.index("Kilns")
-    assert lead_line(units) == "2 papers speak of this: a.pdf, b.pdf"
-    assert lead_line(units[:1]) == "1 paper speaks of this: a.pdf"
+    assert lead_line(units) == "Found in 2 papers: a.pdf, b.pdf"
+    assert lead_line(units[:1]) == "Found in 1 paper: a.pdf"
 
 
 def test_a_citation_says_where_in_the_document_its_words_stand():

@@ -163,7 +163,9 @@ def test_what_cites_nothing_is_never_supported(text, verdict):
         "Sure, happy to help!",
         "## Training of the big models",
         "It is what it is.",
-        "2 papers speak of this: attention.pdf, my decoding.pdf",
+        "Found in 2 papers: attention.pdf, my decoding.pdf",
+        "Found in 1 paper: decoding.pdf",
+        "2 papers speak of this: attention.pdf, my decoding.pdf",  # the same in a history of before
     ],
 )
 def test_what_says_nothing_is_no_claim(text):

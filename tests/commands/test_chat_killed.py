@@ -50,7 +50,7 @@ def test_a_chat_killed_at_its_prompt_has_lost_nothing(filled):
     assert kept(filled.home) == QUESTIONS
     again = Terminal(filled.home, "-c")
     try:
-        again.read_until(f"Going on with “{QUESTIONS[0]}”, 3 turns.")
+        again.read_until(f"Continuing “{QUESTIONS[0]}”, 3 turns.")
         again.read_until(PROMPT)
         again.type("How do bees steer?\r")
         again.read_until(PROMPT)

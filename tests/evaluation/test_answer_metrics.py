@@ -90,7 +90,7 @@ def test_what_the_passages_hold_and_what_the_answer_says():
 
 def test_pages_and_file_names_say_nothing():
     numbered = hit("Bees.", file="model-1280.pdf", page=12)
-    text = "1 paper speaks of this: model-1280.pdf\n\n“Bees.” (model-1280.pdf, p.12)"
+    text = "Found in 1 paper: model-1280.pdf\n\n“Bees.” (model-1280.pdf, p.12)"
     values = measured(numbered, text=text, cited=[("model-1280.pdf", 12)])
     assert values["answer"] == 0
 

@@ -178,7 +178,7 @@ def test_the_door_reads_says_so_and_reads_only_what_is_new(filled):
     ran = filled.ingest("graph")
     assert ran.code == 0, ran.err
     assert "of 3 papers: the graph has" in ran.err
-    assert "After new papers, `python ingest.py graph` brings it in step." in ran.err
+    assert "After new papers, `python ingest.py graph` updates it." in ran.err
     assert "METHOD:fognet" in dict(entities(filled.home))
     assert "nothing new to read" in filled.ingest("graph").err
     before = entities(filled.home)
