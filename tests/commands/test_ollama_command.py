@@ -3,6 +3,7 @@
 import json
 import os
 import pty
+import select
 import signal
 import subprocess
 import sys
@@ -142,10 +143,11 @@ class Terminal:
         os.close(follow)
 
     def read_until(self, text):
-        """Wait for `text`; what comes after it is kept for the next call."""
+        """Wait for `text`; what comes after it is kept for the next call. Silence for a minute fails."""
         while text not in self._seen:
             try:
-                piece = os.read(self._lead, 65536)
+                ready, _, _ = select.select([self._lead], [], [], 60)
+                piece = os.read(self._lead, 65536) if ready else b""
             except OSError:
                 piece = b""
             assert piece, f"{text!r} never came: {self._seen[-1500:]}"
