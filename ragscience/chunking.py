@@ -1,11 +1,11 @@
-"""A Document becomes Chunks: filled with sentences within what its sections, tables and references allow.
+"""Splits a Document into Chunks: sentences packed within the limits of sections, tables and references.
 
-Text whose structure is not known is cut by LangChain's RecursiveCharacterTextSplitter. With the separators kept, the
-pieces that it cuts a text into lie end to end, and a chunk is a run of them. Here each piece carries its offset from
-the cut on, so a chunk's place is known, never searched for: a passage that occurs twice has two places.
+Text of unknown structure is split by LangChain's RecursiveCharacterTextSplitter. With the separators kept, the
+pieces of a text are contiguous, and a chunk is a run of them. Here each piece carries its offset from
+the start, so a chunk's position is known, never searched for: a passage that occurs twice has two positions.
 
-LangChain keeps a paragraph whole that is shorter than a chunk, so that two of 800 characters become two passages which
-share nothing. Running text of known structure is cut into sentences by the same separators before it is put together,
+LangChain keeps a paragraph whole that is shorter than a chunk, so two of 800 characters become two passages without
+overlap. Running text of known structure is split into sentences by the same separators before it is packed,
 so that passages are full and overlap: docs/choices.md, "Reading".
 """
 
@@ -27,23 +27,23 @@ if TYPE_CHECKING:
 __all__ = ["chunk_document", "chunker_identity"]
 
 _VERSION = 3
-"""To be raised with any change that gives other chunks for the same document and settings."""
+"""Incremented with any change that gives other chunks for the same document and settings."""
 _SEPARATOR = " › "
 _LONGEST_TITLE = 200
 _SHORT = 400
-"""Characters from which on a section is a passage of its own: docs/choices.md, "Reading"."""
+"""Minimum characters of a section that is a passage of its own: docs/choices.md, "Reading"."""
 _CUTS_SENTENCES = {" ", ""}
-"""Separators that only a sentence longer than a chunk is cut at, where the structure is known."""
+"""Separators used only inside a sentence longer than a chunk, if the structure is known."""
 _SPECIAL = {"abstract", "caption", "equation", "footnote"}
-"""Kinds that a chunk takes over where most of its text is of them; it is "text" otherwise."""
+"""Kinds that a chunk takes if most of its text has them; otherwise it is "text"."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Run:
-    """A table with its caption, references, or the running text between such: passages do not reach out of it."""
+    """A table with its caption, references, or the running text between such: passages do not cross its ends."""
 
     kind: str
-    """ "table", "reference", or "" for running text, whose kind is told passage by passage."""
+    """ "table", "reference", or "" for running text, whose kind is set passage by passage."""
     elements: Sequence[Element]
 
     @property
@@ -57,28 +57,28 @@ class _Run:
 
 @dataclass(frozen=True, slots=True)
 class _Piece:
-    """A stretch of running text that is not cut again: a sentence, a heading, a line of a list."""
+    """A span of running text that is not split further: a sentence, a heading, a line of a list."""
 
     start: int
     end: int
     heading: bool
     section: str
     begun: int
-    """Where what the run has of the section begins: the section itself, or its text from a table on."""
+    """Start of the run's part of the section: the section itself, or its text from a table on."""
     until: int
-    """Where that ends."""
+    """End of that part."""
 
 
 def chunk_document(document: Document, *, size: int, overlap: int, separators: Sequence[str]) -> list[Chunk]:
     """The document's passages in order, each with `document.text[start:end] == text` and no blank at either end.
 
     `size` and `overlap` are in characters: no chunk is longer than `size` as long as `separators` end with "" (which
-    cuts anywhere), and two that follow each other share at most `overlap`. Every visible character is in a chunk.
-    A chunk's pages are those of its first and its last character; what stands between two pages counts with the first.
-    Where the document's elements are known, running text is filled into chunks sentence by sentence. A chunk keeps to
-    its section; short sections are gathered with their neighbours of the same chapter (a section of the first level),
-    and such a chunk's section is the one that it begins in. A table is one with its caption, and only one larger than
-    `size` is split, between its rows; references stand alone.
+    cuts anywhere), and two consecutive ones share at most `overlap`. Every visible character is in a chunk.
+    A chunk's pages are those of its first and its last character; text between two pages counts with the first.
+    If the document's elements are known, running text is packed into chunks sentence by sentence. A chunk stays in
+    its section; short sections are joined with their neighbours of the same chapter (a section of the first level),
+    and such a chunk's section is the one that it begins in. A table forms one with its caption, and is split, between
+    its rows, only if larger than `size`; references are separate.
     Raises ValueError for no separators, a size below 1, or an overlap below 0 or above the size.
     """
     if not separators:
@@ -121,7 +121,7 @@ def _title(document: Document) -> str:
 
 
 def _runs(elements: Sequence[Element]) -> Iterator[_Run]:
-    """The runs in the order of the text, which they cover but for blanks."""
+    """The runs in the order of the text, which they cover except for whitespace."""
     for kind, run in groupby(_kinds(elements), key=lambda item: item[1]):
         yield _Run(kind.partition(" ")[0], [element for element, _ in run])
 
@@ -132,7 +132,7 @@ def _kinds(elements: Sequence[Element]) -> Iterator[tuple[Element, str]]:
     for index, element in enumerate(elements):
         after = elements[index + 1] if index + 1 < len(elements) else None
         if element.kind == "table":
-            # A caption stands right before its table and has opened it.
+            # A caption directly precedes its table and has opened it.
             if not (index and elements[index - 1].kind == "caption"):
                 tables += 1
             yield element, f"table {tables}"
@@ -149,9 +149,9 @@ def _kinds(elements: Sequence[Element]) -> Iterator[tuple[Element, str]]:
 def _filled(
     text: str, elements: Sequence[Element], size: int, overlap: int, separators: Sequence[str]
 ) -> list[tuple[int, int]]:
-    """(start, end) of the passages of running text: as many pieces as fit, the next from the overlap on.
+    """(start, end) of the passages of running text: as many pieces as fit, the next one starting at the overlap.
 
-    No overlap reaches back into another section.
+    No overlap crosses into another section.
     """
     pieces = _pieces(text, elements, size, overlap, separators)
     spans: list[tuple[int, int]] = []
@@ -174,9 +174,9 @@ def _filled(
 
 
 def _beyond(pieces: Sequence[_Piece], first: int, size: int) -> int:
-    """The number of the piece that a passage ends before which begins with piece `first`.
+    """The index of the piece before which the passage that begins with piece `first` ends.
 
-    It does not end with a heading, unless it is nothing else.
+    It does not end with a heading, unless it contains nothing else.
     """
     beyond = first + 1
     while beyond < len(pieces) and pieces[beyond].end - pieces[first].start <= size:
@@ -190,9 +190,9 @@ def _beyond(pieces: Sequence[_Piece], first: int, size: int) -> int:
 
 
 def _gathered(first: _Piece, before: _Piece, after: _Piece, size: int) -> bool:
-    """Whether a passage that begins with `first` goes on beyond `before` into the section that begins with `after`.
+    """Whether a passage that begins with `first` continues beyond `before` into the section that begins with `after`.
 
-    It does within a chapter, if it has but short sections so far, or a short one comes that fits whole. What stands
+    It does within a chapter, if it has only short sections so far, or a short one that fits whole follows. Text
     above all headings goes with the first of them.
     """
     if before.section and before.section.partition(_SEPARATOR)[0] != after.section.partition(_SEPARATOR)[0]:
@@ -203,7 +203,7 @@ def _gathered(first: _Piece, before: _Piece, after: _Piece, size: int) -> bool:
 
 
 def _pieces(text: str, elements: Sequence[Element], size: int, overlap: int, separators: Sequence[str]) -> list[_Piece]:
-    """The elements cut into pieces, end to end."""
+    """The elements split into contiguous pieces."""
     pieces: list[_Piece] = []
     ends = [*(after.start for after in elements[1:]), elements[-1].end]
     for section, members in groupby(zip(elements, ends, strict=True), key=lambda item: item[0].section):
@@ -218,9 +218,9 @@ def _pieces(text: str, elements: Sequence[Element], size: int, overlap: int, sep
 def _finer(
     text: str, start: int, end: int, size: int, overlap: int, separators: Sequence[str]
 ) -> Iterator[tuple[int, int]]:
-    """A stretch cut at every separator but those that cut sentences, which only what is too long is cut at.
+    """A span split at every separator except those inside sentences, which only split what is too long.
 
-    What is seen of a separator ends a piece: a sentence keeps its full stop.
+    The visible part of a separator ends a piece: a sentence keeps its full stop.
     """
     for index, separator in enumerate(separators):
         if separator in _CUTS_SENTENCES and end - start <= size:
@@ -242,7 +242,7 @@ def _finer(
 
 
 def _section(elements: Sequence[Element], start: int, end: int) -> str:
-    """What a passage's first character stands under; for what stands above all headings, the first one in it."""
+    """The section of a passage's first character; for text above all headings, the first section in it."""
     for element in _touched(elements, start, end):
         if element.section:
             return element.section
@@ -273,7 +273,7 @@ def _header_row(text: str, table: Element) -> str:
 
 
 def _kind(elements: Sequence[Element], start: int, end: int) -> str:
-    """The kind that most of a stretch of running text is of."""
+    """The kind of most of a span of running text."""
     shares: dict[str, int] = {}
     for element in _touched(elements, start, end):
         shares[element.kind] = shares.get(element.kind, 0) + min(end, element.end) - max(start, element.start)
@@ -282,7 +282,7 @@ def _kind(elements: Sequence[Element], start: int, end: int) -> str:
 
 
 def _touched(elements: Sequence[Element], start: int, end: int) -> Iterator[Element]:
-    """The elements that a stretch has part in, in order."""
+    """The elements that overlap a span, in order."""
     for number in range(max(bisect_right(elements, start, key=lambda one: one.start) - 1, 0), len(elements)):
         if elements[number].start >= end:
             return
@@ -290,12 +290,12 @@ def _touched(elements: Sequence[Element], start: int, end: int) -> Iterator[Elem
 
 
 def chunker_identity(size: int, overlap: int, separators: Sequence[str]) -> str:
-    """A line that differs whenever the chunks of a text may: the algorithm with its version, and its settings."""
+    """A fingerprint that changes whenever the chunks of a text may: algorithm, version and settings."""
     return f"sections/{_VERSION} size={size} overlap={overlap} separators={json.dumps(list(separators))}"
 
 
 class _Placed(str):
-    """A part of a text that knows at which offset it begins there."""
+    """A part of a text that knows its offset there."""
 
     __slots__ = ("start",)
     start: int
@@ -307,7 +307,7 @@ class _Placed(str):
         return piece
 
     def cut(self, separator: str) -> list[_Placed]:
-        """The parts, end to end, each but the first beginning with the separator; each character for itself if ""."""
+        """The contiguous parts, each but the first beginning with the separator; single characters if ""."""
         if not separator:
             return [_Placed.at(self.start + offset, character) for offset, character in enumerate(self)]
         bounds = [0]
@@ -331,7 +331,7 @@ def _spans(pieces: Sequence[str]) -> list[tuple[int, int]]:
 
 
 def _trimmed(text: str, spans: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Stretches without the blanks around them, but none that lies within one beside it."""
+    """Spans without surrounding whitespace, without those that lie within a neighbour."""
     bare = []
     for start, end in spans:
         piece = text[start:end]
@@ -341,9 +341,9 @@ def _trimmed(text: str, spans: Sequence[tuple[int, int]]) -> list[tuple[int, int
 
 
 def _distinct(bare: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Those that are not empty and do not lie within the one before or after.
+    """Spans that are not empty and do not lie within the one before or after.
 
-    Such a one has nothing but the overlap and blanks: the passage before or after it holds all that it says.
+    Such a one has only overlap and whitespace: the passage before or after it contains all its text.
     """
     spans: list[tuple[int, int]] = []
     for start, end in bare:
@@ -360,10 +360,10 @@ def _splitter_class() -> type[RecursiveCharacterTextSplitter]:
     from langchain_text_splitters import RecursiveCharacterTextSplitter
 
     class SpanSplitter(RecursiveCharacterTextSplitter):
-        """Cuts and joins pieces; when to cut and what to merge is decided as in the class above it."""
+        """Splits and joins pieces; the parent class decides when to split and what to merge."""
 
         def _split_text(self, text: str, separators: list[str]) -> list[str]:
-            """The chunks of a _Placed, by the first separator that occurs in it, longer parts by the ones after."""
+            """The chunks of a _Placed, by the first separator that occurs in it, longer parts by the later ones."""
             assert isinstance(text, _Placed)  # noqa: S101 - split_text is only called with one, as is this below
             index = next((i for i, separator in enumerate(separators) if separator in text), len(separators) - 1)
             finer = separators[index + 1 :] if separators[index] else []
@@ -379,7 +379,7 @@ def _splitter_class() -> type[RecursiveCharacterTextSplitter]:
             return chunks + (self._merge_splits(run, "") if run else [])
 
         def _join_docs(self, docs: list[str], separator: str) -> str | None:
-            """The run of pieces as one, at the place of the first."""
+            """The run of pieces as one, at the offset of the first."""
             first = docs[0] if docs else None
             assert first is None or isinstance(first, _Placed)  # noqa: S101 - they are those of _split_text
             return _Placed.at(first.start, separator.join(docs)) if first is not None else None

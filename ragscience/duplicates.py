@@ -1,4 +1,4 @@
-"""Papers that a library has twice: the same one in other bytes or in an older version. See ragscience/similarity.py."""
+"""Duplicate papers of a library: the same one in other bytes or in an older version. See ragscience/similarity.py."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def duplicates(library: Library) -> list[Duplicate]:
 
 
 def duplicates_of(library: Library, files: Collection[str]) -> list[Duplicate]:
-    """The pairs that the papers `files` (`Paper.file`) are in; the others are not compared with each other."""
+    """The pairs that include the papers `files` (`Paper.file`); the others are not compared with each other."""
     if not files:
         return []
     meant: list[Fingerprint] = []
@@ -35,10 +35,10 @@ def duplicates_of(library: Library, files: Collection[str]) -> list[Duplicate]:
 
 
 def keep_newest(library: Library) -> list[Paper]:
-    """Take the older ones of papers that are the same out of the library, never their files; those that left.
+    """Remove the older ones of duplicate papers from the library, never their files; returns those removed.
 
-    A paper leaves only where a newer one stays that is the same: of a chain of versions of which only neighbours are
-    alike, more than one may stay. The library must be open for writing.
+    A paper is removed only if a newer duplicate of it stays: of a chain of versions in which only neighbours are
+    similar, more than one may stay. The library must be open for writing.
     """
     papers = {paper.file: paper for paper in library.papers()}
     newer: defaultdict[str, set[str]] = defaultdict(set)
@@ -51,7 +51,7 @@ def keep_newest(library: Library) -> list[Paper]:
 
 
 def _dominated(files: list[str], newer: dict[str, set[str]]) -> list[str]:
-    """Those of `files` of which a newer one stays, where `newer` tells which are newer than a file."""
+    """Those of `files` of which a newer one stays; `newer` gives the newer ones of each file."""
     undecided, leaving = list(files), []
     while undecided:
         left = set(undecided)

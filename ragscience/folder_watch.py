@@ -1,7 +1,7 @@
-"""A watched folder: files that are new, changed or gone, once they are complete.
+"""Watches a folder: reports files that are new, changed or gone, once they are complete.
 
-A reported change is only a reason to look: the work follows from two looks at the folder, so that a superfluous or lost
-report costs nothing.
+A reported change only triggers a scan: the work follows from two scans of the folder, so that a superfluous or lost
+report does no harm.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from ragscience.ingestion import find_pdfs
 __all__ = ["Folder", "FolderState", "Mark", "Stop", "Work", "looks_whole", "ticks"]
 
 Mark = tuple[int, int, int, int]
-"""Size in bytes, mtime and ctime in ns, inode: a file that was touched in any way has another one."""
+"""Size in bytes, mtime and ctime in ns, inode: any modification of a file changes it."""
 
 TICK_SECONDS = 0.2
-"""The longest time between two ticks of a watch."""
+"""Maximum time between two ticks of a watch."""
 UNFINISHED_FACTOR = 15
-"""A file that looks incomplete is read all the same after so many times the settle time without a change."""
+"""A file that looks incomplete is read anyway after this many settle times without a change."""
 GONE_FACTOR = 2
-"""A file counts as gone after so many times the settle time, so that a new name is seen before the old one goes."""
+"""A file counts as gone after this many settle times, so that a new name is seen before the old one goes."""
 _HEAD_BYTES = 1024
 _TAIL_BYTES = 2048
 _DOWNLOADING = (".part", ".partial", ".crdownload", ".download", ".opdownload", ".aria2", ".tmp")
@@ -35,12 +35,12 @@ _DOWNLOADING = (".part", ".partial", ".crdownload", ".download", ".opdownload", 
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """What is to be done now; full paths, sorted."""
+    """The work to do now; full paths, sorted."""
 
     read: tuple[Path, ...] = ()
     """Files that are new or changed, and complete."""
     gone: tuple[Path, ...] = ()
-    """Files that have gone."""
+    """Files that are gone."""
 
     @property
     def is_empty(self) -> bool:
@@ -52,15 +52,15 @@ class Work:
 class _File:
     mark: Mark
     since: float
-    """When it was first seen like this."""
+    """When it was first seen in this state."""
     is_done: bool = False
 
 
 class FolderState:
-    """The files of a folder by the caller's clock; it never waits.
+    """The state of the files of a folder by the caller's clock; it never waits.
 
-    `known` are files that were read earlier: those that are not there are gone. A file is work when it has not changed
-    for `settle_seconds` and `is_whole` is true of it, or when it has not changed for UNFINISHED_FACTOR times as long.
+    `known` are files that were read earlier: those that no longer exist are gone. A file is work if it has not changed
+    for `settle_seconds` and `is_whole` is true of it, or if it has not changed for UNFINISHED_FACTOR times as long.
     """
 
     def __init__(self, known: Iterable[Path], *, settle_seconds: float, is_whole: Callable[[Path], bool]) -> None:
@@ -72,10 +72,10 @@ class FolderState:
         self._looked = 0.0
 
     def look(self, files: Mapping[Path, Mark], now: float, *, wall_ns: int | None = None) -> Work:
-        """The work, given the files of the folder; each change is in it once.
+        """The work, given the files of the folder; each change is reported once.
 
-        `now` is in seconds on a clock that never goes back. With `wall_ns`, the time in ns since 1970, a file's age
-        follows from its mtime: for the first look, so that old files need not settle.
+        `now` is in seconds on a monotonic clock. With `wall_ns`, the time in ns since 1970, a file's age
+        follows from its mtime: for the first scan, so that old files need not settle.
         """
         for path, mark in files.items():
             seen = self._files.get(path)
@@ -97,7 +97,7 @@ class FolderState:
         return Work(tuple(sorted(read)), tuple(sorted(gone)))
 
     def again(self, work: Work) -> None:
-        """Repeat `work` at the next look, as it failed."""
+        """Repeat `work` at the next scan, as it failed."""
         for path in work.read:
             if path in self._files:
                 self._files[path] = replace(self._files[path], is_done=False)
@@ -107,7 +107,7 @@ class FolderState:
 
     @property
     def due(self) -> float | None:
-        """When a look may give work although nothing changes; None where nothing waits."""
+        """When a scan may give work without a change; None if nothing is waiting."""
         times = [since + GONE_FACTOR * self._settle for since in self._gone.values()]
         for file in self._files.values():
             if not file.is_done:
@@ -123,7 +123,7 @@ class FolderState:
 
 
 def looks_whole(path: Path) -> bool:
-    """Whether a file begins and ends as a PDF does, and has no unfinished download next to it."""
+    """Whether a file begins and ends like a PDF, and has no unfinished download next to it."""
     try:
         if any(path.with_name(path.name + ending).exists() for ending in _DOWNLOADING):
             return False
@@ -144,7 +144,7 @@ class Folder:
 
     @property
     def identity(self) -> tuple[int, int] | None:
-        """Device and inode; None while there is no such folder."""
+        """Device and inode; None while the folder does not exist."""
         try:
             stat = self.path.stat()
             return (stat.st_dev, stat.st_ino) if self.path.is_dir() else None
@@ -152,7 +152,7 @@ class Folder:
             return None
 
     def files(self) -> dict[Path, Mark] | None:
-        """The PDFs in it, also in subfolders; None while it is not there.
+        """The PDFs in it and its subfolders; None while it does not exist.
 
         An empty folder on another device than before is the mount point of a missing disk, not an empty folder.
         """
@@ -188,7 +188,7 @@ class Stop(Protocol):
 def ticks(folder: Folder, stop: Stop, on_warning: Callable[[str], None]) -> Iterator[bool]:
     """True when something may have changed in the folder, False at least every 0.2 s otherwise, until `stop` is set.
 
-    A folder that vanishes is waited for. Where the system has no watches left, the folder is polled, and so it is with
+    Waits for a folder that vanishes. If the system has no watches left, the folder is polled, as with
     WATCHFILES_FORCE_POLLING=1 in the environment, for network file systems, which report nothing.
     """
     polling: bool | None = None
@@ -214,7 +214,7 @@ def ticks(folder: Folder, stop: Stop, on_warning: Callable[[str], None]) -> Iter
 
 
 def _changes(path: Path, stop: Stop, polling: bool | None) -> Iterator[bool]:
-    """Whether there were changes, at least every TICK_SECONDS. Raises OSError where the folder cannot be watched."""
+    """Whether there were changes, at least every TICK_SECONDS. Raises OSError if the folder cannot be watched."""
     from watchfiles import watch
 
     waiting = watch(

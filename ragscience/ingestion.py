@@ -1,6 +1,6 @@
-"""Files and papers: which PDFs there are, and what of them a library does not have yet.
+"""Files and papers: which PDFs exist, and which of them the library lacks.
 
-A file's content decides: the MD5 of its bytes.
+The MD5 of a file's bytes identifies it.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class Failure:
 
 @dataclass(frozen=True, slots=True)
 class FileState:
-    """A file as it was found on disk."""
+    """A file on disk."""
 
     path: Path
     md5: str
@@ -51,27 +51,27 @@ class FileState:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What a run has to do, found out without loading a model."""
+    """The work of a run, planned without loading a model."""
 
     to_read: tuple[FileState, ...]
     moved: tuple[tuple[Paper, FileState], ...] = ()
-    """Papers whose bytes are now under another name."""
+    """Papers whose bytes now have another path."""
     unchanged: tuple[FileState, ...] = ()
     copies: tuple[tuple[FileState, str], ...] = ()
-    """Files whose bytes are in the library, or in this plan, under another name, which still exists."""
+    """Files whose bytes are in the library, or in this plan, under another path that still exists."""
     failures: tuple[Failure, ...] = ()
 
     @property
     def paths(self) -> list[Path]:
-        """All files but those that failed."""
+        """All files except failed ones."""
         moved, copies = (state for _, state in self.moved), (state for state, _ in self.copies)
         return [state.path for state in (*self.to_read, *self.unchanged, *moved, *copies)]
 
 
 def find_pdfs(paths: Sequence[Path]) -> tuple[list[Path], list[Failure]]:
-    """The PDFs that `paths` name, full paths, each once, sorted within a folder; and the paths that name nothing.
+    """The PDFs that `paths` name, full paths, each once, sorted within a folder; and the paths that match nothing.
 
-    Folders are searched recursively, hidden ones left out; a file that is named is taken whatever its suffix.
+    Folders are searched recursively, without hidden ones; a file that is named explicitly may have any suffix.
     """
     found: dict[Path, None] = {}
     failures: list[Failure] = []
@@ -92,7 +92,7 @@ def find_pdfs(paths: Sequence[Path]) -> tuple[list[Path], list[Failure]]:
 
 
 def file_state(path: Path) -> FileState:
-    """The file's MD5, size and time. Raises FileProblem where it cannot be read."""
+    """The file's MD5, size and time. Raises FileProblem if it cannot be read."""
     try:
         if not path.is_file():
             raise FileProblem("It is not a regular file.", reason="unreadable")
@@ -105,7 +105,7 @@ def file_state(path: Path) -> FileState:
 
 
 def make_plan(library: Library, files: Iterable[Path], failures: Sequence[Failure] = ()) -> Plan:
-    """What of `files` the library does not have yet, or not under that name."""
+    """The work for `files`: those that the library lacks, or has under another path."""
     to_read: dict[str, FileState] = {}
     moved: list[tuple[Paper, FileState]] = []
     unchanged: list[FileState] = []
@@ -142,20 +142,20 @@ def _still_holds(paper: Paper) -> bool:
 
 
 def apply_renames(library: Library, plan: Plan) -> None:
-    """Give the papers whose files have another name now that name."""
+    """Update the paths of papers whose files were renamed."""
     if plan.moved:
         library.rename_papers([(paper.paper_id, str(state.path), state.modified_ns) for paper, state in plan.moved])
 
 
 def vanished(library: Library) -> list[Paper]:
-    """The papers whose file is gone from where it was."""
+    """The papers whose file no longer exists at its path."""
     return [paper for paper in library.papers() if not Path(paper.path).exists()]
 
 
 def papers_named(library: Library, names: Sequence[str]) -> list[Paper]:
     """The papers of these names: a file name as `list` shows it, its full path or the end of it, or its MD5.
 
-    Raises RagScienceError for a name that no paper has, UsageError for one that several files have.
+    Raises RagScienceError for a name that no paper has, UsageError for an ambiguous one.
     """
     papers = library.papers()
     found: dict[int, Paper] = {}

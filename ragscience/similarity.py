@@ -1,7 +1,7 @@
-"""The same paper in other bytes, or in an older version: recognised by identifier, title and text.
+"""Near-duplicate papers, in other bytes or in an older version: recognised by identifier, title and text.
 
 Texts are compared by their shingles, runs of `SHINGLE_WORDS` words, of which each paper keeps the `SKETCH_SIZE` with
-the smallest hashes. Two such sketches tell how much two texts share without the texts (A. Broder, "On the resemblance
+the smallest hashes. Two such sketches estimate how much two texts share (A. Broder, "On the resemblance
 and containment of documents", SEQUENCES 1997, sections 2 and 3).
 """
 
@@ -29,18 +29,18 @@ __all__ = [
 
 SHINGLE_WORDS = 5
 SKETCH_SIZE = 256
-"""Hashes kept of each paper: a resemblance is right to about 0.03 (one standard deviation)."""
+"""Hashes kept of each paper: the resemblance has a standard deviation of about 0.03."""
 
 _SAME_TEXT = 0.5
-"""Share of the shorter text that two versions of a paper have in common at least."""
+"""Minimum share of the shorter text that two versions of a paper have in common."""
 _SAME_LENGTH = 0.4
-"""A text that is shorter than this share of the other is a part of it, not a version."""
+"""A text shorter than this share of the other is a part of it, not a version."""
 _OTHER_TEXT = 0.05
 """Share below which two texts are of different papers, whatever else agrees."""
 _ENOUGH_SHINGLES = 100
-"""Fewer of them are a title page or a scan's few stray words, and decide nothing."""
+"""Fewer shingles are a title page or a scan's few stray words, and decide nothing."""
 _ENOUGH_TITLE = 12
-"""Letters of a title that no other paper has by chance."""
+"""Minimum letters of a title that is unique to a paper."""
 _BROKEN_WORD = re.compile(r"(?<=\w)-\s*\n\s*(?=\w)|\u00ad\s*")
 _WORD = re.compile(r"\w+")
 _ARXIV = re.compile(r"(.+?)(?:v(\d+))?")
@@ -48,26 +48,26 @@ _ARXIV = re.compile(r"(.+?)(?:v(\d+))?")
 
 @dataclass(frozen=True, slots=True)
 class Fingerprint:
-    """What a paper is compared by."""
+    """The features by which papers are compared."""
 
     paper: str
-    """The name that it is reported by."""
+    """The name for reports."""
     title: str
-    """Letters and digits alone, case aside; empty where not known."""
+    """Title: letters and digits only, case ignored; empty if unknown."""
     first_author: str
-    """The last word of the first author's name, likewise."""
+    """The last word of the first author's name, normalised likewise."""
     doi: str
     arxiv_id: str
     """Without its version."""
     version: int
-    """Of the arXiv id, 0 where it has none."""
+    """Version of the arXiv id, 0 if it has none."""
     year: int | None
     modified_ns: int
     """When the file was last changed, in nanoseconds since 1970."""
     shingles: int
-    """How many different ones the text has."""
+    """Number of distinct shingles of the text."""
     sketch: frozenset[int]
-    """The smallest 64-bit hashes of them, at most `SKETCH_SIZE`."""
+    """The smallest 64-bit hashes of the shingles, at most `SKETCH_SIZE`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +81,7 @@ class Duplicate:
     newer_by: str
     """What decided which is newer: "version", "year" or "file date"."""
     overlap: float
-    """Share of the shorter text's shingles that the other one has too, as estimated, 0 to 1."""
+    """Estimated share of the shorter text's shingles that the other one has too, 0 to 1."""
 
 
 def fingerprint_of(paper: str, text: str, metadata: Metadata, modified_ns: int) -> Fingerprint:
@@ -105,7 +105,7 @@ def fingerprint_of(paper: str, text: str, metadata: Metadata, modified_ns: int) 
 
 
 def overlap_of(one: Fingerprint, other: Fingerprint) -> float:
-    """The share of the smaller set of shingles that is in the other one too, as estimated from the sketches, 0 to 1."""
+    """The share of the smaller set of shingles that is in the other one too, estimated from the sketches, 0 to 1."""
     smaller = min(one.shingles, other.shingles)
     if not smaller:
         return 0.0
@@ -116,14 +116,14 @@ def overlap_of(one: Fingerprint, other: Fingerprint) -> float:
 
 
 def near_duplicates(papers: Sequence[Fingerprint]) -> list[Duplicate]:
-    """Each pair that is the same paper, in the order of the papers; only pairs that share something are compared."""
+    """Each pair that is the same paper, in the order of the papers; compares only pairs with something in common."""
     pairs = sorted(_candidates(papers))
     found = (_compared(papers[first], papers[second]) for first, second in pairs)
     return [duplicate for duplicate in found if duplicate is not None]
 
 
 def _candidates(papers: Sequence[Fingerprint]) -> set[tuple[int, int]]:
-    """Places of papers that have an identifier, a title or a shingle of their sketches in common."""
+    """Indices of papers that have an identifier, a title or a shingle of their sketches in common."""
     holders: defaultdict[object, list[int]] = defaultdict(list)
     for place, paper in enumerate(papers):
         for key in _keys(paper):
@@ -163,7 +163,7 @@ def _compared(one: Fingerprint, other: Fingerprint) -> Duplicate | None:
 
 
 def _in_time(one: Fingerprint, other: Fingerprint) -> tuple[Fingerprint, Fingerprint, str]:
-    """The newer one, the older one and what tells them apart."""
+    """The newer one, the older one and the reason."""
     by, first, second = "file date", one.modified_ns, other.modified_ns
     if one.arxiv_id == other.arxiv_id and one.version and other.version and one.version != other.version:
         by, first, second = "version", one.version, other.version

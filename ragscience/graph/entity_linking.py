@@ -1,7 +1,7 @@
-"""Which entities of the graph a question names: by their names in its words, then by names that are nearly the same.
+"""Entity linking: which entities of the graph a question names, by exact names, then by similar names.
 
-The order is the graph search notes': candidates, exact names, then `SequenceMatcher.ratio() > 0.8`. Names are looked
-for on word borders and compared as everywhere in the graph (graph/entity_names.py), so that "LSTMs" names the LSTM.
+The order is the graph search notes': candidates, exact names, then `SequenceMatcher.ratio() > 0.8`. Names are matched
+on word borders and normalised as everywhere in the graph (graph/entity_names.py), so that "LSTMs" names the LSTM.
 """
 
 from __future__ import annotations
@@ -24,21 +24,21 @@ if TYPE_CHECKING:
 __all__ = ["SIMILAR", "Named", "candidates_of", "candidates_said", "link", "similar_names"]
 
 SIMILAR = 0.8
-"""Two names are nearly the same above this ratio of difflib's (the graph search notes)."""
+"""Two names are similar above this ratio of difflib's (the graph search notes)."""
 LONGEST_IN_WORDS = 6
-"""Words of a name that is looked for in a question."""
+"""Maximum words of a name in a question."""
 MOST_WORDS = 200
-"""Words of a question that are looked at."""
+"""Maximum words of a question that are searched for names."""
 MOST_SEEDS = 12
-"""Entities that a question is taken to name at most."""
+"""Maximum number of entities per question."""
 INSIDE = 0.5
-"""Weight of a name that stands inside of a longer one: "memory" in "long short-term memory"."""
+"""Weight of a name inside a longer one: "memory" in "long short-term memory"."""
 SHORTEST_SIMILAR = 4
-"""Characters of a name for which a similar one is looked for."""
+"""Minimum characters of a name for similarity search."""
 MOST_CANDIDATES = 16
-"""Names that a model may give."""
+"""Maximum number of names from a model."""
 MOST_TOKENS = 200
-"""Longest reply of a model."""
+"""Maximum reply of a model."""
 
 _WORD = re.compile(r"[^\W_]+(?:[.'’+*#][^\W_]+)*[+*#]*")
 _DIGITS = re.compile(r"\d+")
@@ -59,11 +59,11 @@ class Named:
     """An entity that a question names."""
 
     number: int
-    """Of the entity."""
+    """Number of the entity."""
     name: str
-    """As the question has it, folded."""
+    """The name as in the question, folded."""
     weight: float
-    """How surely it is meant, over 0 to 1: 1 for its own name, the ratio for a similar one, less inside another."""
+    """Confidence, over 0 to 1: 1 for its own name, the ratio for a similar one, less inside another."""
 
 
 def link(
@@ -71,8 +71,8 @@ def link(
 ) -> tuple[Named, ...]:
     """At most MOST_SEEDS entities of `types` (none: all) that the question names, the surest first.
 
-    All names of entities in the question count; names similar to one of `candidates` are looked for where it is not a
-    name itself. Without candidates they are the question's own groups of words.
+    All names of entities in the question count; `candidates` that are not names themselves are matched by
+    similarity. Without candidates the question's own word groups are matched.
     """
     weights: dict[int, tuple[float, str]] = {}
     groups = list(_groups(question))
@@ -94,14 +94,14 @@ def link(
         for number, (weight, name) in weights.items()
         if not types or graph.entity_type(number) in types
     ]
-    # Of equally sure ones that with more words says more; then the order of the graph.
+    # Ties: the name with more words first; then the order of the graph.
     return tuple(sorted(named, key=lambda one: (-one.weight, -len(one.name.split()), one.number))[:MOST_SEEDS])
 
 
 def candidates_of(question: str, known: Sequence[tuple[int, int]] = ()) -> list[str]:
-    """Groups of words of a question that may be a name, each once; none that is a part of those `known`.
+    """Word groups of a question that may be a name, each once; none that is part of those `known`.
 
-    `known` are (first, last + 1) of words. A group that begins or ends with a word like "the" is none.
+    `known` are (first, last + 1) of words. A group that begins or ends with a word like "the" is not a name.
     """
     free = [
         name
@@ -112,9 +112,9 @@ def candidates_of(question: str, known: Sequence[tuple[int, int]] = ()) -> list[
 
 
 def candidates_said(question: str, llm: ChatModel, *, seconds: float) -> list[str]:
-    """The names that a model sees in the question. Raises ModelProblem where it gives none in `seconds`.
+    """The names that a model finds in the question. Raises ModelProblem if it gives none in `seconds`.
 
-    What the question does not have is left out: a model may name what it knows.
+    Names that are not in the question are dropped: a model may add what it knows.
     """
     asked = ask_structured(
         llm,
@@ -133,8 +133,8 @@ def candidates_said(question: str, llm: ChatModel, *, seconds: float) -> list[st
 def similar_names(wanted: Sequence[str], names: Sequence[str]) -> dict[str, tuple[tuple[str, float], ...]]:
     """For each name wanted those of `names` whose difflib ratio with it is above SIMILAR, most similar first.
 
-    rapidfuzz leaves out what cannot reach it: difflib's matching blocks are a common subsequence, so that its ratio is
-    never above that of the longest one, which rapidfuzz computes for all pairs at once. The verdict is difflib's.
+    rapidfuzz prunes the pairs: difflib's matching blocks are a common subsequence, so its ratio is
+    never above that of the longest one, which rapidfuzz computes for all pairs at once. difflib decides.
     """
     found: dict[str, list[tuple[str, float]]] = {name: [] for name in wanted}
     if wanted and names:
@@ -150,7 +150,7 @@ def similar_names(wanted: Sequence[str], names: Sequence[str]) -> dict[str, tupl
 
 
 def _groups(question: str) -> Iterator[tuple[int, int, str]]:
-    """(first word, last word + 1, canonical name) of the question's groups of words, the longest first."""
+    """(first word, last word + 1, canonical name) of the question's word groups, the longest first."""
     words = list(_WORD.finditer(question))[:MOST_WORDS]
     for length in range(min(LONGEST_IN_WORDS, len(words)), 0, -1):
         for start in range(len(words) - length + 1):

@@ -1,9 +1,9 @@
-"""Mentions and triples of all passages become entities and relations, whatever the order of the passages.
+"""Merges mentions and triples of all passages into entities and relations, independent of the order of passages.
 
-Mentions are one entity where their types and canonical names agree. An acronym means its expansion: the one that its
-own paper states, else the one that most papers that state one agree on, else none. One step only, so that no chain of
-aliases joins unrelated names. A key that an import gives is kept. A name that a person has set apart is an entity of
-its own in any case.
+Mentions are one entity if their types and canonical names agree. An acronym means its expansion: the one that its
+own paper states, else the one that most of the papers that state one agree on, else none. One step only, so no chain of
+aliases joins unrelated names. A key from an import is kept. A name that a user has split off is always an entity of
+its own.
 """
 
 from __future__ import annotations
@@ -42,13 +42,13 @@ __all__ = [
 ]
 
 Passage = tuple[int, Extracted]
-"""(id of its paper, what it gave)."""
+"""(id of its paper, its extraction)."""
 Edges = dict[tuple[str, str, str], dict[int, float]]
-"""(source, target, relation): {passage: how sure it is}."""
+"""(source, target, relation): {passage: confidence}."""
 AGREEMENT = 2 / 3
-"""Share of the papers that state an expansion, that must state the same one."""
+"""Minimum share of the papers that state an expansion that must state the same one."""
 SUREST = 0.99
-"""Confidence of a relation at most."""
+"""Maximum confidence of a relation."""
 _NONE: Mapping[str, str] = {}
 
 
@@ -61,16 +61,16 @@ class Merged:
 
 
 class Node:
-    """What all passages say of an entity."""
+    """The evidence of all passages about an entity."""
 
     def __init__(self, entity_type: str) -> None:
         self.entity_type = entity_type
         self.counts: dict[str, dict[int, int]] = {}
-        """Name: {passage: how often it stands there}."""
+        """Name: {passage: number of occurrences}."""
         self.confidence = 0.0
 
     def entity(self, key: str) -> Entity:
-        """The record of it."""
+        """The entity's record."""
         totals = {name: sum(counts.values()) for name, counts in self.counts.items()}
         label = min(totals, key=lambda name: (-totals[name], name))
         chunks = tuple(sorted({chunk for counts in self.counts.values() for chunk in counts}))
@@ -80,7 +80,7 @@ class Node:
 
 @dataclass(frozen=True, slots=True)
 class Gathered:
-    """All that passages say, by entity and by relation, in no order."""
+    """All evidence of passages, by entity and by relation, unordered."""
 
     nodes: dict[str, Node]
     edges: Edges
@@ -97,7 +97,7 @@ def merge(passages: Iterable[Passage], apart: frozenset[str] = frozenset()) -> M
 
 
 def gather(passages: Iterable[Passage], apart: frozenset[str] = frozenset()) -> Gathered:
-    """What `merge` makes records of, passage by passage."""
+    """The evidence that `merge` turns into records, passage by passage."""
     kept = list(passages)
     meaning = _Meaning(kept, apart)
     nodes: dict[str, Node] = {}
@@ -130,7 +130,7 @@ def relation(edge: tuple[str, str, str], said: dict[int, float]) -> Relation:
 
 
 class _Meaning:
-    """What a name means in a paper."""
+    """The meaning of a name in a paper."""
 
     def __init__(self, passages: Sequence[Passage], apart: frozenset[str]) -> None:
         self._apart = apart
@@ -151,13 +151,13 @@ class _Meaning:
         self._forms: dict[str, tuple[str, str]] = {}
 
     def key(self, paper: int, name: str, entity_type: str, given: str) -> str:
-        """The key of the entity that the name means; `given` where an import says it."""
+        """The key of the entity that the name means; `given` if an import sets it."""
         forms = self._forms.get(name)
         if forms is None:
             forms = self._forms[name] = (folded(name), matched(name))
         as_it_is, own = forms
         if as_it_is in self._apart:
-            return f'{entity_type}:"{as_it_is}"'  # canonical names have no quotation marks
+            return f'{entity_type}:"{as_it_is}"'  # canonical names contain no quotation marks
         if given:
             return given
         long = self._own.get(paper, _NONE).get(own) or self._common.get(own)
@@ -169,10 +169,10 @@ def _most(counts: Counter[str]) -> str:
 
 
 def load_graph(library: Library) -> KnowledgeGraph:
-    """The graph as the library's rows give it; an empty one where none were read.
+    """The graph from the library's rows; empty if there are none.
 
-    The cache is written beside; where the disk refuses, the graph is there all the same. Raises RagScienceError for a
-    row that cannot be read.
+    Also writes the cache; a failed write is ignored. Raises RagScienceError for an
+    unreadable row.
     """
     state = library.graph.state()
     if not state:
@@ -192,17 +192,17 @@ def load_graph(library: Library) -> KnowledgeGraph:
 
 
 NEAREST = 3
-"""How many names are offered for one that is not there."""
+"""How many similar names are suggested for an unknown one."""
 
 
 @dataclass(frozen=True, slots=True)
 class Merge:
-    """An entity that more than one name stands for, case and blanks aside."""
+    """An entity with more than one name, ignoring case and spaces."""
 
     label: str
     entity_type: str
     names: tuple[str, ...]
-    """All of them as they stand in the papers, sorted."""
+    """All of them as written in the papers, sorted."""
 
 
 def list_merges(library: Library) -> list[Merge]:
@@ -216,12 +216,12 @@ def list_merges(library: Library) -> list[Merge]:
 
 
 def names_apart(library: Library) -> list[str]:
-    """The names that were taken out of their merges, folded, sorted."""
+    """The names that were split off their entities, folded, sorted."""
     return sorted(library.graph.apart())
 
 
 def undo_merge(library: Library, name: str) -> str:
-    """Make this name an entity of its own, in each type that it occurs in; the name as it is compared.
+    """Make this name an entity of its own, in each of its types; returns the folded name.
 
     Doing it twice is harmless. Raises NothingFound where no merged entity has the name.
     """
@@ -234,9 +234,9 @@ def undo_merge(library: Library, name: str) -> str:
 
 
 def merge_again(library: Library, name: str) -> str:
-    """Let a name that was set apart be merged as before; the name as it is compared.
+    """Undo the split of a name; returns the folded name.
 
-    Raises NothingFound for a name that was not set apart.
+    Raises NothingFound for a name that was not split off.
     """
     wanted = folded(name)
     _require(wanted, library.graph.apart(), f"{name!r} was not taken out of a merge.", "--merges` lists the merges.")

@@ -1,6 +1,6 @@
-"""The passages of a library become rows of the graph, those that were not read yet.
+"""Extracts graph rows from the passages of a library that were not read yet.
 
-A few are kept at a time, so that a run can be stopped at any moment and gone on with.
+Rows are stored a few passages at a time, so that a run can be stopped at any moment and resumed.
 """
 
 from __future__ import annotations
@@ -23,65 +23,65 @@ if TYPE_CHECKING:
 __all__ = ["LLMReading", "OnProgress", "Report", "extract_by_llm", "extract_locally", "llm_version", "local_version"]
 
 BATCH = 64
-"""Passages of a paper that are kept in one transaction."""
+"""Passages of a paper per transaction."""
 LOADED = 1000
-"""Passages that are loaded at once."""
+"""Passages loaded at once."""
 ABSTRACT_PASSAGES = 2
-"""How many passages of an abstract are read at most, in one call."""
+"""Maximum passages of an abstract in one call."""
 
 
 OnProgress = Callable[[int, int], None]
-"""Receives how many passages are read and kept (or gave nothing), and how many there are; first with 0."""
+"""Receives how many passages are done (with or without results), and the total; first with 0."""
 
 
 @dataclass(frozen=True, slots=True)
 class LLMReading:
-    """How a language model reads."""
+    """Options of the LLM extraction."""
 
     types: Sequence[str]
-    """The types of entities to look for."""
+    """The types of entities to extract."""
     version: str
-    """As `llm_version` gives it."""
+    """As returned by `llm_version`."""
     full: bool
     """Every passage, not only titles and abstracts."""
     max_tokens: int
     seconds: float
-    """Longest time for one passage."""
+    """Maximum time for one passage."""
     most_failures: int
-    """Failures of the server in a row after which the rest is left for the next run."""
+    """Consecutive failures of the server after which the rest is left for the next run."""
 
 
 @dataclass
 class Report:
-    """What a run did."""
+    """The result of a run."""
 
     passages: int = 0
-    """Read and kept."""
+    """Passages read and stored."""
     papers: int = 0
     mentions: int = 0
     relations: int = 0
-    """Without those that say only that two entities stand together."""
+    """Relations other than co-occurrence."""
     failures: list[str] = field(default_factory=list)
     dropped: int = 0
-    """Entities and relations of a model's replies that were not kept."""
+    """Rejected entities and relations of a model's replies."""
     left: int = 0
-    """Passages that were not tried, because the model failed too often."""
+    """Passages that were skipped, because the model failed too often."""
 
 
 def local_version(types: Iterable[str]) -> str:
-    """What rows of extractor "local" carry: the rules and the types that were looked for."""
+    """The version of rows of extractor "local": the rules and the entity types."""
     return f"{local.VERSION} {','.join(sorted(types))}"
 
 
 def llm_version(model: str, types: Iterable[str]) -> str:
-    """What rows of extractor "llm" carry: the prompt, the model and the types that were asked for."""
+    """The version of rows of extractor "llm": the prompt, the model and the entity types."""
     from ragscience.graph.llm_extraction import VERSION
 
     return f"{VERSION} {model} {','.join(sorted(types))}"
 
 
 def extract_locally(library: Library, types: Sequence[str], on_progress: OnProgress) -> Report:
-    """Read all passages that the rules of now have not read, paper by paper; kept a batch at a time."""
+    """Read all passages that the current rules have not read, paper by paper; stores a batch at a time."""
     version, report = local_version(types), Report()
     pending = frozenset(library.graph.pending("local", version))
     done = 0
@@ -99,10 +99,10 @@ def extract_locally(library: Library, types: Sequence[str], on_progress: OnProgr
 
 
 def extract_by_llm(library: Library, llm: ChatModel, reading: LLMReading, on_progress: OnProgress) -> Report:
-    """Ask a model about each paper's title and abstract, or about every passage, if it was not asked yet.
+    """Ask a model about each paper's title and abstract, or about every passage, that it has not read yet.
 
-    Each reply is kept at once. A passage without a usable one is left for the next run. Raises ModelProblem where the
-    server gave nothing at all.
+    Each reply is stored at once. A passage without a usable one is left for the next run. Raises ModelProblem if the
+    server gave no reply at all.
     """
     from ragscience.graph.llm_extraction import ask_for
 
@@ -145,7 +145,7 @@ def _keep(library: Library, extractor: str, version: str, found: Sequence[Extrac
 
 
 def _papers(library: Library, pending: frozenset[int]) -> Iterator[tuple[Paper, list[StoredChunk]]]:
-    """Papers with a pending passage, by their id, and all their passages but references."""
+    """Papers with a pending passage, by id, with all their passages except references."""
     ids = sorted(pending)
     batches = (ids[begin : begin + LOADED] for begin in range(0, len(ids), LOADED))
     with_pending = {chunk.paper_id for batch in batches for chunk in library.chunks(batch)}
@@ -157,7 +157,7 @@ def _papers(library: Library, pending: frozenset[int]) -> Iterator[tuple[Paper, 
 
 
 def _units(chunks: Sequence[StoredChunk], pending: frozenset[int], *, full: bool) -> list[list[StoredChunk]]:
-    """What is asked about together: an abstract, in a paper without one its first passage; every passage if `full`."""
+    """The passages of one prompt: the abstract, in a paper without one the first passage; each passage if `full`."""
     abstract = [chunk for chunk in chunks if chunk.kind == "abstract"][:ABSTRACT_PASSAGES] or list(chunks[:1])
     units = [abstract] + ([[chunk] for chunk in chunks if chunk not in abstract] if full else [])
     return [unit for unit in units if any(chunk.chunk_id in pending for chunk in unit)]

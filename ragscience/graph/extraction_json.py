@@ -1,4 +1,4 @@
-"""What one passage gave, as the JSON that the library keeps."""
+"""The extraction of one passage as JSON for the library."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _SURROGATES = re.compile("[\ud800-\udfff]")
 
 
 def encoded(found: Extracted) -> str:
-    """One line of JSON; the same for the same content. Half characters, which UTF-8 cannot hold, are replaced."""
+    """One line of JSON; the same for the same content. Lone surrogates, which UTF-8 cannot encode, are replaced."""
     content = {
         "mentions": [[one.name, one.entity_type, one.count, one.confidence, *_told(one.key)] for one in found.mentions],
         "triples": [_triple(one) for one in found.triples],
@@ -35,9 +35,9 @@ def _told(*keys: str) -> list[str]:
 
 
 def decoded(chunk_id: int, text: str) -> Extracted:
-    """What `encoded` made. Raises RagScienceError for anything else.
+    """The inverse of `encoded`. Raises RagScienceError for invalid text.
 
-    Equal texts become one: a name comes again in thousands of passages.
+    Equal strings are shared: a name occurs in thousands of passages.
     """
     try:
         content: dict[str, Any] = json.loads(text)

@@ -1,4 +1,4 @@
-"""Places of nodes in a drawing: NetworkX's ForceAtlas2 for the best connected, the others next to their neighbours."""
+"""Layout of a graph drawing: NetworkX's ForceAtlas2 for the nodes of highest degree, the others next to neighbours."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from numpy.typing import NDArray
 __all__ = ["MOST_MOVED", "positions"]
 
 MOST_MOVED = 600
-"""Nodes that forces move: ForceAtlas2 of NetworkX compares each with each, in a few seconds for so many."""
+"""Nodes laid out by ForceAtlas2: NetworkX compares each pair, in a few seconds for this many."""
 APART_STEPS = 40
 _SPREAD = 4.0
-"""Mean distance from the middle, in mean radii, times the square root of the number of nodes."""
+"""Mean distance from the centre, in mean radii, times the square root of the number of nodes."""
 _GOLDEN_ANGLE = np.pi * (3 - np.sqrt(5))
 
 
 def positions(
     count: int, edges: Sequence[tuple[int, int]], weights: Sequence[float], radii: Sequence[float]
 ) -> NDArray[np.float32]:
-    """Places of `count` nodes, shape (count, 2), float32, in the unit of `radii`; no two circles overlap.
+    """Positions of `count` nodes, shape (count, 2), float32, in the unit of `radii`; no two circles overlap.
 
-    The same for the same input. `weights` above 0 say how strongly each edge pulls.
+    Deterministic. `weights`, above 0, are the strength of each edge.
     """
     if not count:
         return np.empty((0, 2), np.float32)
@@ -58,7 +58,7 @@ def _directions(numbers: NDArray[np.int64]) -> NDArray[np.float64]:
 
 
 def _pushed_apart(places: NDArray[np.float32], radii: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Circles that overlap move along the line between them; where some still do, the whole drawing grows."""
+    """Pushes overlapping circles apart along the line between them; if some still overlap, scales the drawing."""
     import faiss
 
     for step in range(APART_STEPS + 1):
@@ -76,7 +76,7 @@ def _pushed_apart(places: NDArray[np.float32], radii: NDArray[np.float32]) -> ND
         first, second, line, distance, gap = (each[close] for each in (first, second, line, distance, gap))
         if step == APART_STEPS:
             return places * np.float32((1.01 * (distance + gap) / np.maximum(distance, 1e-3)).max())
-        same = distance < 1e-6  # two in the very same place part along a direction of their own
+        same = distance < 1e-6  # two in the same place move apart in a direction of their own
         line[same], distance[same] = _directions(first[same]), 1
         move = line / distance[:, None] * (0.55 * gap)[:, None]
         np.add.at(places, second, move)

@@ -1,7 +1,7 @@
-"""The graph as files: nodes.jsonl and edges.jsonl, written and read, and GraphML for other programs.
+"""Import and export of the graph: nodes.jsonl and edges.jsonl, and GraphML for other programs (export only).
 
-Passages have names that stay when a paper leaves and comes back (`GraphTable.stable_ids`), and all lines are sorted:
-the same papers give the same bytes. Each line has what each passage says, so that an import loses nothing.
+Passages have names that survive re-adding a paper (`GraphTable.stable_ids`), and all lines are sorted:
+the same papers give the same bytes. Each line has the share of each passage, so that an import loses nothing.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ __all__ = ["EDGES", "EXTRACTOR", "NODES", "Transferred", "export_graphml", "expo
 NODES, EDGES = "nodes.jsonl", "edges.jsonl"
 EXTRACTOR, VERSION = "import", "1"
 LONGEST_ID = 2000
-"""Characters of a node_id: compatibility forms of the longest name may be that long."""
+"""Maximum characters of a node_id: the compatibility form of the longest name may be that long."""
 HIGHEST_COUNT = 1_000_000
 
 _NOT_IN_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -51,18 +51,18 @@ _NOT_IN_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010fff
 
 @dataclass(frozen=True, slots=True)
 class Transferred:
-    """How much was written or read."""
+    """Counts of what was written or read."""
 
     entities: int
     relations: int
     passages: int = 0
-    """Of an import: how many passages it is about."""
+    """Number of passages in an import."""
 
 
 def export_jsonl(library: Library, folder: Path) -> Transferred:
-    """Write nodes.jsonl and edges.jsonl into `folder`, which is made, in place of what they were.
+    """Write nodes.jsonl and edges.jsonl into `folder`, which is created, replacing older files.
 
-    Raises RagScienceError where the disk refuses; both files are then as they were.
+    Raises RagScienceError where a write fails; both files are then unchanged.
     """
     with library.snapshot():
         rows, apart, names = library.graph.rows(), library.graph.apart(), library.graph.stable_ids()
@@ -77,10 +77,10 @@ def export_jsonl(library: Library, folder: Path) -> Transferred:
 
 
 def export_graphml(library: Library, path: Path) -> Transferred:
-    """Write the graph as GraphML, by NetworkX; characters that XML cannot hold are replaced.
+    """Write the graph as GraphML, by NetworkX; characters that XML does not allow are replaced.
 
-    Nodes have label, node_type, mentions, confidence and chunk_ids (parted by blanks), edges edge_type, count,
-    confidence and evidence_chunk_ids. Raises RagScienceError where the disk refuses.
+    Nodes have label, node_type, mentions, confidence and chunk_ids (separated by spaces), edges edge_type, count,
+    confidence and evidence_chunk_ids. Raises RagScienceError where a write fails.
     """
     from networkx import MultiDiGraph, write_graphml_xml
 
@@ -104,7 +104,7 @@ def export_graphml(library: Library, path: Path) -> Transferred:
         drawn.add_edge(
             _xml(edge.source),
             _xml(edge.target),
-            f"e{number}",  # becomes the id of an XML element, which must be the only one
+            f"e{number}",  # becomes the id of an XML element, which must be unique
             edge_type=edge.relation,
             count=edge.count,
             confidence=edge.confidence,
@@ -167,7 +167,7 @@ def _xml(text: str) -> str:
 
 
 def _write_together(contents: Mapping[Path, Iterable[object]]) -> None:
-    """Write all files, and only then give them their names. Raises OSError."""
+    """Write all files under temporary names, then rename them. Raises OSError."""
     temporary = {path: path.with_name(f"{path.name}.{os.getpid()}.tmp") for path in contents}
     try:
         for path, lines in contents.items():
@@ -231,7 +231,7 @@ class _Node(_Line):
     chunk_ids: _Passages
 
     def names(self) -> Mapping[str, Mapping[int, int]]:
-        """Name: {passage: how often it names the entity}. Raises ValueError where the fields contradict each other."""
+        """Name: {passage: number of occurrences}. Raises ValueError if the fields contradict each other."""
         names = self.properties.names
         if names is None:
             return {self.label: dict.fromkeys(self.chunk_ids, 1)}
@@ -243,7 +243,7 @@ class _Node(_Line):
 
     @property
     def key(self) -> str:
-        """The node_id, where it begins with the type and a colon; else one that does."""
+        """The node_id if it begins with the type and a colon; else one that does."""
         begins = self.node_id.startswith(f"{self.node_type}:") and folded(self.node_id[len(self.node_type) + 1 :])
         return self.node_id if begins else f"{self.node_type}:{matched(self.label)}"
 
@@ -261,7 +261,7 @@ class _Edge(_Line):
     evidence_chunk_ids: _Passages
 
     def said(self) -> Mapping[int, float]:
-        """Passage: how sure the relation is there. Raises ValueError where the fields contradict each other."""
+        """Passage: confidence of the relation there. Raises ValueError if the fields contradict each other."""
         said = self.properties.said
         if said is not None and set(said) != set(self.evidence_chunk_ids):
             raise ValueError("evidence_chunk_ids and the passages of said differ")
@@ -269,9 +269,9 @@ class _Edge(_Line):
 
 
 def import_jsonl(library: Library, folder: Path) -> Transferred:
-    """Read the nodes.jsonl and edges.jsonl of a folder into the library's graph, in place of an earlier import.
+    """Read the nodes.jsonl and edges.jsonl of a folder into the library's graph, replacing an earlier import.
 
-    Both are as `export_jsonl` writes them; `properties` may be absent. Raises RagScienceError, with the file and the
+    The format is that of `export_jsonl`; `properties` may be absent. Raises RagScienceError, with the file and the
     number of the first wrong line, before anything is changed.
     """
     with library.snapshot():
@@ -323,7 +323,7 @@ _L = TypeVar("_L", bound=_Line)
 def _read(
     path: Path, line_type: type[_L], passages: Mapping[str, int], add: Callable[[int, _L], None], problems: list[str]
 ) -> None:
-    """Call `add` with the number and the content of each line that is not empty; a wrong one becomes a problem."""
+    """Call `add` with the number and the content of each line that is not empty; collects errors as problems."""
     try:
         with path.open("rb") as file:
             for number, line in enumerate(file, 1):
@@ -339,7 +339,7 @@ def _read(
 
 
 def _first(wrong: ValidationError) -> str:
-    """The first error on one short line: where, what, and the value seen."""
+    """The first error in one short line: where, what, and the value."""
     error = wrong.errors()[0]
     if not error["loc"]:
         return f"this is not a JSON object ({error['msg']})"

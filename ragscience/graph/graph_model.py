@@ -1,7 +1,7 @@
-"""The graph in memory: columns of entities and relations, and who is beside whom.
+"""The graph in memory: columns of entities and relations, and an adjacency list.
 
-Entities and relations have numbers, in the order of their keys; records are made when they are asked for. So a graph of
-100,000 entities and 500,000 relations is there in a fraction of a second, and a walk over it touches what it visits.
+Entities and relations have numbers, in the order of their keys; records are created on request. So a graph of
+100,000 entities and 500,000 relations loads in a fraction of a second, and a traversal touches only what it visits.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ Columns = Mapping[str, NDArray[np.generic]]
 
 
 class KnowledgeGraph:
-    """Entities and relations, each with a number from 0; made by `of`, or from what `saved` gave by `load`."""
+    """Entities and relations, each with a number from 0; created by `of`, or by `load` from the bytes of `saved`."""
 
     def __init__(self, columns: Columns) -> None:
         """`columns` as `of` makes them."""
@@ -47,7 +47,7 @@ class KnowledgeGraph:
 
     @classmethod
     def of(cls, entities: Sequence[Entity], relations: Sequence[Relation]) -> KnowledgeGraph:
-        """From records in any order; a relation whose entity is not there raises KeyError."""
+        """From records in any order; raises KeyError for a relation of an unknown entity."""
         nodes = sorted(entities, key=lambda entity: entity.key)
         number = {entity.key: index for index, entity in enumerate(nodes)}
         edges = sorted(relations, key=lambda one: (one.source, one.target, one.relation))
@@ -75,7 +75,7 @@ class KnowledgeGraph:
     # On disk
 
     def saved(self, state: str) -> bytes:
-        """The bytes of a file that `load` reads back where the state is the same."""
+        """The bytes of a cache file, which `load` reads if the state is the same."""
         buffer = io.BytesIO()
         told = np.frombuffer(f"{FORMAT}\n{state}".encode(), np.uint8)
         np.savez(buffer, allow_pickle=False, told=told, **self._columns)
@@ -83,7 +83,7 @@ class KnowledgeGraph:
 
     @classmethod
     def load(cls, path: Path, state: str) -> KnowledgeGraph | None:
-        """What was saved for this state; None where there is nothing, something older, or something damaged."""
+        """The graph saved for this state; None if it is missing, outdated or damaged."""
         try:
             content = path.read_bytes()
         except OSError:
@@ -95,15 +95,15 @@ class KnowledgeGraph:
                 return None
             return cls({name: stored[name] for name in stored.files if name != "told"})
 
-    # What is in it
+    # Contents
 
     def __len__(self) -> int:
-        """How many entities."""
+        """Number of entities."""
         return len(self._keys)
 
     @property
     def relation_count(self) -> int:
-        """How many relations."""
+        """Number of relations."""
         return len(self.sources)
 
     def entity(self, number: int) -> Entity:
@@ -139,7 +139,7 @@ class KnowledgeGraph:
         return map(self.relation, range(self.relation_count))
 
     def label(self, number: int) -> str:
-        """The name that is shown."""
+        """The display name."""
         return self._labels[number]
 
     def entity_type(self, number: int) -> str:
@@ -147,11 +147,11 @@ class KnowledgeGraph:
         return self._types[number]
 
     def kind(self, number: int) -> str:
-        """What a relation says, as "USES"."""
+        """A relation's type, as "USES"."""
         return self._relation_names[int(self._kinds[number])]
 
     def are_kind(self, edges: NDArray[np.int64], kind: str) -> NDArray[np.bool_]:
-        """Which of these relations say this, shape (len(edges),), bool."""
+        """Which of these relations have this type, shape (len(edges),), bool."""
         codes = [code for code, name in enumerate(self._relation_names) if name == kind]
         return np.isin(self._kinds[edges], codes)
 
@@ -160,7 +160,7 @@ class KnowledgeGraph:
         return _row(self._columns, "chunks", number)
 
     def evidence_of(self, number: int) -> NDArray[np.int64]:
-        """Ids of the passages that say a relation, ascending, int64."""
+        """Ids of the passages that state a relation, ascending, int64."""
         return _row(self._columns, "evidence", number)
 
     def number_of(self, key: str) -> int | None:
@@ -168,7 +168,7 @@ class KnowledgeGraph:
         return self._numbers.get(key)
 
     def by_name(self, name: str) -> tuple[int, ...]:
-        """Numbers of the entities that have this name, hyphens, plural and case aside, ascending."""
+        """Numbers of the entities with this name, ignoring hyphens, plural and case, ascending."""
         return self.names.get(matched(name), ())
 
     @cached_property
@@ -184,11 +184,11 @@ class KnowledgeGraph:
     def _numbers(self) -> dict[str, int]:
         return {key: number for number, key in enumerate(self._keys)}
 
-    # Who is beside whom
+    # Adjacency
 
     @cached_property
     def _beside(self) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-        """(where each entity's edges begin, numbers of relations, of the entities at their other ends), both ways."""
+        """(start of each entity's edges, numbers of relations, of the entities at their other ends), both ways."""
         ends = np.concatenate([self.sources, self.targets])
         order = np.argsort(ends, kind="stable")
         starts = np.searchsorted(ends[order], np.arange(len(self) + 1))
@@ -196,14 +196,14 @@ class KnowledgeGraph:
         return starts.astype(np.int64), order % max(self.relation_count, 1), others.astype(np.int64)
 
     def edges_of(self, number: int) -> NDArray[np.int64]:
-        """Numbers of the relations that an entity is in, on either side, int64."""
+        """Numbers of the relations of an entity, in either direction, int64."""
         starts, edges, _ = self._beside
         return edges[starts[number] : starts[number + 1]]
 
     def around(self, numbers: NDArray[np.integer]) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-        """One step from many entities at once: (entity, relation, entity at its other end), each int64, a row an edge.
+        """One step from many entities at once: (entity, relation, entity at its other end), each int64, a row per edge.
 
-        In the order of `numbers`; a relation between two of them is there twice, from either side.
+        In the order of `numbers`; a relation between two of them occurs twice, once from each side.
         """
         starts, edges, others = self._beside
         origins = numbers.astype(np.int64)
@@ -213,7 +213,7 @@ class KnowledgeGraph:
         return np.repeat(origins, count), edges[places], others[places]
 
     def degree(self, number: int) -> int:
-        """How many relations an entity is in."""
+        """The degree of an entity."""
         starts = self._beside[0]
         return int(starts[number + 1] - starts[number])
 
@@ -222,13 +222,13 @@ class KnowledgeGraph:
         return np.diff(self._beside[0])
 
     def other_ends(self, number: int, edges: NDArray[np.int64]) -> NDArray[np.int64]:
-        """For relations of an entity, the number of the entity at the other end, int64."""
+        """The numbers of the entities at the other ends of an entity's relations, int64."""
         sources, targets = self.sources[edges].astype(np.int64), self.targets[edges].astype(np.int64)
         return np.where(sources == number, targets, sources)
 
     @cached_property
     def networkx(self) -> MultiDiGraph[str]:
-        """The whole graph as NetworkX has it: keys as nodes, an edge for each relation, its kind as the edge's key."""
+        """The graph as a NetworkX graph: keys as nodes, an edge for each relation, its type as the edge's key."""
         from networkx import MultiDiGraph
 
         graph: MultiDiGraph[str] = MultiDiGraph()
@@ -251,7 +251,7 @@ class KnowledgeGraph:
 
 
 class _Texts:
-    """A column of texts: their UTF-8 bytes one after another, and where each begins."""
+    """A column of texts: their UTF-8 bytes concatenated, and their offsets."""
 
     def __init__(self, columns: Columns, name: str) -> None:
         self._bytes = columns[f"{name}_bytes"].tobytes()
@@ -268,7 +268,7 @@ class _Texts:
 
 
 def _signed(archive: bytes) -> bytes:
-    """The zip file with a digest of itself as its comment, whose length is its last two bytes."""
+    """The zip file with its own digest as its comment, whose length is its last two bytes."""
     body = archive[:-2] + _DIGEST_BYTES.to_bytes(2, "little")
     return body + hashlib.blake2b(body, digest_size=_DIGEST_BYTES).digest()
 
@@ -279,7 +279,7 @@ def _is_whole(content: bytes) -> bool:
 
 
 def _canonical_names(entity: Entity) -> list[str]:
-    """Of its names, and of its key: an acronym's expansion may stand in no passage that names the entity."""
+    """Canonical names from its names and its key: an acronym's expansion may occur in no passage of the entity."""
     return sorted({matched(name) for name in (*entity.names, entity.key.partition(":")[2])} - {""})
 
 

@@ -1,4 +1,4 @@
-"""What the graph is made of: mentions and triples of one passage, entities and relations of all, and their names.
+"""The records of the graph: mentions and triples of one passage, entities and relations of all, and name forms.
 
 Two mentions are one entity only if their types and canonical names agree.
 """
@@ -28,32 +28,32 @@ __all__ = [
 ]
 
 ENTITY_TYPES = ("CONCEPT", "METHOD", "ALGORITHM", "DATASET", "METRIC")
-"""What is looked for always."""
+"""The types that are always extracted."""
 OPTIONAL_TYPES = ("PERSON", "ORGANISATION", "TASK")
-"""What is looked for on request."""
+"""The types that are extracted on request."""
 RELATION_TYPES = ("USES", "IMPROVES", "COMPARES_TO", "BASED_ON", "APPLIES_TO", "EVALUATED_ON", "PART_OF")
 CO_OCCURS = "CO_OCCURS"
-"""Two entities of one sentence, nothing said of how they relate: weak, and a kind of its own."""
+"""Co-occurrence in a sentence without a stated relation: weak, and a type of its own."""
 
 
 @dataclass(frozen=True, slots=True)
 class Mention:
-    """An entity as one passage names it."""
+    """An entity as named in one passage."""
 
     name: str
-    """As it stands in the passage, blanks collapsed."""
+    """As written in the passage, spaces collapsed."""
     entity_type: str
     count: int
-    """How often the passage names it, from 1."""
+    """Number of occurrences in the passage, from 1."""
     confidence: float
-    """0 to 1."""
+    """Confidence, 0 to 1."""
     key: str = ""
-    """Of the entity that it is said to be of, by an import; else names decide."""
+    """Key of its entity, set by an import; otherwise names decide."""
 
 
 @dataclass(frozen=True, slots=True)
 class Triple:
-    """A relation as one passage says it, between two of its mentions."""
+    """A relation as stated in one passage, between two of its mentions."""
 
     subject: str
     """A mention's name, and its type."""
@@ -63,38 +63,38 @@ class Triple:
     object: str
     object_type: str
     confidence: float
-    """0 to 1."""
+    """Confidence, 0 to 1."""
     subject_key: str = ""
-    """As of a mention."""
+    """Key of the entity, as in a mention."""
     object_key: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Extracted:
-    """What one passage gave."""
+    """The extraction of one passage."""
 
     chunk_id: int
     mentions: tuple[Mention, ...]
     triples: tuple[Triple, ...]
     aliases: tuple[tuple[str, str], ...] = ()
-    """(short, long) names that the passage says are the same: "LSTM", "long short-term memory"."""
+    """(short, long) names that the passage equates: "LSTM", "long short-term memory"."""
 
 
 @dataclass(frozen=True, slots=True)
 class Entity:
-    """A node: all mentions of one type that mean the same."""
+    """A node: all mentions of one type with the same meaning."""
 
     key: str
-    """Stable: made of type and canonical name, not of when it came."""
+    """Stable: made of type and canonical name."""
     label: str
-    """The name shown: the most frequent one, of equals the first in the alphabet."""
+    """The display name: the most frequent one, ties in alphabetical order."""
     entity_type: str
     names: tuple[str, ...]
-    """All names that were merged into it, sorted; the label is one of them."""
+    """All names merged into it, sorted; the label is one of them."""
     mentions: int
-    """How often it is named, over all passages."""
+    """Number of occurrences over all passages."""
     confidence: float
-    """The highest of its mentions."""
+    """The maximum over its mentions."""
     chunk_ids: tuple[int, ...]
     """Passages that name it, ascending."""
 
@@ -108,7 +108,7 @@ class Relation:
     target: str
     relation: str
     count: int
-    """How many passages say it."""
+    """How many passages state it."""
     confidence: float
     chunk_ids: tuple[int, ...]
     """The evidence, ascending."""
@@ -116,10 +116,10 @@ class Relation:
 
 @dataclass(frozen=True, slots=True)
 class GraphPath:
-    """Relations that lead from one entity to another, in order; an edge may be walked against its direction."""
+    """Relations from one entity to another, in order; an edge may be traversed against its direction."""
 
     keys: tuple[str, ...]
-    """The entities passed, len(relations) + 1 of them."""
+    """The entities on the path, len(relations) + 1 of them."""
     relations: tuple[Relation, ...]
     score: float
 
@@ -127,7 +127,7 @@ class GraphPath:
 # Names
 
 LONGEST_NAME = 80
-"""Characters: what is longer is a sentence, not a name."""
+"""Maximum characters: longer text is a sentence, not a name."""
 
 _DASHES = re.compile(r"[\u2010-\u2015\u2212_/-]+")
 _QUOTES = re.compile(r"[\"'`\u2018\u2019\u201c\u201d]")
@@ -151,7 +151,7 @@ _IRREGULAR = {
 
 
 def clean(name: str) -> str:
-    """The name on one line, without blanks and punctuation around it; a bracket that belongs to it stays."""
+    """The name on one line, without surrounding spaces and punctuation; a bracket that belongs to it stays."""
     whole = _BLANKS.sub(" ", unicodedata.normalize("NFKC", name))
     kept = whole.strip(_EDGES)
     for opening, closing in _BRACKETS:
@@ -164,15 +164,15 @@ def clean(name: str) -> str:
 
 
 def folded(name: str) -> str:
-    """The name as it is compared where plurals and hyphens matter: NFKC, case-folded, blanks collapsed."""
+    """The name for comparison where plurals and hyphens matter: NFKC, case-folded, spaces collapsed."""
     lowered = unicodedata.normalize("NFKC", name).casefold()
     return " ".join(unicodedata.normalize("NFKC", lowered).casefold().split())
 
 
 def canonical(name: str) -> str:
-    """The name as mentions are merged by; empty for a name of quotation marks and hyphens alone.
+    """The form by which mentions are merged; empty for a name of quotation marks and hyphens alone.
 
-    Folded, hyphens as blanks, no quotation marks, the last word singular, no blank between a letter and a number:
+    Folded, hyphens as spaces, no quotation marks, the last word singular, no space between a letter and a number:
     "GPT-3", "gpt 3" and "GPT3" are one name.
     """
     words = _QUOTES.sub("", _DASHES.sub(" ", folded(name))).split()
@@ -182,12 +182,12 @@ def canonical(name: str) -> str:
 
 
 def matched(name: str) -> str:
-    """`canonical`, or `folded` where nothing is left of that."""
+    """`canonical`, or `folded` if that is empty."""
     return canonical(name) or folded(name)
 
 
 def _singular(word: str) -> str:
-    """English plurals by their ending; a word of up to 3 letters is left as it is."""
+    """The singular of an English plural, by its ending; a word of up to 3 letters is unchanged."""
     if word in _IRREGULAR:
         return _IRREGULAR[word]
     if len(word) <= 3 or not word.endswith("s") or word.endswith(_NO_PLURAL):

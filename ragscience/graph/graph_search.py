@@ -1,4 +1,4 @@
-"""The graph in a search: scores of passages, related concepts, papers to search in, and paths of triples.
+"""Graph retrieval: scores of passages, related concepts, papers to search in, and paths of triples.
 
 Paths lead from a question's entities to what it asks for, found by beam search after GeAR (Shen et al. 2024, "GeAR:
 Graph-enhanced Agent for Retrieval-augmented Generation", section 3.2): a path's score is the similarity of the question
@@ -50,29 +50,29 @@ __all__ = [
 ]
 
 BEAM = 8
-"""Paths that go on from step to step."""
+"""Beam width: paths that continue from step to step."""
 CONTINUATIONS = 32
-"""Relations by which a path may go on at most: the strongest."""
+"""Maximum continuations of a path: the strongest relations."""
 FEWEST = 4
-"""Relations by which it may go on however many paths there are."""
+"""Minimum continuations of a path, however many paths there are."""
 MOST_EMBEDDED = 96
-"""Triples that are embedded for one question."""
+"""Maximum triples embedded for one question."""
 DIVERSITY = 8
 """The n-th continuation of one path, from 0, counts exp(-min(n, DIVERSITY) / DIVERSITY) of its score."""
 MOST_TRAILS = 8
-"""Paths that are kept."""
+"""Maximum paths returned."""
 
 Vectors = Callable[[Sequence[str]], NDArray[np.float32]]
-"""Texts to unit rows, shape (len(texts), dimension), float32."""
+"""Embeds texts: unit rows, shape (len(texts), dimension), float32."""
 
 
 @dataclass(frozen=True, slots=True)
 class Trail:
-    """A path on its way: relations (numbers) from a seed, and where it has come to."""
+    """A partial path: relations (numbers) from a seed, and its current end."""
 
     edges: tuple[int, ...]
     entities: tuple[int, ...]
-    """Those passed, one more than relations; none comes twice."""
+    """The entities on the path, one more than relations; none occurs twice."""
     score: float
     """Cosine of the question and the mean of the triples, -1 to 1."""
 
@@ -88,7 +88,7 @@ def best_trails(
 ) -> tuple[Trail, ...]:
     """The at most MOST_TRAILS best paths of 1 to `hops` relations from the seeds, best first.
 
-    `question` is a unit vector. No more than MOST_EMBEDDED triples go through `vectors`, in one call a step; `cache`
+    `question` is a unit vector. At most MOST_EMBEDDED triples go through `vectors`, in one call per step; `cache`
     keeps their vectors by relation. Of paths over the same relations the first is kept.
     """
     beam = [Trail((), (number,), 0.0) for number in seeds]
@@ -117,9 +117,9 @@ def best_trails(
 
 
 def trail_scores(graph: KnowledgeGraph, trails: Sequence[Trail]) -> dict[int, float]:
-    """Passages by id that are evidence of a path, the best first, each with its best path's score, over 0 to 1.
+    """Ids of passages that are evidence of a path, the best first, each with its best path's score, over 0 to 1.
 
-    It is the cosine as it is: where no path fits the question, none of their passages is pushed.
+    The score is the cosine, unscaled: if no path fits the question, none of their passages is promoted.
     """
     scores: dict[int, float] = {}
     for trail in trails:
@@ -136,14 +136,14 @@ def graph_path(graph: KnowledgeGraph, trail: Trail) -> GraphPath:
 
 
 def triple_text(graph: KnowledgeGraph, edge: int) -> str:
-    """A relation as words: "Tesla has founder Elon Musk"; two names where nothing is said of how they relate."""
+    """A relation as words: "Tesla has founder Elon Musk"; two names joined by "and" for a co-occurrence."""
     kind = graph.kind(edge)
     says = "and" if kind == CO_OCCURS else kind.replace("_", " ").casefold()
     return f"{graph.label(int(graph.sources[edge]))} {says} {graph.label(int(graph.targets[edge]))}"
 
 
 def by_words(question: str) -> tuple[NDArray[np.float32], Vectors]:
-    """The question's vector and what makes those of texts where there is no embedder: the question's own terms."""
+    """Bag-of-words vectors without an embedder: the question's vector, and a function for texts, over its terms."""
     terms = {term: place for place, term in enumerate(dict.fromkeys(tokenize(question)))}
     width = max(len(terms), 1)
 
@@ -159,12 +159,12 @@ def by_words(question: str) -> tuple[NDArray[np.float32], Vectors]:
 
 
 def _continuations(graph: KnowledgeGraph, trail: Trail, seeds: Sequence[int], most: int) -> list[tuple[int, int]]:
-    """(relation, entity at its other end) of the strongest relations that lead to where the path has not been.
+    """(relation, entity at its other end) of the strongest relations to entities that are not on the path.
 
-    Those to another seed come first: what connects two things that the question names is what it asks for.
+    Those to another seed come first: what connects two entities of the question is what it asks for.
     """
     _, edges, others = graph.around(np.array([trail.entities[-1]], dtype=np.int64))
-    # To a hub rather not: it is beside everything, and says little.
+    # Penalise hubs: they are neighbours of everything, and tell little.
     strengths = edge_strengths(graph, edges) * damping(graph, others) + np.isin(others, list(seeds))
     ahead: dict[int, int] = {}
     for at in np.argsort(-strengths, kind="stable").tolist():
@@ -187,7 +187,7 @@ def _diversity(n: int) -> float:
 
 
 def _varied(trails: Sequence[Trail]) -> tuple[Trail, ...]:
-    """The best of them; one whose relations a better one has, too, adds nothing and is left out."""
+    """The best paths; one whose relations a better one has too is redundant and left out."""
     kept: list[Trail] = []
     for trail in trails:
         edges = set(trail.edges)
@@ -199,16 +199,16 @@ def _varied(trails: Sequence[Trail]) -> tuple[Trail, ...]:
 
 
 MOST_PASSAGES = 60
-"""Passages that the graph names for a question, of each of its two kinds of score."""
+"""Passages that the graph returns for a question, for each of its two scores."""
 MOST_KEPT = 20_000
-"""Vectors of triples that are kept from question to question."""
+"""Vectors of triples cached from question to question."""
 LINKING_SECONDS = 20.0
-"""Longest time for a model to say which names a question has; its words are looked up then."""
+"""Timeout for a model to find the names in a question; then its words are looked up."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Asked:
-    """What a question is to the graph."""
+    """The cached results of a question."""
 
     seeds: tuple[Named, ...]
     walked: Walk
@@ -216,7 +216,7 @@ class _Asked:
 
 
 class GraphSearch:
-    """One graph and the questions that are asked of it; what is found for a question is kept for all its uses."""
+    """Search in one graph; the results for a question are cached for all its uses."""
 
     def __init__(
         self,
@@ -228,7 +228,7 @@ class GraphSearch:
         types: Sequence[str],
         warning: Callable[[str], None],
     ) -> None:
-        """`passages` is how many the library has; `types` are the entities that count (none: all).
+        """`passages` is how many the library has; `types` are the entity types to use (none: all).
 
         Without an embedder paths are compared with the question by its words.
         """
@@ -240,13 +240,13 @@ class GraphSearch:
         self._warning = warning
         self._asked: dict[str, _Asked] = {}
         self.triples: dict[int, NDArray[np.float32]] = {}
-        """Vectors of triples by their number; may be shared from question to question."""
+        """Vectors of triples by relation number; may be shared between questions."""
         self.llm: ChatModel | None = None
-        """Says which names a question has, where it is there; else the question's words are looked up."""
+        """Finds the names in a question, if set; else the question's words are looked up."""
 
     @property
     def sources(self) -> Mapping[str, Callable[[str], Mapping[int, float]]]:
-        """Scores of passages for a question, by the names that a profile has for them."""
+        """Scores of passages for a question, by their names in a profile."""
         return {"graph": self.graph_scores, "gear": self.gear_scores}
 
     def seeds(self, question: str) -> tuple[Named, ...]:
@@ -268,11 +268,11 @@ class GraphSearch:
         return tuple(graph_path(self.graph, trail) for trail in self._trails(question))
 
     def concepts(self, question: str) -> tuple[str, ...]:
-        """Names near the question, as the graph guide puts them into the prompt."""
+        """Names near the question, for the prompt (the graph guide)."""
         return related_concepts(self.graph, self._of(question).walked)
 
     def passages(self, question: str) -> set[int]:
-        """Ids of all passages that mention any related entity; none where the question names nothing."""
+        """Ids of all passages that mention any related entity; empty if the question names no entity."""
         return related_passages(self.graph, self._of(question).walked)
 
     def _of(self, question: str) -> _Asked:

@@ -1,6 +1,6 @@
-"""The word lists of lexicon.toml: nouns that name a kind of thing, known names, words that name nothing.
+"""The word lists of lexicon.toml: nouns that name a kind of thing, known names, words that are not names.
 
-General words of scientific English and names that many papers share; a paper's own names are learned from the paper
+General words of scientific English and names common to many papers; a paper's own names are learned from the paper
 (graph/paper_terms.py). All are in lower case and singular, as `graph_records.canonical` gives them.
 """
 
@@ -53,7 +53,7 @@ NOUN_ENDINGS = tuple(sorted(_words("noun_endings")))
 KNOWN: dict[str, str] = {canonical(name): kind for kind, names in _LISTS["known"].items() for name in names.split(";")}
 WORDS_TOO, IN_LOWER_CASE = _words("words_too"), _words("in_lower_case")
 TOGETHER = ({"precision", "recall"}, {"sensitivity", "specificity"})
-"""Words that are metrics where both are in one sentence, and much else where they are not."""
+"""Words that are metrics if both are in one sentence, and ambiguous otherwise."""
 HARDWARE, ORGANISATIONS, NO_NAMES = _words("hardware"), _words("organisations"), _words("no_names")
 FUNCTION_WORDS = _words("function_words")
 BREAKS = FUNCTION_WORDS | _words("verbs") | _words("adjectives")

@@ -1,7 +1,7 @@
-"""Entities and relations of a passage as an LLM words them, of which nothing is kept that the passage does not name.
+"""LLM extraction of entities and relations from a passage; names that the passage does not contain are dropped.
 
-The passage is data: it stands between two marks that it cannot write itself, and what the model says of it is held
-against it, name by name. A model that invents, repeats itself or never gives JSON costs its own reply and no more.
+The passage is data: it is enclosed in two marks that it cannot contain, and the model's output is checked
+against it, name by name. A model that invents, repeats itself or never gives JSON costs only its own reply.
 """
 
 from __future__ import annotations
@@ -24,18 +24,18 @@ from ragscience.text.tokenizing import joined_lines
 __all__ = ["VERSION", "Asked", "ask_for"]
 
 VERSION = "1"
-"""Of the prompt and of what is kept."""
+"""Version of the prompt and of the stored format."""
 CONFIDENCE = 0.7
-"""Of what a model says and the passage names."""
+"""Confidence of what a model states and the passage names."""
 MOST_ENTITIES = 40
 MOST_RELATIONS = 60
-"""Of one reply: what comes after is left out."""
+"""Maximum items of one reply: the rest is left out."""
 LONGEST_PASSAGE = 12_000
-"""Characters of a passage that are shown to the model."""
+"""Characters of a passage in the prompt."""
 _SPELLINGS = {"ORGANIZATION": "ORGANISATION", "EVALUATED ON": "EVALUATED_ON", "DATA SET": "DATASET"}
 
 _BETWEEN = re.compile(r"[\s\-\u2010-\u2015\u2212_/]+")
-"""What may stand between the words of a name."""
+"""What may be between the words of a name."""
 
 _RULES = """\
 You read a passage of a scientific paper and list what it names. Reply with JSON alone.
@@ -51,16 +51,16 @@ _REQUEST = "Paper: {title}\n<passage>\n{text}\n</passage>"
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What came of one question about one or several passages."""
+    """The result of one prompt about one or several passages."""
 
     found: tuple[Extracted, ...]
-    """One for each passage; empty where the model gave nothing that can be used."""
+    """One for each passage; empty if the model gave nothing usable."""
     failure: str = ""
-    """Why there is nothing, in one line."""
+    """Why there is no result, in one line."""
     problem: ModelProblem | None = None
-    """The server's own failure, where that is why."""
+    """The server's failure, if that is why."""
     dropped: int = 0
-    """Entities and relations of the reply that were not kept."""
+    """Rejected entities and relations of the reply."""
 
 
 def ask_for(
@@ -72,7 +72,7 @@ def ask_for(
     max_tokens: int,
     seconds: float,
 ) -> Asked:
-    """What a model finds in passages that belong together, as a paper's abstract; two calls where JSON is broken."""
+    """The model's extraction from passages that belong together, such as an abstract; two calls if JSON is invalid."""
     text = "\n".join(dict.fromkeys(chunk.text for chunk in passages))[:LONGEST_PASSAGE]
     rules = _RULES.format(types=", ".join(types), relations=", ".join(RELATION_TYPES))
     request = _REQUEST.format(title=sanitize(title)[:300], text=sanitize(text))
@@ -132,7 +132,7 @@ def _read(value: Any) -> tuple[list[_Told], list[_Triple]]:
 
 
 def _texts(item: Any, *fields: str) -> tuple[str, ...]:
-    """These fields of an object, empty where they are no text or it is no object."""
+    """These fields of an object; empty if they are not text or it is not an object."""
     if not isinstance(item, dict):
         return ("",) * len(fields)
     return tuple(item[name] if isinstance(item.get(name), str) else "" for name in fields)
@@ -150,7 +150,7 @@ def _typed(kind: str) -> str:
 def _kept(
     chunk: StoredChunk, entities: Sequence[_Told], relations: Sequence[_Triple], types: frozenset[str]
 ) -> Extracted:
-    """What of a reply a passage names itself: a name that comes with two types has the first of them."""
+    """The part of a reply that a passage itself names; a name with two types gets the first."""
     line = joined_lines(unicodedata.normalize("NFKC", chunk.text))
     named: dict[str, Mention] = {}
     for name, kind in entities:
@@ -174,7 +174,7 @@ def _kept(
 
 
 def _surfaces(name: str, line: str) -> Counter[str]:
-    """How a passage, on one line, writes a name: case, hyphens and plural aside; empty where it does not.
+    """The passage's spelling (on one line) of a name, ignoring case, hyphens and plural; empty if absent.
 
     Where a line broke at the name's hyphen, which is lost then, the spelling is the model's.
     """

@@ -1,4 +1,4 @@
-"""Entities and relations of a passage without an LLM: the paper's terms in it, and what its sentences say of them."""
+"""Entities and relations of a passage without an LLM: the paper's terms in it, and relations from its sentences."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from ragscience.records import StoredChunk
 __all__ = ["VERSION", "extract"]
 
 VERSION = "1"
-"""Of the rules: passages that an older version read are read again."""
+"""Version of the rules: passages read by an older version are read again."""
 SURE = 0.9
-"""Confidence of a name that is known beforehand."""
+"""Confidence of a known name."""
 TOGETHER_CONFIDENCE = 0.2
 MOST_TOGETHER = 12
-"""Pairs of a passage that are kept for standing in one sentence."""
+"""Maximum co-occurring pairs per passage."""
 CROWDED = 7
-"""Entities in a sentence from which on standing together says nothing: a list."""
+"""Entities in a sentence from which co-occurrence is not counted: a list."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ _Key = tuple[str, str]
 
 
 def extract(chunk: StoredChunk, terms: PaperTerms) -> Extracted:
-    """What a passage names and says; `terms` are those of its whole paper. The same for the same passage and paper."""
+    """The entities and relations of a passage; `terms` are those of its whole paper. Deterministic."""
     surfaces: dict[_Key, Counter[str]] = {}
     sure: dict[_Key, float] = {}
     said: dict[tuple[_Key, str, _Key], float] = {}
@@ -100,7 +100,7 @@ def _named(words: Words, terms: PaperTerms) -> Iterator[_Named]:
 
 @lru_cache(maxsize=1 << 15)
 def _firsts(word: str) -> frozenset[str]:
-    """The word as the first of a canonical name, longer or not."""
+    """The words that a canonical name beginning with `word` may begin with: all of it, or its part before a hyphen."""
     own = canonical(word)
     return frozenset({own.split()[0], *_DASH.split(word)[:1]} if own else ())
 
@@ -126,7 +126,7 @@ def _stands_together(name: str, words: Words) -> bool:
 
 
 def _said(words: Words, named: Sequence[_Named]) -> Iterator[tuple[tuple[_Key, str, _Key], float]]:
-    """What verb patterns say of the entities of a sentence."""
+    """The relations that verb patterns find between the entities of a sentence."""
     places = [Place(words.starts[one.start], words.ends[_behind(words, one) - 1], one.kind) for one in named]
     for source, relation, target, confidence in relations(words.text, places):
         one, other = _key(named[source]), _key(named[target])
@@ -135,7 +135,7 @@ def _said(words: Words, named: Sequence[_Named]) -> Iterator[tuple[tuple[_Key, s
 
 
 def _behind(words: Words, named: _Named) -> int:
-    """The word behind an entity, and behind the noun that tells its kind: "the BERT model"."""
+    """The word after an entity and after the noun of its kind: "the BERT model"."""
     end = named.end
     if end < len(words.words) and words.gaps[end] == " " and canonical(words.lower[end]) in TAILS:
         return end + 1

@@ -1,4 +1,4 @@
-"""What is drawn of a library: its papers and the entities of its graph as nodes and edges, each with its evidence."""
+"""The data of the map of a library: its papers and graph entities as nodes and edges, each with its evidence."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _SEPARATORS = r"[\s\u2010-\u2015-]+"
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """A piece of a passage, on one line."""
+    """A quote from a passage, on one line."""
 
     file: str
     page: int
@@ -41,7 +41,7 @@ class Evidence:
 
 @dataclass(frozen=True, slots=True)
 class MapNode:
-    """A paper or an entity, with its place."""
+    """A paper or an entity, with its position."""
 
     label: str
     kind: str
@@ -50,27 +50,27 @@ class MapNode:
     y: float
     radius: float
     degree: int
-    """How many relations it has, those that are not drawn too."""
+    """Its degree, including relations that are not drawn."""
     names: tuple[str, ...]
-    """What else it is called; of a paper its file."""
+    """Its other names; of a paper its file."""
     fact: str
-    """What else there is to say, in one line."""
+    """Further information in one line."""
     files: tuple[str, ...]
-    """Of the papers that it is in."""
+    """The papers that contain it."""
     evidence: tuple[Evidence, ...]
     more: int
-    """How many passages there are beyond those of `evidence`."""
+    """How many passages there are in addition to `evidence`."""
 
 
 @dataclass(frozen=True, slots=True)
 class MapEdge:
-    """A relation; `source` and `target` are places in `View.nodes`."""
+    """A relation; `source` and `target` are indices into `View.nodes`."""
 
     source: int
     target: int
     kind: str
     weight: float
-    """0 to 1: a cosine, or how sure the relation is."""
+    """0 to 1: a cosine, or the relation's confidence."""
     evidence: tuple[Evidence, ...]
 
 
@@ -82,13 +82,13 @@ class View:
     nodes: tuple[MapNode, ...]
     edges: tuple[MapEdge, ...]
     left_out: str
-    """What is not drawn, in one line; empty where all is."""
+    """What is not drawn, in one line; empty if all is."""
 
 
 def views_of(
     library: Library, *, neighbours: int, threshold: float, max_nodes: int, title_of: Callable[[Paper], str]
 ) -> tuple[View, View]:
-    """The papers and the entities of a library. Raises RagScienceError for a graph that cannot be read."""
+    """The papers and the entities of a library. Raises RagScienceError for an unreadable graph."""
     with library.snapshot():
         papers, graph = paper_map(library), load_graph(library)
         return (
@@ -117,7 +117,7 @@ def paper_view(
     texts = _Passages(library, {*(one for pair in pairs for one in pair), *(first_of[index] for index in kept)})
     radii = [5 + 2.2 * degree[index] ** 0.5 for index in kept]
     ends = [(place[edge.source], place[edge.target]) for edge in drawn]
-    # Of the papers of one library all are somewhat alike: what is above the threshold pulls.
+    # All papers of a library are somewhat similar: only similarity above the threshold attracts.
     places = positions(len(kept), ends, [max(0.05, edge.weight - threshold) for edge in drawn], radii).tolist()
     nodes = []
     for index, radius, (x, y) in zip(kept, radii, places, strict=True):
@@ -133,7 +133,7 @@ def paper_view(
 
 
 def entity_view(library: Library, graph: KnowledgeGraph, max_nodes: int) -> View:
-    """The entities with the most relations, and of their relations the surest, EDGES_PER_NODE for each node."""
+    """The entities of highest degree, and their relations of highest confidence, EDGES_PER_NODE for each node."""
     degrees = graph.degrees().tolist()
     kept = _best(degrees, max_nodes)
     drawn, possible = _relations_between(graph, kept)
@@ -172,15 +172,15 @@ def _names_of(entities: Sequence[Entity], end: tuple[int, int]) -> tuple[tuple[s
 
 
 def _best(degrees: Sequence[int], most: int) -> list[int]:
-    """Places of the `most` highest degrees, ascending; of equals the first."""
+    """Indices of the `most` highest degrees, ascending; ties by lower index."""
     return sorted(sorted(range(len(degrees)), key=lambda index: (-degrees[index], index))[:most])
 
 
 def _relations_between(graph: KnowledgeGraph, kept: Sequence[int]) -> tuple[list[int], int]:
-    """Numbers of the relations to draw between these entities, ascending, and how many there would be.
+    """Numbers of the relations to draw between these entities, ascending, and how many there are in total.
 
-    What says more than that two entities stand together comes first, then what is surest; the surest one of each
-    entity is among them, so that none stands alone without a need.
+    Stated relations come before co-occurrences, then by confidence; the best one of each
+    entity is included, so that no node is isolated needlessly.
     """
     inside = np.zeros(len(graph), bool)
     inside[list(kept)] = True
@@ -207,7 +207,7 @@ def _relations_between(graph: KnowledgeGraph, kept: Sequence[int]) -> tuple[list
 
 
 def _spread(chunks: Sequence[int], owner_of: Mapping[int, int], most: int) -> list[int]:
-    """The first passage of each paper, then the second of each, and so on; `most` of them."""
+    """At most `most` passages: the first of each paper, then the second of each, and so on."""
     by_paper: dict[int, list[int]] = {}
     for chunk in chunks:
         if chunk in owner_of:
@@ -217,19 +217,19 @@ def _spread(chunks: Sequence[int], owner_of: Mapping[int, int], most: int) -> li
 
 
 def _first_passages(papers: PaperMap) -> dict[int, int]:
-    """The id of the first passage of each paper, by the paper's place."""
+    """The id of the first passage of each paper, by the paper's index."""
     owners, first = np.unique(papers.owners, return_index=True)
     return dict(zip(owners.tolist(), papers.ids[first].tolist(), strict=True))
 
 
 class _Passages:
-    """The passages that are quoted."""
+    """The quoted passages."""
 
     def __init__(self, library: Library, ids: Iterable[int]) -> None:
         self._chunks = {chunk.chunk_id: chunk for chunk in library.chunks(sorted(ids))}
 
     def evidence(self, ids: Iterable[int], wanted: Sequence[Sequence[str]]) -> tuple[Evidence, ...]:
-        """A quote from each, around the first place where one of each group of names stands."""
+        """A quote from each, around the first occurrence of one of each group of names."""
         return tuple(_quoted(self._chunks[one], wanted) for one in ids if one in self._chunks)
 
 
@@ -242,7 +242,7 @@ def _quoted(chunk: StoredChunk, wanted: Sequence[Sequence[str]]) -> Evidence:
     room = max(0, SNIPPET_CHARS - (end - start))
     first = max(0, start - room // 2)
     last = min(len(text), max(end, first + room + (end - start)))
-    # At a blank, where one is near.
+    # At a space, if one is near.
     if first:
         first = max(first, text.find(" ", first, start) + 1)
     if last < len(text):
@@ -254,7 +254,7 @@ def _quoted(chunk: StoredChunk, wanted: Sequence[Sequence[str]]) -> Evidence:
 
 
 def _stands(names: Sequence[str], text: str) -> tuple[int, int] | None:
-    """Where the longest of these names that stands in the text does first, case, blanks and hyphens aside."""
+    """The first occurrence of the longest of these names in the text, ignoring case, spaces and hyphens."""
     for name in sorted(names, key=lambda name: (-len(name), name)):
         words = [re.escape(word) for word in re.split(_SEPARATORS, name) if word]
         match = re.search(rf"(?<!\w){_SEPARATORS.join(words)}", text, re.IGNORECASE) if words else None

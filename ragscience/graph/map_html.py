@@ -1,8 +1,8 @@
-"""The map as one HTML file that needs no network: data, style and script are in it.
+"""The map as one HTML file without network access: data, style and script are embedded.
 
 Nothing of a paper can become markup: all texts are JSON in a script element that the browser does not run, with "<"
-escaped, and the script only ever sets them as text. A Content-Security-Policy lets nothing run but that one script,
-and nothing be fetched.
+escaped, and the script only sets them as text. A Content-Security-Policy allows only that one script to run,
+and nothing to be fetched.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ from ragscience.store.atomic_files import disk_errors, write_atomically
 __all__ = ["MADE_HERE", "check_target", "map_page", "write_file"]
 
 MADE_HERE = b"made by RAG Science: query.py map"
-"""Stands in the first bytes of each file that a map is written to: the leave to replace it."""
+"""Marker in the first bytes of each map file: such a file may be replaced."""
 _LOOKED_AT = 400
 _PARTS = Path(__file__).with_name("map_page")
 _ESCAPED = {ord("<"): "\\u003c", ord(">"): "\\u003e", ord("&"): "\\u0026"}
 
 
 def check_target(target: Path, *, force: bool) -> None:
-    """Raise UsageError unless `target` can be a new file, or is one that a map was written to, or any with `force`."""
+    """Raise UsageError unless `target` is a new file, an existing map, or any file with `force`."""
     if not target.parent.is_dir():
         raise UsageError(f"There is no folder {target.parent} for the map.", "Make it first.")
     if target.is_dir():
@@ -43,13 +43,13 @@ def check_target(target: Path, *, force: bool) -> None:
 
 
 def write_file(target: Path, content: bytes) -> None:
-    """Put the file there in one step. Raises RagScienceError where the disk refuses."""
+    """Write the file atomically. Raises RagScienceError where the write fails."""
     with disk_errors(target):
         write_atomically(target, content)
 
 
 def map_page(views: Sequence[View]) -> bytes:
-    """The page, as UTF-8. Raises RagScienceError where a part of the program is missing."""
+    """The page, as UTF-8. Raises RagScienceError if a part of the program is missing."""
     try:
         page, style, script = (_PARTS.joinpath(name).read_text("utf-8") for name in ("map.html", "map.css", "map.js"))
     except OSError as error:
@@ -64,7 +64,7 @@ def map_page(views: Sequence[View]) -> bytes:
         "{{script}}": script,
         "{{data}}": _data(views),
     }
-    # The data last: what a paper says is no place for another part.
+    # The data last: a paper's text must not be mistaken for a placeholder.
     for mark, text in filled.items():
         page = page.replace(mark, text, 1)
     return page.encode("utf-8")
@@ -114,7 +114,7 @@ def _data(views: Sequence[View]) -> str:
 
 
 def _seen(text: str) -> str:
-    """The text on one line, without control characters and those that reorder or hide what is read."""
+    """The text on one line, without control characters and those that reorder or hide text."""
     kept = (" " if char.isspace() else char for char in text if char.isspace() or not _is_unseen(char))
     return "".join(kept)
 

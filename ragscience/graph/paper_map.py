@@ -1,4 +1,4 @@
-"""Which papers are alike: the mean of each one's passage vectors, and its nearest neighbours by cosine."""
+"""Similar papers: the mean of each paper's passage vectors, and its nearest neighbours by cosine."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["PaperEdge", "PaperMap", "nearest", "paper_map", "papers_of_passages"
 
 @dataclass(frozen=True, slots=True)
 class PaperEdge:
-    """Two papers that are alike; `source` and `target` are places in `PaperMap.papers`, `source` the smaller one."""
+    """Two similar papers; `source` and `target` are indices into `PaperMap.papers`, `source` the smaller one."""
 
     source: int
     target: int
@@ -28,21 +28,21 @@ class PaperEdge:
 
 @dataclass(frozen=True)
 class PaperMap:
-    """Papers and what stands for each of them."""
+    """Papers and their mean vectors."""
 
     papers: tuple[Paper, ...]
     """Those with passages, by file."""
     means: NDArray[np.float32]
     """The mean of each paper's passage vectors, of length 1: shape (papers, dimension), float32."""
     ids: NDArray[np.int64]
-    """Of the passages, ascending, shape (passages,), int64."""
+    """Ids of the passages, ascending, shape (passages,), int64."""
     vectors: NDArray[np.float32]
-    """Of the passages, unit rows, shape (passages, dimension), float32."""
+    """Vectors of the passages, unit rows, shape (passages, dimension), float32."""
     owners: NDArray[np.int64]
-    """The place of each passage's paper in `papers`, shape (passages,), int64."""
+    """The index of each passage's paper in `papers`, shape (passages,), int64."""
 
     def related(self, place: int, count: int) -> list[tuple[Paper, float]]:
-        """The nearest other papers of the one at `place`, each with its cosine, the nearest first."""
+        """The nearest other papers of the one at index `place`, each with its cosine, the nearest first."""
         others, cosines = nearest(self.means, count, self.means[place : place + 1], [place])
         return [(self.papers[other], cosine) for other, cosine in zip(others[0], cosines[0], strict=True)]
 
@@ -55,7 +55,7 @@ class PaperMap:
 
 
 def paper_map(library: Library) -> PaperMap:
-    """The papers of a library with their means, of one generation."""
+    """The papers of a library with their means, from one generation."""
     with library.snapshot():
         papers = library.papers()
         ids, vectors = library.vectors()
@@ -71,7 +71,7 @@ def paper_map(library: Library) -> PaperMap:
 
 
 def papers_of_passages(library: Library) -> dict[int, int]:
-    """The id of the paper of each passage, by the passage's id."""
+    """The paper id of each passage, by the passage's id."""
     papers = {paper.md5[:12]: paper.paper_id for paper in library.papers()}
     return {chunk: papers[name.partition("#")[0]] for chunk, name in library.graph.stable_ids().items()}
 
@@ -84,10 +84,10 @@ def _normalised(rows: NDArray[np.float64]) -> NDArray[np.float32]:
 def nearest(
     means: NDArray[np.float32], count: int, asked: NDArray[np.float32], themselves: list[int]
 ) -> tuple[list[list[int]], list[list[float]]]:
-    """The `count` nearest rows of `means` to each row of `asked`, without itself: (places, cosines), the nearest first.
+    """The `count` nearest rows of `means` to each row of `asked`, without itself: (indices, cosines), nearest first.
 
-    Exact, by FAISS; both are float32 unit rows of shape (n, dimension), `themselves` the place of each asked row in
-    `means`. Of equal cosines the smaller place comes first.
+    Exact, by FAISS; both are float32 unit rows of shape (n, dimension), `themselves` the index of each `asked` row in
+    `means`. Ties by lower index.
     """
     if not len(means) or not len(asked):
         return [[] for _ in themselves], [[] for _ in themselves]
@@ -106,7 +106,7 @@ def nearest(
 
 
 def similarity_edges(means: NDArray[np.float32], neighbours: int, threshold: float) -> list[PaperEdge]:
-    """Each paper with its `neighbours` nearest, where their cosine is above `threshold`, each pair once, in order."""
+    """Each paper with its `neighbours` nearest, if their cosine is above `threshold`, each pair once, in order."""
     places, cosines = nearest(means, neighbours, means, list(range(len(means))))
     weights = {
         (min(place, other), max(place, other)): cosine

@@ -1,9 +1,9 @@
-"""The names and terms of one paper, and the type of each: what its passages are then searched for.
+"""The names and terms of one paper with their types; its passages are then searched for them.
 
-A name ("BERT") counts where the paper tells its type often enough; a term ("residual connection") where it ends in a
-noun whose kind is known and stands in enough sentences; what is known beforehand counts wherever it stands. Frequencies
-are of the whole paper, nested terms counted off as C-value does (K. Frantzi, S. Ananiadou, H. Mima, "Automatic
-recognition of multi-word terms", Int. J. on Digital Libraries 3, 2000, section 3).
+A name ("BERT") counts if the paper shows its type often enough; a term ("residual connection") if it ends in a
+noun of known kind and occurs in enough sentences; a known name counts wherever it occurs. Frequencies
+are of the whole paper, without occurrences inside longer terms as in C-value (K. Frantzi, S. Ananiadou, H. Mima,
+"Automatic recognition of multi-word terms", Int. J. on Digital Libraries 3, 2000, section 3).
 """
 
 from __future__ import annotations
@@ -37,9 +37,9 @@ __all__ = ["PaperTerms", "Term", "known_kind", "paper_terms"]
 _PARTS = re.compile(r"[^\W\d_]+|\d+(?:\.\d+)?")
 
 OFTEN_BY_HEAD = 2
-"""Sentences in which a term with a telling head stands at least."""
+"""Minimum number of sentences with a term whose head noun has a known type."""
 OFTEN_BY_WEIGHT = 3.0
-"""C-value of a concept that only its ending tells."""
+"""Minimum C-value of a concept that only its ending identifies."""
 OFTEN_NAMED = 4
 ENOUGH_VOTES = 2.0
 CLEAR = 1.5
@@ -51,12 +51,12 @@ _KNOWN_BEGINNINGS = frozenset(name.split()[0] for name in KNOWN)
 
 @dataclass(frozen=True, slots=True)
 class Term:
-    """What a name means in a paper."""
+    """The meaning of a name in a paper."""
 
     kind: str
     confidence: float
     cased: bool
-    """Whether it counts only where it is written with a capital."""
+    """Whether it counts only when capitalised."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,13 +66,13 @@ class PaperTerms:
     terms: dict[str, Term]
     aliases: frozenset[tuple[str, str]]
     types: frozenset[str]
-    """What is looked for."""
+    """The terms to search for."""
     beginnings: frozenset[str]
-    """First words of the terms: where a name of theirs may begin."""
+    """First words of the terms: where a term may begin."""
 
 
 def paper_terms(chunks: Sequence[StoredChunk], title: str, types: frozenset[str]) -> PaperTerms:
-    """The terms of the paper that `chunks` are all of, of these types."""
+    """The terms, of these types, of the paper that consists of `chunks`."""
     sentences = [words for chunk in chunks if chunk.kind != "reference" for words in sentences_of(chunk.text)]
     counts = Counts()
     for words in sentences:
@@ -91,9 +91,9 @@ def paper_terms(chunks: Sequence[StoredChunk], title: str, types: frozenset[str]
 
 
 def known_kind(name: str, surface: str, *, begins: bool) -> str:
-    """The type of a canonical name that is known beforehand, as written in `surface`; empty where it is none.
+    """The type of a known canonical name, written as `surface`; empty if unknown.
 
-    `begins`: the name begins a sentence, so that its capital says nothing.
+    `begins`: the name begins a sentence, so that its capital is not evidence.
     """
     kind = KNOWN.get(name, "")
     if not kind or " " in name or kind == "CONCEPT" or name in IN_LOWER_CASE:
@@ -105,7 +105,7 @@ def known_kind(name: str, surface: str, *, begins: bool) -> str:
 
 
 def _terms(counts: Counts, types: frozenset[str]) -> Iterator[tuple[str, Term]]:
-    """Names by their votes, terms by their heads, acronyms by their long forms; the surest wins."""
+    """Names by their votes, terms by their head nouns, acronyms by their long forms; the most confident wins."""
     found: dict[str, Term] = {}
     for phrase, kind, confidence in _by_head(counts, types):
         found[canonical(" ".join(phrase))] = Term(kind, confidence, cased=False)
@@ -133,7 +133,7 @@ def _named(name: str, count: int, counts: Counts) -> Term | None:
     if any(word in ORGANISATIONS for word in words) or words[-1] in ("university", "institute", "inc"):
         return Term("ORGANISATION", 0.8, cased=True)
     if all(word.isalpha() and counts.lower[word] > 0.2 * counts.capital[word] for word in words):
-        return None  # words that are also written small: of a heading, or of a sentence's beginning
+        return None  # words that also occur in lower case: from a heading, or a sentence's beginning
     kind, votes = _voted(counts.votes.get(name, Counter()))
     known = _kind_of_beginning(name)
     if known:
@@ -145,7 +145,7 @@ def _named(name: str, count: int, counts: Counts) -> Term | None:
 
 
 def _needed(count: int, *, shaped: bool) -> float:
-    """The votes that a name needs: fewer where it is named often, more where it is only written with a capital."""
+    """The votes that a name needs: fewer if it is frequent, more if it is only capitalised."""
     if not shaped:
         return 2 * ENOUGH_VOTES
     return ENOUGH_VOTES if count < OFTEN_NAMED else ENOUGH_VOTES / 2
@@ -162,7 +162,7 @@ def _kind_of_beginning(name: str) -> str:
 
 
 def _voted(votes: Counter[str]) -> tuple[str, float]:
-    """The type that has clearly most of the votes, and how many; ("", 0) where none has."""
+    """The type with clearly most of the votes, and how many; ("", 0) if there is none."""
     order = sorted(votes, key=lambda kind: (-votes[kind], _PRIORITY.index(kind)))
     if not order or (len(order) > 1 and votes[order[0]] < CLEAR * votes[order[1]]):
         return "", 0.0
@@ -170,7 +170,7 @@ def _voted(votes: Counter[str]) -> tuple[str, float]:
 
 
 def _kind_of_long(short: str, long: str, found: dict[str, Term], counts: Counts, types: frozenset[str]) -> str:
-    """The type of an acronym: what is known of its long form, what the paper says of either, the long form's head."""
+    """The type of an acronym: by its long form if known, by the paper's evidence on either, by the long form's head."""
     name, head = canonical(long), canonical(long).split()[-1]
     if name.startswith(_BODIES):
         return "ORGANISATION" if "ORGANISATION" in types else ""
@@ -185,7 +185,7 @@ def _kind_of_long(short: str, long: str, found: dict[str, Term], counts: Counts,
 
 
 def _kind_of_phrase(phrase: Phrase, types: frozenset[str]) -> str:
-    """By the longest known term that it ends in ("multitask gaussian process"), else by its last word."""
+    """By the longest known term at its end ("multitask gaussian process"), else by its last word."""
     for first in range(1, len(phrase) - 1):
         kind = KNOWN.get(canonical(" ".join(phrase[first:])))
         if kind:
@@ -196,7 +196,7 @@ def _kind_of_phrase(phrase: Phrase, types: frozenset[str]) -> str:
 
 
 def _is_telling(phrase: Phrase, found: Iterable[str], counts: Counts) -> bool:
-    """Whether a phrase is a term, not a name with a noun that tells its kind, nor a piece of something."""
+    """Whether a phrase is a term, not a name with a noun of its kind, nor a fragment."""
     *modifiers, head = phrase
     if head in modifiers or len(set(phrase)) < len(phrase):
         return False
@@ -205,13 +205,13 @@ def _is_telling(phrase: Phrase, found: Iterable[str], counts: Counts) -> bool:
             return False
         strong = sum(word not in WEAK for word in modifiers)
         if not strong or GENERIC_HEADS.get(head) == "DATASET":
-            return False  # a data set has a name: "reading comprehension data sets" are none
+            return False  # a data set has a name: "reading comprehension data sets" is not one
     before = counts.before.get(phrase)
     return not before or max(before.values()) < 0.6 * counts.phrases[phrase]
 
 
 def _by_head(counts: Counts, types: frozenset[str]) -> Iterator[tuple[Phrase, str, float]]:
-    """Phrases that count, each with its type and confidence; the longest first, each counted off those inside it."""
+    """Phrases that qualify, each with its type and confidence; the longest first, each without nested occurrences."""
     phrases = counts.phrases
     for phrase, before in counts.before.items():
         word = min(before, key=lambda each: (-before[each], each))

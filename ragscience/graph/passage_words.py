@@ -1,4 +1,4 @@
-"""The text of a passage as sentences of words, and the short forms that it explains."""
+"""The text of a passage as sentences of words, and the acronyms that it defines."""
 
 from __future__ import annotations
 
@@ -37,16 +37,16 @@ class Words:
     """Without a possessive 's."""
     lower: tuple[str, ...]
     gaps: tuple[str, ...]
-    """What stands before each word; one more than words: the last is what follows the last one."""
+    """The text before each word; one more than words: the last is what follows the last one."""
     starts: tuple[int, ...]
     ends: tuple[int, ...]
 
     def joined(self, start: int, end: int) -> str:
-        """Words `start` to `end` (exclusive) as they stand."""
+        """Words `start` to `end` (exclusive) as written."""
         return _POSSESSIVE.sub("", self.text[self.starts[start] : self.ends[end - 1]])
 
     def is_joined(self, start: int, end: int) -> bool:
-        """Whether nothing but blanks stands between words `start` to `end` (exclusive)."""
+        """Whether words `start` to `end` (exclusive) are separated by spaces only."""
         return all(gap == " " for gap in self.gaps[start + 1 : end])
 
 
@@ -73,7 +73,7 @@ def read_words(text: str, kind: str) -> Words:
 
 
 def is_shaped(word: str) -> bool:
-    """Whether a word is written as names are: "BERT", "MapReduce", "CIFAR-10", "kNN-LM", "Wikitext103"."""
+    """Whether a word is written like a name: "BERT", "MapReduce", "CIFAR-10", "kNN-LM", "Wikitext103"."""
     if not 3 <= len(word) <= LONGEST_WORD or _ROMAN.fullmatch(word) or _PERSON.fullmatch(word):
         return False
     if not word[0].isalpha() or _ADJECTIVE.fullmatch(word):
@@ -87,14 +87,14 @@ def is_shaped(word: str) -> bool:
     letters = sum(letter.isalpha() for letter in word)
     if letters < 2 or sum(letter.isdigit() for letter in word) > letters + 1 or not word[0].isascii():
         return False
-    # A name has two capitals side by side or in one part ("LoRA"), not one in each of two common words.
+    # A name has two adjacent capitals or two in one part ("LoRA"), not one in each of two common words.
     return (capitals >= 2 and any(sum(c.isupper() for c in part) >= 2 for part in parts)) or bool(
         _NUMBERED.fullmatch(word)
     )
 
 
 def is_capitalised(word: str) -> bool:
-    """Whether a word has its first letter alone in upper case: "Raft", "Wall"."""
+    """Whether only the first letter of a word is in upper case: "Raft", "Wall"."""
     return len(word) >= 3 and word[0].isupper() and word[1:].islower() and word.casefold() not in NO_NAMES
 
 
@@ -104,7 +104,7 @@ _MAY_PRECEDE = re.compile(r"[.;:,()\[\]|]")
 
 
 def short_forms(text: str) -> Iterator[tuple[str, str]]:
-    """(short, long) as a text on one line states them, in order: "long short-term memory (LSTM)", "LSTM (long …)".
+    """(short, long) as defined in a text on one line, in order: "long short-term memory (LSTM)", "LSTM (long …)".
 
     After A. S. Schwartz, M. A. Hearst, "A simple algorithm for identifying abbreviation definitions in biomedical
     text", Pacific Symposium on Biocomputing 2003, section 3: the letters of the short form are found in the long one
@@ -141,7 +141,7 @@ def _is_term(short: str, long: str) -> bool:
 
 
 def _long_form(short: str, text: str) -> str:
-    """The end of `text` that `short` is made from, or nothing."""
+    """The end of `text` that `short` abbreviates, or nothing."""
     letters = [c for c in short.removesuffix("s" if short[-2:-1].isupper() else "").casefold() if c.isalnum()]
     folded, at = text.casefold(), len(text)
     for place in range(len(letters) - 1, -1, -1):

@@ -13,7 +13,7 @@ __all__ = ["Found", "Place", "relations"]
 
 @dataclass(frozen=True, slots=True)
 class Pattern:
-    """What between two entities says which relation."""
+    """The words that state each relation between two entities."""
 
     relation: str
     between: re.Pattern[str]
@@ -21,11 +21,11 @@ class Pattern:
     objects: frozenset[str]
     confidence: float
     anywhere: bool = False
-    """Whether the first entity may hang on a preposition: "results of BERT on SQuAD"."""
+    """Whether the first entity may follow a preposition: "results of BERT on SQuAD"."""
     turned: bool = False
-    """The first entity is the object: passive voice, or a whole named before its part."""
+    """The first entity is the object: passive voice, or a whole before its part."""
     lists: bool = True
-    """Whether entities listed behind the object are objects too."""
+    """Whether entities listed after the object are objects too."""
 
 
 MADE = frozenset({"METHOD", "ALGORITHM"})
@@ -38,7 +38,7 @@ TAIL = (
     r"(?:(?:[\d.]+ ?[BMK]|large|small|medium|big|base|itself|alone|models?|implementations?|mechanisms?|retrievers?|"
     r"generators?|encoders?|decoders?|variants?|few-shot|zero-shot|training|pre-training|fine-tuning),? )*"
 )
-"""What may stand between the first entity and its verb: "PaLM 540B uses", "BERT pre-training uses"."""
+"""What may be between the first entity and its verb: "PaLM 540B uses", "BERT pre-training uses"."""
 DETERMINERS = (
     r"(?:(?:a|an|the|its|their|our|this|these|several|multiple|many|existing|previous|prior|strong|large|larger|new|"
     r"novel|both|two|three|single|simple|popular|standard|original|different|deep|single-model|ensemble|all|other|"
@@ -75,12 +75,12 @@ def _patterns() -> Iterator[Pattern]:
 PATTERNS = tuple(_patterns())
 
 Found = tuple[int, str, int, float]
-"""(number of the subject's place, relation, number of the object's place, confidence)."""
+"""(index of the subject, relation, index of the object, confidence)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """An entity in a sentence: `text[start:end]` names it, with a noun of its kind behind it ("the BERT model")."""
+    """An entity in a sentence: `text[start:end]` names it, including a noun of its kind ("the BERT model")."""
 
     start: int
     end: int
@@ -122,7 +122,7 @@ _LONGEST_BETWEEN = 110
 
 
 def relations(text: str, places: Sequence[Place]) -> Iterator[Found]:
-    """The relations that a sentence, on one line, says of the entities in it, which are in order and don't overlap."""
+    """The relations that a sentence, on one line, states between its entities, which are in order and don't overlap."""
     if text.rstrip().endswith("?"):
         return
     for first in range(len(places) - 1):
@@ -137,7 +137,7 @@ def relations(text: str, places: Sequence[Place]) -> Iterator[Found]:
 
 
 def _between(text: str, places: Sequence[Place], first: int) -> tuple[Pattern, float] | None:
-    """The pattern between a place and the next one."""
+    """The pattern between an entity and the next one."""
     one, other = places[first], places[first + 1]
     between = _CITATION.sub("", text[one.end : other.start]).lstrip(" )")
     before = text[: one.start]
@@ -162,7 +162,7 @@ def _between(text: str, places: Sequence[Place], first: int) -> tuple[Pattern, f
 
 
 def _objects(text: str, places: Sequence[Place], first: int, pattern: Pattern) -> Iterator[int]:
-    """The object and those that are listed behind it."""
+    """The object and the entities listed after it."""
     yield first
     for at in range(first + 1, len(places)):
         between = _CITATION.sub("", text[places[at - 1].end : places[at].start])

@@ -73,7 +73,7 @@ _RESULT_AT = 12
 
 
 def cues(words: Words, start: int, end: int) -> Iterator[Vote]:
-    """What sentence `words` tells of the name that is words `start` to `end` (exclusive) of it."""
+    """The evidence of sentence `words` for the type of the name that is words `start` to `end` (exclusive) of it."""
     yield from _from_behind(words, end)
     yield from _from_before(words, start)
     listed = _listed_as(words, start)
@@ -82,7 +82,7 @@ def cues(words: Words, start: int, end: int) -> Iterator[Vote]:
 
 
 def noun_of(words: Words, start: int) -> str:
-    """The type by the noun that ends the noun phrase from word `start` on: "a novel framework for …": METHOD."""
+    """The type by the head noun of the noun phrase from word `start` on: "a novel framework for …": METHOD."""
     kind = ""
     for i in range(start, min(start + _RESULT_AT, len(words.words))):
         if i > start and words.gaps[i] != " ":
@@ -147,7 +147,7 @@ def _from_before(words: Words, start: int) -> Iterator[Vote]:
 
 
 def _listed_as(words: Words, start: int) -> str:
-    """The type of the list that a name is in: "datasets such as A, B and X": DATASET."""
+    """The type of the list that contains a name: "datasets such as A, B and X": DATASET."""
     lower, gaps = words.lower, words.gaps
     first = max(0, start - 12)
     for at in range(start - 1, first, -1):
@@ -165,13 +165,13 @@ def _listed_as(words: Words, start: int) -> str:
 
 
 LONGEST_TERM = 5
-"""Words."""
+"""Maximum words of a phrase."""
 Phrase = tuple[str, ...]
 
 
 @dataclass
 class Counts:
-    """What is counted over a paper."""
+    """Counts over a paper."""
 
     lower: Counter[str] = field(default_factory=Counter)
     capital: Counter[str] = field(default_factory=Counter)
@@ -185,7 +185,7 @@ class Counts:
 
 
 def runs(words: Words) -> Iterator[tuple[int, int]]:
-    """(first, last exclusive) word of each stretch that is written as a name: "Penn Treebank", "GPT-2 Large"."""
+    """(first, last exclusive) word of each span that is written as a name: "Penn Treebank", "GPT-2 Large"."""
     start = 0
     while start < len(words.words):
         end = start
@@ -194,7 +194,7 @@ def runs(words: Words) -> Iterator[tuple[int, int]]:
         if end > start:
             shaped = [at for at in range(start, end) if is_shaped(words.words[at])]
             if len(shaped) > 1 and canonical(words.joined(shaped[0], shaped[0] + 2)) not in KNOWN:
-                yield from ((at, at + 1) for at in shaped)  # several names side by side, as in a table
+                yield from ((at, at + 1) for at in shaped)  # several adjacent names, as in a table
             elif end - start <= 4:
                 yield start, end
             start = end
@@ -212,7 +212,7 @@ def _may_name(words: Words, at: int, start: int) -> bool:
 
 
 def count_words(words: Words, counts: Counts) -> None:
-    """How often each word stands in lower case, and with a capital that begins no sentence."""
+    """How often each word occurs in lower case, and capitalised other than at a sentence's beginning."""
     for i, word in enumerate(words.words):
         if word[:1].islower():
             counts.lower[canonical(word)] += 1
@@ -226,7 +226,7 @@ def _is_shouted(words: Words) -> bool:
 
 
 def count_names(words: Words, counts: Counts) -> None:
-    """Names, people, and the votes of what stands around each name."""
+    """Names, people, and the type votes from the context of each name."""
     if _is_shouted(words):
         return
     for start, end in runs(words):
@@ -247,7 +247,7 @@ def count_names(words: Words, counts: Counts) -> None:
 
 
 def count_phrases(words: Words, counts: Counts) -> None:
-    """Phrases that end in a noun and might be terms, once for each sentence."""
+    """Phrases that end in a noun and might be terms, counted once per sentence."""
     seen = set[Phrase]()
     for at, word in enumerate(words.lower):
         head = canonical(word)
@@ -270,7 +270,7 @@ def count_phrases(words: Words, counts: Counts) -> None:
 
 
 def _goes_on(words: Words, at: int) -> bool:
-    """Whether the noun phrase has another noun behind word `at`."""
+    """Whether the noun phrase has another noun after word `at`."""
     if at + 1 >= len(words.words) or words.gaps[at + 1] != " " or words.lower[at].endswith("s"):
         return False
     following = canonical(words.lower[at + 1])
@@ -278,7 +278,7 @@ def _goes_on(words: Words, at: int) -> bool:
 
 
 def _is_part(word: str) -> bool:
-    """Whether a word that no term begins with may be part of one all the same."""
+    """Whether a word that cannot begin a term may still be part of one."""
     return word in PREFIXES or word.endswith(("ly", "ed"))
 
 
@@ -312,7 +312,7 @@ def _may_begin(word: str) -> bool:
 
 
 def count_table_heads(chunks: Iterable[StoredChunk], counts: Counts) -> None:
-    """Names in the head of a table of models are data sets rather, those in its first column models."""
+    """Votes in a table of models: names in its head are data sets, those in its first column models."""
     for chunk in chunks:
         rows = [line for line in chunk.text.splitlines() if line.startswith("|")]
         if chunk.kind != "table" or not rows:

@@ -1,4 +1,4 @@
-"""Walks over the graph: breadth first from a question's entities, from one entity to another, and their evidence."""
+"""Graph traversal: breadth first from a question's entities, from one entity to another, and their evidence."""
 
 from __future__ import annotations
 
@@ -39,9 +39,9 @@ __all__ = [
 LEAVING = 0.5
 """Share of its strength that an entity passes on with a step."""
 WEAK = 0.3
-"""What a relation counts that says only that two entities stand in one sentence."""
+"""Weight of a co-occurrence relation."""
 MOST_ENTITIES = 5_000
-"""Entities that a walk takes in, the strongest of each ring first."""
+"""Maximum entities of a traversal, the strongest of each ring first."""
 
 Numbers = NDArray[np.int64]
 Shares = NDArray[np.float64]
@@ -49,18 +49,18 @@ Shares = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class Walk:
-    """The entities that were reached, and the relations between them and the ones they were reached from."""
+    """The entities reached, and the relations to them from those they were reached from."""
 
     entities: Numbers
     """Their numbers, shape (reached,), int64: by depth, within a depth the strongest first."""
     depths: Numbers
     """Steps from the nearest seed, 0 for a seed, shape (reached,), int64."""
     strengths: Shares
-    """How near they are to the seeds, over 0 to 1, shape (reached,), float64."""
+    """Strength: proximity to the seeds, over 0 to 1, shape (reached,), float64."""
     edges: Numbers
-    """Numbers of the relations walked, each once, ascending, shape (walked,), int64."""
+    """Numbers of the relations traversed, each once, ascending, shape (walked,), int64."""
     edge_strengths: Shares
-    """What came over each of them, 0 to 1, shape (walked,), float64."""
+    """Strength passed over each of them, 0 to 1, shape (walked,), float64."""
 
     def at_depth(self, depth: int) -> list[int]:
         """The entities that many steps away, the strongest first."""
@@ -71,9 +71,9 @@ class Walk:
 def walk(graph: KnowledgeGraph, seeds: Sequence[tuple[int, float]], *, hops: int, types: frozenset[str]) -> Walk:
     """Breadth first over relations in both directions, to `hops` steps from the seeds (number, weight of 0 to 1).
 
-    `types` are the entities that it enters; none: all. An entity gets LEAVING of the strength of the best one that it
-    was reached from, times what the relation counts, times the damping of that one: a hub passes little on to each of
-    its many neighbours. Of a ring with more entities than MOST_ENTITIES leaves room for, the strongest are taken in.
+    `types` are the entity types to enter; none: all. An entity gets LEAVING of the strength of the best one that it
+    was reached from, times the relation's weight, times the damping of that one: a hub passes little on to each of
+    its many neighbours. Of a ring that exceeds MOST_ENTITIES, the strongest are kept.
     """
     strengths = np.zeros(len(graph))
     depths = np.full(len(graph), -1, dtype=np.int64)
@@ -106,22 +106,22 @@ def walk(graph: KnowledgeGraph, seeds: Sequence[tuple[int, float]], *, hops: int
 
 
 def edge_strengths(graph: KnowledgeGraph, edges: Numbers) -> Shares:
-    """What relations count in a walk, 0 to 1, float64: their confidence, and little where nothing is said."""
+    """Weights of relations, 0 to 1, float64: their confidence, low for co-occurrences."""
     shares: Shares = graph.confidences[edges].astype(np.float64)
     shares[graph.are_kind(edges, CO_OCCURS)] *= WEAK
     return shares
 
 
 def damping(graph: KnowledgeGraph, entities: Numbers) -> Shares:
-    """1 for an entity of one relation, 0.15 for one of a hundred, 0.06 for one of 50,000, float64."""
+    """1 for an entity of degree 1, 0.15 for degree 100, 0.06 for degree 50,000, float64."""
     shares: Shares = 1.0 / np.log2(1.0 + np.maximum(graph.degrees()[entities], 1))
     return shares
 
 
 def shortest_path(graph: KnowledgeGraph, start: int, end: int) -> GraphPath | None:
-    """The path of fewest relations from one entity to another, in either direction of them; None where there is none.
+    """The path of fewest relations from one entity to another, ignoring direction; None if there is none.
 
-    Of equally short ones the one whose relations count the most; its score is the product of what they count.
+    Among equally short ones the one with the highest score: the product of its relations' weights.
     """
     best: dict[int, tuple[float, int]] = {start: (1.0, -1)}
     ring = np.array([start], dtype=np.int64)
@@ -147,7 +147,7 @@ def shortest_path(graph: KnowledgeGraph, start: int, end: int) -> GraphPath | No
 
 
 def _strongest(numbers: Numbers, strengths: Shares, most: int) -> Numbers:
-    """At most so many of them, the strongest first, equals by number."""
+    """At most so many of them, the strongest first, ties by number."""
     order = np.lexsort((numbers, -strengths[numbers]))[:most]
     kept: Numbers = numbers[order]
     return kept
@@ -160,15 +160,15 @@ def _of_types(graph: KnowledgeGraph, entities: Numbers, types: frozenset[str]) -
 
 
 SEED_BOOST = 2.0
-"""A mention of an entity that the question names counts so many times one that is as near."""
+"""A mention of an entity of the question counts as this many of others as near."""
 MOST_SCORED = 1_000
-"""Entities, and relations, whose passages are counted: the strongest."""
+"""Maximum entities, and relations, whose passages are counted: the strongest."""
 
 
 def passage_scores(graph: KnowledgeGraph, walked: Walk, *, passages: int, most: int) -> dict[int, float]:
     """At most `most` passages by id, the best first, each with 0 to 1; the best one has 1.
 
-    A passage gets the strength of each entity that it names, times how specific that is among `passages` in all, seeds
+    A passage gets the strength of each entity that it names, times its specificity among `passages` in all, seeds
     SEED_BOOST times, and that of each relation that it is evidence of.
     """
     scores: dict[int, float] = {}
@@ -191,7 +191,7 @@ def passage_scores(graph: KnowledgeGraph, walked: Walk, *, passages: int, most: 
 
 
 def specificity(count: int, passages: int) -> float:
-    """1 for what one passage has, near 0 for what all have: log((N + 1) / n) / log(N + 1)."""
+    """1 for an entity in one passage, near 0 for one in all: log((N + 1) / n) / log(N + 1)."""
     everything = max(passages, count, 1)
     return math.log((everything + 1) / max(count, 1)) / math.log(everything + 1)
 
@@ -220,7 +220,7 @@ def _all(lists: Iterable[list[int]]) -> set[int]:
 
 
 MOST_PAGES = 3
-"""Pages that are named for a relation."""
+"""Maximum pages cited for a relation."""
 
 
 def steps_of(relations: Sequence[Relation], graph: KnowledgeGraph, library: Library) -> tuple[PathStep, ...]:
@@ -238,7 +238,7 @@ def pages_of(
 ) -> tuple[tuple[str, int], ...]:
     """(file, page) of at most `most` passages, each once, in the order of the library.
 
-    Of a passage on several pages it is the first of those that name the most of `entities`, each given by its names.
+    For a passage on several pages it is the first of those that name the most of `entities`, each given by its names.
     """
     chunks = library.chunks(sorted(chunk_ids)[:most])
     return tuple(dict.fromkeys((chunk.file, _page_naming(chunk, entities)) for chunk in chunks))
@@ -260,6 +260,6 @@ def _names(graph: KnowledgeGraph, key: str) -> tuple[str, ...]:
 
 
 def label_of(graph: KnowledgeGraph, key: str) -> str:
-    """The name shown for an entity, or its key where the graph has it not."""
+    """The display name of an entity, or its key if it is not in the graph."""
     number = graph.number_of(key)
     return key if number is None else graph.label(number)

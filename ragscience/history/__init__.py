@@ -1,4 +1,4 @@
-"""Conversations on disk: every turn with all that it rested on, found again by id, by name or by its words."""
+"""Conversations on disk: every turn with its sources, found by id, by name or by its words."""
 
 from ragscience.history.conversations import Conversation, History, KeptAnswer
 

@@ -1,4 +1,4 @@
-"""What was asked and answered, turn by turn, in vectorstore/history.sqlite."""
+"""Stored conversations, turn by turn, in vectorstore/history.sqlite."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ __all__ = ["Conversation", "History", "KeptAnswer", "check_name"]
 MAX_NAME_CHARS = 100
 SHOWN_MATCHES = 5
 LONGEST_NUMBER = 18
-"""Digits that SQLite's whole numbers surely hold."""
+"""Digits that SQLite's integers can hold."""
 
 _ALL = """
 SELECT c.conversation_id, c.name, COUNT(t.turn_id), MIN(t.created_at), MAX(t.created_at),
@@ -35,50 +35,50 @@ _TURN = "SELECT conversation_id, created_at, record FROM turns"
 
 @dataclass(frozen=True, slots=True)
 class Conversation:
-    """A conversation as it is listed; one without turns does not exist."""
+    """A conversation in a list; one without turns does not exist."""
 
     conversation_id: int
     name: str
-    """What `--chat` called it, or empty."""
+    """Its name from `--chat`, or empty."""
     title: str
     """Its first question."""
     turns: int
     started_at: str
-    """ISO 8601, UTC, as `changed_at`: when the first and the last turn were kept."""
+    """ISO 8601, UTC, as `changed_at`: when the first and the last turn were stored."""
     changed_at: str
 
 
 @dataclass(frozen=True, slots=True)
 class KeptAnswer:
-    """A turn: the answer as it was given, with its question in it."""
+    """A turn: the answer as it was given, with its question."""
 
     conversation_id: int | None
-    """None for a turn that is not kept."""
+    """None for a turn that is not stored."""
     created_at: str
     """ISO 8601, UTC."""
     answer: Answer
 
 
 class History:
-    """The conversations of one library, open for reading or for writing; to be closed, or used in a `with`.
+    """The conversations of one library, open for reading or for writing; close it, or use it in a `with`.
 
-    Every method raises RagScienceError where the file is damaged or cannot be read, LibraryUnavailable where another
+    Every method raises RagScienceError for a damaged or unreadable file, LibraryUnavailable if another
     program holds it for too long.
     """
 
     def __init__(self, path: Path, connection: sqlite3.Connection | None) -> None:
         self._path = path
         self._connection = connection
-        """None for a history that nothing was ever written to."""
+        """None for a history without a file."""
 
     @classmethod
     def open(cls, path: Path) -> Self:
-        """For reading; where there is no file, it is empty. Raises LibraryUnavailable for another schema version."""
+        """For reading; empty if there is no file. Raises LibraryUnavailable for another schema version."""
         return cls(path, connect_for_reading(path))
 
     @classmethod
     def open_for_writing(cls, path: Path) -> Self:
-        """For writing, made where there is none, in a folder that must be there. Raises as `open`."""
+        """For writing; created if missing, in an existing folder. Raises as `open`."""
         return cls(path, connect_for_writing(path))
 
     def __enter__(self) -> Self:
@@ -91,7 +91,7 @@ class History:
             self._connection.close()
 
     def conversations(self) -> list[Conversation]:
-        """All of them, the one that was changed last first."""
+        """All conversations, the last changed first."""
         rows = self._rows(_ALL + "GROUP BY c.conversation_id ORDER BY MAX(t.turn_id) DESC")
         return [_conversation(row) for row in rows]
 
@@ -115,9 +115,9 @@ class History:
         return self._kept(self._rows(f"{_TURN} WHERE conversation_id = ? ORDER BY turn_id", conversation_id))
 
     def answer(self, start: str = "") -> KeptAnswer | None:
-        """The answer whose id begins with `start`, or the newest of all where that is empty; None without one.
+        """The answer whose id begins with `start`, or the newest of all if that is empty; None without one.
 
-        Raises UsageError where several ids begin so.
+        Raises UsageError if several ids match.
         """
         if not start:
             rows = self._rows(f"{_TURN} ORDER BY turn_id DESC LIMIT 1")
@@ -132,9 +132,9 @@ class History:
         return (exact or kept)[0] if kept else None
 
     def find(self, key: str) -> Conversation | KeptAnswer:
-        """What a person means by `key`: a conversation's name or number, else the beginning of an answer's id.
+        """What `key` means: a conversation's name or number, else the beginning of an answer's id.
 
-        Raises NothingFound where nothing is called so, UsageError where several answers are.
+        Raises NothingFound if nothing matches, UsageError if several answers do.
         """
         key = key.strip()
         conversation = self.named(key) if key else None
@@ -150,7 +150,7 @@ class History:
     def search(self, text: str, limit: int) -> list[KeptAnswer]:
         """The newest `limit` turns whose question or answer has every word of `text`.
 
-        A word also stands for longer ones that begin with it. Raises UsageError where the text has no word.
+        A word also matches longer ones that begin with it. Raises UsageError if the text has no word.
         """
         words = re.findall(r"\w+", storable(text))
         if not words:
@@ -161,10 +161,10 @@ class History:
     def add(
         self, answers: Iterable[tuple[Answer, str]], *, conversation_id: int | None = None, name: str = ""
     ) -> int | None:
-        """Keep answers, each with its time (ISO 8601, UTC), in one transaction; the conversation's id.
+        """Store answers, each with its time (ISO 8601, UTC), in one transaction; the conversation's id.
 
-        They go to the conversation `conversation_id`, else to the one called `name`, else to a new one; one that has
-        been deleted meanwhile begins anew. What is kept already is left as it is. None where there was nothing to do.
+        They go to the conversation `conversation_id`, else to the one called `name`, else to a new one; one that was
+        deleted meanwhile is created again. Stored turns are unchanged. None if there was nothing to do.
         """
         kept = list(answers)
         if not kept:
@@ -176,7 +176,7 @@ class History:
             return place
 
     def delete(self, what: Conversation | KeptAnswer | None) -> int:
-        """Forget a conversation, one turn, or with None everything; how many turns that were. Their bytes go, too."""
+        """Delete a conversation, one turn, or with None everything, with its bytes; returns the number of turns."""
         with self._transaction() as connection:
             if what is None:
                 rows = connection.execute("SELECT turn_id FROM turns")
@@ -194,14 +194,14 @@ class History:
             )
             if _has_index(connection):
                 connection.executemany("DELETE FROM turns_text WHERE rowid = ?", gone)
-                # The index keeps what was deleted until its parts are merged.
+                # The index keeps deleted text until its parts are merged.
                 connection.execute("INSERT INTO turns_text (turns_text) VALUES ('optimize')")
         with history_errors(self._path):
             connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         return len(gone)
 
     def _by_index(self, words: Sequence[str], limit: int) -> list[int]:
-        """By FTS5; nothing where it is not there, or does not have every turn (an SQLite without it wrote some)."""
+        """By FTS5; empty if it is missing or incomplete (an SQLite without it wrote some turns)."""
         if self._connection is None or not _has_index(self._connection):
             return []
         whole = self._rows("SELECT (SELECT COUNT(*) FROM turns) = (SELECT COUNT(*) FROM turns_text)")
@@ -214,7 +214,7 @@ class History:
         return [row[0] for row in rows]
 
     def _by_reading(self, words: Sequence[str], limit: int) -> list[int]:
-        """By reading every turn, which also finds a word inside another one, as scripts without blanks need it."""
+        """By reading every turn, which also finds a word inside another one, as scripts without spaces need it."""
         statement = """
             SELECT turn_id FROM turns WHERE NOT EXISTS (
                 SELECT 1 FROM json_each(?)
@@ -239,7 +239,7 @@ class History:
 
     @contextmanager
     def _transaction(self) -> Iterator[sqlite3.Connection]:
-        """All of it, brought to the disk, or nothing."""
+        """A transaction: all of it, synced to disk, or nothing."""
         if self._connection is None:
             raise RagScienceError(f"The history {self._path} is not open for writing.")
         connection = self._connection
@@ -255,7 +255,7 @@ class History:
 
 
 def check_name(name: str) -> str:
-    """A conversation's name as it is kept. Raises UsageError for one that is empty, too long, a number, or no text."""
+    """A conversation's name as stored. Raises UsageError for one that is empty, too long, a number, or not text."""
     stripped = " ".join(name.split())
     if not stripped or len(stripped) > MAX_NAME_CHARS or not stripped.isprintable():
         raise UsageError(

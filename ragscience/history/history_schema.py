@@ -1,4 +1,4 @@
-"""The database of conversations: its tables, how it is opened, and what SQLite's complaints mean to a person."""
+"""The database of conversations: its tables, opening it, and SQLite errors as user messages."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ragscience.errors import LibraryUnavailable, RagScienceError
 __all__ = ["SCHEMA_VERSION", "connect_for_reading", "connect_for_writing", "history_errors"]
 
 SCHEMA_VERSION = 1
-_APPLICATION_ID = 0x52534348  # "RSCH": what tells this file from any other SQLite database
+_APPLICATION_ID = 0x52534348  # "RSCH": distinguishes this file from any other SQLite database
 _BUSY_SECONDS = 5.0
 
 _TABLES = """
@@ -41,9 +41,9 @@ CREATE VIRTUAL TABLE turns_text USING fts5(question, answer, tokenize = 'porter 
 
 
 def connect_for_reading(path: Path) -> sqlite3.Connection | None:
-    """A connection that cannot write, or None where nothing was ever kept; works in a read-only folder, too.
+    """A read-only connection, or None if there is no file; also works in a read-only folder.
 
-    Raises LibraryUnavailable for another version of the schema, RagScienceError for a file that is no history.
+    Raises LibraryUnavailable for another version of the schema, RagScienceError for a file that is not a history.
     """
     with history_errors(path):
         if not path.exists():
@@ -56,7 +56,7 @@ def connect_for_reading(path: Path) -> sqlite3.Connection | None:
                 log = path.with_name(f"{path.name}-wal")
                 if log.exists() and log.stat().st_size:
                     raise
-                # A write-ahead log needs files beside the database even to be read; without a log we can do without.
+                # A write-ahead log needs files next to the database even for reading; read without a log.
                 connection.close()
                 connection = _connect(path, "mode=ro&immutable=1")
             if _is_made(connection, path):
@@ -69,10 +69,10 @@ def connect_for_reading(path: Path) -> sqlite3.Connection | None:
 
 
 def connect_for_writing(path: Path) -> sqlite3.Connection:
-    """A connection that writes, each commit brought to the disk; the file is made for its owner alone.
+    """A connection for writing, each commit synced to disk; the file is readable by its owner only.
 
     Raises LibraryUnavailable for another version of the schema or a file that stays busy, RagScienceError for a file
-    that is no history or cannot be written.
+    that is not a history or not writable.
     """
     with history_errors(path):
         with suppress(FileExistsError):
@@ -96,7 +96,7 @@ def _connect(path: Path, options: str) -> sqlite3.Connection:
 
 
 def _is_made(connection: sqlite3.Connection, path: Path) -> bool:
-    """Whether the tables are there; not so in an empty file, as a killed first run may leave it."""
+    """Whether the tables exist; not so in an empty file, as a killed first run may leave."""
     # In one transaction: another process may be making them between two of these.
     version, application, tables = connection.execute(
         "SELECT user_version, application_id, (SELECT COUNT(*) FROM sqlite_master)"
@@ -116,7 +116,7 @@ def _is_made(connection: sqlite3.Connection, path: Path) -> bool:
 
 
 def _make(connection: sqlite3.Connection, path: Path) -> None:
-    # Another process may be doing the same: then it is done, and the log may be there already or come later.
+    # Another process may be doing the same: then it is done, and the log may exist already or come later.
     with suppress(sqlite3.OperationalError):
         connection.execute("PRAGMA journal_mode = WAL")
     connection.execute("BEGIN IMMEDIATE")
@@ -134,7 +134,7 @@ def _make(connection: sqlite3.Connection, path: Path) -> None:
 
 @contextmanager
 def history_errors(path: Path) -> Iterator[None]:
-    """Turn what SQLite or the system says about `path` into RagScienceError, or LibraryUnavailable where it is busy."""
+    """Turn an error of SQLite or the system about `path` into RagScienceError, or LibraryUnavailable if it is busy."""
     try:
         yield
     except sqlite3.DatabaseError as error:

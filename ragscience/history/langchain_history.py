@@ -1,6 +1,6 @@
-"""A kept conversation through LangChain's chat-history interface.
+"""A stored conversation through LangChain's chat-history interface.
 
-The one module of this room that imports LangChain, and only when its function is called.
+The only module of this package that imports LangChain, and only when its function is called.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ __all__ = ["chat_message_history"]
 
 
 def chat_message_history(path: Path, session_id: str) -> BaseChatMessageHistory:
-    """The conversation `session_id` (a name, or the number of one that is there) of the history at `path`.
+    """The conversation `session_id` (a name, or the number of an existing one) of the history at `path`.
 
     A turn is a human message and the AI message after it, which carries `answer_id`, `searched` and `created_at` as
-    response metadata. Messages are kept once the answer is there. What is read and written raises what History raises;
-    messages of other kinds raise UsageError, as does a name that cannot be one.
+    response metadata. Messages are stored once the answer is there. Reading and writing raise as History does;
+    messages of other kinds raise UsageError, as does an invalid name.
     """
     from langchain_core.chat_history import BaseChatMessageHistory
     from langchain_core.messages import AIMessage, HumanMessage
@@ -94,7 +94,7 @@ def chat_message_history(path: Path, session_id: str) -> BaseChatMessageHistory:
 
 
 def _answer(question: str, text: str) -> Answer:
-    """What an application of somebody else's said: words without passages."""
+    """An answer of another application: words without passages."""
     return Answer(
         answer_id=uuid.uuid4().hex[:12],
         question=question,

@@ -1,1 +1,1 @@
-"""Everything that has weights or a server: embedders, rerankers, LLMs, and the choice between them."""
+"""Embedders, rerankers and LLMs, local or on a server, and the choice between them."""

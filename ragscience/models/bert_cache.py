@@ -1,13 +1,13 @@
-"""Where the ONNX form of a model is kept: made once from its safetensors, then only looked up.
+"""The cache of a model's ONNX form: made once from its safetensors, then only loaded.
 
     CACHE/onnx/<weights' sha256>-<config's sha256>-g<graph version>-ort<onnxruntime version>/
         model.onnx  weights.bin  made.json      (sizes and times of the other two)
     CACHE/onnx/sources/<sha256 of the source's path>.json      (its size, mtime and sha256)
 
 Hashing 90 MB takes longer than opening the session, so the source's hash is computed when the ONNX form is made and
-whenever the source's size or mtime (in nanoseconds) differs from what was recorded; else the record is believed. The
-cached files are believed in the same way. A folder is written under another name and then renamed, so that a second
-process sees all of it or nothing. A damaged file is rebuilt, with one warning.
+whenever the source's size or mtime (in nanoseconds) differs from the record; else the record is trusted. The
+cached files are checked in the same way. A folder is written under another name and then renamed, so that a second
+process sees all of it or nothing. A damaged cache is rebuilt, with one warning.
 """
 
 from __future__ import annotations
@@ -39,16 +39,16 @@ class PreparedModel:
     folder: Path
     config: BertConfig
     sha256: str
-    """Of the source's model.safetensors, in hexadecimal."""
+    """SHA-256 of the source's model.safetensors, in hexadecimal."""
 
 
 def prepare(
     source: Path, *, cache_folder: Path, expected_sha256: str | None, on_warning: Notify, anew: bool = False
 ) -> PreparedModel:
-    """The ONNX form of the BERT in `source`, from the cache where it is whole, else made now (about a second).
+    """The ONNX form of the BERT in `source`, from the cache if intact, else made now (about a second).
 
-    `anew` makes it also where the cache looks whole. Where the cache cannot be written, it is made in a temporary
-    folder that goes with the object, and a warning says so. Raises NotBert, and ModelProblem when the weights' sha256
+    `anew` rebuilds it even if the cache looks intact. If the cache is not writable, it is made in a temporary
+    folder that lives as long as the object, with a warning. Raises NotBert, and ModelProblem when the weights' sha256
     is not `expected_sha256`.
     """
     import onnxruntime
@@ -69,7 +69,7 @@ def prepare(
             return PreparedModel(final, config, sha256)
         anew = True
     if anew:
-        on_warning(f"The prepared model in {final} is damaged: it is rebuilt.")
+        on_warning(f"The prepared model in {final} is damaged: it is made anew.")
     try:
         root.mkdir(parents=True, exist_ok=True)
         _make(source, final, replace=anew)
@@ -93,7 +93,7 @@ def weights_sha256(weights: Path, root: Path) -> str:
         record.parent.mkdir(parents=True, exist_ok=True)
         _write_record(record, seen | {"sha256": sha256})
     except OSError:
-        # It is only computed again; `prepare` says that the cache cannot be written.
+        # It is computed again next time; `prepare` reports that the cache cannot be written.
         return sha256
     return sha256
 
@@ -107,7 +107,7 @@ def _read_record(path: Path) -> dict[str, Any]:
 
 
 def _write_record(path: Path, value: dict[str, Any]) -> None:
-    """Written whole or not at all."""
+    """Write the file atomically."""
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:
         with os.fdopen(handle, "w", encoding="utf-8") as out:
@@ -132,7 +132,7 @@ def _state(folder: Path) -> dict[str, list[int]]:
 
 
 def _make(source: Path, final: Path, *, replace: bool) -> None:
-    """Build beside `final`, then give it that name; a whole one that was made meanwhile stays, unless `replace`."""
+    """Build next to `final`, then rename; an intact one that was made meanwhile stays, unless `replace`."""
     building = Path(tempfile.mkdtemp(dir=final.parent, prefix=".making-"))
     try:
         config = write_graph(source, building)
@@ -146,7 +146,7 @@ def _make(source: Path, final: Path, *, replace: bool) -> None:
                 final.rename(building / "damaged")
             building.rename(final)
         except OSError:
-            if not _is_whole(final):  # else another process was faster, and its files are as good
+            if not _is_whole(final):  # otherwise another process was faster, and its files are equivalent
                 raise
         shutil.rmtree(final / "damaged", ignore_errors=True)
     finally:

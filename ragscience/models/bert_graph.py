@@ -1,16 +1,16 @@
 """The ONNX graph of a BERT encoder, made straight from `config.json` and `model.safetensors`, without torch.
 
-The graph uses fused operators that onnxruntime keeps for transformers (domain com.microsoft: MultiHeadAttention,
-EmbedLayerNormalization, BiasGelu; the last is the exact erf form, as in BERT), so that nothing is left to optimise when
+The graph uses onnxruntime's fused transformer operators (domain com.microsoft: MultiHeadAttention,
+EmbedLayerNormalization, BiasGelu; the last is the exact erf form, as in BERT), so there is nothing to optimise when
 a session opens. Shapes and names of the weights are those of Hugging Face's `BertModel`.
 
-Inputs, both int32 [batch, tokens]: `input_ids`, `token_type_ids`. There is no mask: rows of one batch are as long as
-each other, so that nothing is padded and attention runs in blocks that stay in the processor's cache (FlashAttention:
+Inputs, both int32 [batch, tokens]: `input_ids`, `token_type_ids`. There is no mask: all rows of a batch have the same
+length, so that nothing is padded and attention runs in blocks that stay in the processor's cache (FlashAttention:
 Dao and others 2022), which onnxruntime does only without a mask. Output: `token_embeddings`, float32 [batch, tokens,
 hidden]; or, of a BertForSequenceClassification, `logits`, float32 [batch, labels]. A classifier reads nothing but the
 first token, so its last layer is computed for that token alone, over the keys and values of all.
 
-Weights lie beside the graph in `weights.bin`, each on a page boundary, so that a session maps them instead of reading.
+Weights are stored next to the graph in `weights.bin`, each on a page boundary, so that a session memory-maps them.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 __all__ = ["GRAPH_VERSION", "BertConfig", "NotBert", "read_config", "read_safetensors", "write_graph"]
 
 GRAPH_VERSION = 2
-"""Raised with every change of what `write_graph` writes."""
+"""Incremented with every change of what `write_graph` writes."""
 OPSET = 17
 IR_VERSION = 9
 PAGE_BYTES = 4096
@@ -40,7 +40,7 @@ INPUTS = ("input_ids", "token_type_ids")
 
 
 class NotBert(Exception):
-    """The folder's model is not a BERT that can be built here; the message says what it is."""
+    """The folder's model is not a supported BERT; the message says what it is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,13 +52,13 @@ class BertConfig:
     heads: int
     epsilon: float
     max_tokens: int
-    """Positions that the model knows, special tokens included."""
+    """Maximum number of positions, special tokens included."""
     labels: int
     """Outputs of the classifier; 0: an encoder without one."""
 
 
 def read_config(folder: Path) -> BertConfig:
-    """The shape of the model in `folder`. Raises NotBert with what stands in the way."""
+    """The shape of the model in `folder`. Raises NotBert with the reason."""
     raw = read_json(folder / "config.json")
     if raw.get("model_type") != "bert":
         raise NotBert(f"its type is {raw.get('model_type')!r}, not 'bert'")
@@ -85,12 +85,12 @@ def read_config(folder: Path) -> BertConfig:
 
 
 def _labels(raw: Mapping[str, Any]) -> int:
-    """Outputs of the classifier, as transformers counts them: two where the config says nothing."""
+    """Outputs of the classifier, as transformers counts them: two by default."""
     return int(raw["num_labels"]) if "num_labels" in raw else len(raw.get("id2label") or (0, 1))
 
 
 def read_json(path: Path) -> dict[str, Any]:
-    """A JSON object. Raises NotBert when it is not there or not one."""
+    """A JSON object from a file. Raises NotBert if it is missing or invalid."""
     try:
         value = json.loads(path.read_text(encoding="utf-8"))
     except OSError:
@@ -103,11 +103,11 @@ def read_json(path: Path) -> dict[str, Any]:
 
 
 def read_safetensors(path: Path) -> dict[str, NDArray[np.float32]]:
-    """The float tensors of a safetensors file as float32 arrays, mapped where they are float32 already.
+    """The float tensors of a safetensors file as float32 arrays, memory-mapped where they are float32 already.
 
     The format (https://github.com/huggingface/safetensors#format): the header's length (8 bytes, little-endian), a JSON
     header with dtype, shape and offsets of each tensor, then the raw bytes. F16 and BF16 are widened; integer tensors
-    (position ids) are left out. Raises NotBert when the file is cut or is something else.
+    (position ids) are left out. Raises NotBert when the file is truncated or invalid.
     """
     try:
         data = np.memmap(path, dtype=np.uint8, mode="r")
@@ -149,7 +149,7 @@ def write_graph(folder: Path, target: Path) -> BertConfig:
 
 
 def _write_weights(weights: Mapping[str, NDArray[np.float32]], path: Path) -> list[Any]:
-    """Write the arrays one after another, and give the ONNX tensors that point at them."""
+    """Write the arrays one after another; returns the ONNX tensors that refer to them."""
     from onnx import TensorProto
 
     tensors = []
@@ -166,7 +166,7 @@ def _write_weights(weights: Mapping[str, NDArray[np.float32]], path: Path) -> li
 
 
 class _Builder:
-    """Collects nodes and weights; a value is named after the weight that makes it."""
+    """Collects nodes and weights; a value is named after the weight that produces it."""
 
     def __init__(self, config: BertConfig, source: Mapping[str, NDArray[np.float32]]) -> None:
         self.config = config
@@ -180,7 +180,7 @@ class _Builder:
         self.weights: dict[str, NDArray[np.float32]] = {}
 
     def build(self) -> list[Any]:
-        """Add everything; the graph's outputs."""
+        """Add all nodes; returns the graph's outputs."""
         from onnx import TensorProto, helper
 
         hidden = self._embeddings()
@@ -210,7 +210,7 @@ class _Builder:
                 "LayerNorm.bias",
             )
         ]
-        # The operator insists on its second output, which counts what a mask would leave.
+        # The operator requires its second output, which counts what a mask would leave.
         self._node("EmbedLayerNormalization", [*INPUTS, *names], ["embedded", "unused"], epsilon=self.config.epsilon)
         return "embedded"
 
@@ -241,7 +241,7 @@ class _Builder:
     def _project_and_add(self, prefix: str, value: str, skip: str) -> str:
         """LayerNorm(dense(value) + skip)."""
         projected = self._matmul(f"{prefix}dense", value)
-        # SkipLayerNormalization would do the rest in one node, and takes five times as long as these three.
+        # SkipLayerNormalization would do the rest in one node, but takes five times as long as these three.
         self._node("Add", [projected, self._weight(f"{prefix}dense.bias")], [f"{prefix}biased"], domain="")
         self._node("Add", [f"{prefix}biased", skip], [f"{prefix}sum"], domain="")
         inputs = [f"{prefix}sum", self._weight(f"{prefix}LayerNorm.weight"), self._weight(f"{prefix}LayerNorm.bias")]

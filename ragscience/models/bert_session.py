@@ -1,7 +1,7 @@
-"""Runs a prepared BERT with onnxruntime: sessions made on first use, rows of one length together, a core each.
+"""Runs a prepared BERT with onnxruntime: sessions opened on first use, batches of equal length, one core each.
 
-Cores share the work by rows, not inside each matrix product: they never wait for each other, and on 2 cores that is
-faster than onnxruntime's own threads, the more so when the machine has other work.
+Cores share the work by rows, not inside each matrix product: they never wait for each other, which on 2 cores is
+faster than onnxruntime's own threads, more so when the machine is busy.
 """
 
 from __future__ import annotations
@@ -25,24 +25,24 @@ if TYPE_CHECKING:
 __all__ = ["BertSession", "available_cores"]
 
 BATCH_TOKENS = 512
-"""Tokens in one batch: bounds memory, and is past where larger batches gain speed."""
+"""Tokens in one batch: bounds memory; larger batches gain no speed."""
 LIGHT_TOKENS = 512
-"""Work up to this size does not repay packing the weights."""
+"""Up to this amount of work, packing the weights does not pay off."""
 
 
 def available_cores() -> int:
-    """Cores that this process may use, which in a container are fewer than the machine has."""
+    """Cores available to this process; in a container fewer than the machine has."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
 
 
 class BertSession:
-    """A BERT on this machine's cores, for many threads at once.
+    """A BERT on this machine's cores, thread-safe.
 
-    A question of a few words runs in a light session, which maps the weights as they lie on disk and opens in about
+    A question of a few words runs in a light session, which memory-maps the weights and opens in about
     15 ms; larger work in one that packs the weights for matrix products (80 ms more, a third faster). The last bits of
-    their outputs differ, so the size of the work alone decides, not what ran before.
+    their outputs differ, so only the size of the work decides, not what ran before.
     """
 
     def __init__(
@@ -59,7 +59,7 @@ class BertSession:
         self._on_warning = on_warning
         self._prepared: PreparedModel | None = None
         self._sessions: dict[bool, Any] = {}
-        """By whether their weights are packed."""
+        """The sessions, by whether their weights are packed."""
         self._opened = 0
         self._opening = Lock()
 
@@ -70,7 +70,7 @@ class BertSession:
 
     @property
     def prepared(self) -> PreparedModel:
-        """The files that are run, made now if they must be. Raises NotBert, ModelProblem."""
+        """The model files, made now if missing. Raises NotBert, ModelProblem."""
         if self._prepared is None:
             self._prepared = self._prepare(anew=False)
         return self._prepared
@@ -87,9 +87,9 @@ class BertSession:
     def run(
         self, rows: Sequence[Sequence[int]], type_ids: Sequence[Sequence[int]] | None = None
     ) -> Iterator[tuple[list[int], NDArray[np.float32]]]:
-        """The model's output in batches: the numbers of the rows in it, and the float32 array of those rows.
+        """The model's output in batches: the indices of the rows, and their float32 array.
 
-        `rows` are token ids with their special tokens; `type_ids` are all 0 when not given. Rows of one length come
+        `rows` are token ids with their special tokens; `type_ids` default to 0. Rows of one length are batched
         together, the longest first. Raises NotBert, ModelProblem.
         """
         batches = batches_by_length([len(row) for row in rows])
@@ -108,13 +108,13 @@ class BertSession:
             yield from ((numbers, call(numbers)) for numbers in batches)
             return
         cores = available_cores()
-        # Made and ended here: a thread that outlives the work would make a later fork of this process unsafe.
+        # Started and stopped here: a thread that outlives the work would make a later fork of this process unsafe.
         workers = ThreadPoolExecutor(min(cores, len(batches)), thread_name_prefix="bert")
         running: deque[tuple[list[int], Future[NDArray[np.float32]]]] = deque()
         try:
             for numbers in batches:
                 running.append((numbers, workers.submit(call, numbers)))
-                if len(running) > 2 * cores:  # else the outputs of all batches could wait in memory
+                if len(running) > 2 * cores:  # else the outputs of all batches could pile up in memory
                     yield _finished(running)
             while running:
                 yield _finished(running)
@@ -161,7 +161,7 @@ def _finished(
 
 
 def batches_by_length(lengths: Sequence[int]) -> list[list[int]]:
-    """Numbers of the rows, longest first, in batches of one length each that keep to BATCH_TOKENS."""
+    """Indices of the rows, longest first, in batches of one length each of at most BATCH_TOKENS."""
     batches: list[list[int]] = []
     for number in sorted(range(len(lengths)), key=lambda number: (-lengths[number], number)):
         size = lengths[number]
@@ -178,7 +178,7 @@ def _inference_session(folder: Path, *, packed: bool) -> Any:
     options.intra_op_num_threads = 1
     options.inter_op_num_threads = 1
     options.log_severity_level = 4
-    # Nothing is left to optimise in the graph, and shapes change with every batch.
+    # The graph is already optimal, and shapes change with every batch.
     options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
     options.enable_mem_pattern = False
     if not packed:
@@ -187,7 +187,7 @@ def _inference_session(folder: Path, *, packed: bool) -> Any:
 
 
 def _runtime_errors() -> tuple[type[Exception], ...]:
-    """What onnxruntime raises; its errors have no common base of their own."""
+    """The exceptions of onnxruntime, which have no common base class."""
     from onnxruntime.capi import onnxruntime_pybind11_state as state
 
     names = ("Fail", "InvalidArgument", "InvalidGraph", "InvalidProtobuf", "NoSuchFile", "RuntimeException")

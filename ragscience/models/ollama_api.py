@@ -1,7 +1,7 @@
-"""Ollama's health and catalogue over its HTTP API (https://docs.ollama.com/api), and what its clients share.
+"""Ollama's status and model list over its HTTP API (https://docs.ollama.com/api), and helpers of its clients.
 
-An `Ollama` is asked at most once for its status, so that a run costs two small requests however many parts need it. The
-HTTP client is imported with the first request: a run that needs no Ollama does not pay for it.
+An `Ollama` requests the status at most once, so that a run costs two small requests however many parts need it. The
+HTTP client is imported with the first request: a run without Ollama does not pay for it.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class OllamaStatus:
-    """Whether Ollama answers, and what it has."""
+    """Whether Ollama answers, and its models."""
 
     running: bool
     version: str = ""
@@ -51,17 +51,17 @@ class OllamaStatus:
 
 @dataclass(frozen=True, slots=True)
 class ModelDetails:
-    """What /api/show says of a model."""
+    """The answer of /api/show about a model."""
 
     context_length: int | None
-    """Tokens; None where it is not told."""
+    """Context length in tokens; None if unknown."""
     dimension: int | None
-    """Of its embeddings (of its hidden state, for a chat model); None where it is not told."""
+    """Dimension of its embeddings (of its hidden state, for a chat model); None if unknown."""
     capabilities: tuple[str, ...]
 
 
 def is_loopback(url: str) -> bool:
-    """Whether the URL's host is this machine, judged without asking a name server."""
+    """Whether the URL's host is this machine, judged without DNS."""
     host = urlsplit(url).hostname or ""
     if host == "localhost":
         return True
@@ -73,9 +73,9 @@ def is_loopback(url: str) -> bool:
 
 
 class Ollama:
-    """An Ollama server; `offline` refuses one that is not on this machine.
+    """An Ollama server; `offline` rejects one that is not on this machine.
 
-    Requests to this machine never go through a proxy, whatever the environment says.
+    Requests to this machine never use a proxy, whatever the environment sets.
     """
 
     def __init__(self, url: str, *, connect_seconds: float, timeout_seconds: float, offline: bool) -> None:
@@ -89,7 +89,7 @@ class Ollama:
         import urllib.request
 
         class NoRedirect(urllib.request.HTTPRedirectHandler):
-            """Ollama does not redirect; whoever does, would send us to another machine."""
+            """Rejects redirects: Ollama sends none, and one could lead to another machine."""
 
             def redirect_request(self, *_: Any, **__: Any) -> None:
                 return None
@@ -99,7 +99,7 @@ class Ollama:
 
     @cached_property
     def status(self) -> OllamaStatus:
-        """Asked once. Never raises: what does not answer is not running."""
+        """The status, requested once. Never raises: without an answer it is not running."""
         import urllib.error
         from http.client import HTTPException
 
@@ -133,7 +133,7 @@ class Ollama:
         return full
 
     def show(self, name: str) -> ModelDetails:
-        """What the server says of an installed model. Raises ModelProblem."""
+        """What the server reports about an installed model. Raises ModelProblem."""
         import urllib.error
         from http.client import HTTPException
 
@@ -155,7 +155,7 @@ class Ollama:
         return ModelDetails(_positive(context), _positive(dimension), tuple(str(each) for each in capabilities))
 
     def served_context(self, name: str) -> int | None:
-        """Tokens of context that a loaded model is served with (/api/ps); None where that is not told."""
+        """Context window in tokens of a loaded model (/api/ps); None if unknown."""
         from http.client import HTTPException
 
         try:
@@ -165,7 +165,7 @@ class Ollama:
             return None
 
     def lines(self, path: str, body: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-        """A streamed answer, one object a line. Raises OSError, HTTPException, ValueError as they come."""
+        """A streamed answer, one object per line. Raises OSError, HTTPException, ValueError unchanged."""
         with self._open(path, body, self.timeout_seconds) as response:
             for line in response:
                 if line.strip():
@@ -193,7 +193,7 @@ class Ollama:
 
 
 def as_problem(error: Exception, name: str, url: str) -> ModelProblem:
-    """What happened to a call of Ollama, in one line, with what to do about it."""
+    """A RagScience error for a failed call of Ollama: one line and a fix."""
     import httpx
     import ollama
 
@@ -207,7 +207,7 @@ def as_problem(error: Exception, name: str, url: str) -> ModelProblem:
         return ModelProblem(f"The connection to Ollama at {url} broke ({type(error).__name__}).", "Try again.")
     if not isinstance(error, ollama.ResponseError):
         return ModelProblem(f"{name}'s reply could not be read: {_one_line(error)}.", "Try again, or update Ollama.")
-    # mypy sees no types of the `ollama` package's error.
+    # mypy has no types for the `ollama` package's error.
     refused = cast("Any", error)
     said = _one_line(refused.error)
     if refused.status_code == 404:
@@ -224,7 +224,7 @@ def _one_line(said: object) -> str:
 
 
 def may_pass(error: Exception) -> bool:
-    """Whether the same call may succeed: a cut connection or a crashed runner, not a refusal or a silence."""
+    """Whether a retry may succeed: a cut connection or a crashed runner, not a refusal or a timeout."""
     import httpx
     import ollama
 
@@ -235,7 +235,7 @@ def may_pass(error: Exception) -> bool:
 
 
 def client_options(ollama: Ollama) -> dict[str, Any]:
-    """For httpx: our timeouts, no redirects, no proxy for this machine, and no connection kept open unused."""
+    """Arguments for httpx: our timeouts, no redirects, no proxy for this machine, and no idle connections."""
     import httpx
 
     local = is_loopback(ollama.url)
@@ -246,13 +246,13 @@ def client_options(ollama: Ollama) -> dict[str, Any]:
         "trust_env": not local,
     }
     if local and ollama.url.startswith("http://"):
-        # Reading the certificates takes longer than a question; a context without any trusts nobody.
+        # Reading the certificates takes longer than a question; a context without any trusts no server.
         options["verify"] = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     return options
 
 
 def status(base_url: str, timeout_seconds: float) -> OllamaStatus:
-    """Whether Ollama answers at `base_url`, asked now. A refused connection returns at once; never raises for it."""
+    """Whether Ollama answers at `base_url` now. A refused connection returns at once; never raises for it."""
     return Ollama(base_url, connect_seconds=timeout_seconds, timeout_seconds=timeout_seconds, offline=False).status
 
 

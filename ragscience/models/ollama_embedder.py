@@ -26,19 +26,19 @@ TASK_PREFIXES: dict[str, tuple[str, str]] = {
     "mxbai-embed-large": ("", "Represent this sentence for searching relevant passages: "),
     "snowflake-arctic-embed": ("", "Represent this sentence for searching relevant passages: "),
 }
-"""Start of a model's name to what it was trained to see before a document and before a question (model cards)."""
+"""Prefix of a model's name to its prompts for a document and for a question (model cards)."""
 UNKNOWN_CONTEXT = 512
-"""Tokens, where /api/show tells none: the smallest window among the usual embedding models."""
+"""Tokens, if /api/show gives none: the smallest window of the usual embedding models."""
 LARGEST_CONTEXT = 8192
-"""Tokens asked for at most: a chunk never needs more, and memory grows with it."""
+"""Largest window in tokens to request: a chunk never needs more, and memory grows with it."""
 BYTES_PER_TOKEN = 2
-"""Low on purpose (English has four or more, formulas and digits about two): what Ollama cuts, it cuts in silence."""
+"""Low on purpose (English has four or more, formulas and digits about two): Ollama truncates silently."""
 ATTEMPTS = 3
-"""For one batch, as Ollama starts its runner again after a crash."""
+"""Tries per batch, as Ollama restarts its runner after a crash."""
 
 
 class OllamaEmbedder:
-    """An Embedder over an Ollama model: its full name ("nomic-embed-text:latest"), and the digest that Ollama tells."""
+    """An Embedder over an Ollama model: its full name ("nomic-embed-text:latest") and the digest that Ollama gives."""
 
     def __init__(self, ollama: Ollama, name: str, digest: str, *, batch_size: int) -> None:
         self._ollama = ollama
@@ -53,7 +53,7 @@ class OllamaEmbedder:
 
     @property
     def identity(self) -> EmbedderIdentity:
-        """Asks the server for the dimension, once. Raises ModelProblem."""
+        """Requests the dimension from the server, once. Raises ModelProblem."""
         if self._dimension is None:
             self._dimension = self._known().dimension or len(self._ask(["dimension"])[0])
         return EmbedderIdentity("ollama", self._name, self._digest, self._dimension)
@@ -61,7 +61,7 @@ class OllamaEmbedder:
     def embed_documents(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Unit rows, shape (len(texts), dimension), float32. Raises ModelProblem.
 
-        Goes out in batches; one that fails is sent again by itself, what is done stays done.
+        Sends batches; a failed one is retried alone, and finished ones are kept.
         """
         return self._embed(texts, self._document_prefix)
 
@@ -71,7 +71,7 @@ class OllamaEmbedder:
         return vector
 
     def _embed(self, texts: Sequence[str], prefix: str) -> NDArray[np.float32]:
-        """The mean of each text's unit window vectors, weighted by their length, made unit."""
+        """The mean of each text's unit window vectors, weighted by their length, normalised."""
         dimension = self.identity.dimension
         most_bytes = max(64, self._context() * BYTES_PER_TOKEN - len(prefix.encode()))
         windows = [
@@ -88,7 +88,7 @@ class OllamaEmbedder:
         return _unit(totals, self._name)
 
     def _checked(self, inputs: list[str], dimension: int) -> NDArray[np.float32]:
-        """Unit rows for the inputs, as many and as long as they must be."""
+        """Unit rows for the inputs, checked for number and dimension."""
         rows = self._ask(inputs)
         found = sorted({len(row) for row in rows})
         if len(rows) != len(inputs) or found != [dimension]:
@@ -100,7 +100,7 @@ class OllamaEmbedder:
         return _unit(np.array(rows, dtype=np.float32), self._name)
 
     def _ask(self, inputs: list[str]) -> list[list[float]]:
-        """One call, sent again when it fails in a way that may pass."""
+        """One call, retried after a transient failure."""
         import httpx
         import ollama
 
@@ -137,7 +137,7 @@ class OllamaEmbedder:
 
 
 def byte_windows(text: str, most_bytes: int) -> list[str]:
-    """The text in pieces of at most `most_bytes` of UTF-8 that overlap by an eighth; itself where it fits."""
+    """The text in pieces of at most `most_bytes` of UTF-8 that overlap by an eighth; unchanged if it fits."""
     if len(text.encode()) <= most_bytes:
         return [text]
     points = np.frombuffer(text.encode("utf-32-le"), dtype=np.uint32)

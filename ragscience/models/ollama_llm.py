@@ -1,4 +1,4 @@
-"""Answers from Ollama, through LangChain's ChatOllama: one reply at a time, never longer than it may be."""
+"""Chat models of Ollama, through LangChain's ChatOllama: one reply at a time, never longer than its limit."""
 
 from __future__ import annotations
 
@@ -24,29 +24,29 @@ Message = tuple[str, str]
 """Role ("system", "user" or "assistant") and text."""
 
 RETRY_AFTER_SECONDS = 1.0
-"""A crashed runner is up again by then."""
+"""Seconds until a crashed runner has restarted."""
 SMALLEST_SERVED = 512
-"""Tokens: no window is believed to be smaller."""
+"""Tokens: the smallest plausible window."""
 CAP_SLACK = 1.25
-"""How far a reply may pass its cap by our own count, which is not exact, before the stream is left."""
+"""How far a reply may exceed its cap by our own count, which is not exact, before the stream is cut."""
 
 
 @dataclass(frozen=True, slots=True)
 class ChatOptions:
-    """How a model words its replies."""
+    """Generation settings of a model."""
 
     temperature: float
     num_ctx: int
-    """Tokens that prompt and reply share."""
+    """Context window in tokens, for prompt and reply together."""
     num_predict: int
-    """Tokens of the longest reply."""
+    """Maximum tokens of a reply."""
 
 
 class Reply:
-    """A reply on its way: iterate over it once for its text, piece by piece; the counts are there afterwards.
+    """A streamed reply: iterate over it once for its text, piece by piece; then the counts are set.
 
-    Iterating raises ModelProblem. A failure before the first piece that may pass (a cut connection, a crashed runner)
-    costs one second try. Where the server ignores the cap, the stream is left when our own count has passed it.
+    Iterating raises ModelProblem. A transient failure before the first piece (a cut connection, a crashed runner)
+    is retried once. If the server ignores the cap, the stream is cut when our own count has passed it.
     """
 
     def __init__(
@@ -57,10 +57,10 @@ class Reply:
         self._messages = [(role, sendable(text)) for role, text in messages]
         self._max_tokens = max_tokens
         self.prompt_tokens: int | None = None
-        """As the server counted them; None where it did not."""
+        """Tokens counted by the server; None if it gave no count."""
         self.answer_tokens: int | None = None
         self.done_reason = ""
-        """ "stop", or "length" at the cap; empty where the reply has not come to its end."""
+        """ "stop", or "length" at the token limit; empty if the reply is not complete."""
 
     def __iter__(self) -> Iterator[str]:
         chunks = estimate = 0.0
@@ -70,7 +70,7 @@ class Reply:
                 self._note(getattr(chunk, "response_metadata", None) or {})
                 if text:
                     yield text
-                # A piece is a token with Ollama; a server that sends larger ones is counted by its text.
+                # A piece is a token with Ollama; larger pieces of other servers are counted by their text.
                 chunks += 1
                 estimate += base_tokens(text)
                 if not self.done_reason and max(chunks, 0.8 * estimate) > CAP_SLACK * self._max_tokens + 8:
@@ -111,9 +111,9 @@ class Reply:
 
 
 class OllamaLLM:
-    """A chat model of Ollama's.
+    """A chat model of Ollama.
 
-    `counter` estimates tokens for this model and learns from its replies, as long as the object lives.
+    `counter` estimates tokens for this model and learns from its replies during the object's lifetime.
     """
 
     def __init__(
@@ -139,22 +139,22 @@ class OllamaLLM:
 
     @property
     def name(self) -> str:
-        """With its tag: "llama3.1:8b"."""
+        """The model's name with its tag: "llama3.1:8b"."""
         return self._name
 
     @property
     def url(self) -> str:
-        """Where its server is."""
+        """The server's address."""
         return self._ollama.url
 
     @property
     def window(self) -> int:
-        """Tokens that prompt and reply share: what is asked of the server, or less where it serves less."""
+        """Context window in tokens: what is requested from the server, or less if it serves less."""
         return min(self.num_ctx, self._served or self.num_ctx)
 
     @cached_property
     def calls_tools(self) -> bool:
-        """Whether the server says that the model can call tools; False where it does not say."""
+        """Whether the server reports that the model can call tools; False if unknown."""
         try:
             return "tools" in self._ollama.show(self._name).capabilities
         except ModelProblem:
@@ -162,7 +162,7 @@ class OllamaLLM:
 
     @property
     def chat_model(self) -> ChatOllama:
-        """LangChain's model for this one, made on first use."""
+        """LangChain's model for this one, created on first use."""
         if self._chat_model is None:
             from langchain_ollama import ChatOllama
 
@@ -177,9 +177,9 @@ class OllamaLLM:
         return self._chat_model
 
     def reply(self, messages: Sequence[Message], *, max_tokens: int, schema: Mapping[str, Any] | None = None) -> Reply:
-        """A reply of at most `max_tokens`; nothing is asked before it is iterated over.
+        """A reply of at most `max_tokens`; the request is sent when it is iterated over.
 
-        With a JSON `schema` Ollama lets the model say only what fits it, as far as the model and the cap allow.
+        With a JSON `schema` Ollama constrains the output to it, as far as the model and the cap allow.
         """
         return Reply(self, messages, max_tokens, schema)
 
@@ -188,22 +188,22 @@ class OllamaLLM:
         yield from self.reply([("user", prompt)], max_tokens=self.num_predict)
 
     def was_cut(self, messages: Sequence[Message], prompt_tokens: int | None, answer_tokens: int | None) -> bool:
-        """Whether the server read less than the messages, or forgot their beginning while it answered.
+        """Whether the server truncated the messages, or dropped their beginning while it answered.
 
         Judged by the tokens that it counted, from which the counter learns.
 
-        The window that the server really serves is asked for once the model is loaded; where one is found to be
-        smaller than the one that was asked for, `window` shrinks for what follows.
+        The window actually served is requested once the model is loaded; if it is
+        smaller than the requested one, `window` shrinks for later calls.
         """
         if not self._asked_served:
             self._asked_served = True
             self._served = self._ollama.served_context(self._name)
         prompt = "\n".join(text for _, text in messages)
         if self.counter.was_cut(prompt, len(messages), prompt_tokens, window=self.window):
-            # It may serve twice that: Ollama cuts to a half.
+            # It may serve twice that: Ollama truncates to half.
             self._served = self._served or max(prompt_tokens or 0, SMALLEST_SERVED)
             return True
-        # At its end Ollama drops the older half of the window, which is the prompt, and answers on.
+        # At its end Ollama drops the older half of the window, which is the prompt, and continues.
         return (prompt_tokens or 0) + (answer_tokens or 0) > self.window
 
 

@@ -1,7 +1,7 @@
-"""What an LLM said of a passage is kept, so that the same question costs no second call: a small SQLite file.
+"""A cache of LLM scores of passages, so that the same question costs no second call: a small SQLite file.
 
-It is a cache and never in the way. What cannot be read or written is done without, a damaged file is set aside, and a
-killed process leaves what was committed. Each use opens the file anew, so that many processes may share it.
+A failure of the cache never stops a search. Unreadable or unwritable files are ignored, a damaged one is renamed, and a
+killed process leaves what was committed. Each use opens the file again, so that many processes may share it.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _MOST_VARIABLES = 500
 
 
 class ScoreCache:
-    """Scores by key in the file `path`, of which the last `most` that were put in are kept."""
+    """Scores by key in the file `path`; the newest `most` are kept."""
 
     def __init__(self, path: Path, *, most: int, on_warning: Callable[[str], None]) -> None:
         self._path = path
@@ -31,7 +31,7 @@ class ScoreCache:
         self._on_warning = on_warning
 
     def get(self, keys: Sequence[bytes]) -> dict[bytes, float]:
-        """The finite scores of those `keys` that are known."""
+        """The finite scores of those of `keys` that are cached."""
         found: dict[bytes, float] = {}
 
         def read(connection: sqlite3.Connection) -> None:
@@ -46,7 +46,7 @@ class ScoreCache:
         return found
 
     def put(self, scores: Mapping[bytes, float]) -> None:
-        """Keep the scores; where that cannot be done nothing is said."""
+        """Store the scores; failures are ignored."""
 
         def write(connection: sqlite3.Connection) -> None:
             connection.execute("BEGIN IMMEDIATE")

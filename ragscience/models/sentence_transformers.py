@@ -1,6 +1,6 @@
-"""Any other model that sentence-transformers can load from this machine; never downloads.
+"""Any other local model that sentence-transformers can load; never downloads.
 
-torch is imported when the first text comes.
+torch is imported with the first text.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ WINDOW_OVERLAP = 32
 
 
 def folder_digest(folder: Path) -> str:
-    """The sha256 of a model folder's weights, in hexadecimal: of each file's name and bytes, in the order of names."""
+    """The sha256 of a model folder's weights, in hexadecimal: of each file's name and bytes, sorted by name."""
     digest = hashlib.sha256()
     for path in sorted({path for pattern in WEIGHT_NAMES for path in folder.rglob(pattern)}):
         digest.update(path.relative_to(folder).as_posix().encode())
@@ -38,7 +38,7 @@ def folder_digest(folder: Path) -> str:
 
 
 class SentenceTransformerEmbedder:
-    """An Embedder over a sentence-transformers folder. Texts beyond its window are read in windows and pooled."""
+    """An Embedder over a sentence-transformers folder. Texts longer than its window are split and pooled."""
 
     def __init__(self, folder: Path, name: str) -> None:
         self._folder = folder
@@ -48,7 +48,7 @@ class SentenceTransformerEmbedder:
 
     @property
     def identity(self) -> EmbedderIdentity:
-        """Loads the model, to know its dimension. Raises ModelProblem."""
+        """Loads the model to get its dimension. Raises ModelProblem."""
         if self._identity is None:
             dimension = int(self._load().get_embedding_dimension() or 0)
             digest = folder_digest(self._folder)
@@ -65,7 +65,7 @@ class SentenceTransformerEmbedder:
         return vector
 
     def _embed(self, texts: Sequence[str], task: str) -> NDArray[np.float32]:
-        """The mean of each text's unit window vectors, weighted by their characters, made unit."""
+        """The mean of each text's unit window vectors, weighted by their characters, normalised."""
         model = self._load()
         windows: list[str] = []
         owners: list[int] = []
@@ -83,7 +83,7 @@ class SentenceTransformerEmbedder:
         return rows
 
     def _windows(self, text: str) -> list[str]:
-        """The text cut into pieces that the model reads whole."""
+        """The text split into pieces that fit the model's window."""
         model = self._load()
         size = max(WINDOW_OVERLAP + 8, int(model.max_seq_length or 512) - 2)
         tokens = model.tokenizer(text, add_special_tokens=False, return_offsets_mapping=True, verbose=False)
@@ -112,7 +112,7 @@ class SentenceTransformerEmbedder:
 
 
 class TorchCrossEncoder:
-    """A Reranker through sentence_transformers.CrossEncoder: the fallback for what is not a BERT."""
+    """A Reranker through sentence_transformers.CrossEncoder: the fallback for models other than BERT."""
 
     def __init__(self, folder: Path, name: str) -> None:
         self._folder = folder
@@ -126,11 +126,11 @@ class TorchCrossEncoder:
 
     @property
     def name(self) -> str:
-        """What the answer's JSON calls it."""
+        """Its name in the answer's JSON."""
         return self._name
 
     def score(self, question: str, passages: Sequence[str]) -> NDArray[np.float32]:
-        """One score a passage, higher is better, shape (len(passages),), float32. Raises ModelProblem."""
+        """One score per passage, higher is better, shape (len(passages),), float32. Raises ModelProblem."""
         if not passages:
             return np.empty(0, dtype=np.float32)
         if self._model is None:
@@ -143,7 +143,7 @@ class TorchCrossEncoder:
         pairs = [(sendable(question), sendable(passage)) for passage in passages]
         try:
             scores = np.asarray(self._model.predict(pairs, show_progress_bar=False), dtype=np.float32)
-        except (RuntimeError, MemoryError) as error:  # torch says RuntimeError where memory runs out
+        except (RuntimeError, MemoryError) as error:  # torch raises RuntimeError when out of memory
             raise ModelProblem(
                 f"{self._name} failed on {len(passages)} passages: {type(error).__name__}.",
                 "Free memory, or leave it out with --no-rerank.",

@@ -1,8 +1,8 @@
-"""A question to an LLM whose answer is a value, not prose: JSON of a given shape, found, checked, repaired once.
+"""Structured output from an LLM: JSON of a given shape, extracted, validated, retried once.
 
-Ollama's `format` holds a model to a JSON schema while it decodes (https://docs.ollama.com/capabilities/structured-outputs).
-Not every server and model obeys, so nothing is believed: the JSON is looked for in whatever came, and the caller's
-`read` says whether it has the shape.
+Ollama's `format` constrains a model to a JSON schema during decoding (https://docs.ollama.com/capabilities/structured-outputs).
+Not every server and model obeys, so the output is not trusted: JSON is searched for in the reply, and the caller's
+`read` validates its shape.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ __all__ = ["Structured", "ask_structured", "json_values"]
 T = TypeVar("T")
 
 _LONGEST_SEARCHED = 60_000
-"""Characters of a reply in which JSON is looked for."""
+"""Characters of a reply in which JSON is searched for."""
 _MOST_STARTS = 200
-"""Brackets at which JSON is tried to begin."""
+"""Brackets at which parsing is tried."""
 _LONGEST_REPEATED = 2_000
-"""Characters of a wrong reply that are shown to the model again."""
+"""Characters of a wrong reply that the repair prompt repeats."""
 _THOUGHT = re.compile(r"<think(?:ing)?>.*?(?:</think(?:ing)?>|\Z)", re.DOTALL | re.IGNORECASE)
 _CLOSED_ONLY = re.compile(r"\A.*</think(?:ing)?>", re.DOTALL | re.IGNORECASE)
 _REPAIR = """\
@@ -38,18 +38,18 @@ Reply again, with one JSON value of this schema and nothing else, no words aroun
 
 @dataclass(frozen=True, slots=True)
 class Structured(Generic[T]):
-    """What came of a structured question."""
+    """The result of a structured question."""
 
     value: T | None
-    """None where no reply had the shape."""
+    """None if no reply had the shape."""
     calls: int
-    """Of the model: 1, or 2 with the repair."""
+    """Calls of the model: 1, or 2 with the repair."""
     tokens: Mapping[str, int] = field(default_factory=dict)
     """Keys `prompt` and `answer`, over all calls, as far as the server counted them."""
     failure: str = ""
-    """Why there is no value, in one line; empty where there is one."""
+    """Why there is no value, in one line; empty if there is one."""
     problem: ModelProblem | None = None
-    """The server's own failure, where that is why there is no value."""
+    """The server's failure, if that is why there is no value."""
 
 
 def ask_structured(
@@ -61,11 +61,11 @@ def ask_structured(
     max_tokens: int,
     seconds: float,
 ) -> Structured[T]:
-    """The value that `read` makes of the model's JSON; `read` raises ValueError where the shape is wrong.
+    """The value that `read` makes of the model's JSON; `read` raises ValueError for a wrong shape.
 
-    JSON in a code fence, between words or in the model's thoughts counts too: the first value that `read` takes. A
-    reply without one is told what is wrong with it and tried once more. Both calls share `seconds` of wall time; a
-    reply that still comes when they are over is left. Nothing that a model says is raised, nor what its server does.
+    JSON in a code fence, between words or in the model's thoughts counts too: the first value that `read` accepts. A
+    reply without one is retried once, with the error in the prompt. Both calls share `seconds` of wall time; a
+    reply that is still streaming at the deadline is dropped. Errors of model and server are returned, not raised.
     """
     deadline = time.monotonic() + seconds
     tokens: dict[str, int] = {}
@@ -93,7 +93,7 @@ def ask_structured(
 def json_values(text: str) -> Iterator[Any]:
     """Each JSON object or list in a text, outermost ones only: those outside of thoughts first.
 
-    NaN and the infinities, which are no JSON, make what they stand in none.
+    NaN and the infinities, which are not JSON, invalidate the value that contains them.
     """
     spoken = _CLOSED_ONLY.sub("", _THOUGHT.sub("", text))
     yield from _values(spoken)
@@ -109,7 +109,7 @@ def _said(
     deadline: float,
     tokens: dict[str, int],
 ) -> tuple[str, ModelProblem | None]:
-    """All that the model says until `deadline`, and how its server failed, if it did; adds to `tokens`."""
+    """The model's output until `deadline`, and the server's failure, if any; adds to `tokens`."""
     reply = llm.reply(messages, max_tokens=max_tokens, schema=schema)
     pieces = iter(reply)
     said: list[str] = []
@@ -122,7 +122,7 @@ def _said(
     except ModelProblem as raised:
         problem = raised
     finally:
-        with suppress(AttributeError):  # an iterator that is no generator has nothing to close
+        with suppress(AttributeError):  # an iterator that is not a generator has nothing to close
             pieces.close()  # type: ignore[attr-defined]
     for name, count in (("prompt", reply.prompt_tokens), ("answer", reply.answer_tokens)):
         if count is not None:
@@ -131,14 +131,14 @@ def _said(
 
 
 def _first_read(said: str, read: Callable[[Any], T]) -> tuple[tuple[T] | None, str]:
-    """What `read` made of the first JSON that it takes, or why it took none."""
+    """The value that `read` makes of the first JSON that it accepts, or the reason why there is none."""
     why = "it holds no JSON" if said.strip() else "it is empty"
     complained = False
     for value in json_values(said):
         try:
             return (read(value),), ""
         except ValueError as error:
-            # What is said of the first value counts: it is the outermost and most often the one that was meant.
+            # The first value's error counts: it is the outermost and most often the intended one.
             why = why if complained else " ".join(str(error).split())[:300].rstrip(".") or "its shape is wrong"
             complained = True
     return None, why

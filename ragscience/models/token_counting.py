@@ -1,6 +1,6 @@
-"""How many tokens a text is for a model whose tokenizer is not here: an estimate, corrected by what its server counts.
+"""Token counts for a model without a local tokenizer: an estimate, corrected by what its server counts.
 
-The estimate adds up what a byte-pair tokenizer does with each kind of character. Its weights were set on 1500-character
+The estimate sums what a byte-pair tokenizer does with each kind of character. Its weights were fitted on 1500-character
 pieces of papers with Qwen2.5's tokenizer: the counted tokens were 0.93 to 1.16 times the estimate (median 1.01). Other
 tokenizers differ by a factor, which is learned from each reply's `prompt_eval_count`.
 """
@@ -14,21 +14,21 @@ from collections import deque
 __all__ = ["PER_MESSAGE", "TokenCounter", "base_tokens"]
 
 PER_MESSAGE = 12
-"""Tokens that a chat template puts around a message: role, separators, what begins a text."""
+"""Tokens that a chat template adds to a message: role, separators, beginning of text."""
 UNSEEN_MARGIN = 1.2
-"""Safety factor before the server has counted a first prompt,"""
+"""Safety factor before the server has counted a first prompt."""
 SEEN_MARGIN = 1.06
-"""and on top of the largest of the last ratios once it has."""
+"""Safety factor on the largest of the last ratios afterwards."""
 REMEMBERED = 8
 """Ratios of counted to estimated tokens that are kept."""
 LOWEST_RATIO, HIGHEST_RATIO = 0.6, 3.0
-"""What counted / estimated can be for a prompt that was read whole, where most of it is ASCII."""
+"""Plausible range of counted / estimated for a prompt that was read whole, if most of it is ASCII."""
 LOWEST_RATIO_FOREIGN = 0.35
-"""The same for other scripts, which some tokenizers know by the word and others by the byte."""
+"""The same for other scripts, which some tokenizers encode by word and others by byte."""
 LOWEST_OF_SEEN = 0.75
 """Share of the smallest ratio seen so far below which a prompt was not read whole."""
 SMALLEST_WINDOW = 256
-"""Tokens: no server cuts a prompt to fewer; a smaller count is of the part that its prompt cache did not hold."""
+"""Tokens: no server truncates a prompt to fewer; a smaller count excludes what its prompt cache held."""
 
 _PIECES = re.compile(
     r"(?P<word>[A-Z]?[a-z]+|[A-Z]+)|(?P<digit>[0-9])|(?P<lines>\n+)|(?P<marks>[!-/:-@\[-`{-~]+)"
@@ -37,7 +37,7 @@ _PIECES = re.compile(
 
 
 def base_tokens(text: str) -> float:
-    """Tokens of the text before any correction: a sum over its words, digits, marks, lines and foreign characters."""
+    """Tokens of the text before correction: a sum over its words, digits, marks, lines and foreign characters."""
     total = 0.0
     for match in _PIECES.finditer(text):
         piece, length = match.group(), match.end() - match.start()
@@ -65,7 +65,7 @@ def _of_foreign(character: str) -> float:
 
 
 class TokenCounter:
-    """Estimates tokens for one model, and learns from each count that its server gives; kept for a run."""
+    """Estimates tokens for one model, and learns from each count that its server gives; lives for one run."""
 
     def __init__(self) -> None:
         self._ratios: deque[float] = deque(maxlen=REMEMBERED)
@@ -73,20 +73,20 @@ class TokenCounter:
 
     @property
     def factor(self) -> float:
-        """What `base_tokens` is multiplied with."""
+        """The factor of `base_tokens`."""
         return SEEN_MARGIN * max(self._ratios) if self._ratios else UNSEEN_MARGIN
 
     def count(self, text: str) -> int:
-        """Tokens of the text, rather too many than too few."""
+        """Tokens of the text, an overestimate rather than an underestimate."""
         return math.ceil(self.factor * base_tokens(text))
 
     def was_cut(self, prompt: str, messages: int, counted: int | None, *, window: int) -> bool:
-        """Whether the server read less than the whole prompt, judged by the tokens it `counted`; else learn from them.
+        """Whether the server truncated the prompt, judged by the tokens it `counted`; else learn from them.
 
-        `prompt` is the text of all `messages` together. Ollama counts after cutting: it keeps the whole `window`, or
-        about half of it (`runner/llamarunner`), and says nothing. A count at the window's end is a cut one; so is one
-        below what the prompt can be, unless the prompt before this one began alike and its remainder explains the
-        count: some versions (early ones, and 0.30.0) left out what their prompt cache held. No count tells nothing.
+        `prompt` is the text of all `messages` together. Ollama counts after truncation: it keeps the whole `window`, or
+        about half of it (`runner/llamarunner`), silently. A count at the window's end means truncation; so does one
+        below the plausible range, unless the prompt before this one began alike and its remainder explains the
+        count: some versions (early ones, and 0.30.0) left out what their prompt cache held. No count means unknown.
         """
         before, self._last_prompt = self._last_prompt, prompt
         if not counted or counted < min(SMALLEST_WINDOW, window // 2):
@@ -108,7 +108,7 @@ class TokenCounter:
 
 
 def _is_rest_of(prompt: str, before: str, counted: int, base: float) -> bool:
-    """Whether `counted` are about the tokens of the prompt behind what it shares with the one before it."""
+    """Whether `counted` is about the number of tokens after the prefix shared with the previous prompt."""
     shared = next((at for at, (one, other) in enumerate(zip(prompt, before, strict=False)) if one != other), None)
     rest = base_tokens(prompt[min(len(prompt), len(before)) if shared is None else shared :])
     return rest < LOWEST_RATIO * base and 0.5 * rest <= counted <= 1.5 * rest + 4 * PER_MESSAGE

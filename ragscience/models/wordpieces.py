@@ -1,4 +1,4 @@
-"""Word pieces of a text, as the model's own tokenizer.json cuts it, and windows over them."""
+"""Word pieces of a text by the model's own tokenizer.json, and windows over them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ = ["load_tokenizer", "sendable", "split_windows"]
 def load_tokenizer(folder: Path) -> Tokenizer:
     """The tokenizer of the model in `folder`, without the truncation and padding that its file may preset.
 
-    Raises ModelProblem when tokenizer.json is not there, not one, or not one that marks a text's begin and end.
+    Raises ModelProblem when tokenizer.json is missing, invalid, or adds no special tokens at a text's begin and end.
     """
     from tokenizers import Tokenizer
 
@@ -46,10 +46,10 @@ def load_tokenizer(folder: Path) -> Tokenizer:
 
 
 class _TokenizersErrors:
-    """Makes a ModelProblem of what the library tokenizers raises.
+    """Converts exceptions of the tokenizers library to ModelProblem.
 
-    It raises bare `Exception`, for lack of a type of its own. An except clause for that would catch every programming
-    error as well; this lets all through but that very type.
+    The library raises bare `Exception`. An except clause for that would catch every programming
+    error as well; this passes on all but that exact type.
     """
 
     def __init__(self, path: Path) -> None:
@@ -71,12 +71,12 @@ def _no_tokenizer(path: Path, reason: str) -> ModelProblem:
 
 
 def sendable(text: str) -> str:
-    """The text with each lone surrogate, which UTF-8 cannot hold, replaced by U+FFFD; positions stay."""
+    """The text with each lone surrogate, which UTF-8 cannot encode, replaced by U+FFFD; offsets stay."""
     return re.sub("[\ud800-\udfff]", "\ufffd", text)
 
 
 def split_windows(count: int, size: int, overlap: int) -> list[tuple[int, int]]:
-    """Windows of at most `size` over `count` items, as few as can share `overlap` with each neighbour, all as long.
+    """Windows of at most `size` over `count` items: the fewest that share `overlap` with each neighbour, equally long.
 
     Gives (start, end) pairs; the first starts at 0 and the last ends at `count`.
     """

@@ -1,4 +1,4 @@
-"""The same passage is shown once, though two files hold it: the same paper in other bytes, or in another version."""
+"""Shows the same passage once, though two files contain it: the same paper in other bytes, or in another version."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ __all__ = ["first_of_each"]
 
 _SHINGLE_WORDS = 4
 _SAME = 0.9
-"""Jaccard similarity from which on two passages say the same."""
+"""Jaccard similarity at which two passages count as the same."""
 
 
 def first_of_each(candidates: Sequence[int], wanted: int, library: Library) -> tuple[list[StoredChunk], int]:
-    """(the first `wanted` of the passages `candidates`, without those that repeat one before; how many these were).
+    """(the first `wanted` of the passages `candidates`, without repetitions of an earlier one; how many repeated one).
 
-    Two passages are the same where their words are, or where of all their runs of four words they share nine tenths.
-    An id that the library does not have any more is left out.
+    Two passages are the same if their words are, or if they share nine tenths of all their runs of four words.
+    Ids that are no longer in the library are left out.
     """
     kept: list[StoredChunk] = []
     seen: list[_Words] = []
@@ -41,7 +41,7 @@ def first_of_each(candidates: Sequence[int], wanted: int, library: Library) -> t
 
 
 class _Words:
-    """What of a text counts when it is compared."""
+    """The text normalised for comparison."""
 
     def __init__(self, text: str) -> None:
         words = unicodedata.normalize("NFKC", text).casefold().split()

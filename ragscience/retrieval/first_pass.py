@@ -1,4 +1,4 @@
-"""The first pass of a search: each source names its candidates, and every candidate gets the scores of all, fused."""
+"""First-stage retrieval: each source gives its candidates, and every candidate gets the scores of all, fused."""
 
 from __future__ import annotations
 
@@ -29,24 +29,24 @@ class FirstPass:
     """The candidates of a search."""
 
     listed: Mapping[str, Mapping[int, float]]
-    """What each source named by itself, best first, under "dense", "bm25" and the names of further sources."""
+    """Each source's own ranking, best first, under "dense", "bm25" and the names of further sources."""
     scores: Mapping[str, Mapping[int, float]]
-    """By the same names: cosine and BM25 of every candidate, a further source's scores of those that it named."""
+    """By the same names: cosine and BM25 of every candidate, a further source's scores of its own candidates."""
     fused: Mapping[int, float]
-    """The candidates that go on, and what they are ordered by; higher is better."""
+    """The candidates that are passed on, and their fused scores; higher is better."""
 
     def found_by(self, chunk_id: int) -> tuple[str, ...]:
         """The names of the sources that listed a passage."""
         return tuple(name for name, found in self.listed.items() if chunk_id in found)
 
     def scores_of(self, chunk_id: int) -> dict[str, float | None]:
-        """What each source gave a passage, None where it gave nothing, and `fused`."""
+        """Each source's score of a passage, None if it has none, and `fused`."""
         return {name: scores.get(chunk_id) for name, scores in self.scores.items()} | {"fused": self.fused[chunk_id]}
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What is asked, and its vector."""
+    """A question and its vector."""
 
     text: str
     vector: NDArray[np.float32]
@@ -54,14 +54,14 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """What a search may find."""
+    """The passages that a search may find."""
 
     library: Library
     allowed: NDArray[np.int64] | None
     """Ids of passages, ascending; None: all."""
 
     def present(self, ids: Sequence[int]) -> list[int]:
-        """Those of `ids` that the library has and the filters allow, each once."""
+        """Those of `ids` that are in the library and pass the filters, each once."""
         if not ids:
             return []
         permitted = None if self.allowed is None else set(self.allowed.tolist())
@@ -71,7 +71,7 @@ class Scope:
 
 @dataclass(frozen=True, slots=True)
 class SearchLog:
-    """What one search took, and what was missing."""
+    """Timings and warnings of one search."""
 
     timings: Timings = field(default_factory=Timings)
     warnings: list[str] = field(default_factory=list)
@@ -86,9 +86,9 @@ def first_pass(
     sources: Mapping[str, ScoreSource],
     log: SearchLog,
 ) -> FirstPass:
-    """The candidates of dense and keyword search, of `sources` as far as the profile weighs them, and those of `also`.
+    """The candidates of dense and keyword search, of `sources` that the profile gives a weight, and those of `also`.
 
-    A source that fails costs a warning.
+    A failing source adds a warning.
     """
     library, allowed = scope.library, scope.allowed
     with timed(log.timings, "dense_ms"):
@@ -111,7 +111,7 @@ def first_pass(
 
 
 def _of_source(name: str, source: ScoreSource, question: Question, scope: Scope, log: SearchLog) -> dict[int, float]:
-    """What a further source names, best first, as far as the library has it and the filters allow it."""
+    """The ranking of a further source, best first, limited to the library and the filters."""
     try:
         named = source(question.text)
     except RagScienceError as problem:
@@ -126,7 +126,7 @@ def _fused(
     profile: Profile, listed: Mapping[str, Mapping[int, float]], scores: Mapping[str, Mapping[int, float]]
 ) -> dict[int, float]:
     weights = {"dense": profile.dense_weight, "bm25": profile.bm25_weight, **dict(profile.more_weights)}
-    # A source that names nothing for a question is as good as none.
+    # A source without candidates for a question is treated as absent.
     weights = shared_weights(weights, {"dense", "bm25"} | {name for name, found in listed.items() if found})
     if profile.fusion == "rrf":
         return reciprocal_rank([(weight, list(listed[name])) for name, weight in weights.items()])
@@ -151,7 +151,7 @@ def _as_scores(ids: NDArray[np.int64], scores: NDArray[np.floating[Any]]) -> dic
 
 
 def _dense_of(question: Question, ids: set[int], library: Library) -> dict[int, float]:
-    """True cosines: a passage that fell off the end of a list does not score 0 there."""
+    """Exact cosines: a passage below the end of a list does not score 0 there."""
     wanted = sorted(ids)
     return dict(zip(wanted, library.dense_scores(question.vector, wanted).tolist(), strict=True))
 

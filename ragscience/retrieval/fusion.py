@@ -1,4 +1,4 @@
-"""Several ranked lists become one."""
+"""Fuses several ranked lists into one."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ RRF_CONSTANT = 60
 
 
 def min_max(scores: Mapping[int, float]) -> dict[int, float]:
-    """The scores moved and stretched to 0-1; where all are equal, all are 1."""
+    """The scores min-max scaled to 0-1; if all are equal, all are 1."""
     if not scores:
         return {}
     low, high = min(scores.values()), max(scores.values())
@@ -21,7 +21,7 @@ def min_max(scores: Mapping[int, float]) -> dict[int, float]:
 
 
 def by_max(scores: Mapping[int, float]) -> dict[int, float]:
-    """The scores over the highest of them, those below 0 as 0; where none is above 0, all are 0."""
+    """The scores divided by the highest, negative ones as 0; if none is above 0, all are 0."""
     high = max(scores.values(), default=0.0)
     if high <= 0:
         return dict.fromkeys(scores, 0.0)
@@ -29,12 +29,12 @@ def by_max(scores: Mapping[int, float]) -> dict[int, float]:
 
 
 def weighted_sum(lists: Sequence[tuple[float, Mapping[int, float]]]) -> dict[int, float]:
-    """For each id the sum over lists of weight x min-max score; a list that lacks the id adds nothing."""
+    """For each id the sum over lists of weight x min-max score; a list without the id adds nothing."""
     return plain_sum([(weight, min_max(scores)) for weight, scores in lists])
 
 
 def plain_sum(lists: Sequence[tuple[float, Mapping[int, float]]]) -> dict[int, float]:
-    """For each id the sum over lists of weight x score; a list that lacks the id adds nothing."""
+    """For each id the sum over lists of weight x score; a list without the id adds nothing."""
     fused: dict[int, float] = {}
     for weight, scores in lists:
         for key, score in scores.items():
@@ -52,9 +52,9 @@ def reciprocal_rank(lists: Sequence[tuple[float, Sequence[int]]]) -> dict[int, f
 
 
 def shared_weights(weights: Mapping[str, float], present: Collection[str]) -> dict[str, float]:
-    """The weights of those `present`, in the proportion that they have, with the sum of all `weights`.
+    """The weights of those `present`, rescaled to the sum of all `weights`.
 
-    Where those present weigh nothing together, they weigh nothing.
+    If those present have no weight together, all get 0.
     """
     kept = {name: weight for name, weight in weights.items() if name in present}
     total = sum(kept.values())

@@ -1,4 +1,4 @@
-"""A question goes in, the passages that may answer it come out."""
+"""The hybrid search: from a question to the passages that may answer it."""
 
 from __future__ import annotations
 
@@ -28,20 +28,20 @@ if TYPE_CHECKING:
 __all__ = ["SearchModels", "search"]
 
 RERANK_BATCH = 4
-"""Passages that a cross-encoder reads between two looks at the clock, where the profile names no other number."""
+"""Passages per batch of a cross-encoder between two checks of the time budget, if the profile sets no number."""
 
 
 @dataclass(frozen=True, slots=True)
 class SearchModels:
-    """What a search reads with."""
+    """The models of a search."""
 
     embedder: Embedder
     tokens_from: TokenEmbedder | None = None
     """For late interaction; None: off."""
     reranker: Reranker | None = None
-    """Reads question and passage together."""
+    """Scores question and passage together."""
     rerank_budget_ms: float | None = None
-    """None: it reads all that the profile gives it."""
+    """Time budget of the reranker; None: no limit."""
     sources: Mapping[str, ScoreSource] = field(default_factory=dict)
     """Further searches, by the name under which a profile weighs them."""
 
@@ -55,15 +55,15 @@ def search(
     filters: Filters,
     also: Sequence[int] = (),
 ) -> Found:
-    """The `profile.top_k` best passages that `filters` allow, of one generation of the library.
+    """The `profile.top_k` best passages that `filters` allow, from one generation of the library.
 
-    Dense and keyword search, and those of `models.sources` that the profile gives a weight, name candidates, filtered
-    inside the search, and the fused score orders them; of a profile with a `prefilter` only so many go on. Late
-    interaction reorders all candidates; the reranker then gives the first `profile.rerank_depth`, or as many as its
-    time allows, their final order. Passages of `also` (ids) that the filters allow are candidates like the others.
-    Ties go to the passage that was ingested first; of passages that say the same only the first is kept.
+    Dense and keyword search, and those of `models.sources` that the profile gives a weight, give candidates, filtered
+    inside the search and ordered by the fused score; a profile with a `prefilter` passes on only that many. Late
+    interaction reorders all candidates; the reranker then sets the order of the first `profile.rerank_depth`, or of as
+    many as its time allows. Passages of `also` (ids) that the filters allow are candidates like the others.
+    Ties go to the passage that was ingested first; of near-identical passages only the first is kept.
     `Found.signals` are those of retrieval/search_signals.py. Raises NothingFound where a filter fits no paper,
-    ModelProblem where the embedder fails; a reranker that fails costs its ordering and a warning.
+    ModelProblem where the embedder fails; a failing reranker adds a warning, and the order stays.
     """
     with library.snapshot():
         log = SearchLog()
@@ -99,9 +99,9 @@ class _Ranking:
 
     order: list[int]
     late: Mapping[int, float]
-    """What late interaction gave them; empty where it is off."""
+    """Scores of late interaction; empty if it is off."""
     by_reranker: Mapping[int, float]
-    """What a reranker gave those that it read; empty where none did."""
+    """Scores of the passages that a reranker read; empty without one."""
 
     @property
     def best(self) -> float | None:
@@ -124,7 +124,7 @@ def _as_hits(ranking: _Ranking, top_k: int, chunks: Mapping[int, StoredChunk], f
 
 
 def _once(candidates: Sequence[int], wanted: int, library: Library, log: SearchLog) -> dict[int, StoredChunk]:
-    """The first `wanted` candidates by id, best first, each passage once though several papers hold it."""
+    """The first `wanted` candidates by id, best first, without repetitions across papers."""
     chunks, repeated = first_of_each(candidates, wanted, library)
     if repeated:
         subject = "passage that repeats another one is" if repeated == 1 else "passages that repeat others are"
@@ -140,7 +140,7 @@ def _reranked(
     profile: Profile,
     log: SearchLog,
 ) -> _Ranking:
-    """The passages in the reranker's order; as `before`, with a warning, where it fails."""
+    """The passages in the reranker's order; as `before`, with a warning, if it fails."""
     if models.reranker is None:
         return before
     passages = [chunk.searched for chunk in chunks.values()]
@@ -160,7 +160,7 @@ def _reranked(
 
 
 def _embedded(question: str, models: SearchModels) -> tuple[NDArray[np.float32], QuestionTokens | None]:
-    """The question's vector and, for late interaction, its token vectors: from one pass where one model makes both."""
+    """The question's vector and, for late interaction, its token vectors: from one pass if one model makes both."""
     if models.tokens_from is None:
         return models.embedder.embed_query(question), None
     from ragscience.models.maxsim import question_tokens

@@ -1,4 +1,4 @@
-"""Late interaction: candidates are put in order by the token vectors that were kept at ingest."""
+"""Late interaction: orders candidates by the token vectors stored at ingest."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ __all__ = ["MAX_LIVE_PASSAGES", "late_scores", "maxsim_scores"]
 MAXSIM_WEIGHT, FUSED_WEIGHT = 0.5, 0.5
 """Chosen in docs/choices.md; each score is min-max scaled over the candidates before the sum."""
 MAX_LIVE_PASSAGES = 8
-"""How many candidates without stored token vectors are read by the model while the question waits."""
+"""How many candidates without stored token vectors the model embeds at query time."""
 
 
 def maxsim_scores(
     question: QuestionTokens, fused: Mapping[int, float], *, library: Library, tokens_from: TokenEmbedder
 ) -> dict[int, float]:
-    """MaxSim, -1 to 1, of each candidate whose token vectors are stored, and of the first few of the others.
+    """MaxSim, -1 to 1, of each candidate with stored token vectors, and of the first few of the others.
 
     Raises ModelProblem.
     """
@@ -42,14 +42,14 @@ def maxsim_scores(
 def late_scores(maxsims: Mapping[int, float], fused: Mapping[int, float]) -> dict[int, float]:
     """A score of 0-1 for each candidate of `fused`: a weighted sum of MaxSim and fused score.
 
-    A candidate whose token vectors are nowhere has the lowest MaxSim of all.
+    A candidate without token vectors gets the lowest MaxSim of all.
     """
     lowest = min(maxsims.values(), default=0.0)
     return weighted_sum([(MAXSIM_WEIGHT, dict.fromkeys(fused, lowest) | dict(maxsims)), (FUSED_WEIGHT, fused)])
 
 
 def _token_vectors(ids: list[int], library: Library, tokens_from: TokenEmbedder) -> dict[int, NDArray[np.int8]]:
-    """Shape (tokens, 64), int8, by id: those that are stored, and the first few of the others made now."""
+    """Shape (tokens, 64), int8, by id: the stored ones, and those of the first few others, made now."""
     from ragscience.models.maxsim import compress
 
     kept = library.token_vectors(ids)

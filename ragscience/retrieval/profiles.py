@@ -1,4 +1,4 @@
-"""The ways to search, in one table."""
+"""The table of search profiles."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ PROFILE_NAMES = ("default", "rrf", "even", "deep", "balanced")
 LLM_DEPTH, LLM_KEPT = 10, 5
 """How many passages an LLM scores, and how many of them are kept: the graph guide's numbers."""
 GRAPH_SHARES = (("graph", 0.20), ("gear", 0.15))
-"""What the graph's two scores weigh of 1 (the production notes)."""
+"""Weights of the graph's two scores, out of 1 (the production notes)."""
 EVERY_PASSAGE = 1000
-"""Passages that stand for "all that hold a word of the question": the next one is far behind the ten that are kept."""
+"""Candidates in place of "all that contain a word of the question": far more than the ten that are kept."""
 
 _FIXED = (
     Profile(
@@ -69,11 +69,11 @@ _FIXED = (
         about="Words as much as meaning, and nothing is read again: for collections of abstracts.",
     ),
 )
-"""Those whose numbers are not settings."""
+"""The profiles whose numbers are not settings."""
 
 
 def all_profiles(*, candidates: int, top_k: int, dense_weight: float, bm25_weight: float) -> tuple[Profile, ...]:
-    """Every profile, in the order of PROFILE_NAMES; the arguments are the settings, from which `default` is made."""
+    """Every profile, in the order of PROFILE_NAMES; the arguments are the settings that `default` is made from."""
     default = Profile(
         name="default",
         dense_candidates=candidates,
@@ -93,8 +93,8 @@ def profile_named(
 ) -> Profile:
     """The profile `name` of `all_profiles`.
 
-    `wanted` is how many passages were asked for, or None for as many as the profile gives; the candidate lists grow
-    with it, so that 50 asked for are 50 found. Raises UsageError for a name that is not in the table.
+    `wanted` is the requested number of passages, or None for the profile's own; the candidate lists grow
+    with it, so that 50 requested are 50 found. Raises UsageError for a name that is not in the table.
     """
     table = all_profiles(candidates=candidates, top_k=top_k, dense_weight=dense_weight, bm25_weight=bm25_weight)
     found = next((profile for profile in table if profile.name == name), None)
@@ -114,9 +114,9 @@ def profile_named(
 
 
 def with_graph(profile: Profile) -> Profile:
-    """The same search with the knowledge graph's scores beside its own, in the shares that the production notes give.
+    """The profile with the knowledge graph's scores added, with the weights of the production notes.
 
-    A profile that weighs further sources already stays as it is.
+    A profile that already weighs further sources is unchanged.
     """
     if profile.more_weights:
         return profile
@@ -131,7 +131,7 @@ def with_graph(profile: Profile) -> Profile:
 
 
 def read_by_llm(profile: Profile, *, wanted: int | None) -> Profile:
-    """The same search with an LLM as the reranker: it reads LLM_DEPTH passages, and LLM_KEPT, or `wanted`, are kept."""
+    """The profile with an LLM as the reranker: it scores LLM_DEPTH passages, and LLM_KEPT, or `wanted`, are kept."""
     return replace(
         profile,
         rerank_depth=LLM_DEPTH,

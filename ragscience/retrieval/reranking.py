@@ -1,11 +1,11 @@
-"""The cross-encoder within a budget of time.
+"""Reranking within a time budget.
 
-Reading question and passage together costs about a tenth of a second a passage, more than all the rest of a search. So
-passages are read in the order that the first pass gave them, a batch at a time, until all are read or the time is up.
+A cross-encoder takes about a tenth of a second per passage, more than the rest of a search together. So
+passages are scored in first-stage order, a batch at a time, until all are scored or the time is up.
 
-A passage that the reader read and gave no score (NaN: an LLM whose reply could not be used, damaged weights) keeps the
-place that the first pass gave it, and those with a score share the other places among them: scores of two scales are
-never held against each other.
+A passage that the reranker read without a score (NaN: an LLM with an unusable reply, damaged weights) keeps its
+first-stage rank, and those with a score share the other ranks among them: scores of two scales are
+never compared.
 """
 
 from __future__ import annotations
@@ -26,20 +26,20 @@ __all__ = ["InBatches", "Reranked", "rerank_within_budget"]
 
 @dataclass(frozen=True, slots=True)
 class Reranked:
-    """What the reader said of each passage, in the order in which they were given."""
+    """The reranker's scores of the passages, in the order in which they were given."""
 
     scores: tuple[float | None, ...]
     """Higher is better; None for a passage that was not read, or got no score."""
     read: int
     """How many were read: the first `read` of them."""
     complete: bool
-    """False where the time was up before all were read."""
+    """False if the time was up before all were read."""
 
     @property
     def order(self) -> list[int]:
-        """Numbers of the passages, best first; see the top of this file for those without a score.
+        """Indices of the passages, best first; see the module's docstring for those without a score.
 
-        Those not read follow in the order of the first pass.
+        Unread ones follow in first-stage order.
         """
         told = [number for number, score in enumerate(self.scores) if score is not None]
         told.sort(key=lambda number: -(self.scores[number] or 0.0))
@@ -50,7 +50,7 @@ class Reranked:
 
 @dataclass(frozen=True, slots=True)
 class InBatches:
-    """A reranker that gets no more than `size` passages at a time."""
+    """A reranker that receives at most `size` passages at a time."""
 
     reranker: Reranker
     size: int
@@ -78,17 +78,17 @@ def rerank_within_budget(
     batch_size: int,
     clock: Callable[[], float],
 ) -> Reranked:
-    """Read the passages, best of the first pass first, as far as the time allows.
+    """Score the passages, in first-stage order, as far as the time allows.
 
-    `budget_ms` None reads all, and in one call. The first batch of
-    `batch_size` is read whatever it costs, another one only if at the pace of the last one it would end in time.
-    `clock` gives seconds that never go back, such as time.monotonic. Raises ModelProblem where the reranker does.
+    `budget_ms` None scores all, in one call. The first batch of
+    `batch_size` is always scored, another one only if at the pace of the last one it would finish in time.
+    `clock` gives monotonic seconds, such as time.monotonic. Raises ModelProblem where the reranker does.
     """
     if budget_ms is None or not passages:
         return _reranked(_scores(reranker, question, passages), len(passages), complete=True)
     started = before = clock()
     scores: list[float] = []
-    pace = 0.0  # seconds a character, in the last batch
+    pace = 0.0  # seconds per character, in the last batch
     while len(scores) < len(passages):
         batch = passages[len(scores) : len(scores) + batch_size]
         characters = sum(map(len, batch)) + len(batch) * len(question)

@@ -1,7 +1,7 @@
-"""What a search saw that tells whether the papers answer at all: a few numbers, from what was read anyway.
+"""Signals of whether the papers answer the question at all: a few numbers from the search itself.
 
-No model runs for them. They are of all candidates, not of the passages that are given back, so that they do not change
-with how many were asked for.
+They need no further model call. They cover all candidates, not only the passages returned, so that they do not depend
+on how many were requested.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 __all__ = ["TOGETHER", "asked_terms", "lexical_signals", "signals"]
 
 TOGETHER = 4
-"""How many of the best candidates are looked at together for a term of the question that none of them has."""
+"""How many of the best candidates are checked together for a term of the question that all of them lack."""
 
 SMALLEST = 1000
-"""Passages that a library is taken to have at least: the subject of a lone paper is no common word for that."""
+"""Smallest library size assumed: otherwise the subject of a lone paper would count as a common word."""
 
 _SAYING_WHAT_TO_DO = """
 answer author authors compare compared define describe discuss document documents explain find give list many mention
@@ -41,16 +41,16 @@ def signals(
     maxsims: Mapping[int, float],
     rerank: float | None,
 ) -> dict[str, float]:
-    """The signals of one search; a key is missing where there was nothing to tell it from.
+    """The signals of one search; a key is missing if it cannot be computed.
 
     `order` are the ids of the candidates, best first; `cosines` and `maxsims` are of candidates, `rerank` is the
     cross-encoder's best score.
 
-    - `terms`: how many terms the question asks for.
+    - `terms`: how many terms the question has.
     - `keyword_match`, `missing_term`: see `lexical_signals`.
     - `maxsim`: the highest MaxSim of a candidate, the mean over the question's tokens, -1 to 1.
     - `cosine`: the highest of a candidate, -1 to 1.
-    - `rerank`: as it came.
+    - `rerank`: unchanged.
     """
     seen: dict[str, float] = {}
     terms = asked_terms(question)
@@ -67,7 +67,7 @@ def signals(
 
 
 def asked_terms(question: str) -> list[str]:
-    """The terms of the question, repeated as they are, without words that only say what to do ("explain", "list")."""
+    """The terms of the question, with repetitions, without instruction words ("explain", "list")."""
     return [term for term in tokenize(question) if term not in _without_weight()]
 
 
@@ -77,13 +77,13 @@ def _without_weight() -> frozenset[str]:
 
 
 def lexical_signals(terms: Sequence[str], found: TermCounts) -> dict[str, float]:
-    """How far the question's terms occur in the candidates, whose columns in `found.counts` stand best first.
+    """How well the question's terms match the candidates, whose columns in `found.counts` are best first.
 
-    - `keyword_match`, 0 to 1: of the BM25 score that a passage full of the question's terms would come near, the share
-      that the best candidate has. BM25 as in store/keyword_index.py, but with idf = ln((N + 1) / (n + 0.5)), N being
-      `SMALLEST` or more, which is above 0 also in a library of one passage.
+    - `keyword_match`, 0 to 1: the best candidate's BM25 score, as a share of the score that a passage full of the
+      question's terms would approach. BM25 as in store/keyword_index.py, but with idf = ln((N + 1) / (n + 0.5)), N
+      being `SMALLEST` or more, which is above 0 also in a library of one passage.
     - `missing_term`, 0 to 1: the idf of the rarest term that none of the best `TOGETHER` candidates has, over the idf
-      of a term that no passage has. A name or number that the papers do not know gives 1.
+      of a term that no passage has. A name or number missing from the papers gives 1.
     """
     passages = max(found.passages, SMALLEST)
     rarity = np.log((passages + 1) / (found.frequencies + 0.5))

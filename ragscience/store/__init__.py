@@ -1,4 +1,4 @@
-"""The library on disk: SQLite is the truth; the dense and the keyword index are caches of it."""
+"""The library on disk: SQLite is the source of truth; the dense and the keyword index are caches of it."""
 
 from ragscience.store.home import Home
 from ragscience.store.index_config import DenseIndexInfo, DenseSizes

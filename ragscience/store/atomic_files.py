@@ -1,4 +1,4 @@
-"""Files that are either wholly there or not at all, and what a disk's refusals mean to a person."""
+"""Atomic file writes, and operating-system errors as user messages."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _NOT_A_FOLDER = {errno.ENOTDIR, errno.EEXIST}
 
 @contextmanager
 def disk_errors(path: Path) -> Iterator[None]:
-    """Turn what the operating system says about writing `path` into RagScienceError with something to do about it."""
+    """Turn an OSError about `path` into RagScienceError with a fix."""
     try:
         yield
     except OSError as error:
@@ -38,7 +38,7 @@ def disk_errors(path: Path) -> Iterator[None]:
 
 
 def write_atomically(path: Path, content: bytes) -> None:
-    """Replace `path` so that a reader, or a crash, finds the old content or the new. Raises OSError."""
+    """Replace `path` atomically: a reader, or a crash, finds the old content or the new. Raises OSError."""
     temporary = path.with_name(f"{path.name}.{os.getpid()}.tmp")
     try:
         temporary.write_bytes(content)
@@ -49,7 +49,7 @@ def write_atomically(path: Path, content: bytes) -> None:
 
 
 def put_in_place(temporary: Path, path: Path) -> None:
-    """Bring a finished file to the disk, then to its name, then the name to the disk. Raises OSError."""
+    """Sync a finished file, rename it, then sync the folder. Raises OSError."""
     _sync(temporary)
     temporary.replace(path)
     _sync(path.parent)
@@ -65,7 +65,7 @@ def _sync(path: Path) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Signature:
-    """How a cache file is known again: untouched by its size and time, or else by its digest."""
+    """Identifies the content of a cache file: by size and time if unchanged, else by digest."""
 
     size: int
     modified_ns: int
@@ -74,12 +74,12 @@ class Signature:
 
     @classmethod
     def of(cls, path: Path) -> Signature:
-        """Of the file as it is now. Raises OSError."""
+        """The signature of the file as it is now. Raises OSError."""
         stat = path.stat()
         return cls(stat.st_size, stat.st_mtime_ns, _digest(path))
 
     def fits(self, path: Path) -> bool:
-        """Whether the file is what was signed; its content is only read where its time differs (a copied home)."""
+        """Whether the file matches the signature; its content is read only if its time differs (a copied home)."""
         try:
             stat = path.stat()
             if stat.st_size != self.size:

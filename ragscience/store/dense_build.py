@@ -1,8 +1,8 @@
-"""Dense indexes are made: exact ones from all vectors, approximate ones by training on a sample.
+"""Builds dense indexes: exact ones from all vectors, approximate ones by training on a sample.
 
-Vectors are read in batches, so that what a build needs of memory is the index, the sample (100,000 vectors for a
-million) and one batch. An approximate index is told how many lists a search must read by measuring, on questions that
-are as far from stored passages as questions are, how many of the truly nearest passages are found.
+Vectors are read in batches, so a build needs memory for the index, the sample (100,000 vectors for a
+million) and one batch. The number of lists that a search probes is measured: synthetic questions, as far from stored
+passages as real ones, give the recall of the truly nearest passages.
 """
 
 from __future__ import annotations
@@ -23,22 +23,22 @@ from ragscience.store.top_scores import marked
 __all__ = ["RERANKED", "grow_index", "write_index"]
 
 RERANKED = {"ivf-sq8": 4, "ivf-pq": 10}
-"""For each form how many candidates a wanted passage get their exact score."""
+"""For each form: how many candidates are rescored exactly for each passage wanted."""
 
 _BATCH = 8192
 _ITERATIONS = 8
 _RECALL_AT = 20
 _LEAST_PART = 128
-"""A search reads this part of the lists at least, a millisecond's worth: real questions stray further than ours."""
+"""A search probes at least this share of the lists, about a millisecond: real questions stray further than these."""
 _ASKED_AGAIN = 64
-"""Questions when an index has grown: each reads all of it."""
+"""Questions after an index has grown: each scans all lists."""
 _DISTANCE = 1.0
-"""Of a question from its passage before scaling to length 1: a cosine of about 0.7."""
+"""Distance of a question from its passage before scaling to length 1: a cosine of about 0.7."""
 _NOISE = 1e-5
 
 
 def write_index(path: Path, state: State, ids: NDArray[np.int64], source: VectorSource, sizes: DenseSizes) -> None:
-    """Write the index of the chunks `ids` (ascending) anew, in the form that their number asks for. Raises OSError."""
+    """Rebuild the index of the chunks `ids` (ascending) in the form that suits their number. Raises OSError."""
     form = sizes.form(ids.size, state.dimension)
     if form == "flat":
         faiss = faiss_package()
@@ -66,10 +66,10 @@ def write_index(path: Path, state: State, ids: NDArray[np.int64], source: Vector
 def grow_index(
     path: Path, state: State, base: Base, ids: NDArray[np.int64], source: VectorSource, sizes: DenseSizes
 ) -> None:
-    """Write the trained index of `base`, which lies at `path`, for the chunks `ids` without training again.
+    """Write the trained index of `base`, stored at `path`, for the chunks `ids` without training again.
 
-    What is new may be of other topics than the lists were made for, so recall is measured again, against a search of
-    all lists, and more lists are read where it fell. Raises OSError.
+    New passages may be about other topics than the lists were trained on, so recall is measured again, against a search
+    of all lists, and `nprobe` grows if recall fell. Raises OSError.
     """
     faiss = faiss_package()
     try:
@@ -110,7 +110,7 @@ def _trained(
     sizes: DenseSizes,
     rng: np.random.Generator,
 ) -> tuple[Any, NDArray[np.float32]]:
-    """(an index with its lists and codes, and nothing in them; the vectors that it was trained on)."""
+    """(the trained index with empty lists; the vectors that it was trained on)."""
     faiss = faiss_package()
     index = faiss.index_factory(dimension, factory(form, ids.size, dimension), faiss.METRIC_INNER_PRODUCT)
     wanted = min(ids.size, index.nlist * sizes.sample_per_list)
@@ -126,7 +126,7 @@ def _trained(
 
 
 def _questions(rows: NDArray[np.float32], rng: np.random.Generator) -> NDArray[np.float32]:
-    """Unit rows that are as far from `rows` as questions are from the passages that answer them."""
+    """Unit rows as far from `rows` as questions are from the passages that answer them."""
     noise = rng.standard_normal(rows.shape, np.float32) * np.float32(_DISTANCE / np.sqrt(rows.shape[1]))
     questions = rows + noise
     return np.asarray(questions / np.linalg.norm(questions, axis=1, keepdims=True), np.float32)
@@ -134,17 +134,17 @@ def _questions(rows: NDArray[np.float32], rng: np.random.Generator) -> NDArray[n
 
 @dataclass(frozen=True, slots=True)
 class _Trial:
-    """How recall is measured."""
+    """The questions and true scores that recall is measured with."""
 
     form: str
     questions: NDArray[np.float32]
     nearest: NDArray[np.float32]
-    """Scores of the truly nearest, shape (len(questions), 20): of equal passages any will do."""
+    """Scores of the truly nearest, shape (len(questions), 20); of equal passages any counts."""
     wanted: float
 
 
 def _tuned(index: Any, nprobe: int, trial: _Trial, source: VectorSource) -> tuple[int, float]:
-    """(the fewest lists, `nprobe` or more, that find enough of the nearest; the recall at 20 that they give)."""
+    """(the smallest `nprobe`, at least the given one, with enough recall; the recall at 20 that it gives)."""
     faiss = faiss_package()
     last = trial.nearest.min(axis=1, keepdims=True) - _NOISE
     nprobe = max(nprobe, 1)
@@ -159,7 +159,7 @@ def _tuned(index: Any, nprobe: int, trial: _Trial, source: VectorSource) -> tupl
 
 
 def _scores(found: NDArray[np.int64], questions: NDArray[np.float32], source: VectorSource) -> NDArray[np.float32]:
-    """The exact score of each candidate for the question of its row, shape of `found`; -inf where that has -1."""
+    """The exact score of each candidate for the question of its row, shape of `found`; -inf where `found` is -1."""
     scores = np.full(found.shape, -np.inf, np.float32)
     for numbers, vectors in _batches(np.unique(found[found >= 0]), source):
         place = np.minimum(np.searchsorted(numbers, found), numbers.size - 1)

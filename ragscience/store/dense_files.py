@@ -1,4 +1,4 @@
-"""The dense index as it lies on disk: a FAISS file, memory-mapped, and beside it what it was made from."""
+"""The dense index on disk: a memory-mapped FAISS file and a JSON sidecar that describes its source."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ from ragscience.store.row_records import State
 __all__ = ["Base", "Bits", "VectorSource", "describe", "faiss_package", "write_base"]
 
 VectorSource = Callable[[Sequence[int] | NDArray[np.int64]], tuple[NDArray[np.int64], NDArray[np.float32]]]
-"""Gives (ids that exist, ascending; their vectors, a row each) for the ids that it is asked for."""
+"""Gives (existing ids, ascending; their vectors, one row each) for the requested ids."""
 
 Bits = NDArray[np.uint8]
-"""A bit for each id from 0, little-endian: those that a search may find."""
+"""A bitmap of ids from 0, little-endian: those that a search may find."""
 
 _FORMAT = 2
 
 
 class Base:
-    """The index on disk, memory-mapped, and the ids that are in it, ascending."""
+    """The memory-mapped index on disk and its ids, ascending."""
 
     def __init__(self, index: Any, ids: NDArray[np.int64], info: DenseIndexInfo, size_bytes: int) -> None:
         self.index = index
@@ -38,12 +38,12 @@ class Base:
 
     @property
     def is_exact(self) -> bool:
-        """Whether it holds the vectors themselves."""
+        """Whether the index holds the vectors themselves."""
         return self.info.form == "flat"
 
     @classmethod
     def load(cls, path: Path, state: State) -> Base | None:
-        """None where there is none, or another library's, or of replaced vectors, or anything is damaged."""
+        """None if there is no index, it belongs to another library, its vectors were replaced, or it is damaged."""
         told = _told(path, state)
         if told is None:
             return None
@@ -58,7 +58,7 @@ class Base:
         return cls(index, ids, info, signature.size)
 
     def bits(self, usable: NDArray[np.int64]) -> Bits:
-        """For `nearest`: that only these ids may be found."""
+        """The filter for `nearest`: only these ids may be found."""
         bits = np.zeros(int(self.ids[-1]) + 1, np.bool_)
         bits[usable] = True
         return np.packbits(bits, bitorder="little")
@@ -66,10 +66,10 @@ class Base:
     def nearest(
         self, vector: NDArray[np.float32], k: int, usable: Bits | None, available: int
     ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
-        """(ids, approximate scores) of the `k` best of the `available` ids of `usable` (of all for None), best first.
+        """(ids, approximate scores) of the `k` best of the `available` ids of `usable` (None: all), best first.
 
-        With inverted lists, a filter that leaves a tenth has ten times as many lists read, so that as many vectors are
-        compared; and more lists follow where those had too few.
+        With inverted lists, a filter that leaves a tenth probes ten times as many lists, so that as many vectors are
+        compared; more lists follow if those had too few.
         """
         lists, probed = max(self.info.nlist, 1), max(self.info.nprobe, 1)
         probed = min(lists, -(-probed * self.info.count // max(available, 1)))
@@ -89,7 +89,7 @@ class Base:
         else:
             parameters = faiss.SearchParametersIVF(nprobe=probed, **given)
         threads = faiss.omp_get_max_threads()
-        faiss.omp_set_num_threads(1)  # one question waits for memory; on a busy machine threads wait for each other too
+        faiss.omp_set_num_threads(1)  # one search is bound by memory, and threads wait for each other
         try:
             scores, ids = self.index.search(vector[np.newaxis], k, params=parameters)
         finally:
@@ -99,13 +99,13 @@ class Base:
 
 
 def describe(path: Path, state: State) -> DenseIndexInfo | None:
-    """What the index on disk is, without loading it; None where `Base.load` would not even look at it."""
+    """The info of the index on disk, without loading it; None where `Base.load` would reject it."""
     told = _told(path, state)
     return told[0] if told else None
 
 
 def write_base(path: Path, state: State, index: Any, ids: NDArray[np.int64], info: DenseIndexInfo) -> None:
-    """Put an index of `ids` (ascending) in its place, then what it was made from beside it. Raises OSError."""
+    """Write an index of `ids` (ascending), then its sidecar. Raises OSError."""
     faiss = faiss_package()
     temporary = path.with_name(f"{path.name}.{os.getpid()}.tmp")
     try:
@@ -126,7 +126,7 @@ def write_base(path: Path, state: State, index: Any, ids: NDArray[np.int64], inf
 
 
 def faiss_package() -> Any:
-    """The package, untyped: its stubs know nothing of what its Python layer adds to the classes."""
+    """The faiss module, untyped: its stubs lack what its Python layer adds to the classes."""
     import faiss
 
     return faiss
@@ -146,7 +146,7 @@ def _told(path: Path, state: State) -> tuple[DenseIndexInfo, NDArray[np.int64], 
 
 
 def _made_from(state: State) -> dict[str, object]:
-    """What must be the same for the index to be used; its generation may be older, because its ids are compared."""
+    """What must match for the index to be used; its generation may be older, because its ids are compared."""
     return {
         "format": _FORMAT,
         "library": state.library_id,
@@ -156,7 +156,7 @@ def _made_from(state: State) -> dict[str, object]:
 
 
 def _runs(ids: NDArray[np.int64]) -> list[list[int]]:
-    """Ascending ids as [first, how many] of each run without a gap: few, because papers are rarely taken out."""
+    """Ascending ids as [first, count] of each run without a gap: few runs, because papers are rarely removed."""
     if not ids.size:
         return []
     breaks = np.flatnonzero(np.diff(ids) != 1) + 1
@@ -166,7 +166,7 @@ def _runs(ids: NDArray[np.int64]) -> list[list[int]]:
 
 
 def _unfolded(runs: Sequence[Sequence[int]]) -> NDArray[np.int64]:
-    """The ids of `_runs`. Raises ValueError or TypeError for anything else."""
+    """The ids of `_runs`. Raises ValueError or TypeError for invalid input."""
     table = np.array(runs, np.int64).reshape(-1, 2)
     first, size = table[:, 0], table[:, 1]
     before = np.cumsum(size) - size

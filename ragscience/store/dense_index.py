@@ -1,9 +1,9 @@
 """The dense index: FAISS inner product over unit vectors, with the chunks' ids.
 
-The index on disk (the base) is memory-mapped and may be some papers behind: what is newer is held beside it (the tail),
-what has left is masked, and the index is written anew only when that has become much. The scores that decide are worked
-out from the library's own vectors, so that they are the same however the index is made up; an approximate base only
-chooses which passages get one.
+The index on disk (the base) is memory-mapped and may be some papers behind: newer vectors are in memory (the tail),
+removed ones are masked, and the index is rebuilt only when there are many of either. Final scores are computed
+from the library's own vectors, so they do not depend on the index form; an approximate base only
+chooses the candidates.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ __all__ = ["DenseIndex", "exact_scores"]
 
 _SPARE = 8
 _NOISE = 1e-5
-"""More than FAISS's float32 sums may differ from ours."""
+"""Upper bound of the difference between FAISS's float32 sums and ours."""
 _GROWTH = 2
-"""An index is trained again when the library has this many times the vectors that it was trained on, or that part."""
+"""An index is trained again when the library has this many times the vectors it was trained on, or this fraction."""
 _OF_MEMORY = 0.8
 
 
 class DenseIndex:
-    """The dense index at one generation of the library; it never changes, `at` gives another."""
+    """The dense index at one generation of the library; immutable, `at` gives another."""
 
     def __init__(self, state: State, base: Base | None, ids: NDArray[np.int64], sizes: DenseSizes) -> None:
         self.state = state
@@ -42,7 +42,7 @@ class DenseIndex:
         self._kept: NDArray[np.int64] | None = None
         self._new = np.empty(0, np.int64)
         self.drift = 0
-        """How many chunks are in the library or on disk alone."""
+        """How many chunks are in the library only or on disk only."""
         if not np.array_equal(base_ids, ids):
             kept = shared(base_ids, ids)
             self._new = ids[~marked(ids, base_ids)]
@@ -53,26 +53,26 @@ class DenseIndex:
 
     @classmethod
     def load(cls, path: Path, state: State, ids: NDArray[np.int64], sizes: DenseSizes) -> DenseIndex:
-        """The index of the chunks `ids` (ascending), from what of it is on disk."""
+        """The index of the chunks `ids` (ascending), using as much of it as is on disk."""
         return cls(state, Base.load(path, state), ids, sizes)
 
     def at(self, state: State, ids: NDArray[np.int64]) -> DenseIndex:
-        """The index of the chunks `ids` on the same base, if its vectors still hold."""
+        """The index of the chunks `ids` on the same base, if its vectors are still valid."""
         same = (state.library_id, state.vectors_epoch) == (self.state.library_id, self.state.vectors_epoch)
         return DenseIndex(state, self._base if same else None, ids, self._sizes)
 
     @property
     def should_be_saved(self) -> bool:
-        """Whether the index on disk is so far behind that writing it anew is worth its time."""
+        """Whether the index on disk is so far behind that a rebuild is worth its time."""
         return self.drift > self._sizes.may_lag(self._ids.size)
 
     @property
     def is_quickly_saved(self) -> bool:
-        """Whether `save` takes seconds: no training, and no more than `DenseSizes.exact_values` to read."""
+        """Whether `save` takes only seconds: no training, and at most `DenseSizes.exact_values` to read."""
         return self._sizes.form(self._ids.size, self.state.dimension) == "flat"
 
     def save(self, path: Path, source: VectorSource) -> None:
-        """Bring the index on disk in step with the chunks: the trained one grows while it fits. Raises OSError."""
+        """Update the index on disk: a trained one grows as long as its training fits. Raises OSError."""
         base = self._base
         if base and not base.is_exact and self._fits(base):
             grow_index(path, self.state, base, self._ids, source, self._sizes)
@@ -80,7 +80,7 @@ class DenseIndex:
             write_index(path, self.state, self._ids, source, self._sizes)
 
     def _fits(self, base: Base) -> bool:
-        """Whether the training of `base` still suits the library's size and what is in it."""
+        """Whether the training of `base` still suits the library's size and contents."""
         trained, now = base.info.trained_on, self._ids.size
         stayed = base.ids.size if self._kept is None else self._kept.size
         same_form = self._sizes.form(now, self.state.dimension) == base.info.form
@@ -91,15 +91,15 @@ class DenseIndex:
     ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         """(chunk ids, int64; inner products, float64) of the `k` best among `allowed` (ascending), best first.
 
-        Of equal scores the lower id comes first. `source` gives the vectors that the scores are worked out from; an
-        id that it does not know is not found. Raises RagScienceError where an exact search needs more memory than
-        there is.
+        Of equal scores the lower id comes first. `source` gives the vectors that the scores are computed from; an
+        id that it lacks is not found. Raises RagScienceError where an exact search needs more memory than
+        is available.
         """
         query = np.ascontiguousarray(vector, np.float32)
         tail_ids, tail = self._tail_in_memory(source)
         base, within = self._base, self._within(allowed, tail_ids)
         usable = within.usable
-        # Not `tail @ query`: BLAS would share so little work among threads, which wait for each other.
+        # Not `tail @ query`: BLAS would split this little work among threads, which wait for each other.
         close = tail_ids[within.tail], np.vecdot(tail, query)[within.tail]
         in_base = 0 if base is None else base.ids.size if usable is None else usable.size
         wanted = min(k, in_base + close[0].size)
@@ -114,7 +114,7 @@ class DenseIndex:
         return best_first(*exact_scores(query, close[0], source), k)
 
     def _within(self, allowed: NDArray[np.int64] | None, tail_ids: NDArray[np.int64]) -> _Within:
-        """What `allowed` leaves, kept for the array that came last: most searches come with the same one."""
+        """The filter of `allowed`, cached for the latest array: most searches use the same one."""
         within = self._last
         if within is None or within.allowed is not allowed:
             usable = self._kept
@@ -125,7 +125,7 @@ class DenseIndex:
         return within
 
     def _tail_in_memory(self, source: VectorSource) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
-        """The chunks that the base does not have, with their vectors; read at the first search, and only once."""
+        """The chunks that the base lacks, with their vectors; read once, at the first search."""
         if self._tail is None:
             mapped = self._base.size_bytes if self._base and self._base.is_exact else 0
             self._require_memory(mapped + self._new.size * self.state.dimension * 4)
@@ -134,7 +134,7 @@ class DenseIndex:
         return self._tail
 
     def _require_memory(self, needed: int) -> None:
-        if needed <= self._sizes.exact_values:  # less than a quarter of what an exact index may have
+        if needed <= self._sizes.exact_values:  # less than a quarter of the limit of an exact index
             return
         memory = self._sizes.memory()
         if memory is not None and needed > _OF_MEMORY * memory:
@@ -147,7 +147,7 @@ class DenseIndex:
     def _from_lists(
         self, base: Base, query: NDArray[np.float32], k: int, within: _Within, available: int
     ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
-        """Candidates from an approximate base, more than `k`; all of a small filter, which is exact and cheap."""
+        """Candidates from an approximate base, more than `k`; all ids of a small filter, which is exact and cheap."""
         if within.usable is not None and available <= max(self._sizes.filter_exactly, k):
             return within.usable, np.zeros(available, np.float32)
         fetched = min(max(RERANKED[base.info.form] * k, k + _SPARE), available)
@@ -157,7 +157,7 @@ class DenseIndex:
     def _from_exact(
         base: Base, query: NDArray[np.float32], wanted: int, usable: Bits | None, available: int
     ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
-        """The best of an exact base, as many as it takes to have all that may tie with the last of them."""
+        """The best of an exact base, enough to include every tie with the last of them."""
         fetched = min(wanted + _SPARE, available)
         while True:
             ids, scores = base.nearest(query, fetched, usable, available)
@@ -167,7 +167,7 @@ class DenseIndex:
 
 
 class _Within:
-    """What of an index a filter leaves."""
+    """What a filter leaves of an index."""
 
     def __init__(
         self, allowed: NDArray[np.int64] | None, usable: NDArray[np.int64] | None, tail: NDArray[np.bool_]
@@ -176,11 +176,11 @@ class _Within:
         self.usable = usable
         """Ids of the base, ascending; None: all of them."""
         self.tail = tail
-        """Which rows of the tail."""
+        """Indices of rows of the tail."""
         self._bits: Bits | None = None
 
     def bits(self, base: Base) -> Bits | None:
-        """`usable` as FAISS wants it."""
+        """`usable` as FAISS expects it."""
         if self._bits is None and self.usable is not None:
             self._bits = base.bits(self.usable)
         return self._bits
@@ -189,7 +189,7 @@ class _Within:
 def exact_scores(
     query: NDArray[np.float32], ids: NDArray[np.int64], source: VectorSource
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """(those of `ids` that `source` knows, ascending; their inner products with `query`, float64)."""
+    """(those of `ids` that `source` has, ascending; their inner products with `query`, float64)."""
     known, vectors = source(ids)
     return known, np.einsum("ij,j->i", vectors.astype(np.float64), query.astype(np.float64))
 
@@ -202,7 +202,7 @@ def _joined(one: _Scored, other: _Scored) -> _Scored:
 
 
 def _no_worse(scored: _Scored, wanted: int) -> _Scored:
-    """Those that may be among the `wanted` best once their scores are exact."""
+    """Those that may be among the `wanted` best by exact score."""
     ids, scores = scored
     if scores.size <= wanted:
         return scored

@@ -1,4 +1,4 @@
-"""What a paper is made of and compared by, in a few thousand bytes each: its elements, and the sketch of its text."""
+"""The elements of a paper and the sketch of its text, as bytes: a few thousand for each paper."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def pack_elements(elements: Sequence[Element]) -> bytes:
 
 
 def unpack_elements(packed: bytes) -> tuple[Element, ...]:
-    """The elements that `pack_elements` was given; none of bytes that are no such thing."""
+    """The inverse of `pack_elements`; empty for invalid bytes."""
     if not packed:
         return ()
     try:
@@ -40,7 +40,7 @@ def pack_sketch(shingles: int, sketch: Collection[int]) -> bytes:
 
 
 def unpack_sketch(packed: bytes) -> tuple[int, frozenset[int]]:
-    """(shingles, hashes) that `pack_sketch` was given; (0, none) of bytes that are no such thing, or of none."""
+    """(shingles, hashes), the inverse of `pack_sketch`; (0, no hashes) for invalid or empty bytes."""
     try:
         shingles, *hashes = struct.unpack(f"<{len(packed) // 8}Q", packed)
     except (struct.error, ValueError):

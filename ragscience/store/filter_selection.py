@@ -1,4 +1,4 @@
-"""Filters become the ids of the chunks that a search may find."""
+"""Turns filters into the ids of the chunks that a search may find."""
 
 from __future__ import annotations
 
@@ -21,24 +21,24 @@ if TYPE_CHECKING:
 __all__ = ["EVERY_KIND", "Selecting", "match_papers"]
 
 EVERY_KIND = "all"
-"""In `Filters.kinds`: really every kind, references too."""
+"""In `Filters.kinds`: every kind, references included."""
 
 _LETTERS = str.maketrans({"ø": "o", "ł": "l", "đ": "d", "ð": "d", "þ": "th", "æ": "ae", "œ": "oe", "ı": "i"})
-"""Letters of names that do not come apart into a plain one and an accent."""
+"""Letters that do not decompose into a plain letter and an accent."""
 
 _KNOWN = "`python ingest.py list` shows what it has; `python ingest.py rebuild` reads it all again."
 
 
 class Selecting:
-    """Filters of one library, which remembers what a search without any may find until the library changes."""
+    """The filters of one library; caches the selection without filters until the library changes."""
 
     def __init__(self) -> None:
         self._usual: tuple[rows.State, NDArray[np.int64] | None] | None = None
 
     def select(self, db: sqlite3.Connection, state: rows.State, filters: Filters) -> NDArray[np.int64] | None:
-        """The chunk ids that `filters` allows, ascending, int64; None when it allows all there are.
+        """The chunk ids that `filters` allows, ascending, int64; None if it allows all.
 
-        `state` is the one of the current transaction; do not write into the array. Raises NothingFound for a paper
+        `state` is that of the current transaction; the array is read-only. Raises NothingFound for a paper
         pattern, an author or a span of years that fits no paper.
         """
         kinds = {_fold(kind) for kind in filters.kinds}
@@ -58,7 +58,7 @@ class Selecting:
 
 
 def _without_references(db: sqlite3.Connection, ids: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Those of `ids` (ascending) that are no list of references: these are few, and an index of the table has them."""
+    """Those of `ids` (ascending) that are not reference lists: these are few, and an index of the table has them."""
     import numpy as np
 
     from ragscience.store.top_scores import marked
@@ -71,7 +71,7 @@ def _without_references(db: sqlite3.Connection, ids: NDArray[np.int64]) -> NDArr
 def _by_passage(
     db: sqlite3.Connection, filters: Filters, paper_ids: set[int] | None, kinds: set[str]
 ) -> NDArray[np.int64]:
-    """What must be looked for passage by passage: pages, kinds (folded), sections; within papers if any are given."""
+    """The filters that need a look at each passage: pages, kinds (folded), sections; within papers if any are given."""
     import numpy as np
 
     conditions: list[str] = []
@@ -104,7 +104,7 @@ def _distinct(db: sqlite3.Connection, column: str) -> list[str]:
 
 
 def _paper_ids(db: sqlite3.Connection, filters: Filters) -> set[int] | None:
-    """The papers that names, years and authors leave together; None where none of them is asked for."""
+    """The papers that names, years and authors leave together; None if none of these filters is set."""
     groups: list[set[int]] = []
     if filters.papers:
         groups.append(match_papers(rows.papers(db), filters.papers))
@@ -128,7 +128,7 @@ def _of_years(db: sqlite3.Connection, first: int, last: int) -> set[int]:
 
 
 def _of_authors(db: sqlite3.Connection, parts: Sequence[str]) -> set[int]:
-    """The papers with an author whose name has any of the parts in it."""
+    """The papers with an author whose name contains any of the parts."""
     authors = [
         (paper_id, [_plain(name) for name in json.loads(names)])
         for paper_id, names in db.execute("SELECT paper_id, authors FROM papers")
@@ -144,12 +144,12 @@ def _of_authors(db: sqlite3.Connection, parts: Sequence[str]) -> set[int]:
 
 
 def match_papers(papers: Sequence[Paper], patterns: Sequence[str]) -> set[int]:
-    """The ids of the papers that any pattern fits.
+    """The ids of the papers that any pattern matches.
 
-    A pattern that is a paper's own name, as it is listed, or its path means that paper alone, and one with a slash that
-    is the end of a path, cut at a folder, means that. Any other is a shell pattern for the file's name, its path or its
-    title, or a part of name or title; with a slash in it, a part of the path. Raises NothingFound, naming the nearest
-    names, for one that fits no paper.
+    A pattern equal to a paper's listed name or its path means that paper alone, and so does one with a slash that
+    is the end of a path, cut at a folder. Any other is a shell pattern for the file's name, its path or its
+    title, or a substring of name or title; with a slash in it, a substring of the path. Raises NothingFound, naming the
+    nearest names, for one that matches no paper.
     """
     spellings = [(paper.paper_id, _spellings(paper)) for paper in papers]
     found: set[int] = set()
@@ -199,6 +199,6 @@ def _fold(text: str) -> str:
 
 
 def _plain(name: str) -> str:
-    """Case, accents and repeated blanks aside."""
+    """Ignoring case, accents and repeated spaces."""
     apart = unicodedata.normalize("NFKD", name.casefold())
     return " ".join("".join(char for char in apart if not unicodedata.combining(char)).translate(_LETTERS).split())

@@ -1,4 +1,4 @@
-"""What was read from passages for the graph: the rows that it is made of, as texts that others understand."""
+"""The rows of the knowledge graph: what each extractor read from each passage, as JSON text."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ __all__ = ["GraphTable"]
 
 
 class GraphTable:
-    """The graph's part of a library; a library that an older version wrote has an empty one until it is written to."""
+    """The graph's part of a library; empty in a library from an older version until the first write."""
 
     def __init__(self, transactions: Transactions) -> None:
         self._transactions = transactions
 
     def state(self) -> str:
-        """Changes whenever a row comes, goes or changes; empty where no passage was read."""
+        """Changes whenever a row is added, removed or changed; empty if no passage was read."""
         with self._reading() as db:
             if db is None or db.execute("SELECT 1 FROM graph_passages LIMIT 1").fetchone() is None:
                 return ""
@@ -27,7 +27,7 @@ class GraphTable:
             return ":".join(value for (value,) in db.execute(query))
 
     def pending(self, extractor: str, version: str) -> list[int]:
-        """Ids of the passages, but lists of references, that this version of `extractor` has not read, ascending."""
+        """Ids of the passages, without reference lists, that this version of `extractor` has not read, ascending."""
         with self._transactions.reading() as whole:
             if whole is None:
                 return []
@@ -42,21 +42,21 @@ class GraphTable:
             return [chunk_id for (chunk_id,) in whole.execute(query, (extractor, version))]
 
     def put(self, extractor: str, version: str, found: Sequence[tuple[int, str]]) -> None:
-        """Keep what `extractor` read from each passage (id, text), all at once, in place of what it had read there.
+        """Store what `extractor` read from each passage (id, text) in one transaction, replacing its earlier rows.
 
-        A passage that has left the library meanwhile is left out.
+        A passage that is no longer in the library is skipped.
         """
         with self._transactions.writing() as db:
             _insert(db, extractor, version, found)
 
     def replace(self, extractor: str, version: str, found: Sequence[tuple[int, str]]) -> None:
-        """As `put`, and forget what `extractor` had read elsewhere: all of it, or, whatever goes wrong, nothing."""
+        """As `put`, and delete the extractor's other rows: all in one transaction."""
         with self._transactions.writing() as db:
             db.execute("DELETE FROM graph_passages WHERE extractor = ?", (extractor,))
             _insert(db, extractor, version, found)
 
     def clear(self, extractor: str | None = None) -> int:
-        """Forget what `extractor` read, or all that was read; how many rows there were."""
+        """Delete the rows of `extractor`, or all rows; returns how many there were."""
         with self._transactions.writing() as db:
             where, given = ("WHERE extractor = ?", (extractor,)) if extractor is not None else ("", ())
             count = db.execute(f"DELETE FROM graph_passages {where}", given).rowcount  # noqa: S608  # ours
@@ -64,7 +64,7 @@ class GraphTable:
             return int(count)
 
     def rows(self) -> list[tuple[int, int, str, str]]:
-        """(passage id, paper id, extractor, what it read) of every row, by passage id and extractor."""
+        """(passage id, paper id, extractor, its JSON) of every row, by passage id and extractor."""
         with self._reading() as db:
             if db is None:
                 return []
@@ -83,18 +83,18 @@ class GraphTable:
             return {(extractor, version): count for extractor, version, count in db.execute(query)}
 
     def stable_ids(self) -> dict[int, str]:
-        """A name for each passage that stays when its paper leaves and comes back: "<12 of the MD5>#<ordinal>"."""
+        """A name for each passage that survives removing and re-adding its paper: "<12 of the MD5>#<ordinal>"."""
         with self._transactions.reading() as db:
             query = "SELECT chunk_id, substr(md5, 1, 12) || '#' || ordinal FROM chunks JOIN papers USING (paper_id)"
             return dict(db.execute(query)) if db else {}
 
     def apart(self) -> frozenset[str]:
-        """Names that are not to be merged with others."""
+        """Names that must not be merged with others."""
         with self._reading() as db:
             return frozenset(name for (name,) in db.execute("SELECT name FROM graph_apart")) if db else frozenset()
 
     def set_apart(self, names: Iterable[str], *, merge_again: bool = False) -> None:
-        """Keep these names from being merged, or no longer."""
+        """Set or clear the mark that keeps these names from being merged."""
         add, take_out = "INSERT OR IGNORE INTO graph_apart VALUES (?)", "DELETE FROM graph_apart WHERE name = ?"
         with self._transactions.writing() as db:
             db.executemany(take_out if merge_again else add, ((name,) for name in names))
@@ -102,7 +102,7 @@ class GraphTable:
 
     @contextmanager
     def _reading(self) -> Iterator[sqlite3.Connection | None]:
-        """The database, or None where it has no tables of the graph."""
+        """The database, or None if it has no graph tables."""
         with self._transactions.reading() as db:
             yield db if db is not None and _has_tables(db) else None
 

@@ -1,4 +1,4 @@
-"""Where a home keeps what: the papers of the user, and what is made from them."""
+"""The files and folders of a home: the user's papers and everything generated from them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ __all__ = ["Home"]
 
 @dataclass(frozen=True)
 class Home:
-    """A folder with papers/, vectorstore/ and ingested.json; nothing is created by naming it."""
+    """A folder with papers/, vectorstore/ and ingested.json; creating the object creates no files."""
 
     root: Path
 
@@ -21,17 +21,17 @@ class Home:
 
     @property
     def vectorstore(self) -> Path:
-        """Everything that is generated, but for the ledger."""
+        """Everything that is generated, except the ledger."""
         return self.root / "vectorstore"
 
     @property
     def database(self) -> Path:
-        """The truth: papers, pages, chunks and vectors, in SQLite."""
+        """The source of truth: papers, pages, chunks and vectors, in SQLite."""
         return self.vectorstore / "library.sqlite"
 
     @property
     def faiss(self) -> Path:
-        """The dense index, a cache; what it was built from is told by index.json beside it."""
+        """The dense index, a cache; index.json next to it describes what it was built from."""
         return self.vectorstore / "index.faiss"
 
     @property
@@ -46,12 +46,12 @@ class Home:
 
     @property
     def parts(self) -> Path:
-        """The folder of downloads that are not papers yet; what was cut off goes on from there."""
+        """The folder of unfinished downloads; they are resumed from there."""
         return self.vectorstore / "parts"
 
     @property
     def graph(self) -> Path:
-        """The folder of the graph as it is loaded, a cache."""
+        """The folder of the graph cache."""
         return self.vectorstore / "graph"
 
     @property
@@ -61,20 +61,20 @@ class Home:
 
     @property
     def agent(self) -> Path:
-        """Where runs of the agent that were interrupted stand, in SQLite; a cache."""
+        """Checkpoints of interrupted agent runs, in SQLite; a cache."""
         return self.vectorstore / "agent.sqlite"
 
     @property
     def audit(self) -> Path:
-        """What was asked, found and answered, one JSON object a line."""
+        """The audit log: question, passages found and answer, one JSON object per line."""
         return self.vectorstore / "audit.jsonl"
 
     @property
     def ledger(self) -> Path:
-        """MD5 of each file and what it became, written from the database for people and scripts to read."""
+        """MD5 and status of each file, written from the database for people and scripts."""
         return self.root / "ingested.json"
 
     @property
     def lock(self) -> Path:
-        """Held by the one process that writes, with its pid inside."""
+        """Lock file of the one writing process, with its pid inside."""
         return self.vectorstore / "writer.lock"

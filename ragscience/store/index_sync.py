@@ -1,4 +1,4 @@
-"""The two caches of a library, brought in step with the database before each search."""
+"""Keeps a library's two index caches up to date with the database, before each search."""
 
 from __future__ import annotations
 
@@ -28,17 +28,17 @@ __all__ = ["Indexes"]
 
 
 _KEPT = 3
-"""Generations whose indexes stay in memory: threads that began before a change still search the one before it."""
+"""Generations whose indexes stay in memory: threads that began before a change still search the older one."""
 
 Index = TypeVar("Index", DenseIndex, KeywordIndex)
 
 
 class _Made(Generic[Index]):
-    """The indexes of the last few generations. One thread makes what is missing; searches of others go on."""
+    """The indexes of the last few generations. One thread builds a missing one; searches of others continue."""
 
     def __init__(self) -> None:
         self.making = RLock()
-        """Held by the thread that makes one, or saves one."""
+        """Held by the thread that builds or saves one."""
         self._by_state: dict[State, Index] = {}
 
     @property
@@ -59,7 +59,7 @@ class _Made(Generic[Index]):
         return found
 
     def put(self, state: State, index: Index) -> None:
-        """Searches that read the old table meanwhile are not disturbed: it is replaced, not changed."""
+        """Searches that read the old table meanwhile are unaffected: it is replaced, not changed."""
         with self.making:
             kept = {key: value for key, value in self._by_state.items() if key != state} | {state: index}
             self._by_state = dict(list(kept.items())[-_KEPT:])
@@ -72,9 +72,9 @@ class _Made(Generic[Index]):
 
 
 class Indexes:
-    """The dense and the keyword index as this process has them, for many threads.
+    """The dense and the keyword index of this process, for many threads.
 
-    Each method is called inside a transaction of `db`, whose state is `state`; an index never changes.
+    Each method is called inside a transaction of `db` with state `state`; an index is immutable.
     """
 
     def __init__(self, home: Home, sizes: DenseSizes) -> None:
@@ -86,12 +86,12 @@ class Indexes:
         self._may_save = True
 
     def dense(self, db: sqlite3.Connection, state: State) -> DenseIndex:
-        """Of exactly the chunks that the database has now."""
+        """The index of exactly the chunks in the database."""
 
         def make() -> DenseIndex:
             ids, last = rows.chunk_ids(db), self._dense.last
             index = last.at(state, ids) if last else None
-            if index is None or index.should_be_saved:  # another process may have brought the file in step
+            if index is None or index.should_be_saved:  # another process may have updated the file
                 loaded = DenseIndex.load(self._home.faiss, state, ids, self._sizes)
                 index = loaded if index is None or loaded.drift < index.drift else index
             return index
@@ -99,7 +99,7 @@ class Indexes:
         return self._dense.get(state, make)
 
     def dense_for_a_question(self, db: sqlite3.Connection, state: State) -> DenseIndex:
-        """The same; of a small library without the file, so that FAISS need not be loaded."""
+        """As `dense`; for a small library without the file, so that FAISS need not be loaded."""
         found = self._dense.known(state) or self._straight.known(state)
         if found is not None:
             return found
@@ -109,7 +109,7 @@ class Indexes:
         return self._straight.get(state, lambda: DenseIndex(state, None, ids, self._sizes))
 
     def keywords(self, db: sqlite3.Connection, state: State) -> KeywordIndex:
-        """Of exactly the chunks that the database has now."""
+        """The index of exactly the chunks in the database."""
 
         def make() -> KeywordIndex:
             index = self._keywords.last
@@ -123,18 +123,18 @@ class Indexes:
         return self._keywords.get(state, make)
 
     def save(self, db: sqlite3.Connection, state: State) -> None:
-        """Bring both caches up to date on disk; the dense one only where it is far enough behind.
+        """Update both caches on disk; the dense one only if it is far enough behind.
 
-        Called by the one who holds the lock. Raises RagScienceError where the disk refuses.
+        Called while holding the lock. Raises RagScienceError where a write fails.
         """
         with disk_errors(self._home.vectorstore):
             self._save_keywords(db, state)
             self._save_dense(db, state)
 
     def save_if_free(self, db: sqlite3.Connection, state: State, *, dense: bool) -> None:
-        """Save what a reader had to make, if no one writes and the folder can be written; else it stays in memory.
+        """Save what a reader had to build, if no one writes and the folder is writable; else it stays in memory.
 
-        An index that must be trained is not a reader's to make: a question does not wait for minutes.
+        An index that needs training is not built by a reader: a question does not wait for minutes.
         """
         made = self._dense if dense else self._keywords
         if not self._may_save or not made.is_newest(state) or not self._is_behind(state, dense=dense):
@@ -154,7 +154,7 @@ class Indexes:
             made.making.release()
 
     def _is_behind(self, state: State, *, dense: bool) -> bool:
-        """Whether what is on disk should be replaced by what is in memory, and that is quickly done."""
+        """Whether the index in memory should replace the one on disk, and saving it is fast."""
         if dense:
             index = self._dense.known(state)
             return index is not None and index.should_be_saved and index.is_quickly_saved
@@ -162,7 +162,7 @@ class Indexes:
         return keywords is not None and not keywords.is_saved
 
     def remake(self, db: sqlite3.Connection, state: State) -> None:
-        """Make both caches anew from the database alone. Raises RagScienceError where the disk refuses."""
+        """Rebuild both caches from the database. Raises RagScienceError where a write fails."""
         empty = KeywordIndex.empty(state.library_id)
         self._keywords.put(state, empty.updated(state.generation, rows.chunk_ids(db), partial(rows.texts, db)))
         self._dense.clear()
@@ -172,11 +172,11 @@ class Indexes:
                 write_index(self._home.faiss, state, rows.chunk_ids(db), vector_source(db, state), self._sizes)
 
     def info(self, state: State) -> DenseIndexInfo | None:
-        """What the dense index on disk is; None where there is none that a search would use."""
+        """The record of the dense index on disk; None if there is no usable one."""
         return describe(self._home.faiss, state)
 
     def behind(self, db: sqlite3.Connection, state: State) -> list[str]:
-        """Which caches on disk a search would have to make up for: "keyword", "dense"."""
+        """Which caches on disk are out of date for a search: "keyword", "dense"."""
         ids = rows.chunk_ids(db)
         if not ids.size:
             return []

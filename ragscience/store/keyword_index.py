@@ -1,10 +1,10 @@
 """The keyword index: BM25Okapi over segments of postings.
 
 Scores are those of rank_bm25's BM25Okapi (Robertson and Walker's weighting with the floor on inverse document
-frequencies that the package documents): for each word of the question, as often as it is asked,
+frequencies that the package documents): for each word of the question, as often as it occurs there,
 `idf * f * (k1 + 1) / (f + k1 * (1 - b + b * length / mean length))`, with `idf = ln(N - n + 0.5) - ln(n + 0.5)`, and
-`epsilon * mean idf` in place of a negative one. Weights are worked out at query time from counts, so that a new paper
-changes none of the postings that are there.
+`epsilon * mean idf` in place of a negative one. Weights are computed at query time from counts, so that a new paper
+changes no existing postings.
 """
 
 from __future__ import annotations
@@ -45,27 +45,27 @@ _FORMAT = 1
 _MANIFEST = "manifest.json"
 _BATCH = 16_384
 _GROWTH = 4
-"""A segment is merged with its neighbour while that one has less than this many times its postings."""
+"""A segment is merged with its neighbour while the neighbour has fewer than this many times its postings."""
 
 
 @dataclass(frozen=True, slots=True)
 class TermCounts:
-    """Where the terms of a question occur: the counts that keyword scores are made of."""
+    """Where the terms of a question occur: the counts behind keyword scores."""
 
     terms: tuple[str, ...]
-    """Each once, in the order of the question."""
+    """Distinct terms, in the order of the question."""
     passages: int
-    """How many passages were looked at."""
+    """Number of passages searched."""
     frequencies: NDArray[np.int64]
-    """How many of these have each term, shape (terms,)."""
+    """How many of these contain each term, shape (terms,)."""
     counts: NDArray[np.int64]
-    """How often each term occurs in each passage that was asked for, shape (terms, ids); 0 in one that is not there."""
+    """How often each term occurs in each requested passage, shape (terms, ids); 0 in a missing one."""
     norms: NDArray[np.float64]
-    """`k1 * (1 - b + b * length / mean length)` of each passage that was asked for, shape (ids,)."""
+    """`k1 * (1 - b + b * length / mean length)` of each requested passage, shape (ids,)."""
 
 
 class KeywordIndex:
-    """The keyword index at one generation of the library; it never changes, `updated` gives another."""
+    """The keyword index at one generation of the library; immutable, `updated` gives another."""
 
     def __init__(
         self, library_id: str, generation: int, segments: Sequence[Segment], mean_idf: float, *, is_saved: bool
@@ -74,7 +74,7 @@ class KeywordIndex:
         self.generation = generation
         self.segments = tuple(segments)
         self.is_saved = is_saved
-        """Whether this is what lies on disk."""
+        """Whether this index is the one on disk."""
         self._mean_idf = mean_idf
         self._documents = sum(segment.ids.size for segment in self.segments)
         self._length_norms: list[NDArray[np.float64]] | None = None
@@ -83,14 +83,14 @@ class KeywordIndex:
 
     @classmethod
     def empty(cls, library_id: str) -> KeywordIndex:
-        """An index of nothing."""
+        """An empty index."""
         return cls(library_id, -1, (), 0.0, is_saved=False)
 
     @classmethod
     def load(cls, folder: Path, library_id: str, generation: int) -> KeywordIndex | None:
-        """What was saved, memory-mapped; None where nothing was, or another library's, or anything is damaged.
+        """The saved index, memory-mapped; None if there is none, it belongs to another library, or it is damaged.
 
-        One of a later generation than the library's own is of no use either: the database was put back to an older one.
+        None also for a generation later than the library's own: the database was restored from an older copy.
         """
         try:
             manifest = json.loads((folder / _MANIFEST).read_bytes())
@@ -109,7 +109,7 @@ class KeywordIndex:
             return None
 
     def save(self, folder: Path) -> KeywordIndex:
-        """The same index, on disk; what the manifest no longer names is deleted after it. Raises OSError."""
+        """The same index, written to disk; then deletes the files that the manifest no longer names. Raises OSError."""
         folder.mkdir(parents=True, exist_ok=True)
         segments = [
             segment if segment.file else write_segment(folder, f"{uuid.uuid4().hex}.segment", segment)
@@ -137,9 +137,9 @@ class KeywordIndex:
         ids: NDArray[np.int64],
         texts: Callable[[Sequence[int]], Iterable[tuple[int, str]]],
     ) -> KeywordIndex:
-        """The index of exactly the chunks `ids` (ascending): what is gone is dropped, what is new is tokenised.
+        """The index of exactly the chunks `ids` (ascending): removed ones are dropped, new ones tokenised.
 
-        `texts` gives (chunk id, text), ascending, of the ids that it is asked for.
+        `texts` gives (chunk id, text), ascending, of the requested ids.
         """
         segments: list[Segment] = []
         for segment in self.segments:
@@ -188,7 +188,7 @@ class KeywordIndex:
     def scores_of(self, tokens: Sequence[str], ids: NDArray[np.int64]) -> NDArray[np.float64]:
         """The score of each chunk of `ids`, in any order, shape of `ids`; 0 where no word matches.
 
-        Costs no postings for the question that was asked last.
+        Reads no postings for the question of the thread's last search.
         """
         scratch = self._accumulate(tokens)
         scores = np.zeros(ids.size, np.float64)
@@ -198,7 +198,7 @@ class KeywordIndex:
         return scores
 
     def counts_of(self, tokens: Sequence[str], ids: NDArray[np.int64], allowed: NDArray[np.int64] | None) -> TermCounts:
-        """The terms of `tokens`: how often in each of `ids`, in how many of `allowed` (ascending; None: all)."""
+        """The terms of `tokens`: their counts in each of `ids`, and in how many of `allowed` (ascending; None: all)."""
         terms = tuple(dict.fromkeys(tokens))
         frequencies = np.zeros(len(terms), np.int64)
         counts = np.zeros((len(terms), ids.size), np.int64)
@@ -219,7 +219,7 @@ class KeywordIndex:
         return TermCounts(terms, passages, frequencies, counts, norms)
 
     def _among(self, allowed: NDArray[np.int64] | None) -> Sequence[NDArray[np.bool_] | None]:
-        """Which rows of each segment are of `allowed`; those of the array that was asked for last are kept."""
+        """Which rows of each segment are in `allowed`; cached for the last array."""
         if allowed is None:
             return [None] * len(self.segments)
         last = self._marked
@@ -228,7 +228,7 @@ class KeywordIndex:
         return last[1]
 
     def _accumulate(self, tokens: Sequence[str]) -> _Scratch:
-        """The scores of all chunks with a word of the question, added up unless the thread's last question had them."""
+        """The scores of all chunks with a word of the question; cached for the thread's last question."""
         scratch = self._scratch
         scratch.postings_touched = 0
         counts = Counter(map(term_key, tokens))
@@ -249,7 +249,7 @@ class KeywordIndex:
         return scratch
 
     def _idf(self, found: Sequence[slice]) -> float:
-        """Of a term whose postings in each segment are `found`; 0 for one that is nowhere."""
+        """The idf of a term whose postings in each segment are `found`; 0 for an unknown one."""
         documents = sum(span.stop - span.start for span in found)
         if not documents:
             return 0.0
@@ -257,7 +257,7 @@ class KeywordIndex:
         return idf if idf >= 0 else EPSILON * self._mean_idf
 
     def _add(self, added: _Added, number: int, lists: Sequence[tuple[slice, float]]) -> None:
-        """Add the weights of some postings to the scores of a segment; the first word first, as rank_bm25 does."""
+        """Add the weights of some postings to a segment's scores, in the order of the words, as rank_bm25 does."""
         if not lists:
             return
         segment, norms = self.segments[number], self._norms()[number]
@@ -287,14 +287,14 @@ class KeywordIndex:
 
 
 class _Added:
-    """The scores of a segment for one question; the array is used again, for fresh zeros cost more than a question."""
+    """The scores of a segment for one question; the array is reused, since a new one costs more than a question."""
 
     __slots__ = ("rows", "scores", "words")
 
     def __init__(self, documents: int) -> None:
         self.scores = np.zeros(documents, np.float64)
         self.rows = np.empty(0, np.intp)
-        """Of all postings that were added: a row once for each word that it has."""
+        """Rows of all postings added: a row once for each of its words."""
         self.words = 0
 
     def clear(self) -> None:
@@ -304,20 +304,20 @@ class _Added:
 
 
 class _Scratch(threading.local):
-    """Each thread's own: the scores of the question that it asked last."""
+    """Thread-local state: the scores of the thread's last question."""
 
     def __init__(self) -> None:
         self.asked: tuple[tuple[int, int], ...] | None = None
         self.added: list[_Added] = []
-        """One for each segment."""
+        """One array per segment."""
         self.postings_touched = 0
 
 
 def _candidates(added: _Added, k: int, among: NDArray[np.bool_] | None) -> NDArray[np.intp]:
-    """The rows of `among` (None: all) that may be among the `k` best, above 0; each once, ascending."""
+    """The rows of `among` (None: all) that may be among the `k` best, above 0; distinct, ascending."""
     rows = added.rows if among is None else added.rows[among[added.rows]]
     scores = added.scores[rows]
-    most = k * added.words  # a row is there at most once for each word, so these hold the k best rows
+    most = k * added.words  # a row occurs at most once for each word, so these hold the k best rows
     if 0 < most < scores.size:
         cut = np.partition(scores, scores.size - most)[scores.size - most]
         rows = rows[scores >= cut] if cut > 0 else rows[scores > 0]
@@ -327,7 +327,7 @@ def _candidates(added: _Added, k: int, among: NDArray[np.bool_] | None) -> NDArr
 
 
 def _settle(segments: list[Segment]) -> list[Segment]:
-    """Merge from the end while the segment before is not clearly larger: sizes fall geometrically, so there are few."""
+    """Merge from the end while the previous segment is not clearly larger: sizes fall geometrically, so few remain."""
     first = len(segments) - 1
     size = segments[first].rows.size
     while first > 0 and segments[first - 1].rows.size < _GROWTH * size:
@@ -337,7 +337,7 @@ def _settle(segments: list[Segment]) -> list[Segment]:
 
 
 def _mean_idf(segments: Sequence[Segment]) -> float:
-    """The mean inverse document frequency of all terms, negative ones included, as rank_bm25 takes it."""
+    """The mean inverse document frequency of all terms, negative ones included, as in rank_bm25."""
     documents = sum(segment.ids.size for segment in segments)
     keys = [segment.terms for segment in segments]
     if not sum(part.size for part in keys):

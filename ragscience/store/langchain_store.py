@@ -25,7 +25,7 @@ def as_vector_store(home: Home, embeddings: Embeddings) -> FAISS:
 
     `embeddings` must be of the model that made the library; it embeds one word here, to compare dimensions. Documents
     carry `source` (full path), `file`, `page`, `page_end`, `section`, `kind`, `header` and `chunk_id`; references are
-    not found. Adding to the store or deleting from it is not supported: `ingest.py` does that. Raises
+    excluded. Adding to the store or deleting from it is not supported: `ingest.py` does that. Raises
     LibraryUnavailable for an embedder of another dimension or an empty library.
     """
     from langchain_community.docstore.base import Docstore
@@ -45,10 +45,10 @@ def as_vector_store(home: Home, embeddings: Embeddings) -> FAISS:
         )
 
     class LibraryDocstore(Docstore):  # type: ignore[misc]  # langchain_community has no types
-        """Passages straight from the library's database."""
+        """A docstore that reads passages from the library's database."""
 
         def search(self, search: str) -> str | Document:
-            """The passage with the chunk id `search`, or a sentence that there is none, as the interface wants it."""
+            """The passage with the chunk id `search`, or an error string, as the interface requires."""
             found = library.chunks([int(search)]) if search.isdecimal() else []
             return Document(**_fields(found[0])) if found else f"ID {search} not found."
 
@@ -63,7 +63,7 @@ def as_vector_store(home: Home, embeddings: Embeddings) -> FAISS:
 
 
 class _LibraryIndex:
-    """What LangChain asks of a FAISS index, answered by the library, so that both doors find the same passages."""
+    """The FAISS index interface that LangChain uses, backed by the library, so that both find the same passages."""
 
     def __init__(self, library: Library, dimension: int) -> None:
         self._library = library
@@ -71,11 +71,11 @@ class _LibraryIndex:
 
     @property
     def ntotal(self) -> int:
-        """How many vectors there are."""
+        """Number of vectors."""
         return self._library.chunk_count
 
     def search(self, queries: NDArray[np.float32], k: int) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
-        """(inner products, chunk ids), shape (len(queries), k); -1 for what is not there, as FAISS does."""
+        """(inner products, chunk ids), shape (len(queries), k); -1 where there are fewer, as in FAISS."""
         import numpy as np
 
         scores = np.full((len(queries), k), -np.inf, np.float32)
@@ -94,7 +94,7 @@ class _LibraryIndex:
 
 
 class _ChunkIds(Mapping[int, str]):
-    """Chunk id to docstore id, for all that the library has, without a table of them."""
+    """Chunk id to docstore id for every chunk, without a table."""
 
     def __init__(self, library: Library) -> None:
         self._library = library

@@ -1,7 +1,7 @@
 """The library: papers, their passages and vectors, and the searches over them.
 
-SQLite is the truth; the indexes are caches that are brought in step with it. Reading never writes to the database, and
-any number of readers may go on while one writer works: what one of them sees is always one generation of the library.
+SQLite is the source of truth; the indexes are caches that are updated from it. Reading never writes to the database,
+and any number of readers run next to one writer: each sees exactly one generation of the library.
 """
 
 from __future__ import annotations
@@ -39,9 +39,9 @@ _SIZES = DenseSizes()
 
 
 class Library:
-    """A home's library, opened for reading or for writing; use it as a context manager, or close it.
+    """A home's library, opened for reading or for writing; a context manager.
 
-    Many threads may use one at once: each reads in snapshots of its own.
+    Thread-safe: each thread reads its own snapshots.
     """
 
     def __init__(self, home: Home, transactions: Transactions, sizes: DenseSizes) -> None:
@@ -77,13 +77,13 @@ class Library:
         self.token_bytes = contents.token_bytes
         self.passages_without_tokens = contents.passages_without_tokens
         self.graph = GraphTable(transactions)
-        """What was read from the passages for the graph."""
+        """What extractors read from the passages for the graph."""
         self.sources = SourcesTable(transactions)
-        """Where fetched files came from."""
+        """The sources of fetched files."""
 
     @classmethod
     def open(cls, home: Home, sizes: DenseSizes = _SIZES) -> Library:
-        """For reading; a home without a library is one with no papers, and nothing is created.
+        """Open for reading; a home without a library is empty, and nothing is created.
 
         Raises LibraryUnavailable for a newer schema, RagScienceError for a damaged or foreign file.
         """
@@ -91,7 +91,7 @@ class Library:
 
     @classmethod
     def open_for_writing(cls, home: Home, sizes: DenseSizes = _SIZES) -> Library:
-        """For reading and writing, alone; makes what is missing and repairs the ledger.
+        """Open for reading and writing, exclusively; creates what is missing and repairs the ledger.
 
         Raises LibraryUnavailable while another process writes or for a newer schema, RagScienceError where the home
         cannot be written or the database is damaged.
@@ -105,7 +105,7 @@ class Library:
         return library
 
     def close(self) -> None:
-        """Let the files, and the lock, go; closing twice is harmless."""
+        """Release the files and the lock; may be called twice."""
         self._transactions.close()
 
     def __enter__(self) -> Self:
@@ -118,27 +118,27 @@ class Library:
 
     @contextmanager
     def snapshot(self) -> Iterator[None]:
-        """All that is read inside is of one generation, whatever a writer does meanwhile."""
+        """All reads inside see one generation, whatever a writer does meanwhile."""
         with self._reading():
             yield
 
-    # What it is
+    # Identity and size
 
     @property
     def library_id(self) -> str:
-        """Drawn when the database was made; empty where there is none yet."""
+        """A random id from the library's creation; empty if there is no library yet."""
         with self._reading() as db:
             return rows.read_state(db).library_id if db else ""
 
     @property
     def embedder(self) -> EmbedderIdentity | None:
-        """What made the vectors; None before the first ingest."""
+        """The embedder of the vectors; None before the first ingest."""
         with self._reading() as db:
             return rows.identity(db)[0] if db else None
 
     @property
     def chunker(self) -> str | None:
-        """What cut the passages; None before the first ingest."""
+        """The chunker of the passages; None before the first ingest."""
         with self._reading() as db:
             return rows.identity(db)[1] if db else None
 
@@ -150,12 +150,12 @@ class Library:
 
     @property
     def paper_count(self) -> int:
-        """How many papers there are."""
+        """Number of papers."""
         return self._count("COUNT(*)")
 
     @property
     def chunk_count(self) -> int:
-        """How many passages there are."""
+        """Number of passages."""
         return self._count("COALESCE(SUM(chunks), 0)")
 
     def _count(self, what: str) -> int:
@@ -163,7 +163,7 @@ class Library:
             return int(db.execute(f"SELECT {what} FROM papers").fetchone()[0]) if db else 0  # noqa: S608  # ours
 
     def set_identity(self, embedder: EmbedderIdentity, chunker: str) -> None:
-        """Say what makes vectors and passages from now on.
+        """Record the embedder and chunker for vectors and passages from now on.
 
         Raises LibraryUnavailable where there are vectors of another embedder: see `replace_vectors`.
         """
@@ -217,10 +217,10 @@ class Library:
             return rows.known_files(db) if db else {}
 
     def add_paper(self, new: NewPaper) -> Paper:
-        """Add a paper and take out those it replaces, all in one transaction, then write the ledger.
+        """Add a paper and remove those it replaces in one transaction, then write the ledger.
 
-        Raises RagScienceError for vectors that are no unit rows of the library's dimension, for a path or MD5 that
-        another paper has, and where the disk refuses.
+        Raises RagScienceError for vectors that are not unit rows of the library's dimension, for a path or MD5 that
+        another paper has, and where a write fails.
         """
         fingerprint = new.fingerprint
         older = self._versions_of(fingerprint, new.replaces)
@@ -239,7 +239,7 @@ class Library:
         return paper
 
     def _versions_of(self, fingerprint: Fingerprint, ids: Sequence[int]) -> set[str]:
-        """The MD5s of the papers `ids` that are the same paper as the new one and for which files were set aside."""
+        """The MD5s of the papers `ids` that are the same paper as the new one and have suppressed files."""
         with self._reading() as db:
             noted = set(rows.set_aside(db).values()) if db and ids else set()
         papers = {paper.file: paper for paper in self.papers() if paper.paper_id in ids and paper.md5 in noted}
@@ -248,22 +248,22 @@ class Library:
         return {papers[one.paper].md5 for one in known if near_duplicates([one, new])}
 
     def remove_papers(self, ids: Sequence[int]) -> None:
-        """Take papers out with their passages and vectors; ids that are not there are no matter."""
+        """Remove papers with their passages and vectors; unknown ids are ignored."""
         with self._writing() as db:
             if writing.remove_papers(db, ids):
                 writing.bump(db)
         self.write_ledger()
 
     def set_aside(self, newer: Mapping[str, Paper]) -> None:
-        """Note files, by MD5, that are not wanted as long as the library has the paper that is the newer version."""
+        """Suppress files, by MD5: they are not ingested while the library has the paper that is the newer version."""
         with self._writing() as db:
             writing.set_aside(db, {md5: paper.md5 for md5, paper in newer.items()})
 
     def aside(self) -> dict[str, Paper]:
-        """By MD5, the files that are not wanted: for each the newer version, which the library has.
+        """By MD5, the suppressed files: for each the newer version, which is in the library.
 
-        Where that was set aside itself, it is the one for which it was. A file that was added again after all is none
-        of them.
+        If that one is itself suppressed, the version that replaced it. A file that was added again is not
+        suppressed.
         """
         with self._reading() as db:
             noted = rows.set_aside(db) if db else {}
@@ -281,8 +281,8 @@ class Library:
     def rename_papers(self, moves: Sequence[tuple[int, str, int]]) -> None:
         """Give each (paper id, path, mtime in ns) its new path, in one transaction: two files may have changed places.
 
-        A paper whose path is taken and that is not among the moves leaves the library. Raises RagScienceError for an
-        id that is not there.
+        A paper that is not among the moves but whose path is taken is removed. Raises RagScienceError for an
+        unknown id.
         """
         with self._writing() as db:
             writing.rename_papers(db, moves)
@@ -290,7 +290,7 @@ class Library:
         self.write_ledger()
 
     def write_ledger(self) -> bool:
-        """Make ingested.json say what the papers table says; whether it had to be written."""
+        """Update ingested.json from the papers table; whether a write was needed."""
         return writing.write_ledger(self.home.ledger, self.papers())
 
     # Vectors
@@ -302,9 +302,9 @@ class Library:
             tuple[Sequence[int] | NDArray[np.int64], NDArray[np.float32], Mapping[bytes, NDArray[np.int8]]]
         ],
     ) -> None:
-        """Give every passage a vector of another embedder: all of them, or, whatever goes wrong, none.
+        """Replace the vectors of all passages with those of another embedder, in one transaction.
 
-        `batches` are (ids, unit rows of shape (len(ids), embedder.dimension), float32, token vectors to keep by the
+        `batches` are (ids, unit rows of shape (len(ids), embedder.dimension), float32, token vectors by the
         hash of their text) and are read one by one. Raises RagScienceError unless each passage gets one.
         """
         with self._writing() as db:
@@ -320,7 +320,7 @@ class Library:
             writing.bump(db)
 
     def compact_tokens(self) -> int:
-        """Leave behind what no passage needs; the bytes that were gained."""
+        """Drop the data that no passage needs; returns the bytes freed."""
         with self._writing() as db:
             gained = self._tokens.compact(db)
         with self._reading() as db:

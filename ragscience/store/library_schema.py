@@ -1,4 +1,4 @@
-"""The database: its tables, how it is opened for reading and for writing, and what SQLite's complaints mean."""
+"""The library database: its tables, opening it for reading and for writing, and SQLite errors as user messages."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from ragscience.store.atomic_files import disk_errors
 __all__ = ["SCHEMA_VERSION", "connect_for_reading", "connect_for_writing", "database_errors"]
 
 SCHEMA_VERSION = 5
-_APPLICATION_ID = 0x52534349  # "RSCI": what tells our file from any other SQLite database
-_PAGE_BYTES = 8192  # five vectors of 384 dimensions to a page, where the usual 4096 holds two and wastes a quarter
+_APPLICATION_ID = 0x52534349  # "RSCI": distinguishes our file from any other SQLite database
+_PAGE_BYTES = 8192  # five vectors of 384 dimensions per page, where the usual 4096 bytes hold two and waste a quarter
 _BUSY_SECONDS = 20.0
 _COUNTERS = ("generation", "vectors_epoch", "graph_generation")
 _REBUILD = "Move the folder {} away and run `python ingest.py`: your papers are read again."
@@ -124,10 +124,10 @@ CREATE TABLE sources (
 
 
 def connect_for_reading(path: Path) -> sqlite3.Connection | None:
-    """A connection that cannot write, or None where there is no library yet.
+    """A read-only connection, or None if there is no library yet.
 
-    Works in a folder that cannot be written, too. Raises LibraryUnavailable for another schema, RagScienceError for a
-    file that is no library.
+    Also works in a read-only folder. Raises LibraryUnavailable for another schema, RagScienceError for a
+    file that is not a library.
     """
     if not path.exists():
         return None
@@ -139,7 +139,7 @@ def connect_for_reading(path: Path) -> sqlite3.Connection | None:
             except sqlite3.OperationalError:
                 if not _nothing_pending(path):
                     raise
-                # A write-ahead log needs files beside the database even to be read; without a log we can do without.
+                # A write-ahead log needs files next to the database even for reading; read without a log.
                 connection.close()
                 connection = _connect(path, "mode=ro&immutable=1")
             has_tables = _has_tables(connection, path)
@@ -153,9 +153,9 @@ def connect_for_reading(path: Path) -> sqlite3.Connection | None:
 
 
 def connect_for_writing(path: Path) -> sqlite3.Connection:
-    """A connection that writes, to a database that is made where there is none.
+    """A connection for writing; creates the database if it is missing.
 
-    Raises LibraryUnavailable for another schema, RagScienceError for a file that is no library or cannot be written.
+    Raises LibraryUnavailable for another schema, RagScienceError for a file that is not a library or not writable.
     """
     with disk_errors(path.parent):
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -183,7 +183,7 @@ def _nothing_pending(path: Path) -> bool:
 
 
 def _has_tables(connection: sqlite3.Connection, path: Path) -> bool:
-    """False for a database without tables, as a killed first run may leave it."""
+    """False for a database without tables, as a killed first run may leave."""
     (version,) = connection.execute("PRAGMA user_version").fetchone()
     (application,) = connection.execute("PRAGMA application_id").fetchone()
     if application == _APPLICATION_ID:
@@ -220,7 +220,7 @@ def _create(connection: sqlite3.Connection) -> None:
 
 @contextmanager
 def database_errors(path: Path) -> Iterator[None]:
-    """Turn SQLite's complaints about `path` into RagScienceError, or LibraryUnavailable where waiting helps."""
+    """Turn SQLite's errors about `path` into RagScienceError, or LibraryUnavailable where waiting helps."""
     try:
         yield
     except sqlite3.DatabaseError as error:

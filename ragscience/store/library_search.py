@@ -1,4 +1,4 @@
-"""The searches over a library: nearest vectors, keywords, and the scores of passages that are known already."""
+"""The searches over a library: nearest vectors, keywords, and the scores of given passages."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ __all__ = ["LibrarySearch"]
 
 
 class LibrarySearch:
-    """The searches of a library, for many threads; each search sees one generation of it."""
+    """The searches of a library, thread-safe; each search sees one generation of it."""
 
     def __init__(self, home: Home, transactions: Transactions, sizes: DenseSizes) -> None:
         self._home = home
@@ -38,7 +38,7 @@ class LibrarySearch:
 
     @property
     def indexes(self) -> Indexes:
-        """The indexes as this process has them; without a search NumPy is not loaded for them."""
+        """The indexes of this process; created on first use, so that NumPy loads only for a search."""
         from ragscience.store.index_sync import Indexes
 
         with self._making:
@@ -46,9 +46,9 @@ class LibrarySearch:
             return self._made
 
     def select(self, filters: Filters) -> NDArray[np.int64] | None:
-        """Ids of the passages that `filters` allows, ascending, int64; None when it allows all there are.
+        """Ids of the passages that `filters` allows, ascending, int64; None if it allows all.
 
-        Raises NothingFound for a paper pattern, an author or a span of years that fits no paper.
+        Raises NothingFound for a paper pattern, an author or a span of years that matches no paper.
         """
         with self._reading() as db:
             if db is not None:
@@ -60,7 +60,7 @@ class LibrarySearch:
     def search_dense(
         self, vector: NDArray[np.float32], k: int, allowed: NDArray[np.int64] | None
     ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        """(ids, int64; inner products, float64) of the `k` nearest passages, best first; of equals the lower id first.
+        """(ids, int64; inner products, float64) of the `k` nearest passages, best first; ties by lower id.
 
         `allowed` as `select` gives it. Raises LibraryUnavailable for a vector of another dimension.
         """
@@ -79,7 +79,7 @@ class LibrarySearch:
             return found
 
     def dense_scores(self, vector: NDArray[np.float32], ids: Sequence[int] | NDArray[np.int64]) -> NDArray[np.float64]:
-        """The inner product of `vector` with each passage of `ids`, shape (len(ids),); 0 where it is not there.
+        """The inner product of `vector` with each passage of `ids`, shape (len(ids),); 0 for an unknown id.
 
         Raises LibraryUnavailable for a vector of another dimension.
         """
@@ -103,7 +103,7 @@ class LibrarySearch:
     def search_keywords(
         self, text: str, k: int, allowed: NDArray[np.int64] | None
     ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        """(ids, int64; BM25 scores above 0, float64) of the `k` best passages; of equals the lower id first.
+        """(ids, int64; BM25 scores above 0, float64) of the `k` best passages; ties by lower id.
 
         `allowed` as `select` gives it.
         """
@@ -122,7 +122,7 @@ class LibrarySearch:
     def keyword_scores(self, text: str, ids: Sequence[int] | NDArray[np.int64]) -> NDArray[np.float64]:
         """The BM25 score of each passage of `ids` for `text`, shape (len(ids),); 0 where no word of it matches.
 
-        Right after `search_keywords` of the same text this reads no postings again.
+        Right after `search_keywords` of the same text this uses its cached scores.
         """
         import numpy as np
 
@@ -150,14 +150,14 @@ class LibrarySearch:
             return index.counts_of(terms, np.asarray(ids, np.int64), allowed)
 
     def refresh_indexes(self) -> None:
-        """Bring both caches in step with the database, on disk. Raises RagScienceError where the disk refuses."""
+        """Update both caches on disk from the database. Raises RagScienceError where a write fails."""
         self._transactions.require_lock()
         with self._reading() as db:
             if db is not None:
                 self.indexes.save(db, rows.read_state(db))
 
     def rebuild_indexes(self) -> None:
-        """Make both caches anew from the database. Raises RagScienceError where the disk refuses."""
+        """Rebuild both caches from the database. Raises RagScienceError where a write fails."""
         self._transactions.require_lock()
         with self._reading() as db:
             if db is not None:
@@ -169,7 +169,7 @@ class LibrarySearch:
             return self.indexes.behind(db, rows.read_state(db)) if db else []
 
     def dense_index_info(self) -> DenseIndexInfo | None:
-        """What the dense index on disk is and how well it finds; None where there is none that a search would use."""
+        """The record of the dense index on disk and its recall; None if there is no usable one."""
         with self._reading() as db:
             return self.indexes.info(rows.read_state(db)) if db else None
 

@@ -1,4 +1,4 @@
-"""Changes to the database, each inside a transaction that the library has begun."""
+"""Changes to the database, each inside a transaction of the library."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ _SURROGATES = re.compile("[\ud800-\udfff]")
 
 @dataclass(frozen=True, slots=True)
 class NewPaper:
-    """A paper to be added."""
+    """A paper to add."""
 
     path: str
     md5: str
@@ -54,37 +54,37 @@ class NewPaper:
     vectors: NDArray[np.float32]
     """Unit rows, shape (len(chunks), dimension), float32."""
     hashes: Sequence[bytes] = ()
-    """`text_hash` of the text that each vector was made from; empty: of what each chunk is searched by."""
+    """`text_hash` of the text of each vector; empty: of each chunk's search text."""
     tokens: Mapping[bytes, NDArray[np.int8]] | None = None
-    """Token vectors to keep, by the hash of their text."""
+    """Token vectors to store, by the hash of their text."""
     replaces: Sequence[int] = ()
-    """Ids of the papers that leave when it comes."""
+    """Ids of the papers that it replaces."""
 
     @property
     def fingerprint(self) -> Fingerprint:
-        """What it is compared by."""
+        """The fingerprint for duplicate detection."""
         return fingerprint_of(self.path, self.document.text, self.document.metadata, self.modified_ns)
 
 
 def bump(db: sqlite3.Connection, key: str = "generation") -> None:
-    """Count a change, so that caches know that they are behind."""
+    """Increment the generation, so that caches know that they are behind."""
     db.execute("UPDATE meta SET value = CAST(value AS INTEGER) + 1 WHERE key = ?", (key,))
 
 
 def set_identity(db: sqlite3.Connection, embedder: EmbedderIdentity, chunker: str | None) -> None:
-    """Write down what makes the vectors and, if given, the chunks."""
+    """Record the embedder of the vectors and, if given, the chunker of the chunks."""
     rows = [("embedder", json.dumps(asdict(embedder)))] + ([("chunker", chunker)] if chunker is not None else [])
     db.executemany("INSERT OR REPLACE INTO meta VALUES (?, ?)", rows)
 
 
 def set_aside(db: sqlite3.Connection, newer: Mapping[str, str]) -> None:
-    """Note the MD5s of files that are not wanted, each with that of its newer version, beside those that are noted."""
+    """Record the MD5s of suppressed files, each with that of its newer version, in addition to those recorded."""
     noted = json.dumps({**rows.set_aside(db), **newer})
     db.execute("INSERT OR REPLACE INTO meta VALUES ('aside', ?)", (noted,))
 
 
 def inherit_aside(db: sqlite3.Connection, older: Collection[str], md5: str) -> None:
-    """Note the files that were set aside for the papers `older`, by MD5, as set aside for what replaced them."""
+    """Reassign the files suppressed in favour of the papers `older`, by MD5, to what replaced them."""
     if older:
         set_aside(db, {file: md5 for file, newer in rows.set_aside(db).items() if newer in older and file != md5})
 
@@ -194,7 +194,7 @@ def page_breaks(chunk: Chunk, pages: Sequence[Page]) -> list[tuple[int, int]]:
 
 
 def remove_papers(db: sqlite3.Connection, paper_ids: Sequence[int]) -> int:
-    """Take papers out with all that hangs on them; how many there were."""
+    """Remove papers with all their rows; returns how many there were."""
     removed = 0
     for paper_id in paper_ids:
         row = db.execute("SELECT first_chunk, chunks FROM papers WHERE paper_id = ?", (int(paper_id),)).fetchone()
@@ -214,7 +214,7 @@ def remove_papers(db: sqlite3.Connection, paper_ids: Sequence[int]) -> int:
 def rename_papers(db: sqlite3.Connection, moves: Sequence[tuple[int, str, int]]) -> None:
     """Give each (paper id, new path, mtime in ns) its path, all at once so that two files may have changed places.
 
-    A paper that is not moved but whose path another one takes leaves: its bytes are no longer there.
+    A paper that is not moved but whose path another one takes is removed: its bytes are no longer there.
     """
     moved = [int(paper_id) for paper_id, _, _ in moves]
     targets = {os.fsencode(path) for _, path, _ in moves}
@@ -242,14 +242,14 @@ def _text(document: Document, page: Page) -> str:
 
 
 def _storable(text: str) -> str:
-    """The same length, without the half characters that broken PDFs contain and UTF-8 cannot hold."""
+    """The text at the same length, without lone surrogates, which broken PDFs contain and UTF-8 cannot encode."""
     return text if text.isascii() else _SURROGATES.sub("\ufffd", text)
 
 
 def write_ledger(path: Path, papers: Sequence[Paper]) -> bool:
-    """Make ingested.json say what `papers` says; whether it had to be written. Raises RagScienceError where it cannot.
+    """Update ingested.json from `papers`; whether a write was needed. Raises RagScienceError where the write fails.
 
-    It is written for people and scripts, and never read back.
+    It is for people and scripts, and is never read back.
     """
     files = {
         paper.md5: {
@@ -262,7 +262,7 @@ def write_ledger(path: Path, papers: Sequence[Paper]) -> bool:
         }
         for paper in papers
     }
-    # What is not text in a file's name becomes a JSON escape, so that the ledger is always valid UTF-8.
+    # Bytes of a file name that are not text become a JSON escape, so that the ledger is always valid UTF-8.
     text = json.dumps({"schema": _LEDGER_SCHEMA, "files": files}, ensure_ascii=False, indent=1) + "\n"
     content = text.encode("utf-8", "backslashreplace")
     with disk_errors(path):

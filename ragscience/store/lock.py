@@ -1,7 +1,7 @@
 """One writer at a time.
 
-The lock is the operating system's (flock), so an owner that was killed holds nothing; the pid inside the file is there
-for the message alone.
+The lock is the operating system's (flock), so a killed owner holds nothing; the pid inside the file is only
+for the message.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ class WriterLock:
 
     @classmethod
     def acquire(cls, path: Path) -> WriterLock:
-        """Take the lock. Raises LibraryBusy while another process writes, RagScienceError where `path` cannot.
+        """Take the lock. Raises LibraryBusy while another process writes, RagScienceError where `path` is not writable.
 
-        A reader that is saving its caches is waited for: that takes a moment and is no reason to fail.
+        Waits for a reader that is saving its caches: that takes a moment and is not an error.
         """
         with disk_errors(path):
             handle = _open(path)
@@ -57,7 +57,7 @@ class WriterLock:
 
     @classmethod
     def acquire_for_caches(cls, path: Path) -> WriterLock | None:
-        """Take the lock if nobody has it and the folder can be written; None otherwise, without waiting."""
+        """Take the lock if it is free and the folder is writable; None otherwise, without waiting."""
         try:
             handle = _open(path)
         except OSError:
@@ -71,7 +71,7 @@ class WriterLock:
         return cls(path, handle)
 
     def release(self) -> None:
-        """Let the next one write; releasing twice is harmless."""
+        """Release the lock; may be called twice."""
         if self._handle is not None:
             os.close(self._handle)
             self._handle = None
@@ -105,7 +105,7 @@ _held: WeakSet[WriterLock] = WeakSet()
 
 
 def _forget_in_child() -> None:
-    """A forked worker that outlives a killed writer must not keep the lock; closing its copy does not release ours."""
+    """A forked worker that outlives a killed writer must not hold the lock; closing its copy does not release ours."""
     for lock in list(_held):
         lock.release()
 

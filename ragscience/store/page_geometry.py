@@ -1,4 +1,4 @@
-"""Where the lines of a page stand: kept in a few hundred bytes a page, and asked for by the characters of the text."""
+"""The positions of a page's lines: packed in a few hundred bytes per page, looked up by character range."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ragscience.records import Box, Line, Page
 __all__ = ["boxes_between", "pack_lines", "read_page", "unpack_lines"]
 
 _STEPS = 10
-"""To a point: boxes are kept to a tenth of one, 0.04 mm."""
+"""Units per point: boxes are stored to a tenth of a point, 0.04 mm."""
 _COLUMNS = 6
 _LIMIT = 2**31 - 1
 _RIGHT_TO_LEFT = {"R", "AL"}
@@ -22,7 +22,7 @@ _RIGHT_TO_LEFT = {"R", "AL"}
 def pack_lines(lines: Sequence[Line], page_start: int) -> bytes:
     """The lines as zlib over little-endian int32, all starts, then all ends, lefts, tops, rights and bottoms.
 
-    Each start counts from the end of the line before it, each end from its start, so that most numbers are small.
+    Each start is relative to the end of the line before it, each end to its start, so that most numbers are small.
     Empty for no lines.
     """
     if not lines:
@@ -38,7 +38,7 @@ def pack_lines(lines: Sequence[Line], page_start: int) -> bytes:
 
 
 def unpack_lines(packed: bytes, page_start: int) -> tuple[Line, ...]:
-    """The lines that `pack_lines` was given, boxes to a tenth of a point; none of bytes that are no such thing."""
+    """The inverse of `pack_lines`, boxes to a tenth of a point; empty for invalid bytes."""
     if not packed:
         return ()
     try:
@@ -56,7 +56,7 @@ def unpack_lines(packed: bytes, page_start: int) -> tuple[Line, ...]:
 
 
 def read_page(db: sqlite3.Connection, paper_id: int, number: int) -> tuple[Page, str] | None:
-    """A page with its lines and furniture, and its text; None where there is no such page."""
+    """A page with its lines, headers and footers, and text; None if there is no such page."""
     row = db.execute(
         'SELECT start, "end", warning, text, lines, furniture FROM pages WHERE paper_id = ? AND number = ?',
         (paper_id, number),
@@ -68,10 +68,10 @@ def read_page(db: sqlite3.Connection, paper_id: int, number: int) -> tuple[Page,
 
 
 def boxes_between(page: Page, text: str, start: int, end: int) -> tuple[Box, ...]:
-    """Where characters `start` to `end` of the document stand on `page`, whose text is `text`: a box a line.
+    """The boxes of characters `start` to `end` of the document on `page`, whose text is `text`: one per line.
 
-    Of a line that is only partly meant the box is cut in proportion to the characters, a character wider on both
-    sides since letters are not equally wide; one that runs upwards or has right-to-left letters is given whole.
+    The box of a partly covered line is cut in proportion to the characters, one character wider on both
+    sides since letters differ in width; a vertical or right-to-left line is kept whole.
     """
     boxes = []
     for line in page.lines:

@@ -1,4 +1,4 @@
-"""What a library's papers hold: pages, elements, passages and their vectors, and what they are compared by."""
+"""The contents of a library's papers: pages, elements, passages and their vectors, and fingerprints."""
 
 from __future__ import annotations
 
@@ -24,29 +24,29 @@ __all__ = ["PaperContents"]
 
 
 class PaperContents:
-    """What the papers of a library hold."""
+    """The contents of a library's papers."""
 
     def __init__(self, transactions: Transactions, tokens: Tokens) -> None:
         self._reading = transactions.reading
         self._tokens = tokens
 
     def pages(self, paper_id: int) -> list[Page]:
-        """The pages of a paper, in their order, without their lines: see `page`."""
+        """The pages of a paper in order, without their lines: see `page`."""
         with self._reading() as db:
             return rows.pages(db, paper_id) if db else []
 
     def page_text(self, paper_id: int, number: int) -> str:
-        """What was read from a page. Raises NothingFound where there is no such page."""
+        """A page of a paper. Raises NothingFound if there is no such page."""
         return self._page(paper_id, number)[1]
 
     def page(self, paper_id: int, number: int) -> Page:
-        """A page with its lines and furniture. Raises NothingFound where there is no such page."""
+        """A page with its lines, headers and footers. Raises NothingFound if there is no such page."""
         return self._page(paper_id, number)[0]
 
     def boxes(self, paper_id: int, number: int, start: int, end: int) -> tuple[Box, ...]:
-        """Where characters `start` to `end` of the document stand on a page of it, a box a line, cut to what is meant.
+        """The boxes of characters `start` to `end` of the document on one of its pages, one per line.
 
-        Empty where that is not known. Raises NothingFound where there is no such page.
+        Empty if not known. Raises NothingFound if there is no such page.
         """
         page, text = self._page(paper_id, number)
         return boxes_between(page, text, start, end)
@@ -59,19 +59,19 @@ class PaperContents:
         return found
 
     def chunks(self, ids: Sequence[int]) -> list[StoredChunk]:
-        """The passages in the order of `ids`; one that is no longer there is left out."""
+        """The passages in the order of `ids`; missing ones are left out."""
         with self._reading() as db:
             return rows.chunks(db, ids) if db else []
 
     def paper_chunks(self, paper_id: int) -> list[StoredChunk]:
-        """The passages of a paper, in their order."""
+        """The passages of a paper, in order."""
         with self._reading() as db:
             return rows.chunks(db, rows.paper_chunk_ids(db, paper_id)) if db else []
 
     def texts(self, batch: int) -> Iterator[tuple[list[int], list[str]]]:
-        """(ids, texts that they are searched by) of all passages, ascending, `batch` at a time.
+        """(ids, search texts) of all passages, ascending, `batch` at a time.
 
-        Not a snapshot unless it is read inside one.
+        Not a snapshot unless it runs inside one.
         """
         with self._reading() as db:
             ids: list[int] = rows.chunk_ids(db).tolist() if db else []
@@ -82,14 +82,14 @@ class PaperContents:
                 yield list(found), list(found.values())
 
     def elements(self, paper_id: int) -> tuple[Element, ...]:
-        """What a paper is made of, in the order of its text; empty for a paper that is not there."""
+        """The elements of a paper, in the order of its text; empty for an unknown paper."""
         with self._reading() as db:
             query = "SELECT elements FROM papers WHERE paper_id = ?"
             row = db.execute(query, (paper_id,)).fetchone() if db else None
         return unpack_elements(row[0]) if row else ()
 
     def fingerprints(self) -> list[Fingerprint]:
-        """What each paper is compared by, in the order of `papers`; `Fingerprint.paper` is `Paper.file`."""
+        """The fingerprint of each paper, in the order of `papers`; `Fingerprint.paper` is `Paper.file`."""
         with self._reading() as db:
             papers = rows.papers(db) if db else []
             sketches = dict(db.execute("SELECT paper_id, sketch FROM papers")) if db else {}
@@ -110,17 +110,17 @@ class PaperContents:
         return np.empty(0, np.int64), np.empty((0, 0), np.float32)
 
     def vectors_by_hash(self, hashes: Sequence[bytes]) -> dict[bytes, NDArray[np.float32]]:
-        """The vectors, shape (dimension,), of those texts that the library's embedder has embedded before."""
+        """The vectors, shape (dimension,), of those of the texts that are embedded already."""
         with self._reading() as db:
             return stored_vectors.vectors_by_hash(db, rows.read_state(db).dimension, hashes) if db else {}
 
     def token_vectors(self, ids: Sequence[int]) -> dict[int, NDArray[np.int8]]:
-        """Token vectors, shape (tokens, 64), int8, of those of the passages that have any."""
+        """Token vectors, shape (tokens, 64), int8, of the passages that have any."""
         with self._reading() as db:
             return self._tokens.of_chunks(db, ids) if db else {}
 
     def token_bytes(self) -> int:
-        """What the token vectors take on disk, waste included."""
+        """The size of the token vectors on disk in bytes, waste included."""
         with self._reading() as db:
             return self._tokens.size_bytes(db) if db else 0
 

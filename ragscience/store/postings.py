@@ -1,7 +1,7 @@
-"""Segments of the keyword index: for each term the chunks that have it, and how often.
+"""Segments of the keyword index: for each term the chunks that contain it, and how often.
 
-A segment is six arrays in one file, memory-mapped. It is never changed: a new paper writes a small segment, small ones
-are merged into larger ones, and a removal writes the segments that it concerns anew. Nothing of that tokenises a text
+A segment is six arrays in one file, memory-mapped and immutable: a new paper writes a small segment, small ones
+are merged into larger ones, and a removal rewrites the segments that contain its chunks. No text is tokenised
 twice.
 """
 
@@ -29,7 +29,7 @@ _MOST_COUNTED = int(np.iinfo(np.uint16).max)
 
 @lru_cache(maxsize=1 << 16)
 def term_key(term: str) -> int:
-    """What a term is filed under: 64 bits of BLAKE2b; among a million terms two share them once in 37 million times."""
+    """The key of a term: 64 bits of BLAKE2b; among a million terms the chance of a collision is 1 in 37 million."""
     digest = hashlib.blake2b(term.encode("utf-8", "surrogatepass"), digest_size=8).digest()
     return int.from_bytes(digest, "little")
 
@@ -46,7 +46,7 @@ class SegmentFile:
 
     @classmethod
     def from_json(cls, value: dict[str, Any]) -> SegmentFile:
-        """From what `asdict` made. Raises TypeError or KeyError for anything else."""
+        """The inverse of `asdict`. Raises TypeError or KeyError for invalid input."""
         return cls(**{**value, "signature": Signature(**value["signature"])})
 
     def to_json(self) -> dict[str, Any]:
@@ -71,10 +71,10 @@ class Segment:
     counts: NDArray[np.uint16]
     """How often the term is in the chunk, shape (postings,)."""
     file: SegmentFile | None = field(default=None, compare=False)
-    """Where it is on disk, if it is."""
+    """The file on disk, if saved."""
 
     def postings(self, key: int) -> slice:
-        """Where the postings of a term are in `rows` and `counts`; empty where the segment does not have the term."""
+        """The slice of a term's postings in `rows` and `counts`; empty if the segment lacks the term."""
         place = int(np.searchsorted(self.terms, np.uint64(key)))
         if place == self.terms.size or int(self.terms[place]) != key:
             return slice(0, 0)
@@ -82,7 +82,7 @@ class Segment:
 
 
 def build(documents: Iterable[tuple[int, Sequence[str]]]) -> Segment:
-    """A segment of (chunk id, its terms), which come in ascending order of their ids."""
+    """A segment of (chunk id, its terms), in ascending order of ids."""
     numbers: dict[str, int] = {}
     ids: list[int] = []
     lengths: list[int] = []
@@ -111,7 +111,7 @@ def build(documents: Iterable[tuple[int, Sequence[str]]]) -> Segment:
 
 
 def merge(segments: Sequence[Segment]) -> Segment:
-    """One segment of several, whose ids ascend from one to the next; linear in the postings, only terms are sorted."""
+    """Merge several segments, whose ids ascend from one to the next; linear in the postings, only terms are sorted."""
     terms = np.unique(np.concatenate([segment.terms for segment in segments]))
     places = [np.searchsorted(terms, segment.terms) for segment in segments]
     sizes = np.zeros(terms.size, np.int64)
@@ -143,7 +143,7 @@ def merge(segments: Sequence[Segment]) -> Segment:
 
 
 def _blocks(starts: NDArray[np.int64]) -> Iterable[tuple[int, int]]:
-    """Ranges of terms with a bounded number of postings each, so that a merge of 100 million needs no giant index."""
+    """Ranges of terms with a bounded number of postings each, so that merging 100 million needs no giant index."""
     steps = np.arange(0, int(starts[-1]) + _MERGE_BLOCK, _MERGE_BLOCK)
     edges = np.unique(np.concatenate([np.searchsorted(starts, steps), [starts.size - 1]]))
     return pairwise(int(edge) for edge in edges if edge < starts.size)
@@ -180,7 +180,7 @@ _ARRAYS: tuple[tuple[str, str], ...] = (
 
 
 def _layout(terms: int, postings: int, documents: int) -> dict[str, tuple[int, str, int]]:
-    """For each array: where it begins in the file, its dtype, its length; under "" the size of the file."""
+    """For each array: its offset in the file, its dtype, its length; under "" the size of the file."""
     lengths = {
         "terms": terms,
         "starts": terms + 1,
@@ -200,7 +200,7 @@ def _layout(terms: int, postings: int, documents: int) -> dict[str, tuple[int, s
 
 
 def write_segment(folder: Path, name: str, segment: Segment) -> Segment:
-    """The same segment, on disk and mapped from there. Raises OSError."""
+    """The same segment, saved and memory-mapped. Raises OSError."""
     shape = (segment.terms.size, segment.rows.size, segment.ids.size)
     layout = _layout(*shape)
     temporary, path = folder / f"{name}.tmp", folder / name
@@ -218,7 +218,7 @@ def write_segment(folder: Path, name: str, segment: Segment) -> Segment:
 
 
 def open_segment(folder: Path, file: SegmentFile) -> Segment:
-    """The segment, memory-mapped. Raises OSError or ValueError where the file is not what the manifest says."""
+    """The segment, memory-mapped. Raises OSError or ValueError if the file does not match the manifest."""
     path = folder / file.name
     layout = _layout(file.terms, file.postings, file.documents)
     if file.signature.size != layout[""][0] or not file.signature.fits(path):

@@ -1,4 +1,4 @@
-"""Rows of the database become records. Each function reads; none begins or ends a transaction."""
+"""Turns database rows into records. The functions only read; none begins or ends a transaction."""
 
 from __future__ import annotations
 
@@ -46,16 +46,16 @@ _CHUNK = (
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """What a cache must have been made from to be of any use."""
+    """What a cache must have been built from to be valid."""
 
     library_id: str
-    """Drawn when the database was made: another library's caches are never taken for ours."""
+    """A random id from the library's creation: another library's caches never match."""
     generation: int
     """Grows with each change."""
     vectors_epoch: int
-    """Grows when the vectors of chunks that stay are replaced."""
+    """Grows when the vectors of existing chunks are replaced."""
     dimension: int
-    """0 before the first embedder is known."""
+    """0 while no embedder is set."""
 
 
 def read_state(db: sqlite3.Connection) -> State:
@@ -75,13 +75,13 @@ def identity(db: sqlite3.Connection) -> tuple[EmbedderIdentity | None, str | Non
 
 
 def set_aside(db: sqlite3.Connection) -> dict[str, str]:
-    """The MD5 of each file that was set aside, with that of the paper that is its newer version."""
+    """The MD5 of each suppressed file, with that of the paper that is its newer version."""
     row = db.execute("SELECT value FROM meta WHERE key = 'aside'").fetchone()
     return dict(json.loads(row[0])) if row else {}
 
 
 def papers(db: sqlite3.Connection, where: str = "", parameters: Sequence[object] = ()) -> list[Paper]:
-    """The papers that an SQL condition of this package's own keeps, ordered by their short names."""
+    """The papers that match an SQL condition (a constant of this package), ordered by their short names."""
     names = _Names(db)
     if not where:
         names.read_all()
@@ -126,7 +126,7 @@ def _metadata(row: Sequence[Any]) -> Metadata:
 
 
 class _Names:
-    """Short names of papers, worked out among those whose files are named alike."""
+    """Short names of papers, chosen to be unique among papers with the same file name."""
 
     def __init__(self, db: sqlite3.Connection) -> None:
         self._db = db
@@ -145,7 +145,7 @@ class _Names:
 
 
 def short_names(paths: Iterable[str]) -> dict[str, str]:
-    """For each path the shortest end of it, cut at a folder, that no other one has: `a.pdf`, or `2017/a.pdf`."""
+    """For each path its shortest unique suffix, cut at a folder: `a.pdf`, or `2017/a.pdf`."""
     names: dict[str, str] = {}
     by_end: dict[str, list[str]] = {"": list(paths)}
     depth = 0
@@ -177,7 +177,7 @@ def known_files(db: sqlite3.Connection) -> dict[str, tuple[int, int, str, int]]:
 
 
 def chunks(db: sqlite3.Connection, ids: Sequence[int]) -> list[StoredChunk]:
-    """In the order of `ids`; an id that the library does not have is left out."""
+    """The chunks in the order of `ids`; missing ids are left out."""
     wanted = [int(chunk_id) for chunk_id in ids]
     query = (
         f"SELECT {_CHUNK} FROM chunks c JOIN papers p USING (paper_id)"  # noqa: S608  # a constant of ours
@@ -209,19 +209,19 @@ def chunks(db: sqlite3.Connection, ids: Sequence[int]) -> list[StoredChunk]:
 
 
 def paper_chunk_ids(db: sqlite3.Connection, paper_id: int) -> range:
-    """Empty for a paper that the library does not have."""
+    """Empty for an unknown paper."""
     row = db.execute("SELECT first_chunk, chunks FROM papers WHERE paper_id = ?", (paper_id,)).fetchone()
     return range(row[0], row[0] + row[1]) if row else range(0)
 
 
 def pages(db: sqlite3.Connection, paper_id: int) -> list[Page]:
-    """In their order; without their texts and lines."""
+    """In order; without their texts and lines."""
     query = 'SELECT number, start, "end", warning FROM pages WHERE paper_id = ? ORDER BY number'
     return [Page(*row) for row in db.execute(query, (paper_id,))]
 
 
 def chunk_ids(db: sqlite3.Connection, paper_ids: Iterable[int] | None = None) -> NDArray[np.int64]:
-    """The ids of all chunks, or of those of some papers, ascending, int64; from the papers' ranges alone."""
+    """The ids of all chunks, or of those of some papers, ascending, int64; computed from the papers' ranges."""
     import numpy as np
 
     rows = db.execute("SELECT paper_id, first_chunk, chunks FROM papers ORDER BY first_chunk").fetchall()
@@ -235,7 +235,7 @@ def chunk_ids(db: sqlite3.Connection, paper_ids: Iterable[int] | None = None) ->
 
 
 def texts(db: sqlite3.Connection, ids: Sequence[int]) -> Iterator[tuple[int, str]]:
-    """(chunk id, text that it is searched by) in ascending order of the ids that the library has."""
+    """(chunk id, search text) of the ids that the library has, ascending."""
     query = (
         "SELECT chunk_id, header, text FROM chunks WHERE chunk_id IN (SELECT value FROM json_each(?)) ORDER BY chunk_id"
     )

@@ -1,7 +1,7 @@
-"""Where files were fetched from and what was said of them there: by MD5, so that it outlives each reading of the file.
+"""The sources of fetched files and the metadata given there: by MD5, so that it outlives re-reading the file.
 
-A row may be there before its file is, and stays when the paper leaves the library: the same bytes are still the same
-paper, however they come back.
+A row may exist before its file does, and stays when the paper is removed: the same bytes are the same
+paper, however they are added again.
 """
 
 from __future__ import annotations
@@ -24,31 +24,31 @@ _ONLY_FROM_OUTSIDE = ("abstract", "categories", "url", "published")
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Where a file came from."""
+    """The source of a file."""
 
     md5: str
-    """Of the file's bytes, in hexadecimal."""
+    """MD5 of the file, in hexadecimal."""
     fetched_at: str
     """ISO 8601, UTC."""
     metadata: Metadata
-    """What was said of it there, `url` included."""
+    """The metadata given by the source, `url` included."""
 
 
 class SourcesTable:
-    """A library's part that knows of fetched files; empty in a library that an older version wrote."""
+    """The sources of fetched files; empty in a library from an older version."""
 
     def __init__(self, transactions: Transactions) -> None:
         self._transactions = transactions
 
     def put(self, md5: str, metadata: Metadata) -> None:
-        """Keep what was said of the file with these bytes, in place of what was known of it before."""
+        """Store the metadata of the file with these bytes, replacing what was stored."""
         told = {name: value for name, value in asdict(metadata).items() if value and name != "confidence"}
         now = datetime.now(UTC).isoformat(timespec="seconds")
         with self._transactions.writing() as db:
             db.execute("INSERT OR REPLACE INTO sources VALUES (?, ?, ?, ?)", (md5, metadata.url, now, json.dumps(told)))
 
     def of(self, md5: str) -> Source | None:
-        """What is known of the file with these bytes, or None."""
+        """The source of the file with these bytes, or None."""
         with self._reading() as db:
             row = db.execute(f"{_SELECT} WHERE md5 = ?", (md5,)).fetchone() if db else None
         return _source(*row) if row else None
@@ -68,7 +68,7 @@ _SELECT = "SELECT md5, fetched_at, metadata FROM sources"
 
 
 def merged(document: Document, source: Source | None) -> Document:
-    """The document with what its source says in place of what its pages say; certain, as it was not read from print."""
+    """The document with the source's metadata in place of what its pages give; confidence 1, as it was not parsed."""
     if source is None:
         return document
     outside = source.metadata
@@ -80,7 +80,7 @@ def merged(document: Document, source: Source | None) -> Document:
 
 
 def from_outside(metadata: Metadata, stored: str | None) -> Metadata:
-    """What a paper's row says of it, with the fields that only its source has; `stored` is that row's JSON."""
+    """A paper's metadata with the fields that only its source has; `stored` is the source row's JSON."""
     if stored is None:
         return metadata
     told = _from_json(stored)

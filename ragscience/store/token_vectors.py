@@ -1,8 +1,8 @@
-"""Token vectors on disk: one append-only file of int8 rows, and a table that says where each text's rows are.
+"""Token vectors on disk: one append-only file of int8 rows, and a table of each text's offset in it.
 
-They cost a model pass to make, so they are no cache that is thrown away: rows are appended and synced before the
-transaction that names them commits. What is in the file and not in the table is waste of a killed run, or of removed
-papers; `compact` leaves it behind. A row that is missing or damaged is simply not there for a search.
+They cost a model pass, so they are not a disposable cache: rows are appended and synced before the
+transaction that names them commits. Rows in the file without an entry in the table are left over from a killed run or
+from removed papers; `compact` drops them. A missing or damaged row is ignored by searches.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class Tokens:
         self._open: tuple[str, NDArray[np.int8]] | None = None
 
     def append(self, db: sqlite3.Connection, passages: Mapping[bytes, NDArray[np.int8]]) -> None:
-        """Keep the token vectors, shape (n, 64), int8, of texts by their hash. Raises RagScienceError: disk full."""
+        """Store the token vectors, shape (n, 64), int8, of texts by their hash. Raises RagScienceError: disk full."""
         if not passages:
             return
         with disk_errors(self._folder):
@@ -56,7 +56,7 @@ class Tokens:
         db.executemany("INSERT OR REPLACE INTO tokens VALUES (?, ?, ?, ?)", places)
 
     def of_chunks(self, db: sqlite3.Connection, ids: Sequence[int]) -> dict[int, NDArray[np.int8]]:
-        """The token vectors, shape (n, 64), int8, of those of the chunks that have any that are whole."""
+        """The token vectors, shape (n, 64), int8, of the chunks that have intact ones."""
         found: dict[int, NDArray[np.int8]] = {}
         data = self._mapped(db)
         if data is None:
@@ -82,12 +82,12 @@ class Tokens:
         return int(count)
 
     def size_bytes(self, db: sqlite3.Connection) -> int:
-        """How much the file takes on disk, waste included."""
+        """The size of the file on disk in bytes, waste included."""
         path = self._path(db)
         return path.stat().st_size if path is not None and path.exists() else 0
 
     def compact(self, db: sqlite3.Connection) -> int:
-        """Move what is named and whole into a new file, beside the old one; the bytes that were left behind."""
+        """Copy the intact rows that the table names into a new file next to the old one; returns the bytes dropped."""
         before, old = self.size_bytes(db), self._mapped(db)
         rows = db.execute("SELECT text_hash, start, bytes, checksum FROM tokens ORDER BY start").fetchall()
         used = {key for (key,) in db.execute("SELECT DISTINCT text_hash FROM vectors")}
@@ -110,7 +110,7 @@ class Tokens:
         return before - self.size_bytes(db)
 
     def remove_others(self, db: sqlite3.Connection) -> None:
-        """Delete the files that the database does not name; to be called after the transaction that renamed it."""
+        """Delete the files that the database does not name; call it after the transaction that renamed it."""
         name = self._name_or_none(db)
         if self._folder.is_dir():
             for path in self._folder.glob("*.int8"):
@@ -134,7 +134,7 @@ class Tokens:
         return None if name is None else self._folder / name
 
     def _mapped(self, db: sqlite3.Connection) -> NDArray[np.int8] | None:
-        """The file in memory as far as it is there now, or None where there is none."""
+        """The file as memory, as far as it exists now, or None if there is none."""
         import numpy as np
 
         path = self._path(db)

@@ -1,4 +1,4 @@
-"""The best of many scores, the same ones each time."""
+"""The best of many scores, deterministic."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ __all__ = ["best_first", "marked", "nothing", "places", "shared"]
 def best_first(
     ids: NDArray[np.int64], scores: NDArray[np.float64], k: int
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """The `k` best, higher scores first; of equal scores the lower id comes first, also where the cut falls.
+    """The `k` best, higher scores first; ties by lower id, also at the cut.
 
-    Both arrays of shape (n,), in any order; the results have shape (min(k, n),).
+    Both arrays have shape (n,), in any order; the results have shape (min(k, n),).
     """
     if k <= 0:
         return nothing()
@@ -34,8 +34,8 @@ def nothing() -> tuple[NDArray[np.int64], NDArray[np.float64]]:
 
 
 def places(ids: NDArray[np.int64], wanted: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-    """(positions in `ids`, ascending, of those of `wanted` that it has; which of `wanted` those are, bool)."""
-    if ids.size and int(ids[-1]) - int(ids[0]) == ids.size - 1:  # no gaps: no need to look for them
+    """(positions in `ids`, ascending, of the members of `wanted`; which of `wanted` those are, bool)."""
+    if ids.size and int(ids[-1]) - int(ids[0]) == ids.size - 1:  # no gaps: no search needed
         place = wanted - ids[0]
         inside = (place >= 0) & (place < ids.size)
         return place[inside], inside
@@ -46,13 +46,13 @@ def places(ids: NDArray[np.int64], wanted: NDArray[np.int64]) -> tuple[NDArray[n
 
 
 def marked(ids: NDArray[np.int64], wanted: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Which of `ids` (ascending) are among `wanted`, shape of `ids`; few wanted ones cost little among many ids."""
+    """Which of `ids` (ascending) are in `wanted`, shape of `ids`; fast for few wanted ones among many ids."""
     marks = np.zeros(ids.size, np.bool_)
     marks[places(ids, wanted)[0]] = True
     return marks
 
 
 def shared(one: NDArray[np.int64], other: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The ids that are in both, ascending, of two ascending arrays."""
+    """The intersection of two ascending arrays, ascending."""
     few, many = (one, other) if one.size <= other.size else (other, one)
     return many[marked(many, few)]

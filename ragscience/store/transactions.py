@@ -1,4 +1,4 @@
-"""Transactions over a library's database: reads that see one generation, changes that are all or nothing."""
+"""Transactions over a library's database: reads see one generation, changes are all or nothing."""
 
 from __future__ import annotations
 
@@ -18,27 +18,27 @@ __all__ = ["Transactions"]
 
 
 class Transactions:
-    """A home's database for many threads: each reads through a connection of its own, one at a time writes."""
+    """A home's database for many threads: each reads through its own connection, one at a time writes."""
 
     def __init__(self, home: Home, idle: list[sqlite3.Connection], writer: _Writer | None) -> None:
         self._home = home
         self._idle = idle
-        """Connections for reading that no thread uses now."""
+        """Idle read connections."""
         self._writer = writer
         self._mine = _Mine()
         self._guard = threading.Lock()
         self._turn = threading.RLock()
-        """Held by the thread that writes."""
+        """Held by the writing thread."""
 
     @classmethod
     def for_reading(cls, home: Home) -> Transactions:
-        """Creates nothing. Raises LibraryUnavailable for another schema, RagScienceError for a damaged file."""
+        """Open for reading, creating nothing. Raises LibraryUnavailable: another schema; RagScienceError: damaged file."""
         db = connect_for_reading(home.database)
         return cls(home, [db] if db else [], None)
 
     @classmethod
     def for_writing(cls, home: Home) -> Transactions:
-        """Takes the lock and creates what is missing.
+        """Take the lock and create what is missing.
 
         Raises LibraryUnavailable while another process writes or for another schema, RagScienceError where the home
         cannot be written or the database is damaged.
@@ -58,20 +58,20 @@ class Transactions:
         return self._writer is not None
 
     def close(self) -> None:
-        """Close the database, then release the lock; a thread that still reads ends its snapshot first."""
+        """Close the database, then release the lock; a thread that is still reading ends its snapshot first."""
         with self._turn:
             with self._guard:
                 idle, self._idle = self._idle, []
                 writer, self._writer = self._writer, None
             for db in idle:
                 db.close()
-            if writer is not None:  # last: the connection that may write empties the log
+            if writer is not None:  # last: closing the writing connection empties the log
                 writer.db.close()
                 writer.lock.release()
 
     @contextmanager
     def reading(self) -> Iterator[sqlite3.Connection | None]:
-        """The database as of one generation for this thread; None where there is no library (yet). May be nested."""
+        """The database at one generation for this thread; None if there is no library (yet). May be nested."""
         with database_errors(self._home.database):
             if self._mine.db is not None:
                 yield self._mine.db
@@ -102,7 +102,7 @@ class Transactions:
 
     @contextmanager
     def writing(self) -> Iterator[sqlite3.Connection]:
-        """The database for changes that are committed at the end, together, or not at all."""
+        """The database for changes that are committed together at the end, or not at all."""
         with self._turn, database_errors(self._home.database):
             writer = self.require_lock()
             if self._mine.db is not None:
@@ -117,7 +117,7 @@ class Transactions:
                 _roll_back(writer.db)
 
     def require_lock(self) -> _Writer:
-        """What writes; raises RuntimeError unless this was opened for writing."""
+        """The writing connection; raises RuntimeError unless opened for writing."""
         if self._writer is None:
             raise RuntimeError("this library was not opened for writing")
         return self._writer
@@ -130,14 +130,14 @@ class _Writer:
 
 
 class _Mine(threading.local):
-    """Each thread's own."""
+    """Thread-local state."""
 
     db: sqlite3.Connection | None = None
     """The connection of the transaction that the thread is in."""
 
 
 def _roll_back(db: sqlite3.Connection) -> None:
-    """End what is still open; SQLite has done so itself after some errors."""
+    """Roll back an open transaction; SQLite has done so itself after some errors."""
     if db.in_transaction:
         with contextlib.suppress(sqlite3.Error):
             db.execute("ROLLBACK")

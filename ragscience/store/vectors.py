@@ -22,7 +22,7 @@ _ANEW = "Make them again with `python ingest.py rebuild --embeddings`."
 
 
 def text_hash(text: str) -> bytes:
-    """What a vector is found again by: BLAKE2b, 16 bytes, of the text that was embedded."""
+    """The cache key of a vector: BLAKE2b, 16 bytes, of the embedded text."""
     return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
 
 
@@ -51,7 +51,7 @@ def vector_batches(
 ) -> Iterator[tuple[NDArray[np.int64], NDArray[np.float32]]]:
     """(ids ascending, int64; vectors of shape (n, dimension), float32) in batches, of all chunks or those of `ids`.
 
-    Ids that the library does not have are left out. Raises RagScienceError where a vector has another dimension.
+    Unknown ids are left out. Raises RagScienceError where a vector has another dimension.
     """
     import numpy as np
 
@@ -90,7 +90,7 @@ def read_vectors(
 def vectors_by_hash(
     db: sqlite3.Connection, dimension: int, hashes: Sequence[bytes]
 ) -> dict[bytes, NDArray[np.float32]]:
-    """The vectors, shape (dimension,), float32, of the texts among `hashes` that were embedded before."""
+    """The vectors, shape (dimension,), float32, of the texts among `hashes` that are embedded already."""
     import numpy as np
 
     found: dict[bytes, NDArray[np.float32]] = {}
@@ -110,7 +110,7 @@ def replace_vectors(
     dimension: int,
     batches: Iterable[tuple[Sequence[int] | NDArray[np.int64], NDArray[np.float32]]],
 ) -> None:
-    """Give every chunk its new vector. Raises RagScienceError unless each chunk gets exactly one."""
+    """Replace the vector of every chunk. Raises RagScienceError unless each chunk gets exactly one."""
     done: set[int] = set()
     for ids, vectors in batches:
         check_vectors(vectors, len(ids), dimension)
