@@ -32,7 +32,7 @@ class Transactions:
 
     @classmethod
     def for_reading(cls, home: Home) -> Transactions:
-        """Open for reading, creating nothing. Raises LibraryUnavailable: another schema; RagScienceError: damaged file."""
+        """Open for reading, creating nothing. Raises as `connect_for_reading`: LibraryUnavailable, RagScienceError."""
         db = connect_for_reading(home.database)
         return cls(home, [db] if db else [], None)
 
