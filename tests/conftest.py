@@ -84,7 +84,7 @@ class Ran:
     err: str
 
 
-class Doors:
+class Commands:
     """Runs ingest.py and query.py over one home, as a person would, in this process: the imports are paid for once."""
 
     def __init__(self, home):
@@ -133,10 +133,7 @@ class Doors:
         return set(done.stdout.rpartition("MODULES")[2].split())
 
 
-Doors = Doors
-
-
-class ProcessDoors(Doors):
+class ProcessCommands(Commands):
     """The same with a process for each run: for how a command begins and ends, and for what it needs of the system."""
 
     def run(self, script, *args, stdin=b"", **env):
@@ -153,10 +150,10 @@ class ProcessDoors(Doors):
 
 
 @pytest.fixture
-def doors(tmp_path):
+def commands(tmp_path):
     home = tmp_path / "home"
     (home / "papers").mkdir(parents=True)
-    return Doors(home)
+    return Commands(home)
 
 
 @pytest.fixture(scope="session")
@@ -166,7 +163,7 @@ def three_papers(made_once):
 
     def make(home):
         fill(home / "papers")
-        ran = Doors(home).ingest(RAG_EMBEDDER="embedded")
+        ran = Commands(home).ingest(RAG_EMBEDDER="embedded")
         assert ran.code == 0, ran.err
 
     return made_once("three-papers", make)
@@ -180,7 +177,7 @@ def library(three_papers, tmp_path_factory):
 
 @pytest.fixture
 def asked(library):
-    return Doors(library)
+    return Commands(library)
 
 
 def copied(home, target):

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.conftest import Doors
+from tests.conftest import Commands
 from tests.golden import printing
 
 
@@ -13,9 +13,9 @@ def values(tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
         for name, value in printing.ENVIRONMENT.items():
             patch.setenv(name, value)
-        doors = Doors(home)
-        printing.fill(doors)
-        return dict(printing.printed(doors))
+        commands = Commands(home)
+        printing.fill(commands)
+        return dict(printing.printed(commands))
 
 
 @pytest.mark.parametrize("name", printing.PRINTED)

@@ -1,4 +1,4 @@
-"""The rules of the house: which room may know which, and what may not be written anywhere.
+"""The rules of the house: which package may import which, and what may not be written anywhere.
 
 The rules read the source, so that an import inside a function counts as much as one at the top. Each rule is tried on
 a snippet that breaks it, too: a rule that catches nothing is no rule.
@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-DOORS = ("config", "ingest", "query")
+SCRIPTS = ("config", "ingest", "query")
 
 COMMON = {"records", "errors", "text", "stage_timing", "serialization", "json_output"}
 MAY_KNOW = {
@@ -75,7 +75,7 @@ MAY_KNOW = {
 }
 """The other packages that each one may import from; a new one needs a row here."""
 ONLY_THROUGH_THE_FRONT = {("answering", "retrieval")}
-"""(room, other): only what `ragscience.<other>` itself offers, none of its modules."""
+"""(package, other): only what `ragscience.<other>` itself offers, none of its modules."""
 
 PROCESSES = {"ragscience.sources.pdf_check", "ragscience.reading.worker"}
 """Modules that run as processes of their own, whose stdout is a reply to their parent."""
@@ -120,8 +120,8 @@ def at_the_top(tree: ast.Module) -> Iterator[ast.AST]:
         waiting.extend(ast.iter_child_nodes(node))
 
 
-def room_of(module: str) -> str:
-    """ "store" for ragscience.store.sqlite, "" for ragscience itself, the name for a door."""
+def package_of(module: str) -> str:
+    """ "store" for ragscience.store.sqlite, "" for ragscience itself, the name for a script."""
     parts = module.split(".")
     if parts[0] != "ragscience":
         return parts[0]
@@ -145,12 +145,12 @@ def broad_handlers(source: str) -> list[int]:
 
 def violations(module: str, source: str, is_package: bool = False) -> list[str]:
     """Which rules a module breaks, in words."""
-    tree, room = ast.parse(source), room_of(module)
-    for_people = room == "terminal" or module in DOORS
+    tree, package = ast.parse(source), package_of(module)
+    for_people = package == "terminal" or module in SCRIPTS
     found = []
     for node in ast.walk(tree):
         for name in imported(node, module, is_package):
-            found += broken_by_import(room, name, for_people)
+            found += broken_by_import(package, name, for_people)
         if isinstance(node, ast.Call):
             if isinstance(node.func, ast.Name) and node.func.id in ("print", "input") and not for_people:
                 found.append(f"{node.func.id}() in a library")
@@ -171,30 +171,30 @@ def violations(module: str, source: str, is_package: bool = False) -> list[str]:
     return found
 
 
-def broken_by_import(room: str, name: str, for_people: bool) -> Iterator[str]:
+def broken_by_import(package: str, name: str, for_people: bool) -> Iterator[str]:
     """The rules about who may import what, for one imported name."""
     base, _, what = name.partition(":")
     top = base.split(".")[0]
     if top in UNSAFE:
         yield f"{name}: what is read from disk must not run code"
     if top in FOR_TERMINALS and not for_people:
-        yield f"{name} belongs to the doors and the terminal"
-    if top in DOORS:
+        yield f"{name} belongs to the commands and the terminal"
+    if top in SCRIPTS:
         yield f"{name}: nobody imports a script"
-    if top != "ragscience" or room in DOORS:
+    if top != "ragscience" or package in SCRIPTS:
         return
-    other = room_of(base) or (what if what in MAY_KNOW else "")
-    if room not in MAY_KNOW:
-        yield f"the room {room} has no row in MAY_KNOW"
-    elif other not in {room, "", *MAY_KNOW[room]}:
-        yield f"{room} must not know {other}"
-    elif (room, other) in ONLY_THROUGH_THE_FRONT and base != f"ragscience.{other}":
-        yield f"{room} may use {other} through `from ragscience.{other} import …` only, not {name}"
+    other = package_of(base) or (what if what in MAY_KNOW else "")
+    if package not in MAY_KNOW:
+        yield f"the package {package} has no row in MAY_KNOW"
+    elif other not in {package, "", *MAY_KNOW[package]}:
+        yield f"{package} must not know {other}"
+    elif (package, other) in ONLY_THROUGH_THE_FRONT and base != f"ragscience.{other}":
+        yield f"{package} may use {other} through `from ragscience.{other} import …` only, not {name}"
 
 
 def modules() -> list[tuple[str, Path]]:
-    """(dotted name, file) of every module of the library and of the doors that are there."""
-    found = [(name, ROOT / f"{name}.py") for name in DOORS]
+    """(dotted name, file) of every module of the library and of the commands that are there."""
+    found = [(name, ROOT / f"{name}.py") for name in SCRIPTS]
     for path in sorted((ROOT / "ragscience").rglob("*.py")):
         parts = path.relative_to(ROOT).with_suffix("").parts
         found.append((".".join(parts[:-1] if parts[-1] == "__init__" else parts), path))
@@ -214,7 +214,7 @@ def test_at_most_one_place_catches_everything():
     places = [
         f"{path.relative_to(ROOT)}:{line}"
         for name, path in modules()
-        if name in DOORS or room_of(name) == "terminal"
+        if name in SCRIPTS or package_of(name) == "terminal"
         for line in broad_handlers(path.read_text(encoding="utf-8"))
     ]
     assert len(places) <= 1, places
@@ -233,9 +233,9 @@ BROKEN = [
     ("ragscience.answering.chain", "import ragscience.store", "answering must not know store"),
     ("ragscience.ingestion", "from ragscience.terminal import views", "ingestion must not know terminal"),
     ("ragscience.surprise", "from ragscience.records import Chunk", "has no row in MAY_KNOW"),
-    ("ragscience.store.library", "import typer", "belongs to the doors"),
-    ("ragscience.store.library", "from rich.console import Console", "belongs to the doors"),
-    ("ragscience.answering.chat", "def f():\n    from prompt_toolkit import prompt", "belongs to the doors"),
+    ("ragscience.store.library", "import typer", "belongs to the commands"),
+    ("ragscience.store.library", "from rich.console import Console", "belongs to the commands"),
+    ("ragscience.answering.chat", "def f():\n    from prompt_toolkit import prompt", "belongs to the commands"),
     ("ragscience.store.library", "from ragscience.settings import Settings", "store must not know settings"),
     ("ragscience.terminal.views", "import ingest", "nobody imports a script"),
     ("ragscience.terminal.views", "from config import Settings", "nobody imports a script"),

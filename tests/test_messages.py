@@ -1,9 +1,9 @@
 """The words of messages, all in one file: tests/snapshots/messages.json."""
 
-from tests.conftest import Doors, copied
+from tests.conftest import Commands, copied
 from tests.snapshots import messages
 
 
 def test_what_the_commands_say(three_papers, tmp_path):
-    doors = Doors(copied(three_papers, tmp_path / "home"))
-    assert dict(messages.said(doors)) == messages.kept(), "python -m tests.snapshots.messages"
+    commands = Commands(copied(three_papers, tmp_path / "home"))
+    assert dict(messages.said(commands)) == messages.kept(), "python -m tests.snapshots.messages"

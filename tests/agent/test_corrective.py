@@ -297,13 +297,13 @@ BEES = "How fast do bees fly in fog?"
 SAID = "Bees fly at 3.7 metres per second in fog (bees.pdf, p.2)."
 
 
-def test_flag_setting_and_profile_turn_it_on(doors, monkeypatch):
-    fill(doors.home / "papers")
+def test_flag_setting_and_profile_turn_it_on(commands, monkeypatch):
+    fill(commands.home / "papers")
     with OllamaServer(models={"llama3.1:8b": chat_model(), "nomic-embed-text:latest": embedding_model(96)}) as server:
         monkeypatch.setenv("RAG_OLLAMA_URL", server.url)
         server.default_reply = lambda body: json.dumps({"answers": "no"}) if "format" in body else SAID
-        assert doors.ingest().code == 0
-        refused = doors.query("ask", BEES, "--json", "--strict", "--no-history", "--corrective")
+        assert commands.ingest().code == 0
+        refused = commands.query("ask", BEES, "--json", "--strict", "--no-history", "--corrective")
         assert refused.code == 4, refused.err
         printed = json.loads(refused.out)
         assert printed["verdict"] == INCORRECT
@@ -314,7 +314,7 @@ def test_flag_setting_and_profile_turn_it_on(doors, monkeypatch):
             ({"profile": "even", "rerank": "off"}, True),
             ({"profile": "even", "rerank": "off", "corrective": "off"}, False),
         ):
-            with Engine.open(doors.home, load_settings(home=doors.home, **how)) as engine:
+            with Engine.open(commands.home, load_settings(home=commands.home, **how)) as engine:
                 answer = engine.ask(AskRequest(BEES, strict=True))
                 assert answer.refused is said_no, how
                 assert (answer.found.verdict == INCORRECT) is said_no

@@ -4,7 +4,7 @@ import pytest
 
 from config import load_settings
 from ragscience.engine import AskRequest, Engine
-from tests.conftest import Doors
+from tests.conftest import Commands
 from tests.shared_data import SHARED_DATA, needs_shared_data
 
 PAPER = SHARED_DATA / "papers" / "attention_is_all_you_need_1706.03762.pdf"
@@ -26,7 +26,7 @@ def test_six_are_answered_from_the_right_pages_and_the_seventh_is_refused(tmp_pa
     monkeypatch.setenv("RAG_HOME", str(tmp_path))
     (tmp_path / "papers").mkdir()
     (tmp_path / "papers" / "attention.pdf").write_bytes(PAPER.read_bytes())
-    ran = Doors(tmp_path).ingest()
+    ran = Commands(tmp_path).ingest()
     assert ran.code == 0, ran.err
     with Engine.open(tmp_path, load_settings(history=False)) as engine:
         for question, pages in PAGES.items():

@@ -1,4 +1,4 @@
-"""Records as the doors keep them, for the tests of the audit log."""
+"""Records as the commands keep them, for the tests of the audit log."""
 
 from ragscience.audit import Circumstances, Request, record_of
 from ragscience.records import EmbedderIdentity, Filters, Metadata, Paper

@@ -1,4 +1,4 @@
-"""`--agent` through the doors: the answer on stdout, the steps on stderr, and a killed run that goes on."""
+"""`--agent` through the commands: the answer on stdout, the steps on stderr, and a killed run that goes on."""
 
 import json
 import os

@@ -1,11 +1,11 @@
-"""`query.py audit` through the door: what is kept of each answer, and the same question asked again."""
+"""`query.py audit` as a command: what is kept of each answer, and the same question asked again."""
 
 import json
 import shutil
 
 import pytest
 
-from tests.conftest import Doors, copied
+from tests.conftest import Commands, copied
 
 SPEED = "How fast do bees fly in fog?"
 GLAZE = "At which temperature does the glaze mature?"
@@ -15,7 +15,7 @@ SAME, DIFFERENT = 0, 6
 @pytest.fixture
 def asked(library, tmp_path):
     """The library in a home of the test's own, so that its log begins empty."""
-    return Doors(copied(library, tmp_path / "home"))
+    return Commands(copied(library, tmp_path / "home"))
 
 
 def listed(asked):
@@ -110,7 +110,7 @@ def test_a_line_that_was_cut_short_is_said_and_the_log_is_deleted_as_a_whole(ask
         (["abc", "--replay"], 4, "The audit log has no answer 'abc'."),
     ],
 )
-def test_what_makes_no_sense_is_one_line(doors, arguments, code, said):
-    ran = doors.query("audit", *arguments)
+def test_what_makes_no_sense_is_one_line(commands, arguments, code, said):
+    ran = commands.query("audit", *arguments)
     assert (ran.code, ran.err.count("\n")) == (code, 1), ran.err
     assert said in ran.err

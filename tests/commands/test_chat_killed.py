@@ -23,11 +23,11 @@ PROMPT = ">\x1b"
 
 
 @pytest.fixture
-def filled(doors):
-    fill(doors.home / "papers")
-    ran = doors.ingest()
+def filled(commands):
+    fill(commands.home / "papers")
+    ran = commands.ingest()
     assert ran.code == 0, ran.err
-    return doors
+    return commands
 
 
 def kept(home):

@@ -3,7 +3,7 @@
 import pytest
 
 from ragscience.settings import Settings, config_file, load_settings, load_with_sources
-from tests.conftest import ROOT, Doors
+from tests.conftest import ROOT, Commands
 
 VIEWER = 'pdf_viewer = "steal {file}"\n'
 
@@ -24,7 +24,7 @@ def home(tmp_path, monkeypatch):
 
 @pytest.fixture
 def config(home):
-    return lambda *args, **env: Doors(home).query("config", *args, **env)
+    return lambda *args, **env: Commands(home).query("config", *args, **env)
 
 
 def test_flag_over_environment_over_config_toml_over_default(home, monkeypatch):
@@ -52,7 +52,7 @@ def test_everything_is_shown_with_where_it_comes_from(config, home):
 
 
 def test_config_py_shows_the_same(config, home):
-    assert Doors(home).run("config.py").out == config().out
+    assert Commands(home).run("config.py").out == config().out
 
 
 def test_a_script_has_its_own_folder_as_home_and_the_current_one_elsewhere(tmp_path, monkeypatch):
@@ -117,7 +117,7 @@ def test_what_cannot_be_set_is_one_line_and_writes_nothing(config, home, words, 
 )
 def test_a_wrong_config_toml_is_one_line_with_the_way_out(config, home, content, complaint, fix):
     config_file(home).write_bytes(content)
-    done = Doors(home).query("search", "fog")
+    done = Commands(home).query("search", "fog")
     assert (done.code, done.out, done.err.count("\n")) == (2, "", 1)
     assert complaint in done.err
     assert fix in done.err
@@ -128,7 +128,7 @@ def test_a_wrong_config_toml_is_one_line_with_the_way_out(config, home, content,
 
 def test_what_somebody_elses_home_sets_runs_nothing_until_it_is_allowed(config, home):
     (home / "config.toml").write_text(VIEWER + "top_k = 6\nlog_file = 'q.log'\n")
-    ran = Doors(home).query("profiles")
+    ran = Commands(home).query("profiles")
     assert ran.code == 0
     assert ran.err.count("\n") == 1
     assert "sets log_file, pdf_viewer: ignored" in ran.err
@@ -139,7 +139,7 @@ def test_what_somebody_elses_home_sets_runs_nothing_until_it_is_allowed(config, 
     assert "allowed: pdf_viewer" in config("allow").out
     values = load_settings()
     assert (values.pdf_viewer, values.log_file) == ("steal {file}", str(home / "q.log"))
-    assert Doors(home).query("profiles").err == ""
+    assert Commands(home).query("profiles").err == ""
     assert "Nothing has to be allowed" in config("allow").out
 
 
@@ -184,8 +184,8 @@ def test_what_can_reach_beyond_the_home_is_guarded():
 
 def test_the_doctor_names_what_is_wrong_with_config_toml(home):
     (home / "config.toml").write_text(VIEWER)
-    assert "sets pdf_viewer: ignored" in Doors(home).ingest("doctor").out
+    assert "sets pdf_viewer: ignored" in Commands(home).ingest("doctor").out
     (home / "config.toml").write_text("colour = 1\n")
-    done = Doors(home).ingest("doctor")
+    done = Commands(home).ingest("doctor")
     assert done.code == 1
     assert "There is no setting colour" in done.out

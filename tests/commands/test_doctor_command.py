@@ -18,11 +18,11 @@ from tests.store.making import add, numbered_paper
 
 
 @pytest.fixture
-def findings(doors):
+def findings(commands):
     """(exit code, findings by area) of a doctor in the home."""
 
     def look(*args, **env):
-        ran = doors.ingest("doctor", "--json", *args, **env)
+        ran = commands.ingest("doctor", "--json", *args, **env)
         assert ran.err == ""
         shown = json.loads(ran.out)
         jsonschema.validate(shown, schemas()["doctor"])
@@ -65,8 +65,8 @@ def test_wrong_settings_are_findings_and_the_rest_is_looked_at(findings):
     assert "disk" in found
 
 
-def test_a_library_of_another_embedder_is_an_error(doors, findings, tmp_path):
-    home = Home(doors.home)
+def test_a_library_of_another_embedder_is_an_error(commands, findings, tmp_path):
+    home = Home(commands.home)
     with Library.open_for_writing(home) as library:
         add(library, numbered_paper(1))
     code, found = findings()
@@ -84,10 +84,10 @@ def test_a_library_of_another_embedder_is_an_error(doors, findings, tmp_path):
     )
 
 
-def test_on_a_terminal_it_is_a_table_in_colours(doors):
+def test_on_a_terminal_it_is_a_table_in_colours(commands):
     """Through a pseudo terminal, as a person sees it."""
     ours, theirs = pty.openpty()
-    env = {**os.environ, "RAG_HOME": str(doors.home), "TERM": "xterm-256color", "COLUMNS": "100"}
+    env = {**os.environ, "RAG_HOME": str(commands.home), "TERM": "xterm-256color", "COLUMNS": "100"}
     env.pop("NO_COLOR", None)
     command = [sys.executable, str(ROOT / "ingest.py"), "doctor"]
     process = subprocess.Popen(command, stdout=theirs, stderr=theirs, env=env)
@@ -105,8 +105,8 @@ def test_on_a_terminal_it_is_a_table_in_colours(doors):
     assert b"The library is empty." in seen
 
 
-def test_an_empty_home_gives_plain_lines_and_no_error(doors):
-    ran = doors.ingest("doctor")
+def test_an_empty_home_gives_plain_lines_and_no_error(commands):
+    ran = commands.ingest("doctor")
     assert ran.code == 0
     assert "warning The library is empty. Put PDFs into papers/" in ran.out
     assert "\x1b" not in ran.out

@@ -13,7 +13,7 @@ from jsonschema import validate
 
 from ragscience.json_schemas import schemas
 from tests.commands.papers import fill
-from tests.conftest import NOBODY, ROOT, Doors, Ran
+from tests.conftest import NOBODY, ROOT, Commands, Ran
 from tests.ollama_server import OllamaServer, chat_model
 from tests.pdf_factory import make_pdf
 
@@ -36,7 +36,7 @@ QUESTIONS = [
 @pytest.fixture(scope="module")
 def read_once(tmp_path_factory, model_cache):
     """A library of the three papers; the tests get copies of it."""
-    made = Doors(tmp_path_factory.mktemp("eval"))
+    made = Commands(tmp_path_factory.mktemp("eval"))
     fill(made.home / "papers")
     make_pdf(made.home / "papers" / "machines.pdf", [f"Machines\n\n{MACHINE}"])
     nowhere = {"RAG_OLLAMA_URL": NOBODY, "RAG_CACHE_FOLDER": str(model_cache), "RAG_EMBEDDER": "embedded"}
@@ -48,7 +48,7 @@ def read_once(tmp_path_factory, model_cache):
 @pytest.fixture
 def home(read_once, tmp_path):
     shutil.copytree(read_once, tmp_path / "copy")
-    return Doors(tmp_path / "copy")
+    return Commands(tmp_path / "copy")
 
 
 def test_the_measures_as_json(home):
@@ -100,14 +100,14 @@ def test_the_filters_of_a_search_keep_an_evaluation_to_what_they_name(home):
     assert home.query("eval", "set.jsonl", "--kind", "tables").code == 2
 
 
-def test_what_cannot_be_measured(doors):
-    (doors.home / "empty.jsonl").write_text("\n", encoding="utf-8")
-    ran = doors.query("eval", "empty.jsonl")
+def test_what_cannot_be_measured(commands):
+    (commands.home / "empty.jsonl").write_text("\n", encoding="utf-8")
+    ran = commands.query("eval", "empty.jsonl")
     assert (ran.code, ran.out) == (2, "")
     assert "has no question" in ran.err
-    assert "nowhere.jsonl cannot be read" in doors.query("eval", "nowhere.jsonl").err
-    (doors.home / "set.jsonl").write_text(json.dumps(QUESTIONS[0]), encoding="utf-8")
-    ran = doors.query("eval", "set.jsonl", "--md", "nowhere/out.md")
+    assert "nowhere.jsonl cannot be read" in commands.query("eval", "nowhere.jsonl").err
+    (commands.home / "set.jsonl").write_text(json.dumps(QUESTIONS[0]), encoding="utf-8")
+    ran = commands.query("eval", "set.jsonl", "--md", "nowhere/out.md")
     assert (ran.code, "nowhere is no folder" in ran.err) == (2, True)
 
 
@@ -154,8 +154,8 @@ def test_two_ways_as_a_table(home):
         (["--make", "3", "--out", "nowhere/x.jsonl"], "nowhere is no folder."),
     ],
 )
-def test_what_makes_no_sense_is_one_line(doors, args, complaint):
-    ran = doors.query("eval", *args)
+def test_what_makes_no_sense_is_one_line(commands, args, complaint):
+    ran = commands.query("eval", *args)
     assert (ran.code, ran.out) == (2, "")
     assert complaint in ran.err
     assert "Traceback" not in ran.err
@@ -204,7 +204,7 @@ def server():
 @pytest.fixture(scope="module")
 def long_one(tmp_path_factory, model_cache):
     """A library of one paper with a passage that is long enough to ask about, and a definition."""
-    made = Doors(tmp_path_factory.mktemp("long"))
+    made = Commands(tmp_path_factory.mktemp("long"))
     make_pdf(made.home / "papers" / "bees.pdf", [f"Bees in fog\n\n{LONG}", MACHINE])
     nowhere = {"RAG_OLLAMA_URL": NOBODY, "RAG_CACHE_FOLDER": str(model_cache), "RAG_EMBEDDER": "embedded"}
     assert made.ingest("add", "-q", **nowhere).code == 0
@@ -217,7 +217,7 @@ def with_llm(long_one, tmp_path, server, monkeypatch):
     monkeypatch.setenv("RAG_OLLAMA_URL", server.url)
     monkeypatch.setenv("RAG_EMBEDDER", "embedded")
     shutil.copytree(long_one, tmp_path / "copy")
-    return Doors(tmp_path / "copy")
+    return Commands(tmp_path / "copy")
 
 
 def test_a_model_words_the_drafts_and_is_told_what_was_wrong(with_llm, server):
@@ -261,10 +261,10 @@ def note(event, args):
         sys.stderr.write(f"AUDIT {args}\\n")
 
 sys.addaudithook(note)
-door = sys.argv[1]
+script = sys.argv[1]
 sys.argv = sys.argv[1:]
-sys.path.insert(0, door.removesuffix("query.py"))
-runpy.run_path(door, run_name="__main__")
+sys.path.insert(0, script.removesuffix("query.py"))
+runpy.run_path(script, run_name="__main__")
 """
 
 

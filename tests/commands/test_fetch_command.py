@@ -34,18 +34,18 @@ def server(tmp_path_factory):
         yield arxiv
 
 
-def listed(doors):
-    return {paper["file"]: paper for paper in json.loads(doors.ingest("list", "--json").out)["papers"]}
+def listed(commands):
+    return {paper["file"]: paper for paper in json.loads(commands.ingest("list", "--json").out)["papers"]}
 
 
 NAMES = {"lovelace-2021-steering-of-honeybees-in-dense-fog.pdf", "bottger-2021-tunnel-kilns.pdf"}
 
 
-def test_fetched_papers_are_read_and_called_what_arxiv_calls_them(doors, server):
-    ran = doors.ingest("fetch", "bees in fog", "-n", "2", "--yes", **server.environment)
+def test_fetched_papers_are_read_and_called_what_arxiv_calls_them(commands, server):
+    ran = commands.ingest("fetch", "bees in fog", "-n", "2", "--yes", **server.environment)
     assert ran.code == 0, ran.err
     assert "Tunnel Kilns" in ran.out
-    papers = listed(doors)
+    papers = listed(commands)
     assert set(papers) == NAMES
     bees = papers["lovelace-2021-steering-of-honeybees-in-dense-fog.pdf"]
     said = {
@@ -63,55 +63,55 @@ def test_fetched_papers_are_read_and_called_what_arxiv_calls_them(doors, server)
     assert said.items() <= bees["metadata"].items()
     assert bees["title"] == said["title"]
     assert bees["metadata"]["confidence"]["title"] == 1.0
-    shown = doors.ingest("show", bees["file"]).out
+    shown = commands.ingest("show", bees["file"]).out
     assert f"{server.faults.url}/pdf/2101.00001v2" in shown
     assert "lovelace2021steering" in shown
-    found = json.loads(doors.query("search", "mean flight speed in fog", "--json", "--author", "frisch").out)
+    found = json.loads(commands.query("search", "mean flight speed in fog", "--json", "--author", "frisch").out)
     assert {hit["file"] for hit in found["hits"]} == {bees["file"]}
 
-    entry = doors.query("bib", bees["file"]).out
+    entry = commands.query("bib", bees["file"]).out
     assert all(said in entry for said in ("lovelace2021steering", "10.1000/bees.7", "2101.00001", "cs.CL"))
 
-    assert doors.ingest("rebuild").code == 0
-    assert doors.ingest("sync").code == 0
-    assert listed(doors)[bees["file"]]["metadata"] == bees["metadata"]
+    assert commands.ingest("rebuild").code == 0
+    assert commands.ingest("sync").code == 0
+    assert listed(commands)[bees["file"]]["metadata"] == bees["metadata"]
 
-    again = doors.ingest("fetch", "bees in fog", "-n", "2", "--yes", **server.environment)
+    again = commands.ingest("fetch", "bees in fog", "-n", "2", "--yes", **server.environment)
     assert again.code == 0
     assert again.err.count("is there already") == 2
 
 
-def test_a_run_that_was_cut_off_before_reading_is_made_up_for(doors, server):
-    assert doors.ingest("fetch", "2102.00002", "--no-ingest", **server.environment).code == 0
-    assert listed(doors) == {}
+def test_a_run_that_was_cut_off_before_reading_is_made_up_for(commands, server):
+    assert commands.ingest("fetch", "2102.00002", "--no-ingest", **server.environment).code == 0
+    assert listed(commands) == {}
     before = len(server.paths)
-    ran = doors.ingest("fetch", "2102.00002", **server.environment)
+    ran = commands.ingest("fetch", "2102.00002", **server.environment)
     assert ran.code == 0, ran.err
     assert "is there already" in ran.err
     assert len(server.paths) == before
-    (paper,) = listed(doors).values()
+    (paper,) = listed(commands).values()
     assert paper["metadata"]["arxiv_id"] == "2102.00002v1"
 
 
-def test_offline_is_one_line(doors, server):
-    ran = doors.ingest("fetch", "bees", "--offline", **server.environment)
+def test_offline_is_one_line(commands, server):
+    ran = commands.ingest("fetch", "bees", "--offline", **server.environment)
     assert (ran.code, ran.out) == (2, "")
     assert ran.err.count("\n") == 1
     assert "--offline forbids it" in ran.err
 
 
-def test_loopback_is_refused_unless_it_is_allowed(doors, server):
+def test_loopback_is_refused_unless_it_is_allowed(commands, server):
     environment = server.environment | {"RAG_SOURCES_ALLOW_LOOPBACK": "false"}
-    ran = doors.ingest("fetch", "bees", **environment)
+    ran = commands.ingest("fetch", "bees", **environment)
     assert ran.code == 1
     assert ran.err.count("\n") == 1
     assert "Traceback" not in ran.err
     assert "127.0.0.1" in ran.err
 
 
-def test_nothing_found_has_its_exit_code(doors):
+def test_nothing_found_has_its_exit_code(commands):
     with ArxivServer() as empty:
-        ran = doors.ingest("fetch", "bees", **empty.environment)
+        ran = commands.ingest("fetch", "bees", **empty.environment)
     assert ran.code == 4
     assert ran.err.count("\n") == 1
 
@@ -119,14 +119,14 @@ def test_nothing_found_has_its_exit_code(doors):
 class FetchTerminal(Terminal):
     """ingest.py on a terminal of its own."""
 
-    door = "ingest.py"
+    script = "ingest.py"
 
 
 @pytest.mark.parametrize(("typed", "files"), [("2\r", {"bottger-2021-tunnel-kilns.pdf"}), ("\r", set())])
-def test_on_a_terminal_the_person_picks(doors, server, monkeypatch, typed, files):
+def test_on_a_terminal_the_person_picks(commands, server, monkeypatch, typed, files):
     for name, value in server.environment.items():
         monkeypatch.setenv(name, value)
-    terminal = FetchTerminal(doors.home, "fetch", "bees", "--no-ingest")
+    terminal = FetchTerminal(commands.home, "fetch", "bees", "--no-ingest")
     try:
         terminal.read_until("Steering of Honeybees")
         terminal.read_until("Which ones")
@@ -136,14 +136,14 @@ def test_on_a_terminal_the_person_picks(doors, server, monkeypatch, typed, files
         assert terminal.process.wait(timeout=60) == 0
     finally:
         terminal.close()
-    assert {path.name for path in (doors.home / "papers").iterdir()} == files
+    assert {path.name for path in (commands.home / "papers").iterdir()} == files
 
 
-def test_ctrl_c_is_calm_and_the_rest_comes_the_next_time(doors, server, tmp_path):
+def test_ctrl_c_is_calm_and_the_rest_comes_the_next_time(commands, server, tmp_path):
     body = make_pdf(tmp_path / "c.pdf", ["A long paper."] * 3).read_bytes()
     half = len(body) // 2
     url = server.put("/c.pdf", Reply(body[:half], headers={"ETag": '"1"'}, length=len(body)))
-    environment = {**os.environ, **server.environment, "RAG_HOME": str(doors.home)}
+    environment = {**os.environ, **server.environment, "RAG_HOME": str(commands.home)}
     process = subprocess.Popen(
         [sys.executable, str(ROOT / "ingest.py"), "fetch", url, "--no-ingest"],
         stderr=subprocess.PIPE,
@@ -157,9 +157,9 @@ def test_ctrl_c_is_calm_and_the_rest_comes_the_next_time(doors, server, tmp_path
     assert process.returncode == 130
     assert "resumes the download" in err
     assert "Traceback" not in err
-    assert list((doors.home / "papers").iterdir()) == []
+    assert list((commands.home / "papers").iterdir()) == []
     server.put("/c.pdf", serving(body, etag='"1"'))
-    ran = doors.ingest("fetch", url, "--no-ingest", **server.environment)
+    ran = commands.ingest("fetch", url, "--no-ingest", **server.environment)
     assert ran.code == 0, ran.err
-    assert (doors.home / "papers" / "c.pdf").read_bytes() == body
+    assert (commands.home / "papers" / "c.pdf").read_bytes() == body
     assert server.faults.asked("/c.pdf")[-1].headers["range"] == f"bytes={half}-"

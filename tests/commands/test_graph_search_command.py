@@ -1,4 +1,4 @@
-"""The knowledge graph at the doors: asked by a search, shown, and walked from one thing to another.
+"""The knowledge graph at the commands: asked by a search, shown, and walked from one thing to another.
 
 The papers are those of the production notes' example, with their file names.
 """
@@ -12,7 +12,7 @@ from ragscience.graph.extraction_json import encoded
 from ragscience.graph.graph_records import Extracted, Mention, Triple
 from ragscience.json_schemas import schemas
 from ragscience.store import Home, Library
-from tests.conftest import NOBODY, Doors, ProcessDoors
+from tests.conftest import NOBODY, Commands, ProcessCommands
 from tests.graph.drawn import TESLA_QUESTION
 from tests.ollama_server import OllamaServer, chat_model
 from tests.pdf_factory import make_pdf
@@ -37,13 +37,13 @@ ENV = {"RAG_EMBEDDER": "embedded", "RAG_OLLAMA_URL": NOBODY}
 
 @pytest.fixture(scope="module")
 def bare(tmp_path_factory, model_cache):
-    doors = Doors(tmp_path_factory.mktemp("home"))
-    (doors.home / "papers").mkdir()
+    commands = Commands(tmp_path_factory.mktemp("home"))
+    (commands.home / "papers").mkdir()
     for name, pages in PAPERS.items():
-        make_pdf(doors.home / "papers" / name, pages)
-    ran = doors.ingest(**ENV, RAG_CACHE_FOLDER=str(model_cache))
+        make_pdf(commands.home / "papers" / name, pages)
+    ran = commands.ingest(**ENV, RAG_CACHE_FOLDER=str(model_cache))
     assert ran.code == 0, ran.err
-    return doors
+    return commands
 
 
 @pytest.fixture(scope="module")
@@ -72,8 +72,8 @@ def filled(bare, without_graph):
     return bare
 
 
-def asked(doors, *arguments, **more):
-    ran = doors.query(*arguments, "--json", **{**ENV, **more})
+def asked(commands, *arguments, **more):
+    ran = commands.query(*arguments, "--json", **{**ENV, **more})
     assert ran.code == 0, ran.err
     value = json.loads(ran.out)
     Draft202012Validator(schemas()[arguments[0]]).validate(value)
@@ -115,7 +115,7 @@ def test_a_plain_search_has_nothing_of_it_and_deep_has(filled):
 
 def test_a_plain_search_loads_nothing_of_the_graph(filled):
     def loaded(*flags):
-        ran = ProcessDoors(filled.home).query("search", TESLA_QUESTION, *flags, **ENV, PYTHONPROFILEIMPORTTIME="1")
+        ran = ProcessCommands(filled.home).query("search", TESLA_QUESTION, *flags, **ENV, PYTHONPROFILEIMPORTTIME="1")
         return {line.rpartition("|")[2].strip() for line in ran.err.splitlines() if "import time" in line}
 
     assert not {name for name in loaded() if name.startswith("ragscience.graph")}

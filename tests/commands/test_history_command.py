@@ -1,4 +1,4 @@
-"""Conversations that last, through the doors: kept, gone on with, found again, written out and deleted."""
+"""Conversations that last, through the commands: kept, gone on with, found again, written out and deleted."""
 
 import json
 import os
@@ -13,7 +13,7 @@ import pytest
 
 from ragscience.json_schemas import schemas
 from tests.bibliography.parsing import parsed
-from tests.conftest import ROOT, Doors, copied
+from tests.conftest import ROOT, Commands, copied
 
 SPEED = "How fast do bees fly in fog?"
 GLAZE = "At which temperature does the glaze mature?"
@@ -22,7 +22,7 @@ GLAZE = "At which temperature does the glaze mature?"
 @pytest.fixture
 def asked(library, tmp_path):
     """The library in a home of the test's own, so that its history begins empty."""
-    return Doors(copied(library, tmp_path / "home"))
+    return Commands(copied(library, tmp_path / "home"))
 
 
 def kept(asked, key=None):

@@ -8,25 +8,25 @@ import pytest
 
 from ragscience.store import Home, Library
 from tests.commands.papers import BEES, fill, spoil
-from tests.conftest import ROOT, Doors
+from tests.conftest import ROOT, Commands
 from tests.pdf_factory import make_pdf
 
 
 @pytest.fixture
-def doors(doors):
-    return Doors(doors.home)
+def commands(commands):
+    return Commands(commands.home)
 
 
 @pytest.fixture
-def filled(doors):
-    fill(doors.home / "papers")
-    ran = doors.ingest()
+def filled(commands):
+    fill(commands.home / "papers")
+    ran = commands.ingest()
     assert ran.code == 0, ran.err
-    return doors
+    return commands
 
 
-def papers_of(doors):
-    return {paper["file"]: paper for paper in json.loads(doors.ingest("list", "--json").out)["papers"]}
+def papers_of(commands):
+    return {paper["file"]: paper for paper in json.loads(commands.ingest("list", "--json").out)["papers"]}
 
 
 def test_a_folder_of_papers_becomes_a_library(filled):
@@ -57,12 +57,12 @@ def test_a_second_run_reads_nothing_and_loads_no_model(filled):
     assert not {"torch", "onnxruntime", "tokenizers", "pymupdf", "langchain_core", "faiss"} & set(modules.split())
 
 
-def test_what_is_no_paper_is_reported_and_the_rest_is_in(doors):
-    fill(doors.home / "papers")
-    spoil(doors.home / "papers")
-    ran = doors.ingest()
+def test_what_is_no_paper_is_reported_and_the_rest_is_in(commands):
+    fill(commands.home / "papers")
+    spoil(commands.home / "papers")
+    ran = commands.ingest()
     assert ran.code == 3
-    assert set(papers_of(doors)) == {"bees.pdf", "kilns.pdf", "tides.pdf"}
+    assert set(papers_of(commands)) == {"bees.pdf", "kilns.pdf", "tides.pdf"}
     reported = [line for line in ran.err.split("\n") if line.startswith("not read:")]
     assert {line.split("/")[-1].split(":")[0] for line in reported} == {
         "locked.pdf",
@@ -183,16 +183,16 @@ def test_doctor_finds_nothing_wrong_and_then_a_lost_file(filled):
     assert "bees.pdf is in the library, but its file is gone" in filled.ingest("doctor").out
 
 
-def test_doctor_says_when_token_vectors_did_not_fit(doors):
-    fill(doors.home / "papers")
-    doors.ingest(RAG_TOKEN_CACHE_MB="0")
-    assert "token vectors" not in doors.ingest("doctor").out
-    assert not list((doors.home / "vectorstore").glob("tokens/*"))
-    answer = json.loads(doors.query("ask", "At which temperature does the glaze mature?", "--json").out)
+def test_doctor_says_when_token_vectors_did_not_fit(commands):
+    fill(commands.home / "papers")
+    commands.ingest(RAG_TOKEN_CACHE_MB="0")
+    assert "token vectors" not in commands.ingest("doctor").out
+    assert not list((commands.home / "vectorstore").glob("tokens/*"))
+    answer = json.loads(commands.query("ask", "At which temperature does the glaze mature?", "--json").out)
     assert "1280" in answer["answer"]
     assert answer["models"]["reranker"] == "late interaction"
-    assert doors.ingest("rebuild", "--embeddings").code == 0
-    assert "Token vectors of every passage" in doors.ingest("doctor").out
+    assert commands.ingest("rebuild", "--embeddings").code == 0
+    assert "Token vectors of every passage" in commands.ingest("doctor").out
 
 
 def test_doctor_says_what_to_do_with_a_damaged_database(filled):
@@ -211,21 +211,21 @@ def test_a_path_that_names_nothing_is_a_failure_of_its_own(filled):
     assert "nowhere.pdf" in ran.err
 
 
-def test_an_empty_home_is_no_error(doors):
-    ran = doors.ingest()
+def test_an_empty_home_is_no_error(commands):
+    ran = commands.ingest()
     assert ran.code == 0
     assert "no PDFs found" in ran.err
-    assert doors.ingest("list").code == 0
+    assert commands.ingest("list").code == 0
 
 
-def test_quiet_says_only_what_failed(doors):
-    fill(doors.home / "papers")
-    assert doors.ingest("--quiet").err == ""
+def test_quiet_says_only_what_failed(commands):
+    fill(commands.home / "papers")
+    assert commands.ingest("--quiet").err == ""
 
 
-def test_a_home_that_is_a_file_is_one_clear_line(doors, tmp_path):
+def test_a_home_that_is_a_file_is_one_clear_line(commands, tmp_path):
     (tmp_path / "file").write_text("not a folder")
-    ran = doors.ingest("--home", tmp_path / "file")
+    ran = commands.ingest("--home", tmp_path / "file")
     assert ran.code == 1
     assert ran.err.count("\n") == 1
     assert ran.err.startswith("error: ")

@@ -12,7 +12,7 @@ from contextlib import closing
 import pytest
 
 from ragscience.store import Home, Library
-from tests.conftest import ROOT, Doors
+from tests.conftest import ROOT, Commands
 from tests.pdf_factory import make_pdf
 
 PAPERS = 8
@@ -58,7 +58,7 @@ def test_a_killed_ingest_loses_at_most_the_paper_in_hand(tmp_path):
     home, undisturbed = tmp_path / "home", tmp_path / "undisturbed"
     fill(home)
     fill(undisturbed)
-    assert Doors(undisturbed).ingest().code == 0
+    assert Commands(undisturbed).ingest().code == 0
     whole = content(undisturbed)
     assert len(whole) == PAPERS
     dice = random.Random(11)
@@ -74,10 +74,10 @@ def test_a_killed_ingest_loses_at_most_the_paper_in_hand(tmp_path):
         seen = len(now)
         for file, chunks in now.items():
             assert chunks == whole[file]
-        found = json.loads(Doors(home).query("search", "word7 word9", "-k", "100", "--json").out)
+        found = json.loads(Commands(home).query("search", "word7 word9", "-k", "100", "--json").out)
         assert {hit["file"] for hit in found["hits"]} <= set(now)
     assert killed >= ROUNDS // 2
-    assert Doors(home).ingest().code == 0
+    assert Commands(home).ingest().code == 0
     assert content(home) == whole
     ledger = json.loads((home / "ingested.json").read_text())
     assert len(ledger["files"]) == PAPERS

@@ -13,7 +13,7 @@ from ragscience.graph.map_data import entity_view, paper_view, views_of
 from ragscience.graph.paper_map import paper_map
 from ragscience.json_schemas import schemas
 from ragscience.store import Home, Library
-from tests.conftest import Doors
+from tests.conftest import Commands
 
 
 @pytest.fixture(scope="module")
@@ -37,45 +37,45 @@ def read(chunk):
 
 
 def test_related_lists_the_others_the_nearest_first(filled):
-    ran = Doors(filled).query("related", "bees.pdf")
+    ran = Commands(filled).query("related", "bees.pdf")
     assert ran.code == 0, ran.err
     assert {line.split()[1] for line in ran.out.splitlines()} == {"kilns.pdf", "tides.pdf"}
-    told = json.loads(Doors(filled).query("related", "bees.pdf", "--json", "-k", 1).out)
+    told = json.loads(Commands(filled).query("related", "bees.pdf", "--json", "-k", 1).out)
     validate(told, schemas()["related"])
     assert [one["file"] for one in told["related"]] == [ran.out.split()[1]]
 
 
 def test_related_says_which_paper_is_not_there(filled):
-    ran = Doors(filled).query("related", "wasps.pdf")
+    ran = Commands(filled).query("related", "wasps.pdf")
     assert (ran.code, ran.out) == (1, "")
     assert "no paper 'wasps.pdf'" in ran.err
 
 
 def test_map_is_one_page_with_both_drawings(filled, tmp_path):
     target = tmp_path / "out.html"
-    ran = Doors(filled).query("map", target, RAG_MAP_MIN_COSINE="-1")
+    ran = Commands(filled).query("map", target, RAG_MAP_MIN_COSINE="-1")
     assert (ran.code, ran.out) == (0, ""), ran.err
     data = json.loads(re.search(r'id="data">(.*?)</script>', target.read_text()).group(1))
     papers, entities = data["views"]
     assert sorted(data["files"]) == ["bees.pdf", "kilns.pdf", "tides.pdf"]
     assert (len(papers["nodes"]), len(papers["edges"])) == (3, 3)
     assert {node[0].lower() for node in entities["nodes"]} >= {"honeybees", "cobalt oxide"}
-    assert Doors(filled).query("map", target, "-q").err == ""
+    assert Commands(filled).query("map", target, "-q").err == ""
 
 
 def test_map_keeps_what_is_not_its_own(filled, tmp_path):
     target = tmp_path / "thesis.html"
     target.write_text("my own")
-    ran = Doors(filled).query("map", target)
+    ran = Commands(filled).query("map", target)
     assert ran.code == 2
     assert "no map of ours" in ran.err
     assert target.read_text() == "my own"
-    assert Doors(filled).query("map", target, "--force").code == 0
-    assert Doors(filled).query("map", tmp_path / "map.pdf").code == 2
+    assert Commands(filled).query("map", target, "--force").code == 0
+    assert Commands(filled).query("map", tmp_path / "map.pdf").code == 2
 
 
-def test_an_empty_library_has_no_map(doors, tmp_path):
-    ran = doors.query("map", tmp_path / "out.html")
+def test_an_empty_library_has_no_map(commands, tmp_path):
+    ran = commands.query("map", tmp_path / "out.html")
     assert ran.code == 4
     assert not (tmp_path / "out.html").exists()
 

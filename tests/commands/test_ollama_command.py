@@ -1,4 +1,4 @@
-"""The doors with an Ollama behind them: a real HTTP server, the real clients, and a real terminal where it matters."""
+"""The commands with an Ollama behind them: a real HTTP server, real clients, a real terminal."""
 
 import json
 import os
@@ -26,12 +26,12 @@ def server():
 
 
 @pytest.fixture
-def filled(doors, server, monkeypatch):
+def filled(commands, server, monkeypatch):
     monkeypatch.setenv("RAG_OLLAMA_URL", server.url)
-    fill(doors.home / "papers")
-    ran = doors.ingest()
+    fill(commands.home / "papers")
+    ran = commands.ingest()
     assert ran.code == 0, ran.err
-    return doors
+    return commands
 
 
 def test_auto_takes_ollamas_models_and_says_so(filled, server):
@@ -125,15 +125,15 @@ def test_pull_asks_ollama_for_what_is_missing(filled, server):
 
 
 class Terminal:
-    """query.py, or another door, on a terminal of its own."""
+    """query.py, or another script, on a terminal of its own."""
 
-    door = "query.py"
+    script = "query.py"
 
     def __init__(self, home, *args):
         self._lead, follow = pty.openpty()
         self._seen = ""
         self.process = subprocess.Popen(
-            [sys.executable, str(ROOT / self.door), *args],
+            [sys.executable, str(ROOT / self.script), *args],
             stdin=follow,
             stdout=follow,
             stderr=follow,

@@ -10,7 +10,7 @@ import pymupdf
 import pytest
 
 from tests.commands.papers import fill
-from tests.conftest import Doors
+from tests.conftest import Commands
 from tests.pdf_factory import make_endless_pdf, make_pdf
 
 QUESTION = "What was the mean flight speed of honeybees in fog?"
@@ -18,14 +18,14 @@ GLAZE = "At which temperature does the glaze mature?"
 
 
 @pytest.fixture
-def doors(doors):
-    return Doors(doors.home)
+def commands(commands):
+    return Commands(commands.home)
 
 
 @pytest.fixture
 def asked(library):
     (library / "vectorstore" / "history.sqlite").unlink(missing_ok=True)
-    return Doors(library)
+    return Commands(library)
 
 
 class Viewer:
@@ -82,14 +82,14 @@ def test_a_source_is_opened_at_its_page(asked, viewer):
     assert viewer.called_with() == ["--at=2", str(path)]
 
 
-def test_a_name_is_one_word_to_the_viewer_whatever_is_in_it(doors, viewer):
+def test_a_name_is_one_word_to_the_viewer_whatever_is_in_it(commands, viewer):
     name = "a b; $(touch x) {page} 'q'.pdf"
-    make_pdf(doors.home / "papers" / name, ["The glaze matures at 1280 degrees Celsius."])
-    assert doors.ingest().code == 0
-    assert doors.query("ask", GLAZE).code == 0
-    ran = doors.query("open", RAG_PDF_VIEWER=viewer.command("{file} {page}"))
+    make_pdf(commands.home / "papers" / name, ["The glaze matures at 1280 degrees Celsius."])
+    assert commands.ingest().code == 0
+    assert commands.query("ask", GLAZE).code == 0
+    ran = commands.query("open", RAG_PDF_VIEWER=viewer.command("{file} {page}"))
     assert ran.code == 0, ran.err
-    assert viewer.called_with() == [str(doors.home / "papers" / name), "1"]
+    assert viewer.called_with() == [str(commands.home / "papers" / name), "1"]
 
 
 def test_an_earlier_answer_is_named_by_its_id(asked, viewer):
@@ -146,16 +146,16 @@ def test_what_cannot_be_opened_is_said_in_one_line(asked):
         assert ran.err.count("\n") == 1
 
 
-def test_a_file_that_has_gone_is_not_opened(doors):
-    path = make_pdf(doors.home / "papers" / "kilns.pdf", ["The glaze matures at 1280 degrees Celsius."])
-    assert doors.ingest().code == 0
-    doors.query("ask", GLAZE)
+def test_a_file_that_has_gone_is_not_opened(commands):
+    path = make_pdf(commands.home / "papers" / "kilns.pdf", ["The glaze matures at 1280 degrees Celsius."])
+    assert commands.ingest().code == 0
+    commands.query("ask", GLAZE)
     path.unlink()
-    ran = doors.query("open", RAG_PDF_VIEWER="/bin/true {file}")
+    ran = commands.query("open", RAG_PDF_VIEWER="/bin/true {file}")
     assert ran.code == 3
     assert "no longer there" in ran.err
-    out = doors.home / "out.pdf"
-    ran = doors.query("ask", GLAZE, "--highlight", out)
+    out = commands.home / "out.pdf"
+    ran = commands.query("ask", GLAZE, "--highlight", out)
     assert ran.code == 1
     assert "1280" in ran.out
     assert "Not in out.pdf: kilns.pdf does not exist." in ran.err
@@ -213,14 +213,14 @@ def test_what_is_refused_marks_nothing(asked, tmp_path):
     assert not (tmp_path / "out.pdf").exists()
 
 
-def test_a_paper_that_breaks_the_reader_costs_a_warning(doors):
+def test_a_paper_that_breaks_the_reader_costs_a_warning(commands):
     """Its bytes were exchanged after the ingest for ones that never end."""
-    papers = doors.home / "papers"
+    papers = commands.home / "papers"
     fill(papers)
-    assert doors.ingest().code == 0
+    assert commands.ingest().code == 0
     make_endless_pdf(papers / "kilns.pdf")
-    out = doors.home / "out.pdf"
-    ran = doors.query(
+    out = commands.home / "out.pdf"
+    ran = commands.query(
         "ask",
         "--from",
         "-",

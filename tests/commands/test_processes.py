@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from tests.conftest import ROOT, ProcessDoors, copied
+from tests.conftest import ROOT, ProcessCommands, copied
 
 
 @pytest.mark.parametrize(
@@ -26,7 +26,7 @@ from tests.conftest import ROOT, ProcessDoors, copied
     ],
 )
 def test_a_command_begins_and_ends(three_papers, tmp_path, command, code, shown):
-    ran = ProcessDoors(copied(three_papers, tmp_path / "home")).run(*command.split())
+    ran = ProcessCommands(copied(three_papers, tmp_path / "home")).run(*command.split())
     assert ran.code == code, ran
     assert shown in ran.out + ran.err
     assert "Traceback" not in ran.err

@@ -1,11 +1,11 @@
-"""The ways to search at the door: the list of them, and the LLM as reranker."""
+"""The ways to search of the command: the list of them, and the LLM as reranker."""
 
 import json
 import re
 
 import pytest
 
-from tests.conftest import NOBODY, Doors
+from tests.conftest import NOBODY, Commands
 from tests.ollama_server import OllamaServer, chat_model
 
 QUESTION = "How fast do bees fly in fog?"
@@ -31,16 +31,16 @@ def server():
 def filled(library, server, monkeypatch):
     monkeypatch.setenv("RAG_OLLAMA_URL", server.url)
     (library / "vectorstore" / "llm_scores.sqlite").unlink(missing_ok=True)
-    return Doors(library)
+    return Commands(library)
 
 
-def test_profiles_are_listed_with_what_each_does(doors):
-    ran = doors.query("profiles", COLUMNS="200")
+def test_profiles_are_listed_with_what_each_does(commands):
+    ran = commands.query("profiles", COLUMNS="200")
     assert ran.code == 0
     assert all(re.search(rf"^{name}\b", ran.out, re.MULTILINE) for name in NAMES)
     assert "default *" in ran.out
     assert "0.45 dense + 0.2 bm25 + 0.2 graph + 0.15 gear" in ran.out
-    rows = json.loads(doors.query("profiles", "--json", RAG_PROFILE="rrf", RAG_TOP_K="7").out)["profiles"]
+    rows = json.loads(commands.query("profiles", "--json", RAG_PROFILE="rrf", RAG_TOP_K="7").out)["profiles"]
     assert [row["name"] for row in rows] == NAMES
     assert [row["name"] for row in rows if row["chosen"]] == ["rrf"]
     assert rows[0]["passages"] == 7

@@ -4,7 +4,7 @@ import jsonschema
 import pytest
 
 from ragscience.json_schemas import schemas
-from tests.conftest import Doors
+from tests.conftest import Commands
 
 
 def test_a_question_is_answered_with_its_page(asked):
@@ -135,12 +135,12 @@ def test_the_chat_goes_on_after_an_error(asked):
     assert "Cobalt" in ran.out
 
 
-def test_an_empty_library_refuses_and_says_what_to_do(doors):
-    ran = doors.query("Anything?")
+def test_an_empty_library_refuses_and_says_what_to_do(commands):
+    ran = commands.query("Anything?")
     assert ran.code == 0
     assert "I could not find this in your papers." in ran.out
     assert "python ingest.py" in ran.err
-    assert not (doors.home / "vectorstore").exists()
+    assert not (commands.home / "vectorstore").exists()
 
 
 def test_models_are_listed_with_the_reason(asked):
@@ -154,11 +154,11 @@ HEAVY = {"torch", "transformers", "sentence_transformers", "langchain", "langcha
 
 
 def test_help_imports_nothing_heavy(library):
-    modules = Doors(library).imported_by_query("--help")
+    modules = Commands(library).imported_by_query("--help")
     assert not modules & (HEAVY | {"faiss", "pymupdf", "onnxruntime", "numpy", "pydantic", "rich"})
 
 
 def test_a_search_imports_no_torch_and_no_langchain(library):
-    modules = Doors(library).imported_by_query("search", "fog", "--json")
+    modules = Commands(library).imported_by_query("search", "fog", "--json")
     assert not modules & (HEAVY | {"pymupdf", "onnx", "scipy"})
     assert "onnxruntime" in modules

@@ -1,4 +1,4 @@
-"""What the structure of a paper is good for at the doors: outlines, filters, near-duplicates."""
+"""What the structure of a paper is good for at the commands: outlines, filters, near-duplicates."""
 
 import json
 import os
@@ -9,15 +9,15 @@ import pytest
 
 from ragscience.json_schemas import schemas
 from ragscience.store import Home, Library
-from tests.conftest import ROOT, Doors
+from tests.conftest import ROOT, Commands
 from tests.pdf_factory import make_pdf, make_scan
 
 SAMPLE = ROOT / "papers" / "sample" / "ragscience.pdf"
 
 
 @pytest.fixture
-def doors(doors):
-    return Doors(doors.home)
+def commands(commands):
+    return Commands(commands.home)
 
 
 @pytest.fixture(scope="module")
@@ -27,7 +27,7 @@ def library(tmp_path_factory, model_cache):
     (home / "papers").mkdir()
     shutil.copy(SAMPLE, home / "papers")
     os.environ["RAG_CACHE_FOLDER"] = str(model_cache)
-    ran = Doors(home).ingest()
+    ran = Commands(home).ingest()
     del os.environ["RAG_CACHE_FOLDER"]
     assert ran.code == 0, ran.err
     return home
@@ -35,7 +35,7 @@ def library(tmp_path_factory, model_cache):
 
 @pytest.fixture
 def sample(library):
-    return Doors(library)
+    return Commands(library)
 
 
 def test_the_outline_of_a_paper(sample):
@@ -82,8 +82,8 @@ def test_a_pages_json_is_what_its_schema_says(sample):
     assert all(element["text"] in shown["text"] for element in shown["elements"])
 
 
-def hits(doors, question, *options):
-    found = json.loads(doors.query("search", question, "--json", "-k", "50", *options).out)
+def hits(commands, question, *options):
+    found = json.loads(commands.query("search", question, "--json", "-k", "50", *options).out)
     jsonschema.validate(found, schemas()["search"])
     return found["hits"]
 
@@ -144,8 +144,8 @@ def test_the_chat_keeps_to_its_filters(sample):
 # Who wrote it, and when
 
 
-def test_a_search_keeps_to_years_and_authors(doors):
-    papers = doors.home / "papers"
+def test_a_search_keeps_to_years_and_authors(commands):
+    papers = commands.home / "papers"
     stamp = "arXiv:{}v1  [cs.CL]  12 Jun {}"
     text = "\n\nAbstract\nThe glaze matures at high temperature, as we show in what follows.\n" + "It is blue. " * 20
     for name, author, number, year in [
@@ -154,16 +154,16 @@ def test_a_search_keeps_to_years_and_authors(doors):
     ]:
         page = f"Kilns of {year} and Their Glazes\n{author}{text}\n{stamp.format(number, year)}"
         make_pdf(papers / name, [page], metadata={"author": author})
-    assert doors.ingest().code == 0
-    years = {paper["file"]: paper["metadata"]["year"] for paper in listed(doors)}
+    assert commands.ingest().code == 0
+    years = {paper["file"]: paper["metadata"]["year"] for paper in listed(commands)}
     assert years == {"new.pdf": 2017, "old.pdf": 2015}
-    assert {hit["file"] for hit in hits(doors, "glaze", "--year", "2016-2018")} == {"new.pdf"}
-    assert {hit["file"] for hit in hits(doors, "glaze", "--year", "-2015")} == {"old.pdf"}
-    assert {hit["file"] for hit in hits(doors, "glaze", "--author", "oörd")} == {"old.pdf"}
+    assert {hit["file"] for hit in hits(commands, "glaze", "--year", "2016-2018")} == {"new.pdf"}
+    assert {hit["file"] for hit in hits(commands, "glaze", "--year", "-2015")} == {"old.pdf"}
+    assert {hit["file"] for hit in hits(commands, "glaze", "--author", "oörd")} == {"old.pdf"}
     lines = (
         b'{"question": "glaze", "year": 2017}\n{"question": "glaze", "year": "2015"}\n{"question": "x", "kind": 1}\n'
     )
-    ran = doors.query("search", "--from", "-", "--json", stdin=lines)
+    ran = commands.query("search", "--from", "-", "--json", stdin=lines)
     first, second, bad = map(json.loads, ran.out.splitlines())
     assert ran.code == 3
     assert {hit["file"] for hit in first["hits"]} == {"new.pdf"}
@@ -171,8 +171,8 @@ def test_a_search_keeps_to_years_and_authors(doors):
     assert "kind" in bad["error"]["message"]
 
 
-def listed(doors):
-    found = json.loads(doors.ingest("list", "--json").out)
+def listed(commands):
+    found = json.loads(commands.ingest("list", "--json").out)
     jsonschema.validate(found, schemas()["list"])
     return found["papers"]
 
@@ -188,19 +188,19 @@ def version(path, last_word, modified):
 
 
 @pytest.fixture
-def twice(doors):
-    papers = doors.home / "papers"
+def twice(commands):
+    papers = commands.home / "papers"
     version(papers / "draft.pdf", "Draft.", 1_000_000_000)
     version(papers / "final.pdf", "Final.", 1_500_000_000)
     make_pdf(papers / "bees.pdf", ["Honeybees steer by polarised light."])
-    ran = doors.ingest()
+    ran = commands.ingest()
     assert ran.code == 0, ran.err
     assert "draft.pdf: the same paper as final.pdf" in ran.err
-    return doors
+    return commands
 
 
-def names(doors):
-    return {paper["file"] for paper in listed(doors)}
+def names(commands):
+    return {paper["file"] for paper in listed(commands)}
 
 
 def test_duplicates_are_shown_and_nothing_is_removed(twice):
@@ -247,9 +247,9 @@ def test_a_newer_version_takes_the_place_of_the_older_when_it_is_added(twice):
     assert names(twice) == {"third.pdf", "bees.pdf"}
 
 
-def test_there_is_one_way_to_dedupe(doors):
+def test_there_is_one_way_to_dedupe(commands):
     for command in ("add", "duplicates"):
-        ran = doors.ingest(command, "--dedupe", "keep-oldest")
+        ran = commands.ingest(command, "--dedupe", "keep-oldest")
         assert ran.code == 2
         assert "keep-newest" in ran.err
 
@@ -258,23 +258,23 @@ def test_a_library_that_an_older_version_has_read_is_shown_as_far_as_it_is_known
     home = shutil.copytree(sample.home, tmp_path / "old")
     with Library.open_for_writing(Home(home)) as library, library._writing() as db:
         db.execute("UPDATE papers SET elements = x''")
-    old = Doors(home)
+    old = Commands(home)
     shown = old.ingest("show", "ragscience.pdf").out
     assert "no headings known" in shown
     assert "5.2 By word" in old.ingest("show", "ragscience.pdf", "--page", "3").out
 
 
-def test_pages_without_text_are_told_of(doors, tmp_path):
+def test_pages_without_text_are_told_of(commands, tmp_path):
     import pymupdf
 
     make_pdf(tmp_path / "first.pdf", ["Honeybees steer by polarised light."])
     make_scan(tmp_path / "second.pdf")
     with pymupdf.open(tmp_path / "first.pdf") as both, pymupdf.open(tmp_path / "second.pdf") as scan:
         both.insert_pdf(scan)
-        both.save(doors.home / "papers" / "mixed.pdf")
-    doors.ingest()
-    shown = json.loads(doors.ingest("show", "mixed.pdf", "--json").out)
+        both.save(commands.home / "papers" / "mixed.pdf")
+    commands.ingest()
+    shown = json.loads(commands.ingest("show", "mixed.pdf", "--json").out)
     jsonschema.validate(shown, schemas()["show"])
     assert [entry["page"] for entry in shown["page_warnings"]] == [2]
-    assert "scanned" in doors.ingest("show", "mixed.pdf", "--page", "2").out
-    assert "mixed.pdf: 1 of 2 pages without text" in doors.ingest("doctor").out
+    assert "scanned" in commands.ingest("show", "mixed.pdf", "--page", "2").out
+    assert "mixed.pdf: 1 of 2 pages without text" in commands.ingest("doctor").out

@@ -9,7 +9,7 @@ import pytest
 from ragscience.json_schemas import schemas
 from tests.bibliography.parsing import parsed
 from tests.commands.papers import BEES, KILNS
-from tests.conftest import Doors
+from tests.conftest import Commands
 from tests.pdf_factory import make_pdf
 
 SPEED = "How fast do bees fly in fog?"
@@ -22,9 +22,9 @@ def before(tmp_path_factory, model_cache):
     """A home with a/paper.pdf alone, and one answer kept."""
     home = tmp_path_factory.mktemp("alone")
     make_pdf(home / "papers" / "a" / "paper.pdf", BEES, title="Navigation of honeybees in fog")
-    doors = Doors(home)
-    assert doors.ingest(RAG_CACHE_FOLDER=str(model_cache)).code == 0
-    assert doors.query(SPEED).code == 0
+    commands = Commands(home)
+    assert commands.ingest(RAG_CACHE_FOLDER=str(model_cache)).code == 0
+    assert commands.query(SPEED).code == 0
     return home
 
 
@@ -32,11 +32,11 @@ def before(tmp_path_factory, model_cache):
 def both(before, tmp_path_factory, model_cache):
     """The same home after b/paper.pdf has come; the tests change nothing in it but the history."""
     make_pdf(before / "papers" / "b" / "paper.pdf", KILNS)
-    doors = Doors(before)
-    ran = doors.ingest(RAG_CACHE_FOLDER=str(model_cache))
+    commands = Commands(before)
+    ran = commands.ingest(RAG_CACHE_FOLDER=str(model_cache))
     assert ran.code == 0, ran.err
     assert f"added {B}" in ran.err
-    return doors
+    return commands
 
 
 def as_json(ran, shape=None):
@@ -61,9 +61,9 @@ def test_show_takes_either_and_asks_which_where_the_name_is_of_both(both, name, 
     assert shown["file"] == name
     assert shown["path"] == str(both.home / "papers" / name)
     assert text in shown["text"]
-    for door in (both.ingest("show", "paper.pdf"), both.query("bib", "paper.pdf"), both.query("related", "paper.pdf")):
-        assert door.code == 2
-        assert f"2 papers are called paper.pdf: {A}, {B}." in door.err
+    for ran in (both.ingest("show", "paper.pdf"), both.query("bib", "paper.pdf"), both.query("related", "paper.pdf")):
+        assert ran.code == 2
+        assert f"2 papers are called paper.pdf: {A}, {B}." in ran.err
 
 
 def test_a_longer_end_of_the_path_names_a_paper_too(both):
@@ -115,9 +115,9 @@ def test_an_answer_from_before_keeps_its_words_and_still_finds_its_page(both, tm
 def test_open_takes_the_page_of_the_right_file(both, before, tmp_path):
     home = tmp_path / "home"
     shutil.copytree(before / "vectorstore", home / "vectorstore")
-    doors = Doors(home)
-    ran = as_json(doors.query("ask", GLAZE, "--json"), "ask")
-    assert doors.query("open", "1", DISPLAY="", WAYLAND_DISPLAY="").out.split(", p.")[0].endswith(f"papers/{B}")
+    commands = Commands(home)
+    ran = as_json(commands.query("ask", GLAZE, "--json"), "ask")
+    assert commands.query("open", "1", DISPLAY="", WAYLAND_DISPLAY="").out.split(", p.")[0].endswith(f"papers/{B}")
     assert ran["citations"][0]["file"] == B
 
 

@@ -86,10 +86,10 @@ def papers_of(home):
         return {paper.file for paper in library.papers()}
 
 
-def test_a_day_in_the_life_of_a_folder(doors, tmp_path):
-    papers = doors.home / "papers"
+def test_a_day_in_the_life_of_a_folder(commands, tmp_path):
+    papers = commands.home / "papers"
     fill(papers)
-    with watching(doors.home) as run:
+    with watching(commands.home) as run:
         run.line(f"watching {papers}")
         assert {run.line("+ ").split(":")[0] for _ in range(3)} == {"+ bees.pdf", "+ kilns.pdf", "+ tides.pdf"}
         (papers / "bees.pdf").rename(papers / "honeybees.pdf")
@@ -108,13 +108,13 @@ def test_a_day_in_the_life_of_a_folder(doors, tmp_path):
         code, left, err = run.end()
     assert (code, left) == (0, ["stopped\n"])
     assert "Traceback" not in err
-    assert papers_of(doors.home) == {"honeybees.pdf", "tides.pdf"}
-    assert "honeybees.pdf" in doors.query("search", "bees in fog").out
+    assert papers_of(commands.home) == {"honeybees.pdf", "tides.pdf"}
+    assert "honeybees.pdf" in commands.query("search", "bees in fog").out
 
 
-def test_a_broken_file_costs_a_line_and_is_read_when_it_is_mended(doors, tmp_path):
-    papers = doors.home / "papers"
-    with watching(doors.home) as run:
+def test_a_broken_file_costs_a_line_and_is_read_when_it_is_mended(commands, tmp_path):
+    papers = commands.home / "papers"
+    with watching(commands.home) as run:
         run.line("watching")
         make_pdf(papers / "locked.pdf", ["Secret"], user_password="open sesame")
         assert "password" in run.line(f"! {papers / 'locked.pdf'}: ")
@@ -132,13 +132,13 @@ def test_a_broken_file_costs_a_line_and_is_read_when_it_is_mended(doors, tmp_pat
     assert (code, left) == (0, ["stopped\n"])
 
 
-def test_what_went_on_while_nobody_watched_is_made_up_for(doors):
-    papers = doors.home / "papers"
+def test_what_went_on_while_nobody_watched_is_made_up_for(commands):
+    papers = commands.home / "papers"
     fill(papers)
-    doors.ingest()
+    commands.ingest()
     (papers / "bees.pdf").unlink()
     (papers / "kilns.pdf").rename(papers / "ovens.pdf")
-    with watching(doors.home, "--json", "--quiet") as run:
+    with watching(commands.home, "--json", "--quiet") as run:
         seen = [json.loads(run.lines.get(timeout=DEADLINE_SECONDS)) for _ in range(3)]
         code, left, err = run.end()
     seen += [json.loads(line) for line in left]
@@ -148,16 +148,16 @@ def test_what_went_on_while_nobody_watched_is_made_up_for(doors):
     assert [event["file"] for event in seen][1:3] == ["ovens.pdf", "bees.pdf"]
     assert seen[2]["passages"] == 1
     assert (code, err) == (0, "")
-    assert papers_of(doors.home) == {"ovens.pdf", "tides.pdf"}
+    assert papers_of(commands.home) == {"ovens.pdf", "tides.pdf"}
 
 
-def test_a_locked_library_is_waited_for_and_a_vanished_folder_too(doors, tmp_path):
-    home, folder = Home(doors.home), tmp_path / "loaded"
+def test_a_locked_library_is_waited_for_and_a_vanished_folder_too(commands, tmp_path):
+    home, folder = Home(commands.home), tmp_path / "loaded"
     folder.mkdir()
     home.vectorstore.mkdir()
     make_pdf(folder / "bees.pdf", BEES)
     lock = WriterLock.acquire(home.lock)
-    with lock, watching(doors.home, folder) as run:
+    with lock, watching(commands.home, folder) as run:
         run.line("watching")
         assert f"process {os.getpid()}" in run.line("waiting: ")
         lock.release()
@@ -165,7 +165,7 @@ def test_a_locked_library_is_waited_for_and_a_vanished_folder_too(doors, tmp_pat
         folder.rename(tmp_path / "away")
         assert "papers stay" in run.line(f"waiting: {folder}")
         with WriterLock.acquire(home.lock):  # held only while there is work
-            assert papers_of(doors.home) == {"bees.pdf"}
+            assert papers_of(commands.home) == {"bees.pdf"}
         make_pdf(tmp_path / "away" / "kilns.pdf", KILNS)
         (tmp_path / "away").rename(folder)
         run.line(f"back: {folder}")
@@ -173,28 +173,28 @@ def test_a_locked_library_is_waited_for_and_a_vanished_folder_too(doors, tmp_pat
         assert run.end()[0] == 0
 
 
-def test_a_signal_ends_it_between_two_papers(doors):
-    papers = doors.home / "papers"
+def test_a_signal_ends_it_between_two_papers(commands):
+    papers = commands.home / "papers"
     for number in range(30):
         make_pdf(papers / f"paper{number:02}.pdf", [f"{text}\nNumber {number}." for text in BEES])
-    with watching(doors.home) as run:
+    with watching(commands.home) as run:
         run.line("watching")
         run.line("+ ")
         code, left, err = run.end()
     told = [line for line in left if line.startswith("+ ")]
     assert code == 0
     assert left[-1] == "stopped\n"
-    assert len(papers_of(doors.home)) == len(told) + 1 < 30
+    assert len(papers_of(commands.home)) == len(told) + 1 < 30
     assert "Traceback" not in err
-    assert doors.ingest("doctor").code == 0
+    assert commands.ingest("doctor").code == 0
 
 
-def test_no_such_folder_is_a_clear_error(doors):
-    ran = doors.ingest("watch", "nowhere")
+def test_no_such_folder_is_a_clear_error(commands):
+    ran = commands.ingest("watch", "nowhere")
     assert ran.code == 2
     assert (
         ran.err
-        == f"error: There is no folder {doors.home / 'nowhere'}. Name the folder to watch, or none for papers/.\n"
+        == f"error: There is no folder {commands.home / 'nowhere'}. Name the folder to watch, or none for papers/.\n"
     )
 
 
@@ -202,36 +202,36 @@ def test_no_such_folder_is_a_clear_error(doors):
 
 
 @pytest.fixture
-def session(doors, model_cache):
-    settings = Settings(home=doors.home, cache_folder=model_cache, ollama_url=NOBODY)
-    home = Home(doors.home)
+def session(commands, model_cache):
+    settings = Settings(home=commands.home, cache_folder=model_cache, ollama_url=NOBODY)
+    home = Home(commands.home)
     opened = WatchRun(home, settings, ModelPool(home, lambda text: None), WatchScreen(quiet=True, as_json=False))
     yield opened
     opened.close()
 
 
-def test_models_are_loaded_once_and_the_lock_is_let_go(session, doors, capsys):
-    papers = doors.home / "papers"
+def test_models_are_loaded_once_and_the_lock_is_let_go(session, commands, capsys):
+    papers = commands.home / "papers"
     loaded = []
     for number, text in enumerate((BEES, KILNS, TIDES)):
         path = make_pdf(papers / f"{number}.pdf", text)
         assert session.carry_out(Work((path,))) == 0
         embedder = session.models.embedder(session.settings, None, lambda text: None)
         loaded.append((embedder, session.readers))
-        with WriterLock.acquire(Home(doors.home).lock):
+        with WriterLock.acquire(Home(commands.home).lock):
             pass
     assert len(set(loaded)) == 1
     assert embedder.sessions_opened == 1
     assert capsys.readouterr().out.count("+ ") == 3
 
 
-def test_a_file_that_went_before_it_was_read_is_not_worth_a_line(session, doors, capsys):
-    assert session.carry_out(Work((doors.home / "papers" / "gone.pdf",))) == 0
+def test_a_file_that_went_before_it_was_read_is_not_worth_a_line(session, commands, capsys):
+    assert session.carry_out(Work((commands.home / "papers" / "gone.pdf",))) == 0
     assert capsys.readouterr().out == ""
 
 
-def test_a_problem_of_the_first_work_ends_it_and_a_later_one_is_tried_again(session, doors, capsys):
-    path = make_pdf(doors.home / "papers" / "bees.pdf", BEES)
+def test_a_problem_of_the_first_work_ends_it_and_a_later_one_is_tried_again(session, commands, capsys):
+    path = make_pdf(commands.home / "papers" / "bees.pdf", BEES)
     session.settings = session.settings.model_copy(update={"embedder": "ollama"})
     with pytest.raises(ModelProblem):
         session.carry_out(Work((path,)))
@@ -239,9 +239,9 @@ def test_a_problem_of_the_first_work_ends_it_and_a_later_one_is_tried_again(sess
     assert session.carry_out(Work((path,))) == 0
     session.close()
     session.settings = session.settings.model_copy(update={"embedder": "ollama"})
-    other = make_pdf(doors.home / "papers" / "kilns.pdf", KILNS)
+    other = make_pdf(commands.home / "papers" / "kilns.pdf", KILNS)
     assert session.carry_out(Work((other,))) > 0
     assert "problem: " in capsys.readouterr().out
     session.settings = session.settings.model_copy(update={"embedder": "auto"})
     assert session.carry_out(Work((other,))) == 0
-    assert papers_of(doors.home) == {path.name for path in find_pdfs([doors.home / "papers"])[0]}
+    assert papers_of(commands.home) == {path.name for path in find_pdfs([commands.home / "papers"])[0]}

@@ -25,7 +25,7 @@ SAME = 0
 
 
 class Asked:
-    """Asks as the door does, and asks again, over one home."""
+    """Asks as the command does, and asks again, over one home."""
 
     def __init__(self, home, capsys):
         self.home = Home(home)

@@ -64,28 +64,28 @@ MESSAGES = {
 """Keys of sentences for people, whose words may change."""
 
 
-def fill(doors):
+def fill(commands):
     """Read the sample and a copy of other bytes, and make the graph of their entities."""
     content = SAMPLE.read_bytes()
-    (doors.home / "papers" / "ragscience.pdf").write_bytes(content)
-    (doors.home / "papers" / "copy.pdf").write_bytes(content + b"\n% a copy\n")
-    (doors.home / "questions.txt").write_bytes(QUESTIONS)
-    (doors.home / "evaluated.jsonl").write_bytes(EVALUATED)
+    (commands.home / "papers" / "ragscience.pdf").write_bytes(content)
+    (commands.home / "papers" / "copy.pdf").write_bytes(content + b"\n% a copy\n")
+    (commands.home / "questions.txt").write_bytes(QUESTIONS)
+    (commands.home / "evaluated.jsonl").write_bytes(EVALUATED)
     for command in (["-q"], ["graph", "-q"]):
-        ran = doors.ingest(*command)
+        ran = commands.ingest(*command)
         assert ran.code == 0, ran.err
 
 
-def printed(doors):
+def printed(commands):
     """(name, the JSON values that it prints) for each command, in an order in which they do not disturb each other."""
     for name, (script, *words) in PRINTED.items():
         if "ANSWER" in words:
-            listed = json.loads(doors.query("audit", "--json").out)["answers"]
+            listed = json.loads(commands.query("audit", "--json").out)["answers"]
             first = next(row for row in listed if row["question"] == QUESTION)
             words = [first["answer_id"] if word == "ANSWER" else word for word in words]
-        ran = doors.run(script, *words, "--json")
+        ran = commands.run(script, *words, "--json")
         assert ran.out, (name, ran.err)
-        yield name, [without_run(json.loads(line), str(doors.home)) for line in ran.out.splitlines()]
+        yield name, [without_run(json.loads(line), str(commands.home)) for line in ran.out.splitlines()]
 
 
 def without_run(value, home, name=""):
@@ -112,11 +112,11 @@ def kept(name):
     return json.loads((FOLDER / f"{name}.json").read_text(encoding="utf-8"))
 
 
-def keep(doors):
+def keep(commands):
     """Write the files anew."""
     for old in FOLDER.glob("*.json"):
         old.unlink()
-    for name, values in printed(doors):
+    for name, values in printed(commands):
         text = json.dumps(values, ensure_ascii=False, indent=1) + "\n"
         (FOLDER / f"{name}.json").write_text(text, encoding="utf-8")
 
@@ -125,10 +125,10 @@ if __name__ == "__main__":
     import os
     from tempfile import TemporaryDirectory
 
-    from tests.conftest import Doors
+    from tests.conftest import Commands
 
     os.environ |= ENVIRONMENT
     with TemporaryDirectory() as folder:
         (Path(folder) / "papers").mkdir()
-        fill(Doors(Path(folder)))
-        keep(Doors(Path(folder)))
+        fill(Commands(Path(folder)))
+        keep(Commands(Path(folder)))

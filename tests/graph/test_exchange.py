@@ -374,22 +374,22 @@ def tiny_extractor(library):
             put(library, say(chunk.chunk_id, *((word, "METHOD") for word in words), triples=triples))
 
 
-def test_a_paper_that_is_removed_and_added_again_leaves_the_same_export(doors, tmp_path):
+def test_a_paper_that_is_removed_and_added_again_leaves_the_same_export(commands, tmp_path):
     for name, page in (("bees", "Bees steer by Light."), ("fog", "Fog slows Bees."), ("moon", "The Moon pulls Fog.")):
-        make_pdf(doors.home / "papers" / f"{name}.pdf", [page, f"{page} Again."])
-    assert doors.ingest("add").code == 0
-    home = Home(doors.home)
+        make_pdf(commands.home / "papers" / f"{name}.pdf", [page, f"{page} Again."])
+    assert commands.ingest("add").code == 0
+    home = Home(commands.home)
     with Library.open_for_writing(home) as library:
         tiny_extractor(library)
         before = exported(library, tmp_path / "before")
     kept = (home.papers / "fog.pdf").rename(tmp_path / "fog.pdf")
-    assert doors.ingest("sync").code == 0
+    assert commands.ingest("sync").code == 0
     with Library.open(home) as library:
         without = exported(library, tmp_path / "without")
     assert b'"Fog"' in before[0] and b'"Moon"' in without[0]
     assert b"METHOD:slow" not in without[0] and without != before
     kept.rename(home.papers / "fog.pdf")
-    assert doors.ingest("add").code == 0
+    assert commands.ingest("add").code == 0
     with Library.open_for_writing(home) as library:
         tiny_extractor(library)
         assert exported(library, tmp_path / "after") == before

@@ -20,7 +20,7 @@ from ragscience.graph.extraction_json import decoded
 from ragscience.graph.graph_records import ENTITY_TYPES
 from ragscience.store import Home, Library
 from ragscience.terminal.graph_views import GraphProgress
-from tests.conftest import NOBODY, ROOT, Doors
+from tests.conftest import NOBODY, ROOT, Commands
 from tests.graph.passages import LSTM
 from tests.graph.test_llm_extraction import MODEL, llm_at, reply
 from tests.ollama_server import OllamaServer, chat_model
@@ -143,7 +143,7 @@ def test_a_server_that_keeps_failing_is_left_alone(library, server):
     assert (report.passages, len(report.failures), report.left) == (1, 2, 1)
 
 
-# Through the door
+# Through the command
 
 
 TEXT = [
@@ -158,7 +158,7 @@ def ingested(tmp_path_factory, model_cache):
     home = tmp_path_factory.mktemp("ingested")
     for number in range(3):
         make_pdf(home / "papers" / f"fog{number}.pdf", [text.replace("small", f"small {number}") for text in TEXT])
-    ran = Doors(home).ingest(RAG_OLLAMA_URL=NOBODY, RAG_CACHE_FOLDER=str(model_cache))
+    ran = Commands(home).ingest(RAG_OLLAMA_URL=NOBODY, RAG_CACHE_FOLDER=str(model_cache))
     assert ran.code == 0, ran.err
     return home
 
@@ -166,7 +166,7 @@ def ingested(tmp_path_factory, model_cache):
 @pytest.fixture
 def filled(ingested, tmp_path):
     shutil.copytree(ingested, tmp_path / "home")
-    return Doors(tmp_path / "home")
+    return Commands(tmp_path / "home")
 
 
 def entities(home):
@@ -174,7 +174,7 @@ def entities(home):
         return [(entity.key, entity.mentions) for entity in load_graph(library).entities()]
 
 
-def test_the_door_reads_says_so_and_reads_only_what_is_new(filled):
+def test_the_command_reads_says_so_and_reads_only_what_is_new(filled):
     ran = filled.ingest("graph")
     assert ran.code == 0, ran.err
     assert "of 3 papers: the graph has" in ran.err
@@ -216,16 +216,16 @@ def test_the_graph_goes_out_comes_in_and_is_mended(filled, tmp_path):
         (["--llm"], 1, ""),
     ],
 )
-def test_what_makes_no_sense_is_one_line(doors, args, code, said):
-    ran = doors.ingest("graph", *args)
+def test_what_makes_no_sense_is_one_line(commands, args, code, said):
+    ran = commands.ingest("graph", *args)
     assert (ran.code, ran.out) == (code, "")
     assert said in ran.err
     assert ran.err.startswith("error: ")
     assert ran.err.count("\n") == 1
 
 
-def test_an_empty_library_has_an_empty_graph(doors):
-    ran = doors.ingest("graph", "--types", "person,organization,task")
+def test_an_empty_library_has_an_empty_graph(commands):
+    ran = commands.ingest("graph", "--types", "person,organization,task")
     assert ran.code == 0
     assert "nothing new to read: the graph has 0 entities and 0 relations" in ran.err
 
@@ -318,7 +318,7 @@ def test_a_run_that_is_cut_has_kept_each_reply_and_the_next_one_goes_on(filled, 
 def test_a_local_run_killed_at_any_time_ends_as_an_undisturbed_one(ingested, tmp_path):
     for name in ("calm", "killed"):
         shutil.copytree(ingested, tmp_path / name)
-    calm, killed = Doors(tmp_path / "calm"), Doors(tmp_path / "killed")
+    calm, killed = Commands(tmp_path / "calm"), Commands(tmp_path / "killed")
     for patience in (0.3, 0.4, 0.5):
         with started(killed.home) as process:
             try:

@@ -1,4 +1,4 @@
-"""Answers as the doors give them, for the tests of the history."""
+"""Answers as the commands give them, for the tests of the history."""
 
 import itertools
 

@@ -181,9 +181,9 @@ def test_another_version_is_left_as_it_is(path):
     with closing(sqlite3.connect(path)) as database:
         database.execute("PRAGMA user_version = 7")
     before = path.read_bytes()
-    for door in (History.open, History.open_for_writing):
+    for opened in (History.open, History.open_for_writing):
         with pytest.raises(LibraryUnavailable, match="schema 7; this one knows 1") as caught:
-            door(path)
+            opened(path)
         assert "move the file away" in str(caught.value)
     assert path.read_bytes() == before
 
@@ -193,9 +193,9 @@ def test_somebody_elses_database_is_not_touched(path):
         database.execute("CREATE TABLE songs (title)")
         database.commit()
     before = path.read_bytes()
-    for door in (History.open, History.open_for_writing):
+    for opened in (History.open, History.open_for_writing):
         with pytest.raises(RagScienceError, match="something else"):
-            door(path)
+            opened(path)
     assert path.read_bytes() == before
 
 

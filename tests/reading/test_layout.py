@@ -377,19 +377,19 @@ def test_a_worker_reads_with_the_model_and_keeps_the_offsets(tmp_path):
 
 @pytest.mark.layout_model
 @needs_model
-def test_a_library_keeps_to_the_way_in_which_it_was_read(doors):
-    make_pdf(doors.home / "papers" / "one.pdf", ["Bees dance to tell where the flowers are."])
-    assert doors.ingest("add").code == 0
-    make_pdf(doors.home / "papers" / "two.pdf", ["Ants leave a trail for those that follow."])
-    ran = doors.ingest("add", "--layout")
+def test_a_library_keeps_to_the_way_in_which_it_was_read(commands):
+    make_pdf(commands.home / "papers" / "one.pdf", ["Bees dance to tell where the flowers are."])
+    assert commands.ingest("add").code == 0
+    make_pdf(commands.home / "papers" / "two.pdf", ["Ants leave a trail for those that follow."])
+    ran = commands.ingest("add", "--layout")
     assert ran.code == 5
     assert "where headings are missing, not always. Continue so with RAG_LAYOUT=auto, or" in ran.err
     assert "RAG_LAYOUT=always python ingest.py rebuild" in ran.err
-    assert doors.ingest("rebuild", "--layout").code == 0
-    ran = doors.ingest("add")
+    assert commands.ingest("rebuild", "--layout").code == 0
+    ran = commands.ingest("add")
     assert ran.code == 5
     assert "always, not where headings are missing. Continue so with RAG_LAYOUT=always, or" in ran.err
-    ran = doors.ingest("add", RAG_LAYOUT="always")
+    ran = commands.ingest("add", RAG_LAYOUT="always")
     assert ran.code == 0, ran.err
     assert "1 added" in ran.err
 

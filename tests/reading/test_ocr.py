@@ -311,11 +311,11 @@ def test_a_real_scan(tmp_path):
 # The command
 
 
-def test_the_command_says_once_that_it_is_not_installed_and_reads_the_rest(no_tesseract, doors):
+def test_the_command_says_once_that_it_is_not_installed_and_reads_the_rest(no_tesseract, commands):
     for number in range(2):
-        make_scan(doors.home / "papers" / f"scan{number}.pdf")
-    make_pdf(doors.home / "papers" / "good.pdf", ["Bees dance to tell where the flowers are."])
-    ran = doors.ingest("add", "--ocr")
+        make_scan(commands.home / "papers" / f"scan{number}.pdf")
+    make_pdf(commands.home / "papers" / "good.pdf", ["Bees dance to tell where the flowers are."])
+    ran = commands.ingest("add", "--ocr")
     assert ran.code == 3
     assert ran.err.count("Tesseract, which is not installed. Install it") == 1
     assert ran.err.count("probably scanned") == 2
@@ -324,18 +324,18 @@ def test_the_command_says_once_that_it_is_not_installed_and_reads_the_rest(no_te
 
 @pytest.mark.ocr
 @needs_tesseract
-def test_the_command_reads_scans(doors):
-    make_scanned_text(doors.home / "papers" / "scan.pdf", [WORDS])
-    ran = doors.ingest("sync")
+def test_the_command_reads_scans(commands):
+    make_scanned_text(commands.home / "papers" / "scan.pdf", [WORDS])
+    ran = commands.ingest("sync")
     assert ran.code == 3
     assert "--ocr" in ran.err
-    ran = doors.ingest("sync", "--ocr")
+    ran = commands.ingest("sync", "--ocr")
     assert ran.code == 0, ran.err
     assert "1 of 1 pages read by OCR" in ran.err
-    assert "retrieval of passages" in doors.query("search", "retrieval of passages").out
+    assert "retrieval of passages" in commands.query("search", "retrieval of passages").out
 
 
-def test_a_language_that_is_no_name_is_refused(doors):
-    ran = doors.ingest("add", "--ocr", RAG_OCR_LANGUAGE="../eng")
+def test_a_language_that_is_no_name_is_refused(commands):
+    ran = commands.ingest("add", "--ocr", RAG_OCR_LANGUAGE="../eng")
     assert ran.code == 2
     assert "ocr_language" in ran.err

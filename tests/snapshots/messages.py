@@ -47,12 +47,12 @@ COMMANDS = (
 )
 
 
-def said(doors):
+def said(commands):
     """What each command says and how it ends, over a home with the three papers."""
     for command in COMMANDS:
         script, *words = shlex.split(command)
-        ran = doors.run(script, *words)
-        yield command, {"code": ran.code, "stderr": ran.err.replace(str(doors.home), "HOME").splitlines()}
+        ran = commands.run(script, *words)
+        yield command, {"code": ran.code, "stderr": ran.err.replace(str(commands.home), "HOME").splitlines()}
 
 
 def kept():
@@ -61,12 +61,12 @@ def kept():
 
 if __name__ == "__main__":
     from tests.commands.papers import fill
-    from tests.conftest import NOBODY, Doors
+    from tests.conftest import NOBODY, Commands
 
     with tempfile.TemporaryDirectory() as folder:
         home = Path(folder).resolve()
         fill(home / "papers")
-        doors = Doors(home)
-        assert doors.ingest(RAG_EMBEDDER="embedded", RAG_OLLAMA_URL=NOBODY).code == 0
-        now = dict(said(doors))
+        commands = Commands(home)
+        assert commands.ingest(RAG_EMBEDDER="embedded", RAG_OLLAMA_URL=NOBODY).code == 0
+        now = dict(said(commands))
     KEPT.write_text(json.dumps(now, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")

@@ -104,7 +104,7 @@ class ArxivServer:
 
     @property
     def environment(self) -> dict[str, str]:
-        """The same for a door."""
+        """The same for a script."""
         return {f"RAG_{name.upper()}": str(value) for name, value in self.flags.items()}
 
     def answer(self, target: str) -> Reply:
