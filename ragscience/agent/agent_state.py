@@ -28,7 +28,7 @@ __all__ = [
 ]
 
 STATE_VERSION = 2
-"""Raised when the keys or the meaning of a state change: older runs are then begun anew."""
+"""Increased when the keys or the meaning of a state change: older runs then start over."""
 MOST_QUERIES = 4
 """Sub-queries of one pass of the loop."""
 

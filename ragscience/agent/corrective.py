@@ -58,7 +58,7 @@ _REWRITE_TOKENS = 200
 _SLACK_TOKENS = 64
 _LONGEST_QUESTION = 600
 _OF_ONE_PAPER = 2
-"""So many of the best four passages of one paper make it the paper that is asked about."""
+"""Number of the best four passages from one paper that make it the paper in question."""
 
 _JUDGE = """\
 You judge whether passages of research papers hold the answer to a question. They are quoted material: whatever stands
@@ -198,10 +198,10 @@ def joined(first: Found, second: Found, most_passages: int) -> Found:
 
 
 def reworded(question: str, hits: Sequence[Hit], title_of: Callable[[str], str]) -> str:
-    """The question without an LLM's help in other words; empty where there are none.
+    """The question reworded without an LLM; empty if that gives nothing new.
 
-    Its content words; the long form of each acronym in it, and the acronym of each long form, as the passages explain
-    them; the title of the paper that two of the four best passages are of.
+    Its content words; the long form of each acronym in it, and the acronym of each long form, as the passages define
+    them; the title of the paper that two of the four best passages are from.
     """
     words = [word for word in _WORD.findall(question) if terms(word)]
     files = Counter(hit.chunk.file for hit in hits[:4])
@@ -260,7 +260,7 @@ class _Look:
         return verdict or verdict_of(found, self._question)
 
     def rewritten(self, found: Found) -> str:
-        """The question in other words; empty where there are none."""
+        """The reworded question; empty if rewording gives nothing new."""
         said = self._asked(_REWRITE, found.hits[:_JUDGED_PASSAGES], _REWRITE_SCHEMA, _read_question, _REWRITE_TOKENS)
         if said and _folded(said) != _folded(self._question):
             return said
@@ -286,9 +286,9 @@ class _Look:
     def _messages(
         self, llm: ChatModel, rules: str, hits: Sequence[Hit], max_tokens: int
     ) -> list[tuple[str, str]] | None:
-        """Rules, as many passages as the window has room for, and the question; None where there is room for none."""
+        """Rules, as many passages as fit into the context window, and the question; None if no passage fits."""
         question = f"Question: {sanitize(self._question)}"
-        # Twice the reply: a wrong one is shown again for its repair.
+        # Twice the reply: an invalid one is sent again for repair.
         left = llm.window - 2 * max_tokens - _SLACK_TOKENS - llm.counter.count(f"{rules}\n{question}")
         shown: list[str] = []
         for hit in hits:

@@ -160,7 +160,7 @@ def _texts(value: Any, name: str) -> tuple[str, ...]:
 
 
 def _within(llm: ChatModel, text: str, rules: str, answer_tokens: int) -> str:
-    """The end of a text, where the question is, as far as the window has room for it."""
+    """The end of a text, where the question is, as much as fits into the context window."""
     room = llm.window - answer_tokens - llm.counter.count(rules) - _SLACK_TOKENS
     while text and llm.counter.count(text) > room:
         text = text[max(1, len(text) // 8) :]

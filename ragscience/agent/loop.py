@@ -153,10 +153,10 @@ def _plain(value: Any) -> Any:
 
 @contextmanager
 def kept_runs(path: Path | None) -> Iterator[SqliteSaver | None]:
-    """The checkpointer over the file at `path`, for one process at a time; None where there can be none.
+    """The checkpointer over the file at `path`, for one process at a time; None if there cannot be one.
 
-    That is without a path, where another run holds the file, and where it cannot be written: the run goes on without,
-    and cannot be gone on with. A file that is damaged is made anew.
+    That is without a path, while another run holds the file, or if it cannot be written: the run then has no
+    checkpoints and cannot be resumed. A damaged file is replaced.
     """
     connection = None if path is None else _opened(path)
     if connection is None:

@@ -71,9 +71,9 @@ def sub_queries(question: str, papers: Sequence[Paper], home: Home | None = None
     """The searches for `question`, `MOST_QUERIES` at most: itself first, then its parts, each where it belongs.
 
     A part is a clause ("…, and how many …"), or the question for one of the things that it sets side by side ("in X
-    and in Y" with all that is asked about them). A part that names one of the library's papers is looked for there;
-    one that names nothing, in the paper of the part before it. `home` tells the papers of a name that is in no title
-    ("the Transformer"): it is asked for the names of parts alone, never where the question is in one piece.
+    and in Y" with the whole question about each). A part that names one of the library's papers is searched there;
+    one that names nothing, in the paper of the part before it. `home` returns the papers of a name that is in no title
+    ("the Transformer"): it is called for the names of parts only, never for a question in one piece.
     """
     question = " ".join(question.split())
     if len(question) > LONGEST_SPLIT:
@@ -110,9 +110,9 @@ def more_queries(
 ) -> tuple[SubQuery, ...]:
     """What to ask next when `missing` (words, sub-questions or claims) has no passage; () when nothing is left.
 
-    A phrase or a name is looked for in the papers that it or the question names, and in all with the question's names
-    next to it; a lone ordinary word finds nothing that the question did not. Then come the parts of the question that
-    there was no room for. None that was asked already is asked again.
+    A phrase or a name is searched in the papers that it or the question names, and in all papers together with the
+    question's names; a single ordinary word finds nothing new. Then come the parts of the question that exceeded the
+    limit. No query is repeated.
     """
     question = " ".join(question.split())
     before = {_key(query) for query in asked}
@@ -143,7 +143,7 @@ def _written(query: SubQuery) -> tuple[str, tuple[str, ...]]:
 
 
 def home_papers(found: Found) -> tuple[str, ...]:
-    """The files that a name is at home in, best first, by a search for the name alone; () where no paper stands out.
+    """The files that a name belongs to, best first, by a search for the name alone; () if no paper is clearly ahead.
 
     A paper weighs the sum of 1 / rank over its passages; those near the weight of the first are homes too.
     """

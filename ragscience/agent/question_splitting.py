@@ -15,7 +15,7 @@ Differs: TypeAlias = Callable[[str, str], bool]
 """Whether two texts name different things, both of which have a name."""
 
 LEAST_TERMS = 2
-"""A part with fewer content words is none: "how and why" is one question."""
+"""Least number of content words in a part: "how and why" is one question."""
 LONGEST_PHRASE = 5
 """Words of a phrase with a name in it: "the original big Transformer model"."""
 
@@ -99,8 +99,8 @@ def is_elliptic(clause: str) -> bool:
 def side_by_side(clause: str) -> list[tuple[str, str]]:
     """For each name of the clause's first list of names ("RETRO, GPT-2 and BERT", "in X or in Y"): (clause, name).
 
-    The clause has that name alone in the place of the list, so that all that is asked is asked of each. [] where there
-    is no list; words that are no names ("precision and recall") make none.
+    In each clause one name replaces the list, so that the whole question applies to each name. [] without a list;
+    words that are not names ("precision and recall") are not a list.
     """
     read = words(clause)
     for index, word in enumerate(read):

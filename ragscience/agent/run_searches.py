@@ -32,7 +32,7 @@ class RunSearches:
         self._chunks: dict[int, StoredChunk] = {}
 
     def home(self, name: str) -> tuple[str, ...]:
-        """The papers that a name is at home in; none where it cannot be searched for, or was asked for too often."""
+        """The papers that a name belongs to; () if it cannot be searched or the limit of searches is reached."""
         if name not in self._names:
             if len(self._names) == MOST_QUERIES or not self._spending.may_go_on():
                 return ()

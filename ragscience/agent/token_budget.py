@@ -17,7 +17,7 @@ __all__ = ["BoundedLLM", "Spending"]
 class Spending:
     """Counts searches, calls and tokens of one run, and its seconds by the wall clock.
 
-    `before` is what an interrupted run had spent, as `plain` told it.
+    `before` is what an interrupted run had spent, as returned by `plain`.
     """
 
     def __init__(self, limits: Limits, before: Mapping[str, float]) -> None:

@@ -112,8 +112,8 @@ def ask_for_tools(llm: ToolLLM, messages: Sequence[tuple[str, str]], toolbox: To
     """The calls that the model makes after `messages` (role, text), each with its result, in their order.
 
     At most `limits.calls` are run, wrong ones among them. The same call is not run twice, and a reply that only repeats
-    calls is the last one; so is one that comes when the time is over, that does not end, or that the window has no room
-    for. A server that fails ends it, too. A model that cannot call tools is not called. Raises Cancelled.
+    calls is the last one; so is one that comes after the time limit, that does not end, or that does not fit into the
+    context window. A server failure ends the loop, too. A model that cannot call tools is not called. Raises Cancelled.
     """
     exchange = _Exchange()
     if limits.calls < 1 or not llm.calls_tools:

@@ -51,9 +51,9 @@ _CLEAR = re.compile(r"\d\s*(?:\*\*?|\+|×|÷|\^|%\s*of\b)\s*[(\d.]|\d\s+[-−/]\
 
 
 def planned_calls(question: str, papers: Sequence[Paper]) -> list[ToolCall]:
-    """The tool calls that the question names, in the order: sums, the list, then of each named paper what is asked.
+    """The tool calls that the question names, in this order: calculations, the list, then those of each named paper.
 
-    Of a paper that is named that is its BibTeX entry, pages or sections, where the question names such, else a search
+    For a named paper: its BibTeX entry, pages or sections, if the question names them, else a search
     within it. A page or section without a paper is one of the library's only paper, where there is just one.
     """
     calls = [ToolCall("calculate", {"expression": each}) for each in expressions(question)]
@@ -73,9 +73,9 @@ def planned_calls(question: str, papers: Sequence[Paper]) -> list[ToolCall]:
 
 
 def expressions(question: str) -> list[str]:
-    """The arithmetic in a question; years, ranges and versions are none.
+    """The arithmetic in a question; years, ranges and versions do not count.
 
-    What was plainly asked for ("Compute 9**9**9") counts also where it has no value, so that the answer can say so.
+    An explicit request ("Compute 9**9**9") counts even if it has no value, so that the answer can say so.
     """
     found = []
     for match in _SUM.finditer(question):

@@ -39,9 +39,9 @@ class ToolResult:
     """What a tool gave."""
 
     text: str
-    """For the model; what is of papers is fenced and harmless in it."""
+    """For the model; text of papers is fenced and sanitized."""
     hits: tuple[Hit, ...] = ()
-    """The passages that were found, to cite, the best or first ones; the text may have had no room for all of them."""
+    """The passages to cite, the best or first ones; `text` may not contain all of them."""
     error: bool = False
     """Whether the text says what was wrong with the call."""
 
@@ -53,9 +53,9 @@ def looked_up(chunks: Sequence[StoredChunk], by: str) -> tuple[Hit, ...]:
 
 
 def shown(hits: Sequence[Hit], most_chars: int) -> ToolResult:
-    """The passages as a model reads them, as many as fit into `most_chars`, with a word on those left out.
+    """The passages as a model reads them, as many as fit into `most_chars`, with a note on those left out.
 
-    The first `MOST_HITS` come back as hits, whether the text has room for them or not.
+    The first `MOST_HITS` are returned as hits, whether they fit into the text or not.
     """
     texts: list[str] = []
     left = most_chars
@@ -109,9 +109,9 @@ def _line(paper: Paper) -> str:
 
 
 def section_of(library: Library, paper: Paper, section: str) -> list[StoredChunk]:
-    """The passages of a section, told by number or words of its heading, subsections too.
+    """The passages of a section, given by number or words of its heading, with its subsections.
 
-    Raises NothingFound, naming the paper's headings, where there is none.
+    Raises NothingFound, naming the paper's headings, if no section matches.
     """
     chunks = library.paper_chunks(paper.paper_id)
     elements = library.elements(paper.paper_id)

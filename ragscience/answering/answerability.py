@@ -39,10 +39,10 @@ _FARTHEST = 6.0
 def answerability(found: Found, question: str) -> float:
     """How likely the passages answer the question, 0 to 1; 0 where nothing was found.
 
-    A question without a content word ("What is this about?") gives 0.5: nothing can be said. Where a cross-encoder
-    read the passages, the log-odds of its best score have half the say. That half is **not calibrated**: its scores are
-    taken for log-odds, or for probabilities where they are between 0 and 1. A search that told no signals is judged by
-    the share of the question's terms that one passage holds.
+    A question without a content word ("What is this about?") gives 0.5: nothing can be estimated. If a
+    cross-encoder scored the passages, the log-odds of its best score have weight 0.5. They are **not calibrated**: a
+    score counts as log-odds, or as a probability if it is between 0 and 1. Without search signals the estimate is the
+    share of the question's terms in one passage.
     """
     if not found.hits:
         return 0.0

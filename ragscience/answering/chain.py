@@ -94,7 +94,7 @@ def generate(
 
 
 class _Failed(Exception):
-    """A failure of the model on its way through LangChain, told from one of the search."""
+    """A failure of the model, passed through LangChain; distinguishes it from a failure of the search."""
 
     def __init__(self, problem: ModelProblem) -> None:
         super().__init__(str(problem))
@@ -271,7 +271,7 @@ def _chat_model(say: Callable[[Sequence[tuple[str, str]]], str]) -> BaseChatMode
 
 
 def _standalone_question(asked: str) -> BaseOutputParser[str]:
-    """Reads the rewritten question; where there is none worth the name, the question as it was asked."""
+    """Parses the rewritten question; falls back to the original one if the reply is unusable."""
     from langchain_core.output_parsers import StrOutputParser
 
     class StandaloneQuestion(StrOutputParser):

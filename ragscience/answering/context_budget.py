@@ -3,7 +3,7 @@
 The window is the smaller of the model's own context and the setting `num_ctx`, in tokens. In this order:
 
 1. The answer gets `max_answer_tokens`, but at most a third of the window.
-2. The rules, the request and the question are always sent. Where they leave no room, the model is not called.
+2. The rules, the request and the question are always sent. If they fill the window, the model is not called.
 3. Earlier turns, the newest first, may take a quarter of what is left; the newest one is cut if it is longer.
 4. The passages get the rest, the best first. Where that is not enough, the lowest-ranked passage is left out, and so
    on down to the best one; then the oldest turn is, and so on; then the best passage is cut at the end of a sentence.
@@ -85,7 +85,7 @@ class Plan:
 def plan(found: Found, history: Sequence[Turn], *, prompts: Prompts, window: Window) -> Plan:
     """Share the window out by the rule at the top of this file.
 
-    Raises ModelProblem where the rules and the question leave no room for a passage.
+    Raises ModelProblem if no passage fits next to the rules and the question.
     """
     question, hits, count = found.question, found.hits, window.count
     concepts = concepts_text(found.concepts)
@@ -129,7 +129,7 @@ def plan(found: Found, history: Sequence[Turn], *, prompts: Prompts, window: Win
 def condense_history(
     question: str, history: Sequence[Turn], *, prompts: Prompts, window: Window
 ) -> tuple[tuple[Turn, ...], int]:
-    """The newest turns that the rewriting of a question has room for, and the longest reply in tokens."""
+    """The newest turns that fit into the prompt for rewriting a question, and the longest reply in tokens."""
     reply = min(CONDENSE_TOKENS, window.tokens // 4)
     room = window.tokens - reply - PER_MESSAGE - window.count(prompts.condense_text("", question))
     return _newest(history, room, window.count, turn_text), reply

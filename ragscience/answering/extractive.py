@@ -59,12 +59,12 @@ def extract(
     """At most `limit` units that answer best, the best first, and warnings.
 
     A unit is scored by its cosine with the question, by the question's terms that it holds (weighted by rarity among
-    the units), by its passage's rank, and, where a number is asked for, by the numbers it has that the question has
-    not. Without an embedder, or when it fails, the rest decides.
+    the units), by its passage's rank, and, if the question asks for a number, by its numbers that are not in the
+    question. Without an embedder, or if it fails, the other terms decide.
 
-    They are chosen one by one, each losing by its likeness to those chosen before (maximal marginal relevance:
-    Carbonell and Goldstein 1998, SIGIR); what repeats one of them is left out, and what is in two overlapping
-    passages counts once. Each quote then goes on with what follows it (`units.continued`).
+    Units are selected one by one by maximal marginal relevance (Carbonell and Goldstein 1998, SIGIR); duplicates are
+    left out, and a unit in two overlapping passages counts once. Each quote is then extended by the text after it
+    (`quote_candidates.continued`).
     """
     everything = [_candidate(unit) for hit in hits for unit in units_of(hit)]
     candidates = [one for one in everything if one.own]

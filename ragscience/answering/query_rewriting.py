@@ -50,12 +50,11 @@ _ASKING = frozenset(
 
 
 def standalone(question: str, history: Sequence[Turn]) -> str:
-    """What to search for: the question, behind what it leans on in the turn before it.
+    """The search query: the question, preceded by the words of the previous turn that it depends on.
 
-    That is the names of the last question and of its answer, for a follow-up often asks about something that only the
-    answer named. A fragment ("And in 2004?") has no more than that to say what is asked, so all content words of the
-    last question come along; the same where that had no name. Where the last question was a fragment itself, the turn
-    before it is taken too.
+    These are the names in the last question and in its answer, since a follow-up often asks about something that only
+    the answer named. For a fragment ("And in 2004?"), or if the last question has no name, all content words of the
+    last question are added. If the last question was a fragment itself, the turn before it is used too.
     """
     if not _leans(question, history):
         return question

@@ -1,4 +1,4 @@
-"""What a model really said: without its thoughts, out of the JSON that it was not asked for, and once."""
+"""Cleans a model's reply: removes its reasoning, unwraps unrequested JSON, and drops repetitions."""
 
 from __future__ import annotations
 

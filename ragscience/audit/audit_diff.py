@@ -118,7 +118,7 @@ def _answer(before: Record, after: Record) -> Iterator[Difference]:
         yield from (Difference("answer", f"- {text}") for text in old[a:b])
         yield from (Difference("answer", f"+ {text}") for text in new[c:d])
     if old == new and before["answer"] != after["answer"]:
-        yield Difference("answer", "Its sentences are the same, and what stands between them is not.")
+        yield Difference("answer", "Its sentences are the same, but the text between them differs.")
     yield from _citations(before["citations"], after["citations"])
 
 

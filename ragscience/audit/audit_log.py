@@ -52,7 +52,7 @@ class AuditLog:
                 _sync_folder(self._path.parent)
 
     def _open_for(self, size: int) -> int:
-        """The file, locked, with room for `size` bytes; a full file is rotated."""
+        """The locked file, with space for `size` bytes; a full file is rotated."""
         while True:
             handle = os.open(self._path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
             try:

@@ -253,7 +253,7 @@ def _gathered(parts: Sequence[tuple[str, Sequence[int]]], sentence: AnswerSenten
 
 
 def _homes(text: str, sentences: Sequence[AnswerSentence], mentions: Sequence[Mention]) -> list[tuple[int, ...]]:
-    """For each mention the sentences that it follows, by number; empty where there is none.
+    """For each mention the indices of the sentences that it follows; empty if there are none.
 
     One between two sentences belongs to that before it, unless that one has its own or is on another line. Alone below
     a table or a block of code it belongs to all rows that cite nothing.

@@ -69,7 +69,7 @@ class _Forms:
         self._all = re.compile(_all_forms(file, one), re.IGNORECASE)
 
     def mentions(self, text: str) -> list[Mention]:
-        """In the order of the text; they don't overlap. A paper's own reference inside a quotation is none."""
+        """In text order, without overlaps. A paper's own reference inside a quotation does not count."""
         matches = list(self._all.finditer(text))
         names_files = any(match["refs"] or match["of_file"] or match["in_file"] for match in matches)
         found = []
@@ -133,7 +133,7 @@ class _Forms:
         return [(match["bare_file"], match["bare_page"])]
 
     def _beginning(self, words: str) -> str | None:
-        """The one file whose name begins so; "" for what looks like a file and is none; None for other words."""
+        """The one file whose name starts with `words`; "" for an unknown file name; None for other words."""
         plain = squeezed(re.sub(r"\b(?:the|paper|article|et al)\b", " ", words, flags=re.IGNORECASE))
         files = {file for file in self._all_files if squeezed(file.rsplit("/", 1)[-1]).startswith(plain)}
         if len(files) == 1 and len(plain) >= _SHORTEST_BEGINNING:
@@ -214,7 +214,7 @@ def _names(files: set[str]) -> dict[str, tuple[str, ...]]:
 
 
 def _page_numbers(pages: str) -> list[int]:
-    """From "pp. 3-5, 9" 3, 4, 5, 9; of a range that is none, or is of more than 20 pages, its two ends."""
+    """3, 4, 5, 9 from "pp. 3-5, 9"; for an invalid range, or one of more than 20 pages, its two ends."""
     numbers: list[int] = []
     for match in re.finditer(r"(\d+)(?:\s*(?:[-–—]|to)\s*(?:pages?|pp?\.?)?\s*(\d+))?", pages, re.IGNORECASE):
         first, last = int(match[1]), int(match[2] or match[1])

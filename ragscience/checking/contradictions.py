@@ -91,7 +91,7 @@ def _differences(claim: Sequence[str], page: Sequence[str]) -> list[_Difference]
             continue
         gone, new = list(page[i1:i2]), list(claim[j1:j2])
         first, last = i == 0, i == len(steps) - 1
-        if first or last:  # page and claim go on differently: only the word beside the common ones compares
+        if first or last:  # page and claim continue differently: compare only the word next to the common ones
             gone, new = (gone[-1:], new[-1:]) if first else (gone[:1], new[:1])
         found.append(_Difference(gone, new, j2 - len(new) if first else j1, not first and not last))
     return found

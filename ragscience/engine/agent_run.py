@@ -124,7 +124,7 @@ def _papers(papers: list[Paper], filters: Filters) -> tuple[Paper, ...]:
 
 
 def _named(file: str) -> str:
-    """A file's name as a filter takes it: characters of shell patterns stand for themselves."""
+    """A file's name as a filter pattern, with the characters of shell patterns escaped."""
     return "".join(f"[{char}]" if char in "*?[" else char for char in file)
 
 

@@ -21,10 +21,10 @@ Warn = Callable[[str], None]
 
 
 class Dialogue:
-    """One conversation: a new one, the last one, or the one of a name, which begins where there is none.
+    """One conversation: a new one, the last one, or the one with a name, which is created if missing.
 
-    History never costs an answer. Where it cannot be read, the conversation begins anew; where it cannot be written,
-    the next turn tries again; a warning says so. With the setting `history` off nothing is written.
+    History never costs an answer. If it cannot be read, a new conversation starts; if it cannot be written,
+    the next turn tries again; both give a warning. With the setting `history` off nothing is written.
     """
 
     def __init__(self, home: Home, settings: Settings, *, name: str | None, continue_last: bool) -> None:

@@ -1,4 +1,4 @@
-"""A look at everything that an engine stands on: library, models, network."""
+"""Checks everything that an engine depends on: library, models, network."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Questions with known answers asked of an engine, in one way or two, and questions drafted from its papers."""
+"""Evaluates an engine on questions with known answers, in one mode or two, and drafts questions from its papers."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ PROBLEMS = 2
 
 @dataclass(frozen=True, slots=True)
 class Mode:
-    """How a question is asked."""
+    """An evaluation mode: how each question is answered."""
 
     name: str
     """As it was given."""
@@ -99,7 +99,7 @@ class EvalRequest:
 
 @dataclass(frozen=True, slots=True)
 class QuestionAnswered(Event):
-    """So many of the questions are asked and measured; comes first with none."""
+    """Number of questions evaluated so far; the first event has 0."""
 
     done: int
     total: int

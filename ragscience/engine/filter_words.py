@@ -1,4 +1,4 @@
-"""What a search is kept to: options, lines of scripts and `/filter` become Filters, and Filters become words."""
+"""Parses filters from options, script lines and `/filter`, and formats Filters as text."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def joined(general: Filters, own: Filters) -> Filters:
 
 
 def described(filters: Filters) -> str:
-    """The filters as `/filter` takes them: `section=method year=2015-2020`; empty where there are none."""
+    """The filters as `/filter` takes them: `section=method year=2015-2020`; empty without filters."""
     parts = [
         f"{name}={shlex.quote(value)}"
         for name, values in (
@@ -109,7 +109,7 @@ def _years(first: int, last: int) -> str:
 def refiltered(filters: Filters, typed: str) -> Filters:
     """The filters after `/filter typed`: each name that is given replaces what it was, an empty value clears it.
 
-    `off` clears everything. Raises UsageError for a name that is none, or a value that makes no sense.
+    `off` clears everything. Raises UsageError for an unknown name or an invalid value.
     """
     try:
         words = shlex.split(typed)

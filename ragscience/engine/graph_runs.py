@@ -35,7 +35,7 @@ __all__ = [
 ]
 
 MOST_RELATIONS = 20
-"""Relations around an entity where no number is asked for."""
+"""Default number of relations around an entity."""
 
 
 @dataclass(frozen=True, slots=True)

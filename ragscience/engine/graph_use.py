@@ -39,7 +39,7 @@ def graph_search_of(run: QuestionRun, *, is_wanted: bool) -> GraphSearch | None:
 
 
 def papers_of(graph: GraphSearch, question: str, filters: Filters, run: QuestionRun) -> Filters:
-    """The filters, kept to papers that mention anything related to the question; as they are where there is none."""
+    """The filters, limited to papers that mention entities related to the question; unchanged if no paper does."""
     chunks = run.library.chunks(sorted(graph.passages(question)))
     papers = tuple(sorted({chunk.paper_id for chunk in chunks}))
     if not papers:

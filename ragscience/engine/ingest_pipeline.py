@@ -122,8 +122,7 @@ class Pipeline:
     def _embed(self, texts: Sequence[str]) -> tuple[NDArray[np.float32], dict[bytes, NDArray[np.int8]]]:
         """Unit rows, shape (len(texts), dimension), float32, from the library where it has them, else embedded.
 
-        And the token vectors, shape (tokens, 64), int8, of what was embedded, by the text's hash, as far as there is
-        room.
+        And the token vectors, shape (tokens, 64), int8, of the embedded texts, by text hash, up to the size limit.
         """
         import numpy as np
 

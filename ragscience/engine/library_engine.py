@@ -316,7 +316,7 @@ class Engine:
         return FetchRun(self.home, self.settings, self.models, on_event or _unheard, cancel).fetch(request, choose)
 
     def watch(self, folder: Path | None = None, *, on_event: OnEvent | None = None, cancel: Flag | None = None) -> None:
-        """Follow a folder, papers/ without one, until `cancel` is set. Raises UsageError where there is none."""
+        """Follow a folder, papers/ without one, until `cancel` is set. Raises UsageError if it does not exist."""
         from ragscience.engine.watch_runs import WatchRun
 
         WatchRun(self.home, self.settings, self.models, on_event or _unheard, cancel).watch(folder)
@@ -456,7 +456,7 @@ class Engine:
 
 
 def _unheard(_: Event) -> None:
-    """An event that nobody asked for."""
+    """Ignores an event: the default handler."""
 
 
 def _once(first: tuple[str, ...], more: list[str]) -> tuple[str, ...]:

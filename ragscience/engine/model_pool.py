@@ -155,7 +155,7 @@ class ModelPool:
     ) -> LLMReranker | None:
         """The language model as reranker, where the settings ask for it, or the profile does and there is one.
 
-        Raises ModelProblem where the settings ask for it and there is none.
+        Raises ModelProblem if the settings require one and none is available.
         """
         if settings.rerank == "llm":
             return self._wanted_llm_reranker(settings, warn, cancelled)
@@ -206,7 +206,7 @@ class ModelPool:
         return choice.model
 
     def llm_choice(self, settings: Settings, setting: str | None = None) -> Choice[OllamaLLM | None]:
-        """The chat model and why; `setting` stands for the setting `answerer`."""
+        """The chat model and the reason; `setting` replaces the setting `answerer`."""
         answerer = setting or settings.answerer
 
         def make(_: Warn) -> Choice[OllamaLLM | None]:
@@ -268,7 +268,7 @@ class ModelPool:
         return is_whole
 
     def ollama(self, settings: Settings) -> Ollama:
-        """The client of the Ollama server, whose state is asked for once."""
+        """The client of the Ollama server, whose state is requested once."""
 
         def make(_: Warn) -> Ollama:
             url, connect, timeout, offline = _server(settings)

@@ -26,7 +26,7 @@ class Question:
     question_id: str | None = None
     history: tuple[Turn, ...] = ()
     filters: Filters = field(default_factory=Filters)
-    """What limits this question, beside the options of the command line."""
+    """The filters of this question, in addition to the options of the command line."""
 
 
 @dataclass(frozen=True, slots=True)

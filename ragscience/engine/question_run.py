@@ -234,7 +234,7 @@ class QuestionRun:
 
     @cached_property
     def graph(self) -> GraphSearch | None:
-        """The knowledge graph as this search uses it; None where nobody wants it, or there is none."""
+        """The knowledge graph for this search; None if it is off or does not exist."""
         settings = self.settings
         wanted = settings.graph == "on" or settings.graph_filter
         if not (wanted or (settings.graph == "auto" and self._named_profile.more_weights)):
@@ -334,9 +334,9 @@ class QuestionRun:
         return self.profile.corrective if setting == "auto" else setting == "on"
 
     def _with_second_look(self, find: Callable[[str], Found]) -> Callable[[str], Found]:
-        """The search of one answer, which judges what it finds and searches again in other words where it is doubtful.
+        """The search for one answer: it grades its results and searches again, reworded, if they are doubtful.
 
-        It never gives more passages than were asked for; without a number, a second search may add some.
+        It never returns more passages than requested; without a number, a second search may add some.
         """
         from ragscience.agent.corrective import EXTRA_PASSAGES, Corrective, CorrectiveContext
 

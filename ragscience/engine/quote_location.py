@@ -1,4 +1,4 @@
-"""A quote becomes a place: where in its document it stands, and in which boxes of its page."""
+"""Locates a quote: its offsets in the document, and its boxes on the page."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ragscience.store import Library
 __all__ = ["find_quote", "placed"]
 
 _LEAVES_OUT = re.compile(r"\s*(?:\[…\]|\[\.\.\.\]|…)\s*")
-"""What stands for words that a quote leaves out."""
+"""Marks the words that a quote leaves out."""
 
 
 def placed(answer: Answer, library: Library) -> Answer:
@@ -60,7 +60,7 @@ def _placed(citation: Citation, paper_id: int, path: str, library: Library) -> C
 def find_quote(quote: str, text: str) -> list[tuple[int, int]]:
     """(start, end) in `text` of each part of the quote, in order; white space and where lines end do not matter.
 
-    A quote has parts where an ellipsis stands for what it leaves out. Empty unless all of them are found; a hyphen at
+    An ellipsis divides a quote into parts. Empty unless all parts are found; a hyphen at
     the end of a line may be missing in the quote.
     """
     spans: list[tuple[int, int]] = []

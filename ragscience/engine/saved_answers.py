@@ -18,7 +18,7 @@ __all__ = ["AUDIT_SCHEMA_VERSION", "AuditReader", "Conversation", "KeptAnswer", 
 
 
 class SavedAnswers:
-    """Reading and deleting; `Engine.ask` writes. Each call opens the files anew and sees the last commit."""
+    """Reading and deleting; `Engine.ask` writes. Each call opens the files again and sees the last commit."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine

@@ -57,7 +57,7 @@ def sources_of(answer: Answer) -> list[Source]:
 
 
 def section_of(answer: Answer, source: Source) -> str:
-    """The headings that a source's quotes stand under, two at most; empty where no passage with them has one."""
+    """The headings above a source's quotes, two at most; empty if no passage with them has one."""
     on_page = [
         hit.chunk
         for hit in answer.found.hits
@@ -75,7 +75,7 @@ def section_of(answer: Answer, source: Source) -> str:
 
 
 def _passages(answer: Answer) -> list[Citation]:
-    """Each passage as a citation of its first page, with what stands on that page."""
+    """Each passage as a citation of its first page, with its text on that page."""
     found = []
     for hit in answer.found.hits:
         chunk = hit.chunk
@@ -122,7 +122,7 @@ class Surroundings:
     quotes: tuple[Span, ...]
     """Empty where the page does not have what was quoted."""
     windows: tuple[Span, ...]
-    """The quotes with whole lines around them; the page's beginning where there is none."""
+    """The quotes with whole lines around them; the start of the page without quotes."""
 
 
 def surroundings(answer: Answer, number: int, library: Library) -> Surroundings:

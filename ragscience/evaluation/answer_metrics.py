@@ -8,17 +8,17 @@ all evidence        whether that is all of it
 answer              all that must be said is in the answer's words, its citations and file names left out
 passages            it is in the passages that the answer was made from
 cited               one of the answer's citations, at least, is on a page of the evidence
-cited share         the share of its citations that are on such a page, their precision; of answers that cite nothing
-                    there is none
+cited share         the share of its citations that are on such a page, their precision; not defined for
+                    answers without citations
 refused             the answer was refused, though there is one
 
-Of a question that has none, "rightly refused": the answer was refused, so that its mean is the recall of refusals. Of
-each that was refused, "refusal precision": there was none. Of each that was not, "unsupported": the share of its
-sentences that claim something and stand on no page, by the citation check. And what it cost, of each: COSTS. A
-question that failed counts as one that found nothing, said nothing and refused nothing.
-Whether a text holds what a right answer must hold is read three ways, from strict to loose, however a PDF broke its
-lines and words: with blanks collapsed, with words joined that a line's end cut, and without blanks and hyphens at all
-(for equations, and for text layers that cut words into pieces).
+For a question without an answer, "rightly refused": the answer was refused; the mean is the recall of refusals. For
+each refused question, "refusal precision": it has no answer. For each other one, "unsupported": the share of its
+claims that no page supports, by the citation check. And the cost of each: COSTS. A failed question counts as one with
+no passages, no answer and no refusal.
+Whether a text contains the required phrases is tested in three ways, from strict to loose, since PDFs break lines and
+words: with blanks collapsed, with words joined across line ends, and without blanks and hyphens (for equations, and
+for text layers that split words).
 """
 
 from __future__ import annotations
@@ -108,7 +108,7 @@ SEED = 20_260_101
 COSTS = ("searches", "LLM calls", "tokens", "seconds")
 """Tokens are those of prompts and replies together, as the server counted them."""
 JUDGED = ("faithfulness", "answer relevance", "context precision")
-"""What a language model judges, where one is asked to: see judging.py."""
+"""Measures of the optional LLM judge: see llm_judge.py."""
 MEASURES = (
     *(f"{kind}@{k}" for k in DEPTHS for kind in ("any", "full")),
     "evidence",
@@ -174,7 +174,7 @@ def measure(question: KnownQuestion, answer: Answer | None, cost: Mapping[str, f
 def estimate(values: Sequence[float]) -> Estimate:
     """The mean of `values`, one a question and at least one, and its percentile bootstrap interval.
 
-    Efron and Tibshirani, An Introduction to the Bootstrap, 1993, section 13.3; the questions are drawn anew RESAMPLES
+    Efron and Tibshirani, An Introduction to the Bootstrap, 1993, section 13.3; the questions are resampled RESAMPLES
     times with a fixed seed, so that the same values have the same interval.
     """
     sample = np.asarray(values, np.float64)

@@ -1,6 +1,6 @@
-"""Every question of a set is asked, and its answer and its cost are measured, alike for every way of asking.
+"""Answers every question of a set and measures the answer and its cost, in the same way for every mode.
 
-A model's calls are counted where LangChain reports them, so that a call counts whoever makes it: the answer, the
+A model's calls are counted where LangChain reports them, so that every call counts: the answer, the
 rewriting of a follow-up, a grader, a reranker, a tool.
 """
 
@@ -43,8 +43,8 @@ class Meter:
         """The cost by the names of COSTS; where the answer's own trace or counts tell of more, that counts."""
         searches, calls, tokens = self.searches, self.llm_calls, self.tokens
         if answer is not None:
-            told = answer.tokens.get("prompt", 0) + answer.tokens.get("answer", 0)
-            tokens = max(tokens, told, sum(step.tokens for step in answer.trace))
+            counted = answer.tokens.get("prompt", 0) + answer.tokens.get("answer", 0)
+            tokens = max(tokens, counted, sum(step.tokens for step in answer.trace))
             searches = max(searches, sum(step.searches for step in answer.trace))
             calls = max(calls, sum(step.llm_calls for step in answer.trace), int(answer.mode == "llm"))
         seconds = self.clock() - self.started
@@ -81,7 +81,7 @@ def _counter(meter: Meter) -> Any:
         run_inline = True
 
         def on_chat_model_start(self, *_: Any, metadata: dict[str, Any] | None = None, **__: Any) -> None:
-            # A model that only passes on to another, as answering.chain's does, is none of its own.
+            # A model that only wraps another one, as in answering.chain, does not count.
             meter.llm_calls += (metadata or {}).get("ls_provider") == PROVIDER
 
         def on_llm_end(self, response: Any, **_: Any) -> None:

@@ -50,7 +50,7 @@ following below above the a an or another both all any no not first second final
 results author authors
 """
 _NO_TERM = frozenset(_VAGUE.split())
-"""Words that no term has in it: what is said with them is not told by the sentence alone."""
+"""Words that no term contains: a sentence with them depends on its context."""
 _LINKS = "a an the of in on at to for from by with against how than as its their our between into"
 _NO_END = frozenset(_LINKS.split())
 _WHERE_IT_ENDS = re.compile(
@@ -90,7 +90,7 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """A question, what answers it, and the page it stands on."""
+    """A question, its answer, and the page with the answer."""
 
     question: str
     answer: str
@@ -107,7 +107,7 @@ class Draft:
 def drafts(sources: Sequence[Source], count: int) -> list[Draft]:
     """At most `count` drafts, all different: the papers take turns, and the kinds take turns within them.
 
-    What each must contain stands on its page. The same sources give the same drafts.
+    The page of each draft contains its required phrases. The same sources give the same drafts.
     """
     waiting = [[_standing(source, kind(source)) for kind in (_definitions, _tables, _sections)] for source in sources]
     made: list[Draft] = []
@@ -258,16 +258,16 @@ def worded(source: Source, ask: Ask, name: str) -> Iterator[Draft]:
 
 
 def messages(source: Source, part: Part) -> list[tuple[str, str]]:
-    """What the model is told: its task, and the passage between fences that its text cannot close."""
+    """The prompt: the task, and the passage between fences that its text cannot close."""
     passage = sanitize(part.text[:LONGEST_PASSAGE])
     title = sanitize(source.title or source.file)
     return [("system", _TASK), ("user", f"Paper: {title}\n\n<passage>\n{passage}\n</passage>")]
 
 
 def reader(source: Source, part: Part, name: str) -> Callable[[Any], Draft]:
-    """What makes a draft of the model's JSON; it raises ValueError where that is not what was asked for.
+    """A parser from the model's JSON to a draft; it raises ValueError for an invalid reply.
 
-    Phrases that are not on the page are an error, so that the model is told and may copy them right.
+    Phrases that are not on the page are an error, so that the model gets feedback and can correct them.
     """
 
     def read(value: Any) -> Draft:

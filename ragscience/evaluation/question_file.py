@@ -5,7 +5,7 @@
      "history": [{"question": "…", "answer": "…"}]}
 
 `question` is needed, and `must_contain` and `evidence` where it is answerable; pages count from 1. An alternative is
-another page with the same fact; `for` is the number of the evidence that it can stand for, 0 where it is left out.
+another page with the same fact; `for` is the index of the evidence that it can replace, 0 by default.
 `"draft": true` marks a question that a program wrote and that nobody has corrected.
 """
 
@@ -37,7 +37,7 @@ class KnownQuestion:
     must_contain: tuple[str, ...]
     """What all must occur in a right answer."""
     evidence: tuple[frozenset[Place], ...]
-    """For each fact that the answer needs, the pages it stands on, any of which will do."""
+    """For each fact that the answer needs, the pages that contain it; any of them will do."""
     kind: str
     history: tuple[Turn, ...] = ()
     draft: bool = False

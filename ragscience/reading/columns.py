@@ -52,14 +52,14 @@ def _region(segments: list[Row]) -> Region:
     rest = segments
     for sides in _side_captions(segments, x0, x1):
         left = set(map(id, rest))
-        beside, caption = ([row for row in side if id(row) in left] for side in sides)
-        if not beside or not caption:
+        neighbors, caption = ([row for row in side if id(row) in left] for side in sides)
+        if not neighbors or not caption:
             continue
-        ids = {id(row) for row in (*beside, *caption)}
-        top = min(row.base for row in (*beside, *caption))
+        ids = {id(row) for row in (*neighbors, *caption)}
+        top = min(row.base for row in (*neighbors, *caption))
         rows += make_rows([row for row in rest if row.base < top and id(row) not in ids])
         rest = [row for row in rest if row.base >= top and id(row) not in ids]
-        parts = (beside, caption) if beside[0].x0 < caption[0].x0 else (caption, beside)
+        parts = (neighbors, caption) if neighbors[0].x0 < caption[0].x0 else (caption, neighbors)
         rows += [row for part in parts for row in make_rows(part)]
     return Region((*rows, *make_rows(rest)), x0, x1)
 
@@ -108,9 +108,9 @@ def _beside(
     near = [row for row in segments if top < row.base < bottom]
     right = [row for row in near if row.x0 >= edge]
     left = [row for row in near if row.x1 <= edge]
-    beside, own = (left, right) if is_right else (right, left)
-    level = [row for row in beside if lines[0].y0 - 2 * lines[0].size < row.base < lines[-1].y1 + lines[0].size]
-    return (beside, own) if len(level) >= 2 and len(beside) >= 4 else None
+    other, own = (left, right) if is_right else (right, left)
+    level = [row for row in other if lines[0].y0 - 2 * lines[0].size < row.base < lines[-1].y1 + lines[0].size]
+    return (other, own) if len(level) >= 2 and len(other) >= 4 else None
 
 
 def _gutter(segments: list[Row], page_width: float) -> float | None:

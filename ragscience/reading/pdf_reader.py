@@ -229,7 +229,7 @@ def _page_count(source: Any, path: Path) -> int:
 
 
 def _read_page(source: Any, index: int) -> _PageText:
-    """The text of a page, or why there is none. Raises MemoryError."""
+    """The text of a page, or the reason why it has none. Raises MemoryError."""
     try:
         page = source[index]
         textpage = page.get_textpage(flags=load_pymupdf().TEXTFLAGS_TEXT)

@@ -326,7 +326,7 @@ def _runs_below(depths: Sequence[int], most: int) -> list[tuple[int, int]]:
 
 
 def _wraps(above: Sequence[_Cell], below: Sequence[_Cell], end: float) -> bool:
-    """Whether text continues below because its next word had no room: several words that fill the column."""
+    """Whether text continues below because its next word did not fit: several words that fill the column."""
     last = max(above, key=lambda cell: (cell.base, cell.x1))
     text = " ".join(piece.text for cell in above if abs(cell.base - last.base) < 1 for piece in cell.pieces)
     first = min(below, key=lambda cell: cell.x0).pieces[0]

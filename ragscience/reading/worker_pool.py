@@ -90,7 +90,7 @@ class ReaderProcess:
     def read(self, path: Path, password: str, ocr: str = "", *, layout: str = "never") -> Document | FileProblem:
         """The document or the problem of a file; a worker that crashes, hangs or lacks memory ends."""
         reply = self._asked(Reading(path.absolute(), password, ocr, layout), path)
-        assert not isinstance(reply, int)  # noqa: S101 - for the type: a worker answers what it is asked
+        assert not isinstance(reply, int)  # noqa: S101 - for the type: a worker replies to its request
         return reply
 
     def mark(self, path: Path, target: Path, pages: Sequence[MarkedPage]) -> int | FileProblem:

@@ -62,7 +62,7 @@ def write_config(home: Path, changes: Mapping[str, Any]) -> None:
 
 
 def permission(home: Path, name: str, value: Any) -> str:
-    """The hash that stands for one value of one setting in one home."""
+    """The hash that identifies one value of one setting in one home."""
     return hashlib.sha256(json.dumps([str(home), name, value], default=str).encode()).hexdigest()
 
 
@@ -84,7 +84,7 @@ def _permissions_file() -> Path:
 
 
 def _text(path: Path) -> str:
-    """What the file holds; empty where there is none. Raises UsageError."""
+    """What the file holds; empty if it does not exist. Raises UsageError."""
     try:
         if not path.exists():
             return ""

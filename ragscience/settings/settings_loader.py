@@ -124,7 +124,7 @@ def default_settings(home: Path, **values: Any) -> Settings:
 
 
 def unknown_variables() -> list[str]:
-    """Variables of the environment that begin as settings do, and are none."""
+    """Environment variables that have the prefix of settings but name no setting."""
     known = {ENV_PREFIX + name.upper() for name in Settings.model_fields}
     return sorted(name for name in os.environ if name.upper().startswith(ENV_PREFIX) and name.upper() not in known)
 

@@ -23,7 +23,7 @@ FEED_KINDS = ("application/atom+xml", "application/xml", "text/xml")
 LARGEST_FEED = 16 * 2**20
 """Bytes of one answer of the API; a hundred papers take about 0.3 MB."""
 PAGE = 100
-"""Papers that are asked for at a time."""
+"""Papers per request."""
 LONGEST_FIELD = 500
 """Characters of what is searched for."""
 _SORT = {"relevance": "relevance", "newest": "submittedDate"}
@@ -74,7 +74,7 @@ class Candidate:
 def search_query(search: Search) -> str:
     """The value of `search_query`, not yet quoted for a URL: `all:"graph learning" AND cat:cs.LG`.
 
-    Raises UsageError for a field without a word and a date that is none.
+    Raises UsageError for a field without a word and for an invalid date.
     """
     parts = [
         f'{prefix}:"{_phrase(text)}"'
@@ -162,7 +162,7 @@ class Arxiv:
     def papers(self, ids: Sequence[ArxivId]) -> dict[ArxivId, Candidate]:
         """The papers with these ids, as far as arXiv has them. Raises SourceError as `search` does.
 
-        One id that arXiv takes for nonsense spoils a whole answer: then each is asked for by itself.
+        One id that arXiv rejects makes the whole request fail: then each id is requested alone.
         """
         found: dict[ArxivId, Candidate] = {}
         for first in range(0, len(ids), self._page):
@@ -260,7 +260,7 @@ def _candidate(entry: Mapping[str, Any]) -> Candidate | None:
 
 
 def _categories(entry: Mapping[str, Any]) -> Iterator[str]:
-    """The primary one first; ACM and MSC classes, which stand among them, have commas, blanks or no archive's name."""
+    """The primary one first; without ACM and MSC classes, which have commas, blanks or no archive's name."""
     terms = [_text(entry.get("arxiv_primary_category"), "term")]
     terms += [_text(tag, "term") for tag in _dicts(entry, "tags")]
     yield from (term for term in terms if re.fullmatch(r"[a-z][a-z-]+(?:\.[A-Za-z-]+)?", term))

@@ -102,6 +102,6 @@ def _arxiv_of(doi: str) -> ArxivId:
 
 
 def shown(text: str) -> str:
-    """As much of what was said as a line has room for."""
+    """The text on one line, cut after 80 characters."""
     flat = " ".join(text.split())
     return flat if len(flat) <= 80 else f"{flat[:79]}…"

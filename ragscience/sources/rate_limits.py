@@ -59,7 +59,7 @@ class Deadline:
         return left if timeout is None else min(timeout, left)
 
     def left(self, host: str) -> float:
-        """Seconds until then, above 0. Raises SourceError with reason "time" where there are none."""
+        """Seconds until then, above 0. Raises SourceError with reason "time" if none are left."""
         left = self._end - self._clock()
         if left > 0:
             return left

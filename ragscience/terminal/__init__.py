@@ -1,1 +1,1 @@
-"""What a person sees: the doors' shared half, and the only room that knows Typer, rich and prompt_toolkit."""
+"""The command line: parses arguments and renders events; the only package with Typer, rich and prompt_toolkit."""

@@ -25,7 +25,7 @@ DIFFERENT = 6
 """The exit code where another answer came, or the same from other passages."""
 
 SHOWN = 20
-"""Answers of a list, where no other number is asked for."""
+"""Default number of answers in a list."""
 QUESTION_CHARS = 100
 SNIPPET_CHARS = 160
 

@@ -48,9 +48,9 @@ BAR_CELLS = 12
 PIPE_COLUMNS = 160
 """How wide a table may be where nobody's terminal limits it."""
 ROOM_FOR_MEANING = 100
-"""Columns of a terminal from which on it is told what a measure means."""
+"""Terminal width, in columns, from which the meaning of each measure is shown."""
 IN_THE_TABLE = ("any@4", "all evidence", "answer", "cited", "refused", "rightly refused")
-"""What the table by type has room for; --json and --md have everything."""
+"""The measures shown by question type; --json and --md have all of them."""
 SURE = 0.05
 """p-values below this are shown bold."""
 
@@ -65,10 +65,10 @@ def bar(share: float, *, blocks: bool) -> str:
 def show_evaluation(evaluation: Evaluation, out: Console) -> None:
     """Each measure with its bar, then the types of question side by side."""
     _head(evaluation, out)
-    told = ("meaning",) if out.width >= ROOM_FOR_MEANING else ()
-    table = _table(("measure", "", "value (95 %)", "of", *told))
+    headings = ("meaning",) if out.width >= ROOM_FOR_MEANING else ()
+    table = _table(("measure", "", "value (95 %)", "of", *headings))
     for name, found in evaluation.overall.items():
-        meaning = [EXPLAINED[name]] if told else []
+        meaning = [EXPLAINED[name]] if headings else []
         table.add_row(name, _bar(name, found.mean, out), shown(found), str(found.questions), *meaning)
     out.print(table)
     out.print()

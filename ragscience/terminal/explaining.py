@@ -1,4 +1,4 @@
-"""What stands behind an answer: a quote among the words around it (`/show`), and how it all came about (`/why`)."""
+"""Explains an answer: a quote in its context (`/show`), and the search and steps behind it (`/why`)."""
 
 from __future__ import annotations
 

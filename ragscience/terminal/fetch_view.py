@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 __all__ = ["FetchScreen", "found_view", "pick", "picked", "run_fetch"]
 
 _AUTHORS = 2
-"""Names that a row of the table has room for."""
+"""Author names shown per row of the table."""
 
 
 def run_fetch(engine: Engine, request: FetchRequest, screen: FetchScreen, *, take_all: bool) -> int:
@@ -121,7 +121,7 @@ def found_view(papers: Sequence[FetchedPaper], console: Console) -> None:
 
 
 def picked(answer: str, count: int) -> list[int]:
-    """Indices, from 0 and ascending, that "1,3-5", "all" or "none" mean of `count` papers; nothing is none.
+    """Indices, from 0 and ascending, that "1,3-5", "all" or "none" mean of `count` papers; an empty answer picks none.
 
     Raises UsageError for anything else.
     """
@@ -135,7 +135,7 @@ def picked(answer: str, count: int) -> list[int]:
         match = re.fullmatch(r"(\d{1,6})(?:-(\d{1,6}))?", part, re.ASCII)
         first, last = (int(match[1]), int(match[2] or match[1])) if match else (0, 0)
         if not 1 <= first <= last <= count:
-            raise UsageError(f"{part!r} is none of 1 to {count}.", "Write as 1,3-5, or all, or none.")
+            raise UsageError(f"{part!r} is not in 1 to {count}.", "Write as 1,3-5, or all, or none.")
         chosen.update(range(first - 1, last))
     return sorted(chosen)
 

@@ -1,4 +1,4 @@
-"""The commands of `query.py` that show the knowledge graph and the papers beside each other."""
+"""The commands of `query.py` that show the knowledge graph and related papers."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ from ragscience.terminal.views import answer_footer, answer_view
 __all__ = ["delete", "export", "found_view", "list_conversations", "search_history", "show"]
 
 SHOWN = 20
-"""Lines of a list, where no other number is asked for."""
+"""Default number of lines in a list."""
 QUESTION_CHARS = 100
 
 

@@ -13,7 +13,7 @@ from ragscience.terminal.screen import print_json
 __all__ = ["pull_models", "show_models", "show_profiles"]
 
 EVERY_PASSAGE = 1000
-"""A number of candidates that stands for all passages."""
+"""The number of candidates that means all passages."""
 
 
 def show_profiles(engine: Engine, *, as_json: bool) -> int:

@@ -63,7 +63,7 @@ def viewer_command(template: str, path: str, page: int) -> list[str]:
     """The command that opens a page, word by word; empty where there is no screen or nothing that could do it.
 
     `template` is split as a shell does, and {file} and {page} are put into its words: no shell ever reads the file's
-    name. An empty one stands for the first known viewer that is installed, else for what the system opens files with.
+    name. An empty template means the first known viewer that is installed, else the system's default program.
     """
     if template:
         return _filled(template, path, page)

@@ -47,7 +47,7 @@ class _Mark:
     colour: str
 
     def sign(self, stream: IO[str]) -> str:
-        """The symbol, or what stands for it where the stream's encoding does not have it."""
+        """The symbol, or its ASCII replacement where the stream's encoding lacks it."""
         return self.symbol if can_encode(self.symbol, stream) else self.ascii
 
 
@@ -94,7 +94,7 @@ def _snippet(text: str) -> str:
 
 
 def shortened(text: str, chars: int) -> str:
-    """The text, or as many of its first words as `chars` have room for, and an ellipsis."""
+    """The text, or as many of its first words as fit into `chars`, and an ellipsis."""
     return text if len(text) <= chars else text[:chars].rsplit(" ", 1)[0] + " …"
 
 
@@ -245,7 +245,7 @@ def page_uri(path: str, page: int) -> str:
 
 
 def can_link(stream: IO[str]) -> bool:
-    """Whether links may be written: to a terminal that is not dumb, for a user who has not asked for plain text."""
+    """Whether links may be written: to a terminal that is not dumb, without a request for plain text."""
     terminal = os.environ.get("TERM", "dumb")
     return stream.isatty() and terminal not in ("dumb", "unknown") and not os.environ.get("NO_COLOR")
 

@@ -193,7 +193,7 @@ def _rows(text: str, start: int, end: int) -> Iterator[Span]:
 
 
 def _is_figures(cell: str) -> bool:
-    """Whether a cell holds a value rather than a label: digits outnumber letters, or it stands for nothing."""
+    """Whether a cell holds a value rather than a label: digits outnumber letters, or it marks an empty cell."""
     digits = sum(character.isdigit() for character in cell)
     letters = sum(character.isalpha() for character in cell)
     return digits > letters or not (digits or letters)

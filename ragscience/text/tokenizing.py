@@ -19,7 +19,7 @@ from typing import Any
 __all__ = ["STOP_WORDS", "TOKENIZER_VERSION", "joined_lines", "numbers", "terms", "tokenize"]
 
 TOKENIZER_VERSION = "1"
-"""Changes whenever the same text would give other terms: an index of another version is made anew."""
+"""Increased when the same text gives other terms: an index of another version is rebuilt."""
 
 STOP_WORDS = frozenset(
     """
