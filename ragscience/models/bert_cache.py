@@ -69,7 +69,7 @@ def prepare(
             return PreparedModel(final, config, sha256)
         anew = True
     if anew:
-        on_warning(f"The prepared model in {final} is damaged: it is made anew.")
+        on_warning(f"The prepared model in {final} is damaged: it is rebuilt.")
     try:
         root.mkdir(parents=True, exist_ok=True)
         _make(source, final, replace=anew)
