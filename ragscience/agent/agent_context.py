@@ -23,7 +23,7 @@ class ToolNote:
     """One call of a tool, and what came back."""
 
     call: str
-    """As it is shown: `calculate(expression="2+2")`."""
+    """As displayed: `calculate(expression="2+2")`."""
     text: str
     hits: tuple[Hit, ...] = ()
     error: bool = False

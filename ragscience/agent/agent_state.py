@@ -1,4 +1,4 @@
-"""What the agentic loop remembers from node to node: plain values that JSON holds, so that a run can be gone on with.
+"""The state of the agentic loop between nodes: plain JSON values, so that a run can be resumed.
 
 Passages are kept by their ids and scores; their text is read from the library again.
 """
@@ -43,7 +43,7 @@ class Limits:
     iterations: int
     """Passes of the loop."""
     seconds: float
-    """Of wall time; what is under way then is left or ends by its own limit, and no further pass begins."""
+    """Wall time; running work is left or ends by its own limit, and no further pass starts."""
     tokens: int
     """Of all prompts and replies together; past it no LLM is called."""
     enough: float

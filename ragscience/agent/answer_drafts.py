@@ -67,7 +67,7 @@ def _answer(
 
 
 def guarded(best: Answer, notes: Sequence[str]) -> Answer:
-    """The best draft as it is given: the refusal where no passage holds any of it.
+    """The best draft as the final answer: the refusal if no passage supports any of it.
 
     What a tool computed or looked up goes before the quotes of an extractive answer, which cannot take it in.
     """

@@ -23,7 +23,7 @@ MOST_CHARS = 300
 MOST_BITS = 2048
 """Of a number's numerator and of its denominator: some 600 digits."""
 SHOWN_DIGITS = 12
-"""Significant digits of a result that is no whole number."""
+"""Significant digits of a result that is not an integer."""
 MOST_PLACES = 30
 """Decimal places that `round` takes."""
 
@@ -80,7 +80,7 @@ def evaluate(expression: str) -> Fraction:
 
 
 def _as_written(expression: str) -> str:
-    """The expression in Python's signs. Raises UsageError for anything that is no arithmetic."""
+    """The expression in Python syntax. Raises UsageError for anything that is not arithmetic."""
     text = " ".join(expression.translate(_SIGNS).split()).rstrip("=? ")
     if not re.search(r"[A-Za-z]", _OF.sub("", text)):
         text = _THOUSANDS.sub(lambda match: match.group().replace(",", ""), text)

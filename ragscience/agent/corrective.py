@@ -90,7 +90,7 @@ class Corrected:
     warnings: tuple[str, ...] = ()
     """Those that came with the second look; they are in `found`, too."""
     rewritten: str = ""
-    """What was searched for the second time; empty where there was none."""
+    """The second query; empty if there was none."""
     llm_calls: int = 0
     tokens: Mapping[str, int] = field(default_factory=dict)
     """Keys `prompt` and `answer`, of the LLM's calls here."""
@@ -163,7 +163,7 @@ class Corrective:
         """By the question that was searched."""
 
     def __call__(self, question: str) -> Found:
-        """What was found, judged. Raises what the search raises."""
+        """The graded search results. Raises what the search raises."""
         if question not in self.done:
             corrected = corrective_search(question, self._context, may_rewrite=self._rewrites < MOST_REWRITES)
             self._rewrites += bool(corrected.rewritten)

@@ -74,7 +74,7 @@ class Nodes:
         return "retrieve" if state["queue"] else "generate_answer"
 
     def after_retrieve(self, state: AgentState) -> str:
-        """To a draft where there is something new to draft from."""
+        """To a draft if there is new evidence."""
         if state["fresh"] or state["iteration"] == 1:
             return "reason"
         return self._again(state)
@@ -336,7 +336,7 @@ def _ids(found: Sequence[Mapping[str, Any]]) -> set[int]:
 
 
 def _rank(grade: Reflection, made: Answer) -> tuple[bool, float]:
-    """What makes one draft better than another: that it is no refusal, then the score."""
+    """The sort key of drafts: no refusal first, then the score."""
     return (not made.refused, grade.score)
 
 

@@ -19,7 +19,7 @@ SHORTEST_NAME = 3
 """Letters of a file's or a title's word that can name a paper."""
 SHORTEST_AUTHOR = 4
 SHORTEST_WRITTEN = 2
-"""Letters of a name in a question: N and d are no names."""
+"""Least letters of a name in a question: N and d are not names."""
 TITLE_TERMS = 3
 """Content words at the beginning of a title that name it."""
 

@@ -30,7 +30,7 @@ __all__ = [
 ]
 
 Home: TypeAlias = Callable[[str], tuple[str, ...]]
-"""A name to the files of the papers that it is at home in; () where the library does not tell."""
+"""Maps a name to the files of the papers that it belongs to; () if unknown."""
 
 MOST_QUERIES = 4
 """Searches that one round of a question may cost."""
@@ -41,7 +41,7 @@ HOME_SHARE = 1 / 3
 NEAR_HOME = 0.6
 """Of that weight, what makes another paper a home too."""
 PHRASE_WORDS = 3
-"""Content words from which a missing phrase is a query of its own."""
+"""Content words from which a missing phrase is a separate query."""
 
 _LEADING = re.compile(rf"^(?:{PREPOSITION}\s+)?(?:(?:the|a|an|their|its)\s+)?", re.IGNORECASE)
 _WITH_ARTICLE = re.compile(r"\bthe\s+(?:[a-z]+\s+)?(?P<name>[\w-]+)", re.IGNORECASE)
@@ -100,7 +100,7 @@ def sub_queries(question: str, papers: Sequence[Paper], home: Home | None = None
 
 
 def placed(text: str, papers: Sequence[Paper]) -> tuple[SubQuery, ...]:
-    """A query that somebody else has worded, in each paper that it names; in the whole library where it names none."""
+    """A query from outside, in each paper that it names; in the whole library if it names none."""
     text, known = " ".join(text.split()), PaperNames(papers)
     return tuple(_inside(text, file, known) for file in known.likely(text)) or (SubQuery(text),)
 

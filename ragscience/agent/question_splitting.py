@@ -76,7 +76,7 @@ def cut(question: str, differ: Differs) -> list[str]:
 
 
 def _halves(clause: str, differ: Differs) -> list[str]:
-    """A clause that speaks of one thing and then of another, as two; what differs is said of both."""
+    """Splits a clause about one thing and then another into two; what differs applies to both."""
     if side_by_side(clause):
         return [clause]
     for pattern in (_AGAINST, _SAME_AS, _AND, _COMPARED_WITH):

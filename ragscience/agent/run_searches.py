@@ -51,7 +51,7 @@ class RunSearches:
         return known or self._search(query.text, query.papers)
 
     def found_for_names(self) -> list[Found]:
-        """What was found for names alone: all there is, where every sub-query fails."""
+        """The results for names alone: the only ones if every sub-query fails."""
         return [known for known in self._names.values() if isinstance(known, Found)]
 
     def keep(self, found: Found) -> None:

@@ -37,7 +37,7 @@ class AnswerContext:
     """None gives quotes."""
     embedder: Embedder | None
     scorer: Reranker | None
-    """Helps the citation check, where there is one."""
+    """For the citation check; optional."""
     models: Mapping[str, str | None]
     """As `Answer.models`."""
     prompts: Prompts

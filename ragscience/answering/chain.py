@@ -56,7 +56,7 @@ class Generated:
     answerable: bool
     """False where the search gave nothing that answers; the model was not asked then."""
     failure: ModelProblem | None
-    """Why there is no whole answer; None where there is one."""
+    """Why the answer is incomplete; None if it is complete."""
     asked: bool
     """Whether the model was called at all, so that a failure is its own."""
     first_token_ms: float | None

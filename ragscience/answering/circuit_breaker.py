@@ -8,7 +8,7 @@ __all__ = ["Circuit"]
 
 
 class Circuit:
-    """Counts failures in a row. After `failures` of them it is open, and the model is left alone for `pause_seconds`.
+    """Counts failures in a row. After `failures` of them it is open, and the model is not called for `pause_seconds`.
 
     Then one question is let through: it closes the circuit if the model answers, and opens it for as long again if
     not. `clock` gives seconds that never go back. One object lasts for a run.

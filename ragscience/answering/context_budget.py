@@ -37,7 +37,7 @@ HISTORY_SHARE = 4
 CONCEPTS_SHARE = 4
 """Related concepts, with a little more, may take one in so many tokens of it."""
 SMALLEST_PASSAGE = 48
-"""Tokens below which a piece of a passage is not worth sending."""
+"""Least tokens of a piece of a passage that is sent."""
 
 _OPEN_MARK = re.compile(r"<page [^>]*\Z")
 """A page mark that the cut went through."""

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["extract", "extract_parts", "lead_line", "quoted"]
 
 _CANDIDATES = 12
-"""Units that the embedder reads while the user waits; docs/choices.md has what more of them are worth."""
+"""Units embedded per question; docs/choices.md measures larger numbers."""
 _DENSE, _WORDS, _RANK, _NUMBERS = 0.4, 0.45, 0.15, 0.1
 """Weights of a unit's score, chosen in docs/choices.md."""
 _FRAGMENT = 0.85

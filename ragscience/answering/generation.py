@@ -1,4 +1,4 @@
-"""One reply of the LLM as it streams: shown, watched, and stopped where it does not stop by itself."""
+"""Streams one reply of the LLM, watches it, and stops it if it does not end."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ __all__ = ["CancellableLLM", "Generation", "WrappedLLM", "cancellable"]
 _LOOK_EVERY = 128
 """Characters after which a reply is searched for a loop again."""
 _POLL_SECONDS = 0.1
-"""How often a silent model's question is looked at for cancellation."""
+"""Interval of the check for cancellation while the model is silent."""
 
 T = TypeVar("T")
 

@@ -1,4 +1,4 @@
-"""A follow-up question made whole without an LLM: what it leans on comes along, and nothing else does.
+"""Rewrites a follow-up question without an LLM: adds the words that it depends on, and nothing else.
 
 A question leans on the turn before it where it points back ("it", "this model", "instead") or says too little by
 itself ("And in 2004?"). One that names a subject of its own is standalone, whatever it begins with.
@@ -15,13 +15,13 @@ from ragscience.text.tokenizing import terms
 __all__ = ["evidence_again", "standalone"]
 
 FRAGMENT_TERMS = 3
-"""A question with fewer content words than this says too little by itself."""
+"""A question with fewer content words is too short to search for."""
 OWN_TERMS = 2
 """A question with a name that is new and as many content words next to it has a subject of its own."""
 ANTECEDENT_TERMS = 3
 """With as many content words before it, an "it" or "they" means one of them."""
 NAMES_OF_AN_ANSWER = 4
-"""How many names of the last answer come along; a longer list is its detail, not its subject."""
+"""Most names taken from the last answer; a longer list is its detail, not its subject."""
 TURNS_BACK = 3
 """How far back a chain of fragments is followed to the question that names the subject."""
 
@@ -69,7 +69,7 @@ def evidence_again(question: str, history: Sequence[Turn]) -> tuple[int, ...]:
 
 
 def _carried(question: str, turns: Sequence[Turn]) -> list[str]:
-    """The words that come along, the oldest first."""
+    """The added words, the oldest first."""
     carried: list[str] = []
     for turn in reversed(turns):
         named = [*_names(turn.question), *_names(_SOURCE.sub("", turn.answer))[:NAMES_OF_AN_ANSWER]]
@@ -103,7 +103,7 @@ def _is_short(question: str) -> bool:
 
 
 def _is_fragment(question: str) -> bool:
-    """Whether it is short and no sentence: "What are dangling links?" is one, "And in 2004?" is not."""
+    """Whether it is short and not a sentence: "What are dangling links?" is one, "And in 2004?" is not."""
     return _is_short(question) and not _SENTENCE.match(question)
 
 

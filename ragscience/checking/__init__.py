@@ -1,1 +1,1 @@
-"""Every sentence of an answer, held against the pages that it cites."""
+"""Checks every sentence of an answer against the pages that it cites."""

@@ -13,10 +13,10 @@ __all__ = ["AnswerSentence", "split_answer"]
 
 _LONGEST_QUOTE = 4000
 _HARD_WRAP = 60
-"""Characters: a line that is at least as long, and ends in the middle of a sentence, goes on in the next."""
+"""Characters: a line that is at least as long, and ends in the middle of a sentence, continues in the next."""
 _HEADING_WORDS = 8
 _LONGEST_WORD = 200
-"""Characters: what is longer is no word, and takes long to compare."""
+"""Characters: longer strings are not words, and slow to compare."""
 _MARK = re.compile(r"[ \t]*(?:(?:>[ \t]*)+|#{1,6}[ \t]+|[-*+•–][ \t]+|\(?(?:\d{1,2}[.)]|[a-z]\))[ \t]+)+")
 _LIST_MARK = re.compile(r"[ \t>]*(?:[-*+•–]|\(?(?:\d{1,2}[.)]|[a-z]\)))[ \t]+")
 _FENCE = re.compile(r"[ \t]*(?:```|~~~)[ \t]*[\w+-]{0,20}[ \t]*$")
@@ -48,7 +48,7 @@ class AnswerSentence:
     start: int
     end: int
     claim: str
-    """What it says, on one line, without citations and markup."""
+    """Its text on one line, without citations and markup."""
     kind: str
     """ "prose", "row" (of a table), "code", or "nothing": a heading, a lead, a question, a refusal."""
     quoted: bool
@@ -198,7 +198,7 @@ def _said(text: str) -> str:
 def _classified(
     sentence: AnswerSentence, text: str, is_item: bool, *, has_more: bool, cited: Sequence[tuple[int, int]]
 ) -> AnswerSentence:
-    """The sentence, with the kind "nothing" where it says nothing that a page could hold."""
+    """The sentence, with the kind "nothing" if it makes no claim."""
     has_citation = any(sentence.start <= start < sentence.end for start, _ in cited)
     if sentence.kind == "nothing" or not _says_something(sentence, text, is_item, has_more, has_citation):
         return replace(sentence, kind="nothing")

@@ -1,4 +1,4 @@
-"""Every sentence of an answer, held against the pages that it cites: the same verdict every time."""
+"""Checks every sentence of an answer against the pages that it cites; deterministic."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ __all__ = ["Checked", "check"]
 
 _RANK = {"unsupported": 0, "weak": 1, "supported": 2, "no-claim": 3}
 _FEWEST_TERMS = 3
-"""A stretch before a citation with fewer content words says nothing by itself: it goes with the next."""
+"""A part before a citation with fewer content words is not a claim: it is joined with the next."""
 _CLEARLY_BETTER = 0.25
 """Share of a sentence's terms that another page must hold more than the cited one, to be put in its place."""
 _MOST_PLACES = 6
-"""A sentence that cites more pages is judged as it is."""
+"""A sentence that cites more pages is checked as it is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,7 +172,7 @@ class _Check:
         return finding
 
     def _better(self, claim: Claim, places: tuple[Place, ...], now: Finding) -> tuple[Place, Place, Finding] | None:
-        """(wrong page, right page, what is found then): the page of the same paper that clearly holds the claim."""
+        """(wrong page, right page, its support): the page of the same paper that clearly supports the claim."""
         if now.verbatim or len(places) > _MOST_PLACES:
             return None
         literal = verbatim_quotes(claim, self._index)
@@ -235,7 +235,7 @@ def _strength(finding: Finding) -> tuple[int, float]:
 
 
 def _gathered(parts: Sequence[tuple[str, Sequence[int]]], sentence: AnswerSentence) -> Iterator[_Segment]:
-    """The parts as segments; what says too little by itself goes with the next, or at the end with the one before."""
+    """The parts as segments; one that is too short is joined with the next, or at the end with the one before."""
     waiting, mentions = "", list[int]()
     segments: list[tuple[str, list[int]]] = []
     for text, numbers in parts:

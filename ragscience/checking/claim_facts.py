@@ -1,4 +1,4 @@
-"""What is hard in a sentence: its numbers, its names, what it denies, and which way it compares.
+"""The checkable facts of a sentence: its numbers, names, negations, and the direction of its comparisons.
 
 Other words may be said in other words; these may not. A sentence is read strictly and a page generously, so that a
 number or name that is missing is really missing.

@@ -14,9 +14,9 @@ __all__ = ["is_altered"]
 _NEARLY_VERBATIM = 0.6
 """Share of a sentence's words that must be on the page in the same order, before differences mean anything."""
 _LONGEST = 300
-"""Words: what is longer is no sentence."""
+"""Words: a longer text is not a sentence."""
 _OFTEN = 30
-"""A word tells no place where it occurs more often."""
+"""A word that occurs more often does not locate anything."""
 _MARGIN = 3
 """Words: a claim may leave out or put in a few before the page is another place."""
 

@@ -52,7 +52,7 @@ _ABOUT_NOTHING = "The weather was pleasant that day."
 _VERBATIM_CHARS = 12
 """Letters and digits: shorter words are on many pages by chance."""
 _MOST_TIMES = 50
-"""Places of the same words in one passage that are looked at."""
+"""Most occurrences of the same words in one passage that are compared."""
 _GAP = re.compile(r"\s*(?:\[?(?:…|\.\.\.)\]?)\s*")
 _CLOSING = re.compile(r"[.!?…”\"'’)\]]*")
 _SUBJECT = re.compile(
@@ -62,7 +62,7 @@ _SUBJECT = re.compile(
 
 
 class Claim:
-    """What a sentence says, without its citations, read once."""
+    """The parsed text of a sentence, without its citations."""
 
     def __init__(self, text: str, *, quoted: bool = False) -> None:
         self.text = text
@@ -279,7 +279,7 @@ def _turns_round(claim: Claim, quote: Quote) -> bool:
 
 
 class SupportScorer:
-    """A reranker's opinion on whether a quote says what a claim says; none without a reranker, or after its failure."""
+    """A reranker's score of a quote for a claim; none without a reranker, or after its failure."""
 
     def __init__(self, reranker: Reranker | None) -> None:
         self._reranker = reranker

@@ -1,4 +1,4 @@
-"""What is wrong with a library, or will be, and what to do about it. Nothing is written or repaired."""
+"""Finds problems of a library and their fixes. Writes and repairs nothing."""
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ def files(papers: Sequence[Paper], may: May) -> Iterator[Finding]:
 
 
 def _file_problem(paper: Paper, may: May) -> tuple[str, str] | None:
-    """What is wrong with a paper's file, and the remedy."""
+    """The problem of a paper's file, and its fix."""
     path = Path(paper.path)
     try:
         stat = path.stat()

@@ -87,7 +87,7 @@ def _arxiv(url: str) -> Finding:
         code = httpx.head(url, headers=headers, timeout=_SECONDS, follow_redirects=True).status_code
     except (httpx.HTTPError, httpx.InvalidURL, OSError) as error:
         return Finding("network", "warning", f"{host} cannot be reached: {error}.", remedy)
-    # A request without a query may be refused: the server is there all the same.
+    # A request without a query may be refused: the server still responds.
     if code >= 500 or code in (403, 429):
         return Finding("network", "warning", f"{host} answers with HTTP {code}.", "Try again in a few minutes.")
     return Finding("network", "ok", f"{host} can be reached.")

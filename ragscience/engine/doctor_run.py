@@ -51,7 +51,7 @@ def _made_by(home: Home) -> EmbedderIdentity | None:
         with Library.open(home) as library:
             return library.embedder
     except RagScienceError:
-        return None  # a finding of its own
+        return None  # a separate finding
 
 
 def _models(settings: Settings, pool: ModelPool, made_by: EmbedderIdentity | None) -> Iterator[Finding]:
@@ -91,4 +91,4 @@ def _network(settings: Settings, pool: ModelPool) -> Iterator[Finding]:
 
 
 def _ignore(_: str) -> None:
-    """A warning that a choice of a model gives is no finding."""
+    """Ignores a warning of the model choice: the findings report it."""

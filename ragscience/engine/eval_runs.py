@@ -297,4 +297,4 @@ def _worded(
 
 
 def _unheard(_: Event) -> None:
-    """An event that nobody listens to."""
+    """Ignores an event: the default handler."""

@@ -24,7 +24,7 @@ class ModelChosen(Event):
 
 @dataclass(frozen=True, slots=True)
 class Warned(Event):
-    """Something is missing or went wrong, and the work goes on without it. Also in the result's own warnings."""
+    """Something is missing or failed, and the work continues without it. Also in the result's warnings."""
 
     text: str
 

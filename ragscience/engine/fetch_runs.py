@@ -200,7 +200,7 @@ class FetchRun:
 
 
 def _understood(request: FetchRequest) -> tuple[list[Wanted], list[Search]]:
-    """What is named, and what is to be searched for. Raises UsageError, before any request is sent."""
+    """The named papers and the searches. Raises UsageError, before any request is sent."""
     if request.sort not in ("relevance", "newest"):
         raise UsageError(f"--sort {request.sort!r} is not known.", "It is relevance or newest.")
     wanted = [identify(argument) for argument in request.arguments]

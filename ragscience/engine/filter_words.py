@@ -31,7 +31,7 @@ def filters_of(
     years: str | None = None,
     authors: Sequence[str] | None = None,
 ) -> Filters:
-    """The filters that options name. Raises UsageError for what is no kind, no year, or nothing but blanks."""
+    """The filters from options. Raises UsageError for an unknown kind, an invalid year, or blanks only."""
     return Filters(
         papers=tuple(papers or ()),
         pages=pages,

@@ -1,4 +1,4 @@
-"""The knowledge graph of a library as the engine offers it: built, mended, exchanged as files, looked at and drawn."""
+"""The engine's operations on the knowledge graph: build, edit, export, import, search and draw."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class GraphRequest:
     """By the language model instead of the rules: titles and abstracts, with `full` every passage."""
     full: bool = False
     again: bool = False
-    """Read what was read before, too."""
+    """Also read passages again that were read before."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +107,7 @@ class MapSummary:
     nodes: int
     edges: int
     left_out: str
-    """What is not drawn, in one line; empty where everything is."""
+    """One line on what the map leaves out; empty if it shows everything."""
 
 
 def types_named(text: str | None) -> tuple[str, ...]:
@@ -129,7 +129,7 @@ class LibraryGraph:
     # Reading and mending
 
     def build(self, request: GraphRequest, *, on_event: OnEvent | None = None) -> GraphBuild:
-        """Read what was not read yet; each batch is kept at once, so that a stopped run goes on where it was.
+        """Read what was not read yet; each batch is kept at once, so that a stopped run can resume.
 
         Raises ModelProblem where there is no language model to read with, or it gave nothing at all.
         """
@@ -285,7 +285,7 @@ class LibraryGraph:
 
     @contextmanager
     def _graph(self) -> Iterator[tuple[Library, KnowledgeGraph]]:
-        """The library and its graph, of one generation. Raises NothingFound where there is no graph."""
+        """The library and its graph, of one generation. Raises NothingFound if there is no graph."""
         from ragscience.graph.entity_merging import load_graph
 
         library = self._engine.library

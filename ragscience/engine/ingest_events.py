@@ -1,4 +1,4 @@
-"""What goes into ingest, fetch and watch runs, what happens on the way, and what comes of them."""
+"""Requests, events and results of ingest, fetch and watch runs."""
 
 from __future__ import annotations
 

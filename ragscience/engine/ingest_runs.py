@@ -336,7 +336,7 @@ def open_readers(settings: Settings, on_event: OnEvent) -> ReadingPool:
 
 
 def short_name(path: Path, other: str) -> str:
-    """As much of a path as tells it from another one."""
+    """The shortest end of a path that distinguishes it from another one."""
     return short_names([str(path), other])[str(path)]
 
 

@@ -212,7 +212,7 @@ class Engine:
         return self.library.papers()
 
     def page(self, paper: str, number: int) -> PaperPage:
-        """A page of a paper, as it was read. Raises UsageError or NothingFound where there is no such one."""
+        """A page of a paper, as it was read. Raises UsageError or NothingFound if it does not exist."""
         from ragscience.engine.paper_views import paper_page
 
         return paper_page(self.library, paper, number)
@@ -322,7 +322,7 @@ class Engine:
         WatchRun(self.home, self.settings, self.models, on_event or _unheard, cancel).watch(folder)
 
     def doctor(self, *, network: bool = False) -> DoctorReport:
-        """What is wrong with the library and the models, with `network` also with the servers; nothing is written."""
+        """Problems of the library and the models, with `network` also of the servers; writes nothing."""
         from ragscience.engine.doctor_run import doctor
 
         return doctor(self.home, self.settings, self.models, network=network)
@@ -358,7 +358,7 @@ class Engine:
         return draft_questions(self, count, papers=papers, on_event=on_event)
 
     def with_settings(self, settings: Settings) -> Engine:
-        """The same engine under other settings, with the same library and models; never closed by itself."""
+        """The same engine under other settings, sharing library and models; do not close it."""
         other = Engine(self.home, settings, on_event=self._on_event)
         other._shared = {"library": self.library, "models": self.models}
         return other

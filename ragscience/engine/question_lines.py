@@ -31,7 +31,7 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class BadLine:
-    """A line that is no question; it takes a question's place in the output."""
+    """A line that is not a question; it takes a question's place in the output."""
 
     error: RagScienceError
     question_id: str | None = None

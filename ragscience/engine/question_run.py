@@ -87,7 +87,7 @@ class QuestionRun:
 
     @property
     def on_token(self) -> Callable[[str], None] | None:
-        """What receives the pieces of an answer; None where nobody listens and the question cannot be cancelled."""
+        """The callback for pieces of an answer; None without a listener and without cancellation."""
         if self._on_event is None and self._cancel is None:
             return None
         return self._token
@@ -177,7 +177,7 @@ class QuestionRun:
 
     @property
     def scorer(self) -> Reranker | None:
-        """The cross-encoder that helps the check of citations, where there is one."""
+        """The cross-encoder for the citation check, if there is one."""
         return self.reranker if self.library.chunk_count and not self.llm_reranker else None
 
     @property

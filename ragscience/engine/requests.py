@@ -45,7 +45,7 @@ class AskRequest(SearchRequest):
     agent: bool = False
     """Answer in several steps: sub-questions, drafts, a second look."""
     corrective: bool | None = None
-    """Judge what was found, and search again in other words where it is doubtful; None: as settings and profile say."""
+    """Grade the results, and search again, reworded, if they are doubtful; None: by settings and profile."""
 
 
 def check_question(text: str, max_chars: int) -> str:

@@ -1,4 +1,4 @@
-"""What was asked and answered before: the conversations of the history, and the records of the audit log."""
+"""Earlier questions and answers: the conversations of the history, and the records of the audit log."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ class SavedAnswers:
         return AuditReader(self._audit)
 
     def audit_record(self, start: str, reader: AuditReader | None = None) -> dict[str, Any]:
-        """The record of the answer whose id begins so. Raises NothingFound, UsageError where there are several."""
+        """The record of the answer whose id starts so. Raises NothingFound, or UsageError for several."""
         found = (reader or self.audit_reader()).find(start.strip()) if start.strip() else None
         if found is None:
             last = "`python query.py audit` shows the last ones."

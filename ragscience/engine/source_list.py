@@ -120,7 +120,7 @@ class Surroundings:
     text: str
     """Of the whole page."""
     quotes: tuple[Span, ...]
-    """Empty where the page does not have what was quoted."""
+    """Empty if the quotes are not on the page."""
     windows: tuple[Span, ...]
     """The quotes with whole lines around them; the start of the page without quotes."""
 

@@ -1,4 +1,4 @@
-"""What is measured of an answer, and how sure a mean of it is.
+"""Metrics of an answer, and confidence intervals of their means.
 
 Of a question that has an answer:
 

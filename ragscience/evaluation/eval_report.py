@@ -40,7 +40,7 @@ EXPLAINED = {
     "tokens": "of prompts and replies together",
     "seconds": "from question to answer",
 }
-"""Each measure in a few words; metrics.py says it exactly."""
+"""Each measure in a few words; answer_metrics.py defines it."""
 COMPARED_BY_KIND = ("evidence", "all evidence", "answer", "cited", "rightly refused", "searches", "seconds")
 """What a page compares for each type of question; the JSON has everything."""
 

@@ -66,7 +66,7 @@ _COUNTER: ContextVar[Any] = ContextVar("counter_of_model_calls", default=None)
 
 @cache
 def _hook() -> None:
-    """Tell LangChain, once, to look for a counter in every run that it configures."""
+    """Register, once, a counter with LangChain for every run that it configures."""
     from langchain_core.tracers.context import register_configure_hook
 
     register_configure_hook(_COUNTER, inheritable=True)

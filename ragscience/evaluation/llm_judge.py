@@ -42,7 +42,7 @@ class JudgingLLM(Protocol):
 
 
 class JudgingEmbedder(Protocol):
-    """What is needed of the embedder, such as models.protocols.Embedder."""
+    """What is needed of the embedder, such as models.model_protocols.Embedder."""
 
     def embed_documents(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Unit rows, one a text. Raises ModelProblem."""
@@ -143,7 +143,7 @@ def _model(llm: JudgingLLM, max_tokens: int) -> Any:
             return self.generate_text(prompt, n)
 
         def is_finished(self, response: LLMResult) -> bool:  # noqa: ARG002  # ragas names it
-            """Always: what was cut is no JSON, which is noticed."""
+            """Always: a truncated reply is invalid JSON, which is detected."""
             return True
 
     return Model(run_config=RunConfig(max_retries=1))

@@ -41,12 +41,12 @@ class KnownQuestion:
     kind: str
     history: tuple[Turn, ...] = ()
     draft: bool = False
-    """Whether it was drafted by a program and nobody has corrected it yet."""
+    """Whether it was drafted by a program and has not been corrected yet."""
 
 
 @dataclass(frozen=True, slots=True)
 class BadLine:
-    """A line that is no question."""
+    """A line that is not a question."""
 
     number: int
     """From 1."""

@@ -76,7 +76,7 @@ _NOTE = re.compile(r"(?:\^?\d{1,2}|[∗*†‡§¶])\s?(?=[^\W\d_])")
 _LETTERS = re.compile(r"[^\W\d_]{3,}")
 _RUNNING = frozenset({"page-header", "page-footer"})
 _NO_HEADING = frozenset({"table", "formula"})
-"""Parts without headings. Not pictures: the model takes many pages of old type for pictures."""
+"""Parts without headings. Not pictures: the model labels many pages of old type as pictures."""
 _DEEPEST = 4
 _LEAST_NUMBERED = 5
 """With fewer numbered headings, a gap between the numbers means nothing."""

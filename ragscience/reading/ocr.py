@@ -36,7 +36,7 @@ _LEAST_WRITING = 0.45
 """Share of the visible characters in words and numbers: 0.34 for a photograph that Tesseract took for writing, 0.78 to
 0.94 for printed pages, between them for drawings with labels."""
 _ALIKE = 0.85, 1.2
-"""A line with such a multiple of its page's usual size has the usual size: measurements are no more exact."""
+"""A line within this ratio of its page's usual size has the usual size: measurements are not more exact."""
 _CAPITAL, _SMALL_LETTER, _BELOW = 0.72, 0.53, 0.21
 """How far letters reach above and below the base line, in type sizes: Helvetica's, and about Times's."""
 _REACHES_UP = re.compile(r"[^\Wacegm-su-z_]")

@@ -93,7 +93,7 @@ def main(arguments: list[str]) -> int:
     _limit_memory(memory_bytes)
 
     def timed(request: Request) -> Document | int:
-        # When the pool is gone nobody else ends a file that hangs: SIGALRM ends the process by default.
+        # Without the pool nothing else ends a hanging read: SIGALRM ends the process by default.
         signal.setitimer(signal.ITIMER_REAL, alarm_seconds)
 
         def still_reading() -> None:

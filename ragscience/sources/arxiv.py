@@ -25,7 +25,7 @@ LARGEST_FEED = 16 * 2**20
 PAGE = 100
 """Papers per request."""
 LONGEST_FIELD = 500
-"""Characters of what is searched for."""
+"""Most characters of a search."""
 _SORT = {"relevance": "relevance", "newest": "submittedDate"}
 _FIRST, _LAST = "199101010000", "299912312359"
 _DECLARED = re.compile(rb"<!\s*(?:DOCTYPE|ENTITY)", re.IGNORECASE)
@@ -130,7 +130,7 @@ class Feed:
     entries: int
     """How many it listed, those included that were no papers."""
     total: int | None
-    """How many there are in all, where it says so."""
+    """Total number of results, if given."""
 
 
 class Arxiv:
@@ -267,7 +267,7 @@ def _categories(entry: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _doi(text: str) -> str:
-    """The first one where there are several, without a resolver's address."""
+    """The first one of several, without a resolver's address."""
     match = re.search(r"10\.\d{4,9}/\S+", text)
     return match[0] if match else ""
 

@@ -36,7 +36,7 @@ _TITLE = re.compile(rb"<title[^>]*>([^<]{1,200})", re.IGNORECASE)
 _SPOILED = frozenset({"not-a-pdf", "truncated", "unreadable", "wrong-length"})
 """Errors after which the downloaded bytes are useless."""
 _FINAL = frozenset({"gone", "too-large"})
-"""Errors after which nobody will ask for the rest."""
+"""Errors after which the rest is not requested."""
 _BY_HAND = "Open the address in a browser; if it shows a PDF there, save that into the papers folder."
 _RAISE_LIMIT = "Raise RAG_SOURCES_MAX_MB if you want it."
 _ASK_LESS = "Ask for less at once."
@@ -263,7 +263,7 @@ def _size(count: int) -> str:
 
 
 def _is_pdf_so_far(answer: Answer, part: Part) -> bool:
-    """Whether the part begins as a PDF does; False while it is too short to tell. Raises SourceError for no PDF."""
+    """Whether the part starts as a PDF; False while it is too short. Raises SourceError if it is not a PDF."""
     head = part.begins_with(_HEADER_WITHIN_BYTES)
     if b"%PDF-" in head:
         return True

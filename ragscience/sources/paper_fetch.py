@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 __all__ = ["Known", "Shelf", "Shelved", "fetch", "once"]
 
 _SURE = 0.5
-"""Confidence from which on an identifier that was read from a page is taken for the paper's own."""
+"""Least confidence for an identifier on a page to count as the paper's own."""
 
 
 @dataclass
@@ -175,7 +175,7 @@ def _put_in_place(part: Path, papers: Path, name: str, md5: str) -> tuple[Path, 
 
 
 def _moved(part: Path, path: Path) -> bool:
-    """Whether the file has this name now; False where another file took it meanwhile."""
+    """Whether the file has this name now; False if another file has taken it."""
     try:
         path.hardlink_to(part)  # unlike a rename it never replaces
     except FileExistsError:

@@ -1,4 +1,4 @@
-"""Whether a file that came from the network can be opened as a PDF, found out in a process of its own.
+"""Checks, in a separate process, whether a downloaded file can be opened as a PDF.
 
 `python -m ragscience.sources.pdf_check FILE` opens it with PyMuPDF and counts its pages; one word on stdout says
 what is wrong. A file that makes PyMuPDF crash, hang or eat the memory costs that process and nothing else.

@@ -62,7 +62,7 @@ class LogFile:
 
     def _append(self, line: bytes) -> None:
         # Opened each time, so that a rotated log is created again. One write in append mode is not torn by another
-        # process. A pipe that nobody reads is an error, not a wait.
+        # process. A pipe without a reader is an error, not a wait.
         how = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NONBLOCK
         handle = os.open(self._path, how, 0o666)
         try:

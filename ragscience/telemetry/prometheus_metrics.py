@@ -120,7 +120,7 @@ def metrics_text(event: QuestionEvent) -> str:
 
 
 def _parsed(text: str) -> _Samples:
-    """The samples of a metrics file. Raises ValueError or IndexError where it is no such file, or not ours."""
+    """The samples of a metrics file. Raises ValueError or IndexError if it is not a metrics file of this program."""
     known = {family.name.removesuffix("_total") for family in FAMILIES}
     samples: _Samples = {}
     for family in text_string_to_metric_families(text):

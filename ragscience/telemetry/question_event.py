@@ -56,7 +56,7 @@ class QuestionEvent:
     timings_ms: Mapping[str, float] = field(default_factory=dict)
     """As in the JSON."""
     stages: tuple[Stage, ...] = ()
-    """In the order in which they began; what is inside another one comes after it."""
+    """In order of their start; a nested one follows its parent."""
     steps: tuple[Step, ...] = ()
     """Of the agent."""
     searched: str = ""

@@ -26,7 +26,7 @@ class Sink(Protocol):
 
 
 class Telemetry:
-    """All sinks of a run. They write in a thread of their own, so that nobody waits for them.
+    """All sinks of a run. They write in a separate thread, so that no question waits for them.
 
     A sink's error goes to `on_problem` with the next event or at the end, in the caller's thread; no answer is lost.
     """
@@ -95,7 +95,7 @@ def open_telemetry(
     offline: bool,
     on_problem: Callable[[str], None],
 ) -> Telemetry:
-    """The sinks that are configured, tried before any work begins; what is not configured is not imported.
+    """The sinks that are configured, opened before any work starts; others are not imported.
 
     `environment` has the OTEL_ variables; `with_questions` puts the question's words into spans. Raises UsageError
     where a file cannot be written, or an exporter is not installed.

@@ -46,7 +46,7 @@ SOME_FAILED = 3
 
 BAR_CELLS = 12
 PIPE_COLUMNS = 160
-"""How wide a table may be where nobody's terminal limits it."""
+"""Width of a table when stdout is not a terminal."""
 ROOM_FOR_MEANING = 100
 """Terminal width, in columns, from which the meaning of each measure is shown."""
 IN_THE_TABLE = ("any@4", "all evidence", "answer", "cited", "refused", "rightly refused")

@@ -60,7 +60,7 @@ def _gap(console: Console) -> str:
 
 
 def why_view(answer: Answer, console: Console) -> None:
-    """How an answer came about: what was searched for, what was found with which scores, and what the check says."""
+    """Explains an answer: the query, the passages with their scores, and the citation check."""
     for line in _course(answer):
         console.print(Text(line), soft_wrap=True)
     for step in answer.trace:
@@ -85,7 +85,7 @@ def why_view(answer: Answer, console: Console) -> None:
 
 
 def _course(answer: Answer) -> list[str]:
-    """What was asked, searched for and decided, a line each."""
+    """The question, the query and the decisions, a line each."""
     found = answer.found
     lines = [f"asked: {_flat(answer.question)}"]
     if _flat(found.question) != _flat(answer.question):
