@@ -95,7 +95,7 @@ def replay_answer(engine: Engine, start: str, *, as_json: bool) -> int:
             "schema": AUDIT_SCHEMA_VERSION,
             "answer_id": replayed.answer_id,
             "same": replayed.is_same,
-            "differences": [{"kind": item.kind, "outcome": item.is_outcome, "said": item.message} for item in found],
+            "differences": [{"kind": item.kind, "outcome": item.is_outcome, "message": item.message} for item in found],
             "replayed": replayed.record,
         }
         print_json(value)
