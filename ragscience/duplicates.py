@@ -68,5 +68,5 @@ def _dominated(files: list[str], newer: dict[str, set[str]]) -> list[str]:
 
 
 def _keys(paper: Fingerprint) -> set[tuple[str, str]]:
-    told = (("arxiv", paper.arxiv_id), ("doi", paper.doi), ("title", paper.title))
-    return {(name, value) for name, value in told if value}
+    identifiers = (("arxiv", paper.arxiv_id), ("doi", paper.doi), ("title", paper.title))
+    return {(name, value) for name, value in identifiers if value}

@@ -116,7 +116,7 @@ def candidates_said(question: str, llm: ChatModel, *, seconds: float) -> list[st
 
     Names that are not in the question are dropped: a model may add what it knows.
     """
-    asked = ask_structured(
+    reply = ask_structured(
         llm,
         [("system", _INSTRUCTIONS), ("user", question)],
         schema=_SCHEMA,
@@ -124,10 +124,10 @@ def candidates_said(question: str, llm: ChatModel, *, seconds: float) -> list[st
         max_tokens=MOST_TOKENS,
         seconds=seconds,
     )
-    if asked.value is None:
-        raise ModelProblem(asked.failure, "The question's own words are looked up instead.")
-    said = matched(question)
-    return [name for name in asked.value if matched(name) and matched(name) in said]
+    if reply.value is None:
+        raise ModelProblem(reply.failure, "The question's own words are looked up instead.")
+    folded_question = matched(question)
+    return [name for name in reply.value if matched(name) and matched(name) in folded_question]
 
 
 def similar_names(wanted: Sequence[str], names: Sequence[str]) -> dict[str, tuple[tuple[str, float], ...]]:

@@ -114,19 +114,19 @@ def gather(passages: Iterable[Passage], apart: frozenset[str] = frozenset()) -> 
             source = meaning.key(paper, triple.subject, triple.subject_type, triple.subject_key)
             target = meaning.key(paper, triple.object, triple.object_type, triple.object_key)
             if source != target and source in nodes and target in nodes:
-                said = edges[source, target, triple.relation]
-                said[found.chunk_id] = max(said.get(found.chunk_id, 0.0), triple.confidence)
+                evidence = edges[source, target, triple.relation]
+                evidence[found.chunk_id] = max(evidence.get(found.chunk_id, 0.0), triple.confidence)
     return Gathered(nodes, dict(edges))
 
 
-def relation(edge: tuple[str, str, str], said: dict[int, float]) -> Relation:
+def relation(edge: tuple[str, str, str], evidence: dict[int, float]) -> Relation:
     """The record of an edge.
 
     Its confidence is 1 - the product of (1 - confidence) over its passages (noisy or), at most SUREST. The factors are
     sorted: a rounded product depends on their order, and passages that leave and come back have other ids.
     """
-    doubt = math.prod(sorted(1.0 - min(each, 1.0) for each in said.values()))
-    return Relation(*edge, len(said), round(min(1.0 - doubt, SUREST), 6), tuple(sorted(said)))
+    doubt = math.prod(sorted(1.0 - min(each, 1.0) for each in evidence.values()))
+    return Relation(*edge, len(evidence), round(min(1.0 - doubt, SUREST), 6), tuple(sorted(evidence)))
 
 
 class _Meaning:

@@ -108,15 +108,15 @@ def extract_by_llm(library: Library, llm: ChatModel, reading: LLMReading, on_pro
 
     report = Report()
     pending = frozenset(library.graph.pending("llm", reading.version))
-    asked = [
+    prompts = [
         (paper, [chunk.chunk_id for chunk in unit])
         for paper, chunks in _papers(library, pending)
         for unit in _units(chunks, pending, full=reading.full)
     ]
-    total = sum(len(ids) for _, ids in asked)
+    total = sum(len(ids) for _, ids in prompts)
     on_progress(0, total)
     done, in_a_row, papers = 0, 0, set[int]()
-    for paper, ids in asked:
+    for paper, ids in prompts:
         unit = library.chunks(ids)
         answer = ask_for(llm, unit, paper.title, reading.types, max_tokens=reading.max_tokens, seconds=reading.seconds)
         if answer.failure:

@@ -47,8 +47,8 @@ def positions(
     for rank, node in enumerate(order[MOST_MOVED:], MOST_MOVED):
         near = [other for other in whole[node] if other in moved]
         moved.add_node(node)
-        beside = places[near].mean(0) if near else np.zeros(2)
-        places[node] = beside + 3 * sizes.mean() * _directions(np.array([rank]))[0]
+        centre = places[near].mean(0) if near else np.zeros(2)
+        places[node] = centre + 3 * sizes.mean() * _directions(np.array([rank]))[0]
     return _pushed_apart(places.astype(np.float32), sizes)
 
 

@@ -207,7 +207,7 @@ LINKING_SECONDS = 20.0
 
 
 @dataclass(frozen=True, slots=True)
-class _Asked:
+class _Results:
     """The cached results of a question."""
 
     seeds: tuple[Named, ...]
@@ -238,7 +238,7 @@ class GraphSearch:
         self._hops = hops
         self._types = frozenset(types)
         self._warning = warning
-        self._asked: dict[str, _Asked] = {}
+        self._results: dict[str, _Results] = {}
         self.triples: dict[int, NDArray[np.float32]] = {}
         """Vectors of triples by relation number; may be shared between questions."""
         self.llm: ChatModel | None = None
@@ -275,12 +275,12 @@ class GraphSearch:
         """Ids of all passages that mention any related entity; empty if the question names no entity."""
         return related_passages(self.graph, self._of(question).walked)
 
-    def _of(self, question: str) -> _Asked:
-        if question not in self._asked:
+    def _of(self, question: str) -> _Results:
+        if question not in self._results:
             seeds = link(question, self.graph, types=self._types, candidates=self._candidates(question))
             walked = walk(self.graph, [(one.number, one.weight) for one in seeds], hops=self._hops, types=self._types)
-            self._asked[question] = _Asked(seeds, walked)
-        return self._asked[question]
+            self._results[question] = _Results(seeds, walked)
+        return self._results[question]
 
     def _candidates(self, question: str) -> list[str] | None:
         if self.llm is None:
@@ -292,13 +292,13 @@ class GraphSearch:
             return None
 
     def _trails(self, question: str) -> tuple[Trail, ...]:
-        asked = self._of(question)
-        if asked.trails is None:
+        results = self._of(question)
+        if results.trails is None:
             vector, vectors, cache = self._vectors(question)
-            seeds = [one.number for one in asked.seeds]
+            seeds = [one.number for one in results.seeds]
             trails = best_trails(self.graph, seeds, vector, vectors, hops=self._hops, cache=cache)
-            asked = self._asked[question] = _Asked(asked.seeds, asked.walked, trails)
-        return asked.trails or ()
+            results = self._results[question] = _Results(results.seeds, results.walked, trails)
+        return results.trails or ()
 
     def _vectors(self, question: str) -> tuple[NDArray[np.float32], Vectors, dict[int, NDArray[np.float32]]]:
         if self._embedder is None:

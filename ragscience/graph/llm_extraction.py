@@ -76,7 +76,7 @@ def ask_for(
     text = "\n".join(dict.fromkeys(chunk.text for chunk in passages))[:LONGEST_PASSAGE]
     rules = _RULES.format(types=", ".join(types), relations=", ".join(RELATION_TYPES))
     request = _REQUEST.format(title=sanitize(title)[:300], text=sanitize(text))
-    said = ask_structured(
+    result = ask_structured(
         llm,
         [("system", rules), ("user", request)],
         schema=_schema(types),
@@ -84,9 +84,9 @@ def ask_for(
         max_tokens=max_tokens,
         seconds=seconds,
     )
-    if said.value is None:
-        return Asked((), said.failure, said.problem)
-    entities, relations = said.value
+    if result.value is None:
+        return Asked((), result.failure, result.problem)
+    entities, relations = result.value
     found = [_kept(chunk, entities, relations, frozenset(types)) for chunk in passages]
     kept = {(m.name.casefold(), m.entity_type) for each in found for m in each.mentions}
     triples = {(t.subject.casefold(), t.relation, t.object.casefold()) for each in found for t in each.triples}

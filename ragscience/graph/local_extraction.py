@@ -50,8 +50,8 @@ def extract(chunk: StoredChunk, terms: PaperTerms) -> Extracted:
     """The entities and relations of a passage; `terms` are those of its whole paper. Deterministic."""
     surfaces: dict[_Key, Counter[str]] = {}
     sure: dict[_Key, float] = {}
-    said: dict[tuple[_Key, str, _Key], float] = {}
-    beside: dict[tuple[_Key, _Key], None] = {}
+    stated_triples: dict[tuple[_Key, str, _Key], float] = {}
+    co_occurring: dict[tuple[_Key, _Key], None] = {}
     aliases: list[tuple[str, str]] = []
     for words in sentences_of(chunk.text):
         named = list(_named(words, terms))
@@ -61,13 +61,13 @@ def extract(chunk: StoredChunk, terms: PaperTerms) -> Extracted:
         stated = [pair for pair in short_forms(words.text) if pair in terms.aliases]
         aliases += stated
         if words.kind != "row":
-            for triple, confidence in _said(words, named):
-                said[triple] = max(said.get(triple, 0.0), confidence)
-            beside.update(dict.fromkeys(_together(named, stated)))
+            for triple, confidence in _relations(words, named):
+                stated_triples[triple] = max(stated_triples.get(triple, 0.0), confidence)
+            co_occurring.update(dict.fromkeys(_together(named, stated)))
     names = {key: min(each, key=lambda name: (-each[name], name)) for key, each in surfaces.items()}
-    related = {frozenset((source, target)) for source, _, target in said}
-    weak = [pair for pair in beside if frozenset(pair) not in related][:MOST_TOGETHER]
-    triples = [_triple(names, *triple, confidence) for triple, confidence in sorted(said.items())]
+    related = {frozenset((source, target)) for source, _, target in stated_triples}
+    weak = [pair for pair in co_occurring if frozenset(pair) not in related][:MOST_TOGETHER]
+    triples = [_triple(names, *triple, confidence) for triple, confidence in sorted(stated_triples.items())]
     triples += [_triple(names, one, CO_OCCURS, other, TOGETHER_CONFIDENCE) for one, other in sorted(weak)]
     mentions = [Mention(names[key], key[0], surfaces[key].total(), round(sure[key], 3)) for key in sorted(surfaces)]
     return Extracted(chunk.chunk_id, tuple(mentions), tuple(triples), tuple(sorted(set(aliases))))
@@ -125,7 +125,7 @@ def _stands_together(name: str, words: Words) -> bool:
     return all(pair <= set(words.lower) for pair in TOGETHER if name in pair)
 
 
-def _said(words: Words, named: Sequence[_Named]) -> Iterator[tuple[tuple[_Key, str, _Key], float]]:
+def _relations(words: Words, named: Sequence[_Named]) -> Iterator[tuple[tuple[_Key, str, _Key], float]]:
     """The relations that verb patterns find between the entities of a sentence."""
     places = [Place(words.starts[one.start], words.ends[_behind(words, one) - 1], one.kind) for one in named]
     for source, relation, target, confidence in relations(words.text, places):

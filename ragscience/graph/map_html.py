@@ -84,7 +84,7 @@ def _data(views: Sequence[View]) -> str:
     def numbers(names: Sequence[str]) -> list[int]:
         return [files.setdefault(name, len(files)) for name in names]
 
-    told = []
+    drawings = []
     for view in views:
         kinds = sorted({node.kind for node in view.nodes}), sorted({edge.kind for edge in view.edges})
         nodes = [
@@ -105,11 +105,11 @@ def _data(views: Sequence[View]) -> str:
             [edge.source, edge.target, kinds[1].index(edge.kind), round(edge.weight, 3), quotes(edge.evidence)]
             for edge in view.edges
         ]
-        told.append(
+        drawings.append(
             {"name": view.name, "kinds": kinds[0], "relations": kinds[1], "nodes": nodes, "edges": edges}
             | {"leftOut": view.left_out}
         )
-    value = {"views": told, "files": [_seen(name) for name in files]}
+    value = {"views": drawings, "files": [_seen(name) for name in files]}
     return json.dumps(value, allow_nan=False, separators=(",", ":")).translate(_ESCAPED)
 
 

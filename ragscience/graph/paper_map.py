@@ -82,20 +82,20 @@ def _normalised(rows: NDArray[np.float64]) -> NDArray[np.float32]:
 
 
 def nearest(
-    means: NDArray[np.float32], count: int, asked: NDArray[np.float32], themselves: list[int]
+    means: NDArray[np.float32], count: int, queries: NDArray[np.float32], themselves: list[int]
 ) -> tuple[list[list[int]], list[list[float]]]:
-    """The `count` nearest rows of `means` to each row of `asked`, without itself: (indices, cosines), nearest first.
+    """The `count` nearest rows of `means` to each row of `queries`, without itself: (indices, cosines), nearest first.
 
-    Exact, by FAISS; both are float32 unit rows of shape (n, dimension), `themselves` the index of each `asked` row in
+    Exact, by FAISS; both are float32 unit rows of shape (n, dimension), `themselves` the index of each `queries` row in
     `means`. Ties by lower index.
     """
-    if not len(means) or not len(asked):
+    if not len(means) or not len(queries):
         return [[] for _ in themselves], [[] for _ in themselves]
     import faiss
 
     index = faiss.IndexFlatIP(means.shape[1])
     index.add(means)
-    cosines, places = index.search(asked, min(count + 1, len(means)))
+    cosines, places = index.search(queries, min(count + 1, len(means)))
     found: list[list[int]] = []
     values: list[list[float]] = []
     for itself, row, column in zip(themselves, places.tolist(), cosines.tolist(), strict=True):

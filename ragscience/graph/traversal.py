@@ -182,9 +182,9 @@ def passage_scores(graph: KnowledgeGraph, walked: Walk, *, passages: int, most: 
             scores[chunk_id] = scores.get(chunk_id, 0.0) + share
     best = np.argsort(-walked.edge_strengths, kind="stable")[:MOST_SCORED]
     for at in best.tolist():
-        said = graph.evidence_of(int(walked.edges[at])).tolist()
-        share = float(walked.edge_strengths[at]) * specificity(len(said), passages)
-        for chunk_id in said:
+        evidence = graph.evidence_of(int(walked.edges[at])).tolist()
+        share = float(walked.edge_strengths[at]) * specificity(len(evidence), passages)
+        for chunk_id in evidence:
             scores[chunk_id] = scores.get(chunk_id, 0.0) + share
     kept = sorted((key for key in scores if scores[key] > 0), key=lambda key: (-scores[key], key))[:most]
     return {chunk_id: scores[chunk_id] / scores[kept[0]] for chunk_id in kept}

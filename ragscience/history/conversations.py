@@ -207,9 +207,9 @@ class History:
         whole = self._rows("SELECT (SELECT COUNT(*) FROM turns) = (SELECT COUNT(*) FROM turns_text)")
         if not whole[0][0]:
             return []
-        asked = " ".join(f'"{word}"*' for word in words)
+        query = " ".join(f'"{word}"*' for word in words)
         rows = self._rows(
-            "SELECT rowid FROM turns_text WHERE turns_text MATCH ? ORDER BY rowid DESC LIMIT ?", asked, limit
+            "SELECT rowid FROM turns_text WHERE turns_text MATCH ? ORDER BY rowid DESC LIMIT ?", query, limit
         )
         return [row[0] for row in rows]
 

@@ -187,9 +187,9 @@ def _reply_tokens(passages: int) -> int:
 
 def _messages(question: str, passages: Sequence[str]) -> list[tuple[str, str]]:
     fenced = "\n\n".join(_fenced(number, passage) for number, passage in enumerate(passages, start=1))
-    told = f"Give each of the {len(passages)} passages a number."
-    asked = f"<question>\n{sanitize(question)}\n</question>\n\n{fenced}\n\n{told}"
-    return [("system", INSTRUCTIONS), ("user", asked)]
+    instruction = f"Give each of the {len(passages)} passages a number."
+    prompt = f"<question>\n{sanitize(question)}\n</question>\n\n{fenced}\n\n{instruction}"
+    return [("system", INSTRUCTIONS), ("user", prompt)]
 
 
 def _fenced(number: int, passage: str) -> str:

@@ -135,9 +135,9 @@ def _required_embedder(setting: str, model: str, required: EmbedderIdentity, sou
     return Choice(embedder, "the library was made with it")
 
 
-def _other_embedder(required: EmbedderIdentity, asked: str) -> LibraryUnavailable:
+def _other_embedder(required: EmbedderIdentity, requested: str) -> LibraryUnavailable:
     return LibraryUnavailable(
-        f"This library was made with {required.provider}'s {required.model}, and the settings ask for {asked}.",
+        f"This library was made with {required.provider}'s {required.model}, and the settings ask for {requested}.",
         f"Rebuild the vectors with `{REBUILD}`, or set RAG_EMBEDDER=auto.",
     )
 

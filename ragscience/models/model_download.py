@@ -133,10 +133,10 @@ def pull_ollama(ollama: Ollama, name: str, on_progress: Callable[[PullProgress],
             last = str(line.get("status", ""))
             on_progress(PullProgress(last, int(line.get("completed") or 0), line.get("total")))
     except urllib.error.HTTPError as error:
-        said = error.read().decode(errors="replace")[:300]
+        message = error.read().decode(errors="replace")[:300]
         error.close()
         raise ModelProblem(
-            f"Ollama could not fetch {name} (HTTP {error.code}): {said}.", "Check the name in the settings."
+            f"Ollama could not fetch {name} (HTTP {error.code}): {message}.", "Check the name in the settings."
         ) from None
     except urllib.error.URLError:
         raise ModelProblem(f"Ollama does not answer at {ollama.url}.", "Start it with `ollama serve`.") from None

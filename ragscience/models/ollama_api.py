@@ -209,18 +209,20 @@ def as_problem(error: Exception, name: str, url: str) -> ModelProblem:
         return ModelProblem(f"{name}'s reply could not be read: {_one_line(error)}.", "Try again, or update Ollama.")
     # mypy has no types for the `ollama` package's error.
     refused = cast("Any", error)
-    said = _one_line(refused.error)
+    message = _one_line(refused.error)
     if refused.status_code == 404:
         return ModelProblem(f"Ollama has no model {name}.", f"Fetch it with `ollama pull {name}`.")
-    if "context" in said.casefold() and "exceed" in said.casefold():
-        return ModelProblem(f"The prompt is too long for {name}: {said}.", "Raise RAG_NUM_CTX, or lower RAG_TOP_K.")
-    if "memory" in said.casefold():
-        return ModelProblem(f"{name} does not fit in memory: {said}.", "Lower RAG_NUM_CTX, or choose a smaller model.")
-    return ModelProblem(f"Ollama failed with {name}: {said}.", "Try again; `ollama ps` shows what it is running.")
+    if "context" in message.casefold() and "exceed" in message.casefold():
+        return ModelProblem(f"The prompt is too long for {name}: {message}.", "Raise RAG_NUM_CTX, or lower RAG_TOP_K.")
+    if "memory" in message.casefold():
+        return ModelProblem(
+            f"{name} does not fit in memory: {message}.", "Lower RAG_NUM_CTX, or choose a smaller model."
+        )
+    return ModelProblem(f"Ollama failed with {name}: {message}.", "Try again; `ollama ps` shows what it is running.")
 
 
-def _one_line(said: object) -> str:
-    return " ".join(str(said).split())[:300].rstrip(".")
+def _one_line(message: object) -> str:
+    return " ".join(str(message).split())[:300].rstrip(".")
 
 
 def may_pass(error: Exception) -> bool:

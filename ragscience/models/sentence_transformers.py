@@ -157,7 +157,7 @@ class TorchCrossEncoder:
 
 
 def _unloadable(name: str, error: BaseException) -> ModelProblem:
-    said = " ".join(str(error).split())[:200]
+    message = " ".join(str(error).split())[:200]
     return ModelProblem(
-        f"sentence-transformers cannot load {name}: {said}.", "Name a folder with all of the model's files."
+        f"sentence-transformers cannot load {name}: {message}.", "Name a folder with all of the model's files."
     )

@@ -69,20 +69,20 @@ def ask_structured(
     """
     deadline = time.monotonic() + seconds
     tokens: dict[str, int] = {}
-    asked = list(messages)
+    prompt = list(messages)
     why = ""
     for attempt in (1, 2):
-        said, problem = _said(llm, asked, schema, max_tokens, deadline, tokens)
+        text, problem = _reply_text(llm, prompt, schema, max_tokens, deadline, tokens)
         if problem is not None:
             return Structured(None, attempt, tokens, str(problem), problem)
-        value, why = _first_read(said, read)
+        value, why = _first_read(text, read)
         if value is not None:
             return Structured(value[0], attempt, tokens)
         if time.monotonic() >= deadline:
             break
-        shown = [("assistant", said[:_LONGEST_REPEATED])] if said.strip() else []
+        shown = [("assistant", text[:_LONGEST_REPEATED])] if text.strip() else []
         repair = _REPAIR.format(why=why, schema=json.dumps(schema))
-        asked = [*messages, *shown, ("user", repair)]
+        prompt = [*messages, *shown, ("user", repair)]
     late = time.monotonic() >= deadline
     failure = (
         f"{llm.name} was not done after {seconds:g} seconds." if late else f"{llm.name} gave no usable JSON: {why}."
@@ -101,7 +101,7 @@ def json_values(text: str) -> Iterator[Any]:
         yield from _values(text)
 
 
-def _said(
+def _reply_text(
     llm: ChatModel,
     messages: Sequence[tuple[str, str]],
     schema: Mapping[str, Any],
@@ -112,11 +112,11 @@ def _said(
     """The model's output until `deadline`, and the server's failure, if any; adds to `tokens`."""
     reply = llm.reply(messages, max_tokens=max_tokens, schema=schema)
     pieces = iter(reply)
-    said: list[str] = []
+    text: list[str] = []
     problem: ModelProblem | None = None
     try:
         for piece in pieces:
-            said.append(piece)
+            text.append(piece)
             if time.monotonic() >= deadline:
                 break
     except ModelProblem as raised:
@@ -127,14 +127,14 @@ def _said(
     for name, count in (("prompt", reply.prompt_tokens), ("answer", reply.answer_tokens)):
         if count is not None:
             tokens[name] = tokens.get(name, 0) + count
-    return "".join(said), problem
+    return "".join(text), problem
 
 
-def _first_read(said: str, read: Callable[[Any], T]) -> tuple[tuple[T] | None, str]:
+def _first_read(text: str, read: Callable[[Any], T]) -> tuple[tuple[T] | None, str]:
     """The value that `read` makes of the first JSON that it accepts, or the reason why there is none."""
-    why = "it holds no JSON" if said.strip() else "it is empty"
+    why = "it holds no JSON" if text.strip() else "it is empty"
     complained = False
-    for value in json_values(said):
+    for value in json_values(text):
         try:
             return (read(value),), ""
         except ValueError as error:

@@ -41,9 +41,9 @@ class Reranked:
 
         Unread ones follow in first-stage order.
         """
-        told = [number for number, score in enumerate(self.scores) if score is not None]
-        told.sort(key=lambda number: -(self.scores[number] or 0.0))
-        best = iter(told)
+        scored = [number for number, score in enumerate(self.scores) if score is not None]
+        scored.sort(key=lambda number: -(self.scores[number] or 0.0))
+        best = iter(scored)
         read = [number if self.scores[number] is None else next(best) for number in range(self.read)]
         return read + list(range(self.read, len(self.scores)))
 
@@ -106,5 +106,5 @@ def _scores(reranker: Reranker, question: str, passages: Sequence[str]) -> list[
 
 
 def _reranked(scores: Sequence[float], passages: int, *, complete: bool) -> Reranked:
-    told = [None if np.isnan(score) else score for score in scores]
-    return Reranked((*told, *[None] * (passages - len(scores))), len(scores), complete)
+    scored = [None if np.isnan(score) else score for score in scores]
+    return Reranked((*scored, *[None] * (passages - len(scores))), len(scores), complete)

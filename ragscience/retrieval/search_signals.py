@@ -87,8 +87,8 @@ def lexical_signals(terms: Sequence[str], found: TermCounts) -> dict[str, float]
     """
     passages = max(found.passages, SMALLEST)
     rarity = np.log((passages + 1) / (found.frequencies + 0.5))
-    asked = np.array([terms.count(term) for term in found.terms]) * rarity
-    matches = asked @ (found.counts / (found.counts + found.norms)) / asked.sum()
+    weights = np.array([terms.count(term) for term in found.terms]) * rarity
+    matches = weights @ (found.counts / (found.counts + found.norms)) / weights.sum()
     together = (found.counts[:, :TOGETHER] > 0).any(axis=1)
     highest = np.log((passages + 1) / 0.5)
     missing = np.where(together, 0.0, rarity).max() / highest

@@ -83,8 +83,8 @@ def grow_index(
     now = np.sort(np.concatenate([base.ids[stays], *added]))
     form, lists = base.info.form, base.info.nlist
     rng = np.random.default_rng(now.size)
-    asked = min(_ASKED_AGAIN, now.size, sizes.questions)
-    questions = _questions(source(np.sort(rng.choice(now, asked, replace=False)))[1], rng)
+    sample_size = min(_ASKED_AGAIN, now.size, sizes.questions)
+    questions = _questions(source(np.sort(rng.choice(now, sample_size, replace=False)))[1], rng)
     _, found = index.search(questions, RERANKED[form] * _RECALL_AT, params=faiss.SearchParametersIVF(nprobe=lists))
     nearest = -np.sort(-_scores(found, questions, source), axis=1)[:, :_RECALL_AT]
     trial = _Trial(form, questions, nearest, sizes.recall)

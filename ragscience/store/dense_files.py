@@ -44,15 +44,15 @@ class Base:
     @classmethod
     def load(cls, path: Path, state: State) -> Base | None:
         """None if there is no index, it belongs to another library, its vectors were replaced, or it is damaged."""
-        told = _told(path, state)
-        if told is None:
+        sidecar = _read_sidecar(path, state)
+        if sidecar is None:
             return None
         faiss = faiss_package()
         try:
             index = faiss.read_index(os.fspath(path), faiss.IO_FLAG_MMAP_IFC)
         except RuntimeError:
             return None
-        info, ids, signature = told
+        info, ids, signature = sidecar
         if (index.d, index.ntotal, ids.size) != (state.dimension, info.count, info.count):
             return None
         return cls(index, ids, info, signature.size)
@@ -100,8 +100,8 @@ class Base:
 
 def describe(path: Path, state: State) -> DenseIndexInfo | None:
     """The info of the index on disk, without loading it; None where `Base.load` would reject it."""
-    told = _told(path, state)
-    return told[0] if told else None
+    sidecar = _read_sidecar(path, state)
+    return sidecar[0] if sidecar else None
 
 
 def write_base(path: Path, state: State, index: Any, ids: NDArray[np.int64], info: DenseIndexInfo) -> None:
@@ -115,14 +115,14 @@ def write_base(path: Path, state: State, index: Any, ids: NDArray[np.int64], inf
         raise OSError(f"FAISS could not write it: {error}") from error
     finally:
         temporary.unlink(missing_ok=True)
-    told = {
+    sidecar = {
         "made_from": _made_from(state),
         "generation": state.generation,
         "index": asdict(info),
         "signature": asdict(Signature.of(path)),
         "ids": _runs(ids),
     }
-    write_atomically(_sidecar(path), (json.dumps(told) + "\n").encode())
+    write_atomically(_sidecar(path), (json.dumps(sidecar) + "\n").encode())
 
 
 def faiss_package() -> Any:
@@ -132,15 +132,15 @@ def faiss_package() -> Any:
     return faiss
 
 
-def _told(path: Path, state: State) -> tuple[DenseIndexInfo, NDArray[np.int64], Signature] | None:
+def _read_sidecar(path: Path, state: State) -> tuple[DenseIndexInfo, NDArray[np.int64], Signature] | None:
     try:
-        told = json.loads(_sidecar(path).read_bytes())
-        info, signature = DenseIndexInfo(**told["index"]), Signature(**told["signature"])
-        if told["made_from"] != _made_from(state) or told["generation"] > state.generation:
+        sidecar = json.loads(_sidecar(path).read_bytes())
+        info, signature = DenseIndexInfo(**sidecar["index"]), Signature(**sidecar["signature"])
+        if sidecar["made_from"] != _made_from(state) or sidecar["generation"] > state.generation:
             return None
         if not signature.fits(path):
             return None
-        return info, _unfolded(told["ids"]), signature
+        return info, _unfolded(sidecar["ids"]), signature
     except (OSError, ValueError, TypeError, KeyError):
         return None
 

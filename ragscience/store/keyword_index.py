@@ -232,10 +232,10 @@ class KeywordIndex:
         scratch = self._scratch
         scratch.postings_touched = 0
         counts = Counter(map(term_key, tokens))
-        asked = tuple(counts.items())
-        if asked == scratch.asked:
+        query = tuple(counts.items())
+        if query == scratch.query:
             return scratch
-        scratch.asked = None
+        scratch.query = None
         if not scratch.added:
             scratch.added = [_Added(segment.ids.size) for segment in self.segments]
         spans = [[segment.postings(key) for segment in self.segments] for key in counts]
@@ -245,7 +245,7 @@ class KeywordIndex:
             added.clear()
             self._add(added, number, [(span, weight) for span, weight in lists if span.stop > span.start])
             scratch.postings_touched += added.rows.size
-        scratch.asked = asked
+        scratch.query = query
         return scratch
 
     def _idf(self, found: Sequence[slice]) -> float:
@@ -307,7 +307,7 @@ class _Scratch(threading.local):
     """Thread-local state: the scores of the thread's last question."""
 
     def __init__(self) -> None:
-        self.asked: tuple[tuple[int, int], ...] | None = None
+        self.query: tuple[tuple[int, int], ...] | None = None
         self.added: list[_Added] = []
         """One array per segment."""
         self.postings_touched = 0

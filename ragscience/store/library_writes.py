@@ -136,7 +136,7 @@ def _insert_row(db: sqlite3.Connection, new: NewPaper, fingerprint: Fingerprint,
     """The paper's own row; its id."""
     path = os.fsencode(new.path)
     document, metadata = new.document, new.document.metadata
-    told: dict[str, object] = {
+    columns: dict[str, object] = {
         "path": path,
         "name": os.path.basename(path),  # noqa: PTH119  # bytes, which pathlib does not take
         "md5": new.md5,
@@ -158,9 +158,9 @@ def _insert_row(db: sqlite3.Connection, new: NewPaper, fingerprint: Fingerprint,
         "sketch": pack_sketch(fingerprint.shingles, fingerprint.sketch),
         "elements": pack_elements([replace(one, section=_storable(one.section)) for one in document.elements]),
     }
-    places = ", ".join(f":{name}" for name in told)
-    query = f"INSERT INTO papers ({', '.join(told)}) VALUES ({places})"  # noqa: S608  # names of ours, bound values
-    return int(db.execute(query, told).lastrowid or 0)
+    places = ", ".join(f":{name}" for name in columns)
+    query = f"INSERT INTO papers ({', '.join(columns)}) VALUES ({places})"  # noqa: S608  # names of ours, bound values
+    return int(db.execute(query, columns).lastrowid or 0)
 
 
 def _insert_pages(db: sqlite3.Connection, paper_id: int, document: Document) -> None:

@@ -185,10 +185,10 @@ def chunks(db: sqlite3.Connection, ids: Sequence[int]) -> list[StoredChunk]:
     )
     names = _Names(db)
     found: dict[int, StoredChunk] = {}
-    for chunk_id, paper_id, path, name, *told, breaks, header in db.execute(query, (json.dumps(wanted),)).fetchall():
+    for chunk_id, paper_id, path, name, *columns, breaks, header in db.execute(query, (json.dumps(wanted),)).fetchall():
         file, full = names.short(path, name), os.fsdecode(path)
         page_breaks = tuple((offset, page) for offset, page in json.loads(breaks))
-        ordinal, text, start, end, page_start, page_end, section, kind = told
+        ordinal, text, start, end, page_start, page_end, section, kind = columns
         found[chunk_id] = StoredChunk(
             chunk_id,
             paper_id,

@@ -42,10 +42,12 @@ class SourcesTable:
 
     def put(self, md5: str, metadata: Metadata) -> None:
         """Store the metadata of the file with these bytes, replacing what was stored."""
-        told = {name: value for name, value in asdict(metadata).items() if value and name != "confidence"}
+        fields = {name: value for name, value in asdict(metadata).items() if value and name != "confidence"}
         now = datetime.now(UTC).isoformat(timespec="seconds")
         with self._transactions.writing() as db:
-            db.execute("INSERT OR REPLACE INTO sources VALUES (?, ?, ?, ?)", (md5, metadata.url, now, json.dumps(told)))
+            db.execute(
+                "INSERT OR REPLACE INTO sources VALUES (?, ?, ?, ?)", (md5, metadata.url, now, json.dumps(fields))
+            )
 
     def of(self, md5: str) -> Source | None:
         """The source of the file with these bytes, or None."""
@@ -72,10 +74,10 @@ def merged(document: Document, source: Source | None) -> Document:
     if source is None:
         return document
     outside = source.metadata
-    told = {name: getattr(outside, name) for name in _MERGED if getattr(outside, name)}
+    fields = {name: getattr(outside, name) for name in _MERGED if getattr(outside, name)}
     more = {name: getattr(outside, name) for name in _ONLY_FROM_OUTSIDE}
-    confidence = {**document.metadata.confidence, **dict.fromkeys(told, 1.0)}
-    metadata = replace(document.metadata, **told, **more, confidence=confidence)
+    confidence = {**document.metadata.confidence, **dict.fromkeys(fields, 1.0)}
+    metadata = replace(document.metadata, **fields, **more, confidence=confidence)
     return replace(document, title=outside.title or document.title, metadata=metadata)
 
 
@@ -83,8 +85,8 @@ def from_outside(metadata: Metadata, stored: str | None) -> Metadata:
     """A paper's metadata with the fields that only its source has; `stored` is the source row's JSON."""
     if stored is None:
         return metadata
-    told = _from_json(stored)
-    return replace(metadata, **{name: getattr(told, name) for name in _ONLY_FROM_OUTSIDE})
+    fields = _from_json(stored)
+    return replace(metadata, **{name: getattr(fields, name) for name in _ONLY_FROM_OUTSIDE})
 
 
 def _source(md5: str, fetched_at: str, stored: str) -> Source:
@@ -92,5 +94,5 @@ def _source(md5: str, fetched_at: str, stored: str) -> Source:
 
 
 def _from_json(stored: str) -> Metadata:
-    told: Mapping[str, object] = json.loads(stored)
-    return Metadata(**{name: tuple(value) if isinstance(value, list) else value for name, value in told.items()})  # type: ignore[arg-type]  # put() wrote them
+    fields: Mapping[str, object] = json.loads(stored)
+    return Metadata(**{name: tuple(value) if isinstance(value, list) else value for name, value in fields.items()})  # type: ignore[arg-type]  # put() wrote them
