@@ -8,8 +8,8 @@ from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
+from threading import BoundedSemaphore, RLock
 from threading import Event as Flag
-from threading import RLock
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar
 
@@ -18,6 +18,7 @@ from ragscience.engine.events import Event, ModelChosen, OnEvent, Warned
 from ragscience.engine.question_run import QuestionRun
 from ragscience.engine.requests import AskRequest, SearchRequest
 from ragscience.errors import RagScienceError
+from ragscience.models.bert_session import available_cores
 from ragscience.records import Answer, Found, Paper, Profile
 from ragscience.stage_timing import Timings, timed
 from ragscience.store import Home, Library
@@ -63,6 +64,8 @@ class Engine:
         self._environment = environment or {}
         self._on_event = on_event
         self._lock = RLock()
+        self.search_slots = BoundedSemaphore(available_cores())
+        """One for each core: more searches at once only wait for each other."""
         self._shared: dict[str, Any] = {}
         self._said: set[Event] = set()
         self._graph: tuple[str, tuple[Any, dict[int, Any]]] | None = None
@@ -360,6 +363,7 @@ class Engine:
     def with_settings(self, settings: Settings) -> Engine:
         """The same engine under other settings, sharing library and models; do not close it."""
         other = Engine(self.home, settings, on_event=self._on_event)
+        other.search_slots = self.search_slots
         other._shared = {"library": self.library, "models": self.models}
         return other
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from dataclasses import replace
 from functools import cached_property
 from threading import Event as Flag
@@ -260,20 +261,16 @@ class QuestionRun:
             from ragscience.engine.graph_use import papers_of
 
             kept_to = papers_of(graph, question, filters, self)
-        found = search(
-            question,
-            library=self.library,
-            models=SearchModels(
-                self.embedder,
-                self.tokens_from,
-                self.reranker,
-                None if self.llm_reranker else self.settings.rerank_budget_ms or None,
-                graph.sources if graph is not None else {},
-            ),
-            profile=profile,
-            filters=kept_to,
-            also=also,
+        models = SearchModels(
+            self.embedder,
+            self.tokens_from,
+            self.reranker,
+            None if self.llm_reranker else self.settings.rerank_budget_ms or None,
+            graph.sources if graph is not None else {},
         )
+        waits_for_llm = self.llm_reranker is not None or (graph is not None and graph.llm is not None)
+        with nullcontext() if waits_for_llm else self.engine.search_slots:
+            found = search(question, library=self.library, models=models, profile=profile, filters=kept_to, also=also)
         if graph is not None:
             from ragscience.engine.graph_use import with_paths
 
