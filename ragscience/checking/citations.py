@@ -12,14 +12,29 @@ from ragscience.text.page_spans import page_parts
 
 __all__ = ["Mention", "find_mentions"]
 
-_PAGE = r"(?:pages?|pgs?\.?|pp?\.?)(?:\s*no\.?)?\s*[:=]?"
-_PAGES = rf"{_PAGE}\s*\d{{1,5}}(?:\s*(?:[-–—,;&]|and|to)\s*(?:{_PAGE})?\s*\d{{1,5}}(?![\w.]))*"
+# A model's text may be hostile: quantifiers are bounded or possessive, and no two that match the same characters follow
+# each other, so that the time is linear in the length of the text.
+_MARK = r"(?:pages?+|pgs?+\.?+|pp?+\.?+)(?:\s*+no\.?+)?+(?:\s*+[:=])?+\s*+"
+_NEXT = r"\s*+(?:[-–—,;&]|and|to)\s*+"
+_NEXT_NUMBER = r"\s*+(?:[,;&–-]|and)\s*+"
+_DIGITS = r"\d{1,5}+"
+_MOST_LISTED = 60
+"""Pages, or files with their pages, in one citation."""
 _ANY_FILE = r"(?<![^\s(\[【（{;,“\"'`*<:])[^\s()\[\]【】（）{};,“”\"'`*<>]{1,200}\.pdf"
 _OPEN, _CLOSE = r"[(\[【（{<]", r"[)\]】）}>]"
-_NAMED = r"(?:passages?|sources?|documents?|refs?\.?)"
-_LEADING = rf"(?:(?:see(?:\s+also)?|cf\.?|e\.g\.?,?|from|in|{_NAMED}(?:\s*\d{{1,3}})?\s*[:,])\s*)?"
-_QUOTING = r"[”\"'`*]{0,4}"
-_BETWEEN = r"\s*(?:[,:;#|，–—-]\s*)?(?:section\s+[\w.]+,\s*|(?:on|at)\s+)?\(?"
+_NAMED = r"(?:passages?+|sources?+|documents?+|refs?+\.?+)"
+_LEADING = rf"(?:(?:see(?:\s++also)?+|cf\.?+|e\.g\.?+,?+|from|in|{_NAMED}(?:\s*+\d{{1,3}}+)?+\s*+[:,])\s*+)?"
+_QUOTING = r"[”\"'`*]{0,4}+"
+_BETWEEN = r"\s*+(?:[,:;#|，–—-]\s*+)?+(?:section\s++[\w.]{1,40}+,\s*+|(?:on|at)\s++)?+\(?+"
+_EXPLICIT = r"(?:pages?+(?![^\W\d_])|pgs?+\.|pp?+\.)\s*+(?:no\.?+)?+\s*+[:=]?+\s*+"
+_NO_PAGE = rf"{_EXPLICIT}(?:[-−–—]\s*+\d++|\d{{6,}}+)"
+"""What is written as a page and can be none: "p. −3"."""
+_TARGET = (
+    r"(?<=\])\((?=\s*+<?+[^()\[\]【】\s]{0,400}?[:/#.])\s*+(?:[^()\[\]【】\s]++|\([^()\[\]【】\s]*+\))++"
+    r"(?:\s++[\"'][^\"'()\n]{0,200}+[\"'])?+\s*+\)"
+)
+"""The address of a Markdown link, in its brackets."""
+_PATH = re.compile(r"[~.]{0,2}[/\\]\S*|[a-z][a-z0-9+.-]*:[/\\]\S*|\S*[/\\]\S*[/\\]\S*|\S*\.[a-z]\w{1,4}", re.IGNORECASE)
 _LONGEST_QUOTE = 4000
 _SHORTEST_BEGINNING = 5
 """Letters and digits: a shorter beginning of a file's name may be any word."""
@@ -54,7 +69,7 @@ class _Forms:
     def __init__(self, hits: Sequence[Hit]) -> None:
         self._given: dict[Place, None] = {}
         self._passages: list[tuple[Place, ...]] = []
-        self._texts = [hit.chunk.text for hit in hits]
+        self._texts = [squeezed(hit.chunk.text) for hit in hits]
         for hit in hits:
             chunk = hit.chunk
             places = tuple((chunk.file, page) for page, _, _ in page_parts(chunk, 0, len(chunk.text)))
@@ -64,9 +79,8 @@ class _Forms:
         self._files = _names(self._all_files)
         known = "|".join(re.escape(name) for name in sorted(self._files, key=len, reverse=True))
         file = rf"(?:(?<!\w)(?:{known})(?!\w)|{_ANY_FILE})" if known else rf"(?:{_ANY_FILE})"
-        one = rf"[“\"'`*]{{0,4}}{file}{_QUOTING}{_BETWEEN}{_PAGES}\)?"
-        self._one = re.compile(rf"(?P<file>{file}){_QUOTING}{_BETWEEN}(?P<pages>{_PAGES})", re.IGNORECASE)
-        self._all = re.compile(_all_forms(file, one), re.IGNORECASE)
+        self._one = re.compile(rf"(?P<file>{file}){_QUOTING}{_BETWEEN}(?P<pages>{_pages(file)})", re.IGNORECASE)
+        self._all = re.compile(_all_forms(file), re.IGNORECASE)
 
     def mentions(self, text: str) -> list[Mention]:
         """In text order, without overlaps. A paper's own reference inside a quotation does not count."""
@@ -74,6 +88,10 @@ class _Forms:
         names_files = any(match["refs"] or match["of_file"] or match["in_file"] for match in matches)
         found = []
         for match in matches:
+            if match["target"]:
+                if not _is_quoted(match.start(), text):
+                    found.append(Mention(*match.span(), (), (), 0))
+                continue
             if match["numbers"] and self._is_papers_own(match, text):
                 if _is_quoted(match.start(), text):
                     continue
@@ -89,6 +107,8 @@ class _Forms:
         start, end = match.span()
         if match["numbers"]:
             return self._numbered(match, text)
+        if match["none"]:
+            return Mention(start, end, (), (), 1)
         for pages_only, file_only in ((match["pages_only"], None), (None, match["file_only"])):
             if pages_only or file_only:
                 asked, files = _page_numbers(pages_only or ""), self._files.get((file_only or "").casefold(), ())
@@ -126,19 +146,19 @@ class _Forms:
             return [(given[0][0] if given else "", match["number_pages"])]
         if match["loose"]:
             name = self._beginning(match["loose_name"])
-            return None if name is None else [(name, match["loose_pages"])]
+            return None if name is None else [(name, match["loose_pages"] or "0")]
         for kind in ("in", "of"):
             if match[f"{kind}_file"]:
                 return [(match[f"{kind}_file"], match[f"{kind}_pages"])]
         return [(match["bare_file"], match["bare_page"])]
 
     def _beginning(self, words: str) -> str | None:
-        """The one file whose name starts with `words`; "" for an unknown file name; None for other words."""
+        """The one file whose name starts with `words`; "" for an unknown file name or path; None for other words."""
         plain = squeezed(re.sub(r"\b(?:the|paper|article|et al)\b", " ", words, flags=re.IGNORECASE))
         files = {file for file in self._all_files if squeezed(file.rsplit("/", 1)[-1]).startswith(plain)}
         if len(files) == 1 and len(plain) >= _SHORTEST_BEGINNING:
             return files.pop()
-        return "" if "_" in words else None
+        return "" if "_" in words or _PATH.fullmatch(words) else None
 
     def _numbered(self, match: re.Match[str], text: str) -> Mention:
         """A citation by the passages' numbers: of one passage one of its pages, of more the first page of each."""
@@ -164,36 +184,54 @@ class _Forms:
         after = [] if before else text[match.end() : match.end() + 80].split()[:2]
         copied = squeezed(" ".join([*before, match.group(), *after]))
         alone = copied == squeezed(match.group())
-        return not alone and any(copied in squeezed(passage) for passage in self._texts)
+        return not alone and any(copied in passage for passage in self._texts)
 
 
-def _all_forms(file: str, one: str) -> str:
-    """A pattern for any citation; `file` is one for a file's name, `one` for a name with its pages."""
+def _pages(file: str) -> str:
+    """A pattern for "p. 3", "pp. 3-5, 9 and p. 12"; `file` is one for a file's name, which a number may begin."""
+    more = rf"(?:{_MARK}|(?!{file}{_QUOTING}{_BETWEEN}{_MARK}\d)){_DIGITS}(?![\w.])"
+    return rf"{_MARK}{_DIGITS}(?!\d)(?:{_NEXT}{more}){{0,{_MOST_LISTED}}}+"
+
+
+def _all_forms(file: str) -> str:
+    """A pattern for any citation; `file` is one for a file's name."""
+    pages = _pages(file)
+    begun = rf"[“\"'`*]{{0,4}}{file}{_QUOTING}{_BETWEEN}"
+    one = rf"{begun}{pages}\)?"
 
     def pages_of_file(group: str, joint: str) -> str:
-        pages = rf"(?P<{group}_pages>\b{_PAGES})"
-        return rf"{pages}\s*(?:of\s|in\s|from\s{joint})\s*[“\"'`*]{{0,4}}(?P<{group}_file>{file}){_QUOTING}"
+        return rf"(?P<{group}_pages>\b{pages}){_of_file(joint)}(?P<{group}_file>{file}){_QUOTING}"
 
-    more = rf"\s*(?:[,;&–-]|and)\s*(?:{_NAMED})?\s*\d{{1,3}}"
-    numbers = rf"\s*\^?(?:{_NAMED})?\s*\d{{1,3}}(?:{more})*\s*"
+    opened = rf"{_OPEN}\s*+{_LEADING}"
+    closed = rf"\s*+{_CLOSE}"
+    more = rf"{_NEXT_NUMBER}(?:{_NAMED})?+\s*+\d{{1,3}}+"
+    numbers = rf"\s*+\^?+(?:{_NAMED})?+\s*+\d{{1,3}}+(?:{more})*+\s*+"
     return "|".join(
         [
-            rf"(?P<link>\[(?P<label>[^\[\]\n]{{1,200}})\]\(\s*(?P<url>{file})(?:\#page=(?P<url_page>\d{{1,5}}))?\s*\))",
-            rf"(?P<refs>{_OPEN}\s*{_LEADING}(?P<inner>[\[(]\s*)?{one}(?:\s*(?:[;,]|and)\s*{one})*\s*{_CLOSE}"
-            rf"(?(inner)\s*{_CLOSE})|{one})",
-            rf"{_OPEN}\s*{_LEADING}{pages_of_file('in', '|,')}\s*{_CLOSE}",
-            rf"(?:\b(?:on|in|see|at)\s+)?{pages_of_file('of', '')}",
-            rf"{_OPEN}\s*{_LEADING}(?P<bare_file>{file})\s*[,:#]\s*(?P<bare_page>\d{{1,3}})\s*{_CLOSE}",
-            rf"{_OPEN}\s*{_LEADING}(?P<file_only>{file})\s*{_CLOSE}",
-            rf"{_OPEN}\s*(?P<pages_only>{_PAGES})\s*{_CLOSE}",
-            rf"(?:[\[【]\s*(?:{_NAMED})?|\(\s*{_NAMED})\s*(?P<number>\d{{1,3}})\s*[,:]\s*"
-            rf"(?P<number_pages>{_PAGES})\s*{_CLOSE}",
-            rf"(?P<numbers>\[\[{numbers}\]\]|[\[【]{numbers}(?:†[^\]】\n]{{0,40}})?[\]】]"
-            rf"|<\s*passage\s*\d{{1,3}}\s*/?>|\(\s*{_NAMED}\s*\d{{1,3}}(?:\s*(?:,|and|&)\s*\d{{1,3}})*\s*\))",
-            rf"(?P<loose>{_OPEN}\s*(?P<loose_name>[^\W\d_][^()\[\]{{}}<>\n;|#]{{2,80}}?){_BETWEEN}"
-            rf"(?P<loose_pages>{_PAGES})\s*{_CLOSE})",
+            rf"(?P<link>\[(?P<label>[^\[\]\n]{{1,200}})\]\(\s*+(?P<url>{file})(?:\#page=(?P<url_page>\d{{1,5}}))?+\s*+\))",
+            rf"(?P<refs>{opened}(?P<inner>[\[(]\s*+)?{one}(?:\s*+(?:[;,]|and)\s*+{one}){{0,{_MOST_LISTED}}}{closed}"
+            rf"(?(inner){closed})|{one})",
+            rf"{opened}{pages_of_file('in', '|,')}{closed}",
+            rf"(?:\b(?:on|in|see|at)\s++)?{pages_of_file('of', '')}",
+            rf"{opened}(?P<bare_file>{file})\s*+[,:#]\s*+(?P<bare_page>\d{{1,3}}){closed}",
+            rf"{opened}(?P<file_only>{file}){closed}",
+            rf"{_OPEN}\s*+(?P<pages_only>{pages}){closed}",
+            rf"(?:[\[【]\s*+(?:{_NAMED})?+|\(\s*+{_NAMED})\s*+(?P<number>\d{{1,3}}+)\s*+[,:]\s*+"
+            rf"(?P<number_pages>{pages}){closed}",
+            rf"(?P<numbers>\[\[{numbers}\]\]|[\[【]{numbers}(?:†[^\]】\n]{{0,40}}+)?+[\]】]"
+            rf"|<\s*+passage\s*+\d{{1,3}}\s*+/?>|\(\s*+{_NAMED}\s*+\d{{1,3}}(?:\s*+(?:,|and|&)\s*+\d{{1,3}})*+\s*+\))",
+            rf"(?P<none>{opened}{begun}{_EXPLICIT}(?!\d{{1,5}}(?!\d))[^()\[\]{{}}<>\n;]{{1,40}}{_CLOSE}"
+            rf"|{begun}{_NO_PAGE}|{_OPEN}\s*+{_NO_PAGE}{closed}|{opened}{_NO_PAGE}{_of_file('|,')}{file}{closed}|\b{_NO_PAGE}{_of_file('')}{file}"
+            rf"|{_OPEN}\s*+{_NAMED}\s*+[-−–—]\s*+\d++{closed})",
+            rf"(?P<loose>{_OPEN}\s*+(?P<loose_name>(?:[^\W\d_]|[.~/\\])[^()\[\]{{}}<>\n;|#]{{2,80}}?){_BETWEEN}"
+            rf"(?:(?P<loose_pages>{pages})|{_NO_PAGE}){closed})",
+            rf"(?P<target>{_TARGET})",
         ]
     )
+
+
+def _of_file(joint: str) -> str:
+    return rf"\s*+(?:of\s|in\s|from\s{joint})\s*+[“\"'`*]{{0,4}}"
 
 
 def _is_quoted(at: int, text: str) -> bool:
@@ -216,7 +254,7 @@ def _names(files: set[str]) -> dict[str, tuple[str, ...]]:
 def _page_numbers(pages: str) -> list[int]:
     """3, 4, 5, 9 from "pp. 3-5, 9"; for an invalid range, or one of more than 20 pages, its two ends."""
     numbers: list[int] = []
-    for match in re.finditer(r"(\d+)(?:\s*(?:[-–—]|to)\s*(?:pages?|pp?\.?)?\s*(\d+))?", pages, re.IGNORECASE):
+    for match in re.finditer(r"(\d++)(?:\s*+(?:[-–—]|to)\s*+(?:pages?|pp?\.?)?\s*+(\d++))?+", pages, re.IGNORECASE):
         first, last = int(match[1]), int(match[2] or match[1])
         numbers += range(first, last + 1) if first <= last <= first + 20 else (first, last)
     return list(dict.fromkeys(numbers))

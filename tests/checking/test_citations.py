@@ -5,7 +5,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragscience.checking.check import check
+from ragscience.checking.citations import find_mentions
 from tests.answering.passages import SAMPLING, TRAINING, hit
+from tests.cpu_limit import cpu_limit
 
 TWO_PAGES = hit(
     "Dropout of 0.1 is applied to each layer. Label smoothing was employed as well.",
@@ -118,6 +120,21 @@ def test_several_places_and_prose(text, shown):
         ("It is so (page 3 of nowhere.pdf).", "It is so.", 1),
         ("It is so (smith_2019, p. 3).", "It is so.", 1),
         ("It is so [9] (other.pdf, p.3; x.pdf, p.1).", "It is so.", 3),
+        ("It is so (../../etc/passwd, p.1).", "It is so.", 1),
+        ("It is so (/etc/passwd, p. 1).", "It is so.", 1),
+        (r"It is so (C:\Users\x, p. 1).", "It is so.", 1),
+        ("It is so (https://evil.example/x, p. 1).", "It is so.", 1),
+        ("It is so (notes.txt, p. 1).", "It is so.", 1),
+        ("It is so (attention.pdf, p.−3).", "It is so.", 1),
+        ("It is so (attention.pdf, p. -3).", "It is so.", 1),
+        ("It is so, attention.pdf, page −3.", "It is so,.", 1),
+        ("It is so (page −3 of attention.pdf).", "It is so.", 1),
+        ("It is so (p. −3).", "It is so.", 1),
+        ("It is so (smith_2019, p. −3).", "It is so.", 1),
+        ("It is so (attention.pdf, p. 123456).", "It is so.", 1),
+        ("It is so (attention.pdf, page seven).", "It is so.", 1),
+        ("It is so (passage −1).", "It is so.", 1),
+        ("It is so [[9]](http://evil.example).", "It is so.", 1),
     ],
 )
 def test_what_points_at_no_passage_is_taken_out_and_counted(text, shown, unknown):
@@ -126,7 +143,72 @@ def test_what_points_at_no_passage_is_taken_out_and_counted(text, shown, unknown
 
 
 @pytest.mark.parametrize(
-    "text", ["See (Knuth, p. 45).", "No citation here.", "A range [a, b] and f(x).", "In 2017 (see above).", "", "p. 7"]
+    ("text", "shown"),
+    [
+        ("Beam search [[2]](http://evil.example).", "Beam search (decoding.pdf, p.2)."),
+        ("Beam search [2](http://evil.example/a(b)?q=1#x).", "Beam search (decoding.pdf, p.2)."),
+        ("Beam search [decoding.pdf, p. 2](https://evil.example).", "Beam search (decoding.pdf, p.2)."),
+        ('Beam search [p. 2](//evil.example "decoding.pdf").', "Beam search (decoding.pdf, p.2)."),
+        ("Beam search [2](attention.pdf).", "Beam search (attention.pdf, p.7)."),
+        ("Beam search [here](http://evil.example).", "Beam search [here]."),
+        ("Beam search [2](a).", "Beam search (decoding.pdf, p.2)(a)."),
+    ],
+)
+def test_a_link_leads_nowhere_but_to_a_paper(text, shown):
+    checked = check(text, HITS, scorer=None)
+    assert (checked.text, checked.unknown) == (shown, 0)
+
+
+def test_a_papers_own_link_in_a_quotation_stays():
+    page = hit("See [the code](https://code.example/x) for the rest.", page=7)
+    text = "“See [the code](https://code.example/x) for the rest.” (attention.pdf, p.7)"
+    assert check(text, [page], scorer=None).text == text
+
+
+PAGE_LIST = "described on pages " + ", ".join(map(str, range(1, 26))) + " and 26"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        PAGE_LIST,
+        f"({PAGE_LIST}",
+        f"It is {PAGE_LIST} of the report.",
+        "p.1, " * 20_000,
+        "(attention.pdf, p.1, " * 5_000,
+        "(12, p.3, " + "12, p.3, " * 11_000,
+        "[" + " " * 100_000 + "1",
+        "[1" * 50_000,
+        "[1] " * 25_000,
+        "](a" * 33_000,
+        "a" * 100_000 + ".pdf",
+    ],
+    ids=lambda text: text[:20],
+)
+def test_a_long_or_hostile_answer_costs_linear_time(text):
+    with cpu_limit(20, text[:40]):
+        find_mentions(text, [*HITS, hit("Words.", file="12.pdf", rank=4)])
+
+
+def test_a_list_of_pages_of_a_paper_is_read_whole():
+    checked = check(f"It is so (attention.pdf, {PAGE_LIST.removeprefix('described on ')}).", HITS, scorer=None)
+    assert (checked.text, checked.unknown) == (
+        "It is so (attention.pdf, p.7) (attention.pdf, p.8) (attention.pdf, p.9).",
+        23,
+    )
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "See (Knuth, p. 45).",
+        "No citation here.",
+        "A range [a, b] and f(x).",
+        "In 2017 (see above).",
+        "",
+        "p. 7",
+        "(t = 2, p = 1)",
+    ],
 )
 def test_what_is_no_citation_stays(text):
     checked = check(text, HITS, scorer=None)
@@ -219,11 +301,6 @@ def test_whatever_a_model_writes_all_citations_are_of_given_pages(text):
     checked = check(text, HITS, scorer=None)
     given = {("attention.pdf", 7), ("decoding.pdf", 2), ("attention.pdf", 8), ("attention.pdf", 9)}
     assert {(c.file, c.page) for c in checked.citations} <= given
-
-
-def test_an_endless_word_is_read_in_time():
-    check("a" * 100_000 + ".pdf", HITS, scorer=None)
-    check("[1" * 20_000, HITS, scorer=None)
 
 
 NORTH = hit("The glaze matures at 1280 degrees.", file="a/x.pdf", rank=1)
