@@ -81,7 +81,7 @@ def plain_home() -> Path:
 
 def plain_document(path: Path) -> Document:
     """PyMuPDF's text of a PDF's pages, cleaned, and nothing else."""
-    from ragscience.reading.pdf_reader import load_pymupdf
+    from ragscience.reading.pymupdf_errors import load_pymupdf
     from ragscience.reading.text_cleaning import clean_text
     from ragscience.records import Document, Page
 

@@ -66,7 +66,7 @@ def _slow(path: Path) -> Document:
 
 
 def _plain(path: Path) -> None:
-    from ragscience.reading.pdf_reader import load_pymupdf
+    from ragscience.reading.pymupdf_errors import load_pymupdf
 
     pymupdf = load_pymupdf()
     with pymupdf.open(path) as document:

@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from ragscience.errors import FileProblem
-from ragscience.reading.pdf_reader import damage_in, load_pymupdf, opened
+from ragscience.reading.pdf_reader import damage_in, opened
+from ragscience.reading.pymupdf_errors import load_pymupdf
 from ragscience.records import Box
 
 __all__ = ["Mark", "MarkedPage", "join_pages", "mark_pages"]

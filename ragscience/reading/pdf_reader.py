@@ -5,13 +5,12 @@ PyMuPDF reads the file and repairs it where possible: a file is refused only whe
 
 from __future__ import annotations
 
-import re
 import shlex
 import stat
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,20 +18,18 @@ from ragscience.errors import FileProblem, ModelProblem
 from ragscience.metadata import metadata_of
 from ragscience.reading.document_structure import SourcePage, structured_document
 from ragscience.reading.floats import CAPTION
-from ragscience.reading.layout_model import LayoutBox, Predict, layout_boxes, load_layout_model, missing_numbers
+from ragscience.reading.layout_model import Predict, layout_boxes, load_layout_model, missing_numbers
 from ragscience.reading.ocr import find_tessdata, has_picture, is_writing, recognise
-from ragscience.reading.text_cleaning import clean_text, illegible_share, printable_name, sensible_title
-from ragscience.reading.text_spans import PageSpans, read_spans, rule_boxes
-from ragscience.records import Box, Document, Metadata
+from ragscience.reading.page_reader import ILLEGIBLE_SHARE, PageText, read_page
+from ragscience.reading.pymupdf_errors import cause_of, failures, load_pymupdf, mishaps, raise_if_out_of_memory
+from ragscience.reading.text_cleaning import illegible_share, printable_name, sensible_title
+from ragscience.reading.text_spans import PageSpans, rule_boxes
+from ragscience.records import Document, Metadata
 
-__all__ = ["damage_in", "load_pymupdf", "opened", "read_pdf"]
+__all__ = ["damage_in", "opened", "read_pdf"]
 
 _HEADER_WITHIN_BYTES = 1024
 """`%PDF` may begin anywhere in the first 1024 bytes (PDF 1.7 reference, appendix H, note 13)."""
-
-_ILLEGIBLE_SHARE = 0.5
-"""Above it a text layer is useless. Fonts without Unicode values give 0.6 to 0.9 on whole pages; readable papers with
-old bitmap fonts stay below 0.4 on their worst page (a table), and below 0.1 as a whole."""
 
 _SCANNED = frozenset({"blank", "illegible"})
 """Pages in such a state may be read by OCR."""
@@ -40,24 +37,7 @@ _MOST_PAGES_UNASKED = 100
 """Of a file for which the layout model is used with "auto": it takes more than a minute and a half."""
 _TITLE_PAGES = 3
 """Their words decide whether a hyphen at a line's end in the title belongs to the word."""
-_OUT_OF_MEMORY = re.compile(r"\b(malloc|calloc|realloc)\b.*\bfailed\b")
 _AGAIN = "Download the file again."
-
-
-@dataclass(frozen=True, slots=True)
-class _PageText:
-    text: str
-    lack: str = ""
-    """A key of _LACKS, or empty for a good page."""
-    detail: str = ""
-    spans: PageSpans | None = None
-    rules: tuple[Box, ...] = ()
-    drawings: tuple[Box, ...] = ()
-    is_recognised: bool = False
-    """Whether its text is from OCR."""
-    parts: tuple[LayoutBox, ...] = ()
-    unseen: str = ""
-    """Why the layout model failed on it."""
 
 
 _LACKS = {
@@ -96,7 +76,7 @@ def read_pdf(
     """
     predict = load_layout_model() if layout == "always" else None
     with opened(path, password) as source:
-        pages = [_read_page(source, index) for index in range(_page_count(source, path))]
+        pages = [read_page(source, index) for index in range(_page_count(source, path))]
         instead = ""
         if ocr and any(page.lack in _SCANNED for page in pages):
             try:
@@ -124,25 +104,6 @@ def read_pdf(
                 why = problem.message if isinstance(problem, ModelProblem) else "The layout model needs more memory."
                 warning += (f"headings may be missing, as {missing[0]} is. {why}",)
     return replace(document, metadata=metadata, warnings=(*document.warnings, *warning))
-
-
-def load_pymupdf() -> Any:
-    """The module pymupdf, without messages on stderr."""
-    import pymupdf
-
-    pymupdf.TOOLS.mupdf_display_errors(False)
-    pymupdf.TOOLS.mupdf_display_warnings(False)
-    return pymupdf
-
-
-def _failures() -> tuple[type[Exception], ...]:
-    """PyMuPDF's errors for a bad file: its own are RuntimeErrors, MuPDF's are FzErrorBase."""
-    return RuntimeError, ValueError, IndexError, load_pymupdf().mupdf.FzErrorBase
-
-
-def _mishaps() -> tuple[type[Exception], ...]:
-    """The errors of calculations with a file's strange values, too."""
-    return *_failures(), ArithmeticError, AttributeError, LookupError, TypeError
 
 
 def _require_pdf_header(path: Path) -> None:
@@ -206,16 +167,16 @@ def damage_in(path: Path) -> Iterator[None]:
     """Turn MuPDF's errors into FileProblem with reason "damaged", or MemoryError."""
     try:
         yield
-    except _failures() as error:
-        _raise_if_out_of_memory(error)
-        message = f"{printable_name(path)} is damaged and cannot be used: {_cause(error)}."
+    except failures() as error:
+        raise_if_out_of_memory(error)
+        message = f"{printable_name(path)} is damaged and cannot be used: {cause_of(error)}."
         raise FileProblem(message, _AGAIN, reason="damaged") from error
 
 
 def _unlocked(source: Any, password: str) -> bool:
     try:
         return bool(source.authenticate(password))
-    except _failures():
+    except failures():
         return False
 
 
@@ -228,40 +189,21 @@ def _page_count(source: Any, path: Path) -> int:
     return count
 
 
-def _read_page(source: Any, index: int) -> _PageText:
-    """The text of a page, or the reason why it has none. Raises MemoryError."""
-    try:
-        page = source[index]
-        textpage = page.get_textpage(flags=load_pymupdf().TEXTFLAGS_TEXT)
-        text = clean_text(textpage.extractText()).rstrip("\n")
-        floats = {match["what"][:3].lower() for line in text.split("\n") if (match := CAPTION.match(line))}
-        spans = read_spans(page, textpage, text, has_tables="tab" in floats)
-        rules, drawings = rule_boxes(page) if floats else ((), ())
-    except _failures() as error:
-        _raise_if_out_of_memory(error)
-        return _PageText("", "lost", _cause(error))
-    if not text.strip():
-        return _PageText("", "blank")
-    if (share := illegible_share(text)) > _ILLEGIBLE_SHARE:
-        return _PageText(text, "illegible", f"{share:.0%} of its characters")
-    return _PageText(text, spans=spans, rules=tuple(rules), drawings=tuple(drawings))
-
-
-def _metadata(source: Any, pages: list[_PageText]) -> tuple[Metadata, tuple[str, ...]]:
+def _metadata(source: Any, pages: list[PageText]) -> tuple[Metadata, tuple[str, ...]]:
     """The paper's metadata, and a warning where they cannot be read: the document is kept."""
     try:
         flags = load_pymupdf().TEXTFLAGS_TEXT
         seen = [] if pages[0].lack or pages[0].is_recognised else [source[0].get_text("dict", flags=flags)]
         text = "\n".join(page.text for page in pages[:_TITLE_PAGES])
         return metadata_of(seen, source.metadata or {}, text), ()
-    except _mishaps() as error:
-        _raise_if_out_of_memory(error)
-        return Metadata(), (f"without authors, year and title: {_cause(error)}",)
+    except mishaps() as error:
+        raise_if_out_of_memory(error)
+        return Metadata(), (f"without authors, year and title: {cause_of(error)}",)
 
 
 def _recognised_page(
-    source: Any, index: int, page: _PageText, ocr: str, tessdata: str, still_reading: Callable[[], None]
-) -> _PageText:
+    source: Any, index: int, page: PageText, ocr: str, tessdata: str, still_reading: Callable[[], None]
+) -> PageText:
     """The page, read by OCR if it had no text and OCR finds words. Raises MemoryError."""
     if page.lack not in _SCANNED:
         return page
@@ -271,32 +213,32 @@ def _recognised_page(
             return page
         spans = recognise(drawn, ocr, tessdata)
         rules, drawings = rule_boxes(drawn) if CAPTION.search(spans.plain) else ((), ())
-    except _failures() as error:
-        _raise_if_out_of_memory(error)
-        return replace(page, detail=f"OCR failed: {_cause(error)}")
+    except failures() as error:
+        raise_if_out_of_memory(error)
+        return replace(page, detail=f"OCR failed: {cause_of(error)}")
     finally:
         still_reading()
     if not is_writing(spans.plain):
         return page
-    return _PageText(spans.plain, "", "", spans, tuple(rules), tuple(drawings), is_recognised=True)
+    return PageText(spans.plain, "", "", spans, tuple(rules), tuple(drawings), is_recognised=True)
 
 
 def _page_with_layout(
-    source: Any, index: int, page: _PageText, predict: Predict, still_reading: Callable[[], None]
-) -> _PageText:
+    source: Any, index: int, page: PageText, predict: Predict, still_reading: Callable[[], None]
+) -> PageText:
     """The page with its parts by the layout model, if it has text of its own. Raises MemoryError."""
     if page.lack or page.is_recognised or page.spans is None:
         return page
     try:
         return replace(page, parts=layout_boxes(source[index], page.spans, predict))
-    except _mishaps() as error:
-        _raise_if_out_of_memory(error)
-        return replace(page, unseen=_cause(error))
+    except mishaps() as error:
+        raise_if_out_of_memory(error)
+        return replace(page, unseen=cause_of(error))
     finally:
         still_reading()
 
 
-def _require_text(path: Path, pages: list[_PageText], instead: str) -> None:
+def _require_text(path: Path, pages: list[PageText], instead: str) -> None:
     """Raise FileProblem where no page can be read; its fix is `instead`, or else OCR."""
     name = printable_name(path)
     on_pages = "its only page" if len(pages) == 1 else f"any of its {len(pages)} pages"
@@ -307,14 +249,14 @@ def _require_text(path: Path, pages: list[_PageText], instead: str) -> None:
         "Read it with --ocr, which needs Tesseract (apt-get install tesseract-ocr), or give it a text layer first, "
         f"for example with: ocrmypdf --force-ocr {shlex.quote(name)} {shlex.quote(f'text-{name}')}"
     )
-    if (share := illegible_share("\n".join(page.text for page in pages))) > _ILLEGIBLE_SHARE:
+    if (share := illegible_share("\n".join(page.text for page in pages))) > ILLEGIBLE_SHARE:
         what = f"{share:.0%} of its characters are illegible"
         raise FileProblem(f"{name} has no readable text, so it is as good as scanned: {what}.", ocr, reason="no-text")
     if all(page.lack for page in pages):
         raise FileProblem(f"{name} has no text on {on_pages}, so it is probably scanned.", ocr, reason="no-text")
 
 
-def _document(pages: list[_PageText], *, title: str, was_repaired: bool) -> Document:
+def _document(pages: list[PageText], *, title: str, was_repaired: bool) -> Document:
     """The document of the pages, without the text of illegible ones, with warnings of what they lack."""
     sources = []
     for number, page in enumerate(pages, 1):
@@ -332,17 +274,9 @@ def _document(pages: list[_PageText], *, title: str, was_repaired: bool) -> Docu
         warnings.append(
             f"{len(unseen)} of {len(pages)} pages read without the layout model, which failed ({unseen[0]})"
         )
-    return structured_document(sources, title, warnings)
-
-
-def _cause(error: Exception) -> str:
-    """MuPDF's message, if known, on one line."""
-    origin = error.__cause__ or error
-    words = clean_text(str(origin)).split()
-    return " ".join(words)[:200].rstrip(".") or type(origin).__name__
-
-
-def _raise_if_out_of_memory(error: Exception) -> None:
-    """Raise MemoryError where MuPDF's allocator failed, which it reports like any other error."""
-    if _OUT_OF_MEMORY.search(str(error)) or _OUT_OF_MEMORY.search(str(error.__cause__ or "")):
-        raise MemoryError(str(error)) from error
+    document = structured_document(sources, title, warnings)
+    whole = (
+        replace(one, furniture="\n".join(filter(None, [one.furniture, page.left_out])))
+        for one, page in zip(document.pages, pages, strict=True)
+    )
+    return replace(document, pages=tuple(whole))

@@ -15,7 +15,8 @@ from typing import BinaryIO
 from ragscience.errors import FileProblem, ModelProblem
 from ragscience.reading.layout_model import block_layout_model
 from ragscience.reading.pdf_highlights import join_pages, mark_pages
-from ragscience.reading.pdf_reader import load_pymupdf, read_pdf
+from ragscience.reading.pdf_reader import read_pdf
+from ragscience.reading.pymupdf_errors import load_pymupdf
 from ragscience.reading.text_cleaning import printable_name
 from ragscience.reading.worker_protocol import (
     READY,

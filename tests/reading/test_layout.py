@@ -14,7 +14,8 @@ import ragscience
 from ragscience.errors import ModelProblem
 from ragscience.reading.document_structure import SourcePage, structured_document
 from ragscience.reading.layout_model import LayoutBox, find_layout_model, layout_boxes, missing_numbers
-from ragscience.reading.pdf_reader import load_pymupdf, opened, read_pdf
+from ragscience.reading.pdf_reader import opened, read_pdf
+from ragscience.reading.pymupdf_errors import load_pymupdf
 from ragscience.reading.text_spans import PageSpans, read_spans, rule_boxes
 from ragscience.reading.worker_pool import ReaderProcess
 from ragscience.reading.worker_protocol import Reading, decode_reply, encode_request
