@@ -40,9 +40,8 @@ def answerability(found: Found, question: str) -> float:
     """How likely the passages answer the question, 0 to 1; 0 where nothing was found.
 
     A question without a content word ("What is this about?") gives 0.5: nothing can be estimated. If a
-    cross-encoder scored the passages, the log-odds of its best score have weight 0.5. They are **not calibrated**: a
-    score counts as log-odds, or as a probability if it is between 0 and 1. Without search signals the estimate is the
-    share of the question's terms in one passage.
+    cross-encoder scored the passages, the log-odds of its best score have weight 0.5; they are **not calibrated**.
+    Without search signals the estimate is the share of the question's terms in one passage.
     """
     if not found.hits:
         return 0.0
@@ -54,7 +53,7 @@ def answerability(found: Found, question: str) -> float:
     whole = all(name in seen for name in SIGNALS_OF["with token vectors"])
     log_odds = _weighted(WITH_TOKEN_VECTORS if whole else LEXICAL, seen)
     if "rerank" in seen:
-        log_odds = (log_odds + _log_odds(seen["rerank"])) / 2
+        log_odds = (log_odds + max(-_FARTHEST, min(_FARTHEST, seen["rerank"]))) / 2
     return 0.5 * (1.0 + math.tanh(0.5 * log_odds))
 
 
@@ -66,11 +65,6 @@ def is_answerable(found: Found, question: str, *, threshold: float) -> tuple[boo
 
 def _weighted(model: Mapping[str, float], seen: Mapping[str, float]) -> float:
     return sum(weight * seen.get(name, 1.0) for name, weight in model.items())
-
-
-def _log_odds(score: float) -> float:
-    value = math.log(score / (1.0 - score)) if 0.0 < score < 1.0 else score
-    return max(-_FARTHEST, min(_FARTHEST, value))
 
 
 def _share_of_terms(found: Found, question: str) -> float:

@@ -6,10 +6,11 @@ any other.
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -21,12 +22,21 @@ from ragscience.models.wordpieces import load_tokenizer, sendable
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from ragscience.models.model_protocols import Reranker
+    from ragscience.models.model_protocols import Reranker, Scale
 
-__all__ = ["NEEDED_FILES", "OnnxCrossEncoder", "find_on_this_machine", "hub_cache", "open_cross_encoder"]
+__all__ = [
+    "NEEDED_FILES",
+    "OPTIONAL_FILES",
+    "OnnxCrossEncoder",
+    "find_on_this_machine",
+    "hub_cache",
+    "open_cross_encoder",
+]
 
 PAIR_TOKENS = 512
 NEEDED_FILES = ("config.json", "tokenizer.json", "model.safetensors")
+OPTIONAL_FILES = ("modules.json", "config_sentence_transformers.json")
+"""What sentence-transformers 5 and later writes besides: its layers, and the activation over their output."""
 
 
 def hub_cache() -> Path:
@@ -72,6 +82,7 @@ def open_cross_encoder(folder: Path, name: str, *, cache_folder: Path, on_warnin
     """
     try:
         config = read_config(folder)
+        scale = _scale(folder)
     except NotBert as reason:
         from ragscience.models.sentence_transformers import TorchCrossEncoder
 
@@ -80,25 +91,32 @@ def open_cross_encoder(folder: Path, name: str, *, cache_folder: Path, on_warnin
     if config.labels != 1:
         outputs = f"{config.labels} outputs" if config.labels else "no scoring head"
         raise ModelProblem(f"{name} has {outputs} instead of one score.", "Name a cross-encoder in RAG_RERANKER.")
-    return OnnxCrossEncoder(folder, name, cache_folder=cache_folder, on_warning=on_warning)
+    return OnnxCrossEncoder(folder, name, scale=scale, cache_folder=cache_folder, on_warning=on_warning)
 
 
 class OnnxCrossEncoder:
     """A Reranker: a BertForSequenceClassification with one output. Its session is opened on first use."""
 
-    def __init__(self, folder: Path, name: str, *, cache_folder: Path, on_warning: Callable[[str], None]) -> None:
+    def __init__(
+        self, folder: Path, name: str, *, scale: Scale, cache_folder: Path, on_warning: Callable[[str], None]
+    ) -> None:
         self._folder = folder
         self._name = name
         self._tokenizer = load_tokenizer(folder)
         limit = min(PAIR_TOKENS, read_config(folder).max_tokens)
         self._tokenizer.enable_truncation(limit, strategy="longest_first")
-        self._activation = _activation(read_json(folder / "config.json"))
+        self._scale = scale
         self._session = BertSession(folder, cache_folder=cache_folder, expected_sha256=None, on_warning=on_warning)
 
     @property
     def name(self) -> str:
         """Its name in the answer's JSON."""
         return self._name
+
+    @property
+    def scale(self) -> Scale:
+        """Log-odds, or probabilities where the model's files name a sigmoid, or nothing."""
+        return self._scale
 
     @property
     def digest(self) -> str:
@@ -113,8 +131,8 @@ class OnnxCrossEncoder:
     def score(self, question: str, passages: Sequence[str]) -> NDArray[np.float32]:
         """One score per passage, higher is better, shape (len(passages),), float32. Raises ModelProblem.
 
-        The same numbers as `sentence_transformers.CrossEncoder.predict`: the model's output, through the activation
-        that its config.json names (default: sigmoid). Pairs are cut to 512 tokens, the longer text first.
+        The same numbers as `sentence_transformers.CrossEncoder.predict`: the model's output, through a sigmoid where
+        `scale` is "probability". Pairs are cut to 512 tokens, the longer text first.
         """
         scores = np.empty(len(passages), dtype=np.float32)
         pairs = [self._tokenizer.encode(sendable(question), sendable(passage)) for passage in passages]
@@ -127,19 +145,48 @@ class OnnxCrossEncoder:
                 f"The reranker in {self._folder} cannot be read: {error}.",
                 "Fetch it again with `python query.py models pull`.",
             ) from error
-        return self._activation(scores)
+        return _sigmoid(scores) if self._scale == "probability" else scores
 
 
-def _activation(config: dict[str, Any]) -> Callable[[NDArray[np.float32]], NDArray[np.float32]]:
-    """The activation of sentence-transformers: `CrossEncoder.get_default_activation_fn`."""
-    nested = config.get("sentence_transformers")
-    named = nested.get("activation_fn") if isinstance(nested, dict) else None
-    named = named or config.get("sbert_ce_default_activation_function") or ""
-    return _identity if str(named).endswith(".Identity") else _sigmoid
+def _scale(folder: Path) -> Scale:
+    """The scale of the scores, by the rules of sentence_transformers.CrossEncoder.
+
+    The activation is that of config_sentence_transformers.json where the folder has a modules.json and is a
+    CrossEncoder's, else `sentence_transformers.activation_fn` or `sbert_ce_default_activation_function` of config.json,
+    else a sigmoid; a name outside of torch counts as none. Raises NotBert where more than BERT and its activation
+    makes the score: further layers, a prompt, another activation.
+    """
+    named = None
+    if (folder / "modules.json").is_file():
+        saved = read_json(folder / "config_sentence_transformers.json")
+        if saved.get("model_type") == "CrossEncoder":
+            _require_bert_alone(folder / "modules.json")
+            if saved.get("default_prompt_name"):
+                raise NotBert("it has a prompt")
+            named = saved.get("activation_fn")
+    if not _is_torchs(named):
+        config = read_json(folder / "config.json")
+        nested = config.get("sentence_transformers")
+        named = config.get("sbert_ce_default_activation_function")
+        if isinstance(nested, dict):
+            named = nested.get("activation_fn", named)
+    activation = str(named).rpartition(".")[2] if _is_torchs(named) else "Sigmoid"
+    if activation not in ("Identity", "Sigmoid"):
+        raise NotBert(f"its activation is {activation}")
+    return "log-odds" if activation == "Identity" else "probability"
 
 
-def _identity(logits: NDArray[np.float32]) -> NDArray[np.float32]:
-    return logits
+def _is_torchs(name: object) -> bool:
+    return isinstance(name, str) and name.startswith("torch.")
+
+
+def _require_bert_alone(modules: Path) -> None:
+    try:
+        layers = [str(layer["type"]).rpartition(".")[2] for layer in json.loads(modules.read_text(encoding="utf-8"))]
+    except (OSError, ValueError, TypeError, KeyError):
+        raise NotBert("its modules.json cannot be read") from None
+    if layers != ["Transformer"]:
+        raise NotBert(f"its layers are {', '.join(layers)}")
 
 
 def _sigmoid(logits: NDArray[np.float32]) -> NDArray[np.float32]:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ragscience.errors import ModelProblem
-from ragscience.models.model_protocols import ChatModel
+from ragscience.models.model_protocols import ChatModel, Scale
 from ragscience.models.structured_output import Structured, ask_structured
 from ragscience.text.prompt_sanitizer import sanitize
 
@@ -73,6 +73,11 @@ class LLMReranker:
     def name(self) -> str:
         """The model's name, with its tag."""
         return self._llm.name
+
+    @property
+    def scale(self) -> Scale:
+        """Grades of 0 to 10, which are neither log-odds nor probabilities."""
+        return "other"
 
     @property
     def digest(self) -> str:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from ragscience.errors import ModelProblem
-from ragscience.models.cross_encoder import NEEDED_FILES, find_on_this_machine, hub_cache
+from ragscience.models.cross_encoder import NEEDED_FILES, OPTIONAL_FILES, find_on_this_machine, hub_cache
 from ragscience.models.ollama_api import Ollama, is_loopback
 
 __all__ = ["PullProgress", "pull_cross_encoder", "pull_ollama"]
@@ -49,13 +49,17 @@ def pull_cross_encoder(name: str, on_progress: Callable[[PullProgress], None]) -
     if find_on_this_machine(name) is None and not _reachable(endpoint):
         raise _unreachable(name, endpoint)
     try:
-        for file in NEEDED_FILES:
-            on_progress(PullProgress(file, 0, None))
-            folder = Path(
-                hf_hub_download(
-                    name, file, cache_dir=hub_cache(), endpoint=endpoint, tqdm_class=_reporting(file, on_progress)
-                )
-            ).parent
+        for file in (*OPTIONAL_FILES, *NEEDED_FILES):  # the weights last: with them the model counts as there
+            if file in NEEDED_FILES:
+                on_progress(PullProgress(file, 0, None))
+            reporting = _reporting(file, on_progress)
+            try:
+                path = hf_hub_download(name, file, cache_dir=hub_cache(), endpoint=endpoint, tqdm_class=reporting)
+            except EntryNotFoundError as error:
+                if file in NEEDED_FILES or isinstance(error, LocalEntryNotFoundError):
+                    raise
+            else:
+                folder = Path(path).parent
     except LocalEntryNotFoundError as error:
         raise _unreachable(name, endpoint) from error
     except EntryNotFoundError as error:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
 
 if TYPE_CHECKING:
     import numpy as np
@@ -12,7 +12,10 @@ if TYPE_CHECKING:
     from ragscience.models.minilm import TokenVectors
     from ragscience.records import EmbedderIdentity
 
-__all__ = ["ChatModel", "Counter", "Embedder", "Reply", "Reranker", "TokenEmbedder"]
+__all__ = ["ChatModel", "Counter", "Embedder", "Reply", "Reranker", "Scale", "TokenEmbedder"]
+
+Scale = Literal["log-odds", "probability", "other"]
+"""Scores of a cross-encoder are log-odds (logits), or probabilities (through a sigmoid); "other": neither."""
 
 
 class Embedder(Protocol):
@@ -43,6 +46,10 @@ class Reranker(Protocol):
     @property
     def name(self) -> str:
         """Its name in the answer's JSON."""
+
+    @property
+    def scale(self) -> Scale:
+        """What its scores are; known once it has scored. Raises ModelProblem."""
 
     def score(self, question: str, passages: Sequence[str]) -> NDArray[np.float32]:
         """One score per passage, higher is better, shape (len(passages),), float32. Raises ModelProblem."""

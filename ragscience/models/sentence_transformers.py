@@ -20,6 +20,8 @@ from ragscience.records import EmbedderIdentity
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from ragscience.models.model_protocols import Scale
+
 __all__ = ["SentenceTransformerEmbedder", "TorchCrossEncoder", "folder_digest"]
 
 WEIGHT_NAMES = ("*.safetensors", "*.bin")
@@ -129,20 +131,20 @@ class TorchCrossEncoder:
         """Its name in the answer's JSON."""
         return self._name
 
+    @property
+    def scale(self) -> Scale:
+        """By the activation that sentence-transformers puts over the model's output. Raises ModelProblem."""
+        scales: dict[str, Scale] = {"Identity": "log-odds", "Sigmoid": "probability"}
+        return scales.get(type(self._load().activation_fn).__name__, "other")
+
     def score(self, question: str, passages: Sequence[str]) -> NDArray[np.float32]:
         """One score per passage, higher is better, shape (len(passages),), float32. Raises ModelProblem."""
         if not passages:
             return np.empty(0, dtype=np.float32)
-        if self._model is None:
-            from sentence_transformers import CrossEncoder
-
-            try:
-                self._model = CrossEncoder(str(self._folder), device="cpu", local_files_only=True)
-            except (OSError, ValueError, RuntimeError, KeyError, ImportError) as error:
-                raise _unloadable(self._name, error) from error
+        model = self._load()
         pairs = [(sendable(question), sendable(passage)) for passage in passages]
         try:
-            scores = np.asarray(self._model.predict(pairs, show_progress_bar=False), dtype=np.float32)
+            scores = np.asarray(model.predict(pairs, show_progress_bar=False), dtype=np.float32)
         except (RuntimeError, MemoryError) as error:  # torch raises RuntimeError when out of memory
             raise ModelProblem(
                 f"{self._name} failed on {len(passages)} passages: {type(error).__name__}.",
@@ -154,6 +156,16 @@ class TorchCrossEncoder:
                 "Name a cross-encoder in RAG_RERANKER.",
             )
         return scores
+
+    def _load(self) -> Any:
+        if self._model is None:
+            from sentence_transformers import CrossEncoder
+
+            try:
+                self._model = CrossEncoder(str(self._folder), device="cpu", local_files_only=True)
+            except (OSError, ValueError, RuntimeError, KeyError, ImportError) as error:
+                raise _unloadable(self._name, error) from error
+        return self._model
 
 
 def _unloadable(name: str, error: BaseException) -> ModelProblem:

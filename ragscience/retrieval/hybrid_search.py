@@ -8,13 +8,12 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from ragscience.errors import ModelProblem
-from ragscience.models.llm_reranker import LLMReranker
 from ragscience.records import Filters, Found, Hit, Profile, StoredChunk
 from ragscience.retrieval.deduplication import first_of_each
 from ragscience.retrieval.first_pass import FirstPass, Question, Scope, ScoreSource, SearchLog, first_pass
 from ragscience.retrieval.late_interaction import late_scores, maxsim_scores
 from ragscience.retrieval.reranking import InBatches, rerank_within_budget
-from ragscience.retrieval.search_signals import signals
+from ragscience.retrieval.search_signals import log_odds, signals
 from ragscience.stage_timing import timed
 
 if TYPE_CHECKING:
@@ -84,8 +83,7 @@ def search(
         if models.reranker and chunks and profile.rerank_depth:
             with timed(log.timings, "rerank_ms"):
                 ranking = _reranked(question, chunks, ranking, models, profile, log)
-        # An LLM's grade of 0 to 10 is no log-odds.
-        rerank = None if isinstance(models.reranker, LLMReranker) else ranking.best
+        rerank = log_odds(ranking.best, models.reranker.scale) if models.reranker and ranking.by_reranker else None
         with timed(log.timings, "signals_ms"):
             seen = signals(question, order, scope, cosines=first.scores["dense"], maxsims=maxsims, rerank=rerank)
         hits = _as_hits(ranking, profile.top_k, chunks, first)

@@ -19,7 +19,7 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from ragscience.models.model_protocols import Reranker
+    from ragscience.models.model_protocols import Reranker, Scale
 
 __all__ = ["InBatches", "Reranked", "rerank_within_budget"]
 
@@ -59,6 +59,11 @@ class InBatches:
     def name(self) -> str:
         """The reranker's own."""
         return self.reranker.name
+
+    @property
+    def scale(self) -> Scale:
+        """The reranker's own."""
+        return self.reranker.scale
 
     def score(self, question: str, passages: Sequence[str]) -> NDArray[np.float32]:
         """The reranker's scores, shape (len(passages),), float32. Raises ModelProblem."""

@@ -6,6 +6,7 @@ on how many were requested.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import TYPE_CHECKING
@@ -15,16 +16,20 @@ import numpy as np
 from ragscience.text.tokenizing import tokenize
 
 if TYPE_CHECKING:
+    from ragscience.models.model_protocols import Scale
     from ragscience.retrieval.first_pass import Scope
     from ragscience.store.keyword_index import TermCounts
 
-__all__ = ["TOGETHER", "asked_terms", "lexical_signals", "signals"]
+__all__ = ["TOGETHER", "asked_terms", "lexical_signals", "log_odds", "signals"]
 
 TOGETHER = 4
 """How many of the best candidates are checked together for a term of the question that all of them lack."""
 
 SMALLEST = 1000
 """Smallest library size assumed: otherwise the subject of a lone paper would count as a common word."""
+
+SMALLEST_PROBABILITY = 1e-6
+"""Of a cross-encoder: a sigmoid in float32 can be 0 or 1, whose log-odds are infinite."""
 
 _SAYING_WHAT_TO_DO = """
 answer author authors compare compared define describe discuss document documents explain find give list many mention
@@ -44,7 +49,7 @@ def signals(
     """The signals of one search; a key is missing if it cannot be computed.
 
     `order` are the ids of the candidates, best first; `cosines` and `maxsims` are of candidates, `rerank` is the
-    cross-encoder's best score.
+    log-odds of the cross-encoder's best score (`log_odds`).
 
     - `terms`: how many terms the question has.
     - `keyword_match`, `missing_term`: see `lexical_signals`.
@@ -64,6 +69,16 @@ def signals(
     if rerank is not None and np.isfinite(rerank):
         seen["rerank"] = rerank
     return {name: round(value, 6) for name, value in seen.items()}
+
+
+def log_odds(score: float | None, scale: Scale) -> float | None:
+    """A reranker's score as log-odds; None where it is neither log-odds nor a probability."""
+    if score is None or scale == "other":
+        return None
+    if scale == "log-odds":
+        return score
+    probability = min(1.0 - SMALLEST_PROBABILITY, max(SMALLEST_PROBABILITY, score))
+    return math.log(probability / (1.0 - probability))
 
 
 def asked_terms(question: str) -> list[str]:

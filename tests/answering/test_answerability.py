@@ -69,9 +69,12 @@ def test_a_cross_encoder_has_half_the_say():
     assert likely(CLOSE | {"rerank": -5.0}) < unread < likely(CLOSE | {"rerank": 8.0})
     assert likely(FAR | {"rerank": 8.0}) > likely(FAR)
     assert likely(CLOSE | {"rerank": 1e5}) == likely(CLOSE | {"rerank": 6.0})
+
+
+@pytest.mark.parametrize("log_odds", [-2.0, 0.0, 0.05, 0.9, 1.0, 5.0])
+def test_the_best_log_odds_are_taken_as_they_are_also_between_0_and_1(log_odds):
     odds = math.log(likely(CLOSE) / (1 - likely(CLOSE)))
-    halved = (odds + math.log(0.9 / 0.1)) / 2
-    assert likely(CLOSE | {"rerank": 0.9}) == pytest.approx(1 / (1 + math.exp(-halved)))
+    assert likely(CLOSE | {"rerank": log_odds}) == pytest.approx(1 / (1 + math.exp(-(odds + log_odds) / 2)))
 
 
 @given(VALUES)

@@ -45,6 +45,56 @@ def test_the_scores_are_those_of_sentence_transformers(tmp_path, model_cache, na
     np.testing.assert_array_equal(np.argsort(ours), np.argsort(theirs))
 
 
+@pytest.mark.torch
+@pytest.mark.parametrize("activation", ["Identity", "Sigmoid", "Tanh"])
+def test_the_activation_is_that_of_a_folder_that_sentence_transformers_saved(tmp_path, model_cache, activation):
+    import torch
+    from sentence_transformers import CrossEncoder
+
+    source = make_bert(tmp_path / "cross", labels=1)
+    made = CrossEncoder(str(source), device="cpu", local_files_only=True, activation_fn=getattr(torch.nn, activation)())
+    made.save_pretrained(str(tmp_path / "saved"), create_model_card=False)
+    assert "activation" not in (tmp_path / "saved" / "config.json").read_text()
+    warnings = []
+    reranker = opened(tmp_path / "saved", model_cache, warnings)
+    assert isinstance(reranker, TorchCrossEncoder if activation == "Tanh" else OnnxCrossEncoder)
+    assert ("Tanh" in "".join(warnings)) is (activation == "Tanh")
+    theirs = made.predict([(QUESTION, passage) for passage in PASSAGES], show_progress_bar=False)
+    np.testing.assert_allclose(reranker.score(QUESTION, PASSAGES), theirs, atol=1e-3)
+    assert reranker.scale == {"Identity": "log-odds", "Sigmoid": "probability", "Tanh": "other"}[activation]
+
+
+SAVED = {"model_type": "CrossEncoder", "activation_fn": "torch.nn.modules.linear.Identity"}
+BERT_ALONE = [{"idx": 0, "name": "0", "path": "", "type": "sentence_transformers.base.modules.transformer.Transformer"}]
+
+
+@pytest.mark.parametrize(
+    ("named", "saved", "modules", "scale"),
+    [
+        ({}, None, None, "probability"),
+        ({"sentence_transformers": {"activation_fn": "torch.nn.modules.linear.Identity"}}, None, None, "log-odds"),
+        ({"sbert_ce_default_activation_function": "torch.nn.modules.linear.Identity"}, None, None, "log-odds"),
+        ({"sentence_transformers": {"activation_fn": "somebody.elses.Identity"}}, None, None, "probability"),
+        ({}, SAVED, BERT_ALONE, "log-odds"),
+        ({}, SAVED, None, "probability"),
+        ({}, {**SAVED, "model_type": "SentenceTransformer"}, BERT_ALONE, "probability"),
+        ({}, {**SAVED, "activation_fn": "somebody.elses.Identity"}, BERT_ALONE, "probability"),
+        ({}, {**SAVED, "default_prompt_name": "query"}, BERT_ALONE, None),
+        ({}, SAVED, [*BERT_ALONE, {"type": "sentence_transformers.base.modules.dense.Dense"}], None),
+        ({}, SAVED, "no list", None),
+        ({"sentence_transformers": {"activation_fn": "torch.nn.modules.activation.Tanh"}}, None, None, None),
+    ],
+)
+def test_the_scale_is_read_from_the_files(tmp_path, model_cache, named, saved, modules, scale):
+    folder = make_bert(tmp_path / "cross", labels=1, **named)
+    for file, content in (("config_sentence_transformers.json", saved), ("modules.json", modules)):
+        if content is not None:
+            (folder / file).write_text(json.dumps(content))
+    reranker = opened(folder, model_cache, [])
+    assert isinstance(reranker, TorchCrossEncoder if scale is None else OnnxCrossEncoder)
+    assert scale is None or reranker.scale == scale
+
+
 def test_a_question_longer_than_the_window_leaves_room_for_the_passage(small_cross_encoder, model_cache):
     reranker = opened(small_cross_encoder, model_cache)
     one, other = reranker.score("long question " * 800, ["protein " * 90, "gradient " * 90])

@@ -85,6 +85,12 @@ def test_the_cross_encoder_is_fetched_and_then_found(hub):
     assert sum(command == "GET" for command, _ in hub.asked) == before
 
 
+def test_what_tells_the_activation_is_fetched_where_the_hub_has_it(hub):
+    hub.files |= {"modules.json": b"[]", "config_sentence_transformers.json": b"{}"}
+    folder = pull_cross_encoder("tiny/cross", lambda step: None)
+    assert {path.name for path in folder.iterdir()} == set(hub.files)
+
+
 def test_a_file_that_the_hub_lacks_is_named(hub):
     del hub.files["tokenizer.json"]
     with pytest.raises(ModelProblem, match=r"no tokenizer\.json"):

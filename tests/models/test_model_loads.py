@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from ragscience.models.bert_session import BertSession
-from ragscience.models.cross_encoder import OnnxCrossEncoder
+from ragscience.models.cross_encoder import open_cross_encoder
 from ragscience.models.maxsim import compress, maxsim, question_tokens
 from ragscience.models.minilm import MiniLM
 
@@ -58,7 +58,7 @@ def test_a_question_has_the_same_vector_whatever_ran_before_and_beside_it(model_
 
 
 def test_the_reranker_loads_on_first_use_and_once(small_cross_encoder, model_cache):
-    reranker = OnnxCrossEncoder(small_cross_encoder, "tiny/cross", cache_folder=model_cache, on_warning=pytest.fail)
+    reranker = open_cross_encoder(small_cross_encoder, "tiny/cross", cache_folder=model_cache, on_warning=pytest.fail)
     reranker.score(QUESTION, [])
     assert reranker.sessions_opened == 0
     for _ in range(3):

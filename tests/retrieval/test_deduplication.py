@@ -94,6 +94,7 @@ class Reader:
     """Likes what comes last, and remembers what it was given."""
 
     name = "reader"
+    scale = "other"
 
     def __init__(self):
         self.given = []

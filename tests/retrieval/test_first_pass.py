@@ -108,6 +108,7 @@ class Counting:
     """A reranker that keeps the order and remembers how much it got at a time."""
 
     name = "counting"
+    scale = "log-odds"
 
     def __init__(self):
         self.batches = []

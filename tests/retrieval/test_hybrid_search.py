@@ -35,6 +35,7 @@ class ShortestFirst:
     """A reranker with a taste that no search shares; remembers what it read."""
 
     name = "shortest-first"
+    scale = "log-odds"
 
     def __init__(self):
         self.read = []
@@ -199,6 +200,34 @@ def test_the_rerankers_best_score_is_a_signal_and_a_failed_one_gives_none(librar
     read = found(library, reranker=ShortestFirst())
     assert read.signals["rerank"] == read.hits[0].scores["rerank"]
     assert "rerank" not in found(library, reranker=Broken()).signals
+
+
+class Scoring(ShortestFirst):
+    """Gives every passage the same score, which is of one scale."""
+
+    def __init__(self, same, scale):
+        super().__init__()
+        self.same, self.scale = same, scale
+
+    def score(self, question, passages):
+        return np.full(len(passages), self.same, np.float32)
+
+
+@pytest.mark.parametrize(
+    ("score", "scale", "log_odds"),
+    [
+        (0.05, "log-odds", 0.05),
+        (0.05, "probability", -2.944),
+        (0.9, "log-odds", 0.9),
+        (0.9, "probability", 2.197),
+        (1.0, "probability", 13.816),
+        (0.0, "probability", -13.816),
+        (7.0, "other", None),
+    ],
+)
+def test_the_signal_of_a_reranker_is_its_log_odds(library, score, scale, log_odds):
+    seen = found(library, reranker=Scoring(score, scale)).signals
+    assert seen.get("rerank") == (None if log_odds is None else pytest.approx(log_odds, abs=1e-3))
 
 
 def test_signals_do_not_change_with_how_many_are_wanted(library):

@@ -15,6 +15,7 @@ class Reader:
     """A Reranker that says what it is told to and winds the clock by a second for each character that it reads."""
 
     name = "reader"
+    scale = "other"
 
     def __init__(self, scores):
         self.scores = scores
