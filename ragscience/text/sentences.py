@@ -108,7 +108,8 @@ def _short_lines(text: str, lines: Sequence[tuple[int, int]]) -> list[bool]:
         while j < len(lines) and (looks[j] or widths[j] == 0):
             j += 1
         first = i + 1 if i > 0 and _goes_on(text, lines, i) else i
-        if j - first >= 3 or (j - first >= 1 and _stands_alone(text, lines, first, j)):
+        # What goes on in line i may leave blank lines alone.
+        if any(widths[first:j]) and (j - first >= 3 or _stands_alone(text, lines, first, j)):
             short[first:j] = [True] * (j - first)
         i = j
     return short
