@@ -1,5 +1,10 @@
 """The settings: `python config.py` shows each with its value and where it comes from, as `query.py config` does."""
 
+if __name__ == "__main__":
+    from ragscience.terminal.interrupt import exit_at_interrupt
+
+    exit_at_interrupt()
+
 from pathlib import Path
 
 from ragscience.settings import Settings, load_settings

@@ -1,9 +1,13 @@
 """Answers out: `python query.py "question"` answers once, `python query.py` alone is a chat."""
 
-from pathlib import Path
-
-from ragscience.terminal.cli import run_app
-from ragscience.terminal.query_cli import app
-
 if __name__ == "__main__":
+    from ragscience.terminal.interrupt import exit_at_interrupt
+
+    exit_at_interrupt()
+
+    from pathlib import Path
+
+    from ragscience.terminal.cli import run_app
+    from ragscience.terminal.query_cli import app
+
     run_app(app, default_home=Path(__file__).resolve().parent)

@@ -6,28 +6,30 @@ name for can also be called without `ingest`: `ragscience list`.
 
 from __future__ import annotations
 
-from ragscience.terminal import ingest_cli, query_cli
-from ragscience.terminal.cli import make_app, run_installed
+from ragscience.terminal.interrupt import exit_at_interrupt
 
-__all__ = ["app", "main"]
-
-app = make_app(
-    "Ask questions of your own papers. A question alone is answered once; nothing at all opens the chat.",
-    default="ask",
-    bare="chat",
-)
-app.add_typer(ingest_cli.app, name="ingest")
-app.registered_groups += query_cli.app.registered_groups
-app.registered_commands += query_cli.app.registered_commands
-app.registered_commands += [
-    command
-    for command in ingest_cli.app.registered_commands
-    if (command.name or getattr(command.callback, "__name__", "")) not in ("add", "graph")
-]
+__all__ = ["main"]
 
 
 def main() -> None:
     """Run the command line; ends the process with an exit code of docs/cli.md."""
+    exit_at_interrupt()
+    from ragscience.terminal import ingest_cli, query_cli
+    from ragscience.terminal.cli import make_app, run_installed
+
+    app = make_app(
+        "Ask questions of your own papers. A question alone is answered once; nothing at all opens the chat.",
+        default="ask",
+        bare="chat",
+    )
+    app.add_typer(ingest_cli.app, name="ingest")
+    app.registered_groups += query_cli.app.registered_groups
+    app.registered_commands += query_cli.app.registered_commands
+    app.registered_commands += [
+        command
+        for command in ingest_cli.app.registered_commands
+        if (command.name or getattr(command.callback, "__name__", "")) not in ("add", "graph")
+    ]
     run_installed(app)
 
 

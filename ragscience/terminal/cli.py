@@ -17,6 +17,7 @@ from typer.exceptions import TyperException
 
 from ragscience.engine.printable import plain
 from ragscience.errors import RagScienceError, UsageError
+from ragscience.terminal.interrupt import CANCELLED, catch_interrupts
 
 if TYPE_CHECKING:
     from ragscience.engine.events import Event
@@ -40,9 +41,6 @@ __all__ = [
     "say",
     "settings_of",
 ]
-
-CANCELLED = 130
-"""The exit code after Ctrl-C, as shells have it (128 + SIGINT)."""
 
 _default_home: ContextVar[Path | None] = ContextVar("default_home", default=None)
 _is_installed: ContextVar[bool] = ContextVar("is_installed", default=False)
@@ -176,6 +174,7 @@ def run_app(app: Callable[..., Any], *, default_home: Path | None = None) -> Non
     _warned.clear()
     debug = "--debug" in sys.argv
     try:
+        catch_interrupts()
         result = app(standalone_mode=False)
         code = result if isinstance(result, int) else 0
         sys.stdout.flush()

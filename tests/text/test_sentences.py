@@ -25,7 +25,16 @@ PIECES = [
     "scien-\ntific",
     "J. ",
 ]
-MORE = ["(2017)", "\n \n", "\n.\n", "words that make a line of prose long enough to count as such", "28.4", "。", "”", "\u2028"]
+MORE = [
+    "(2017)",
+    "\n \n",
+    "\n.\n",
+    "words that make a line of prose long enough to count as such",
+    "28.4",
+    "。",
+    "”",
+    "\u2028",
+]
 PAPER_LIKE = st.lists(st.sampled_from(PIECES + MORE), max_size=60).map("".join)
 
 
@@ -129,7 +138,10 @@ def test_the_short_last_line_of_a_paragraph_belongs_to_it():
 
 
 def test_a_sentence_that_ends_on_a_short_line_before_blank_ones_is_cut():
-    assert cut("he same for all\n.\n \nSwith a mean of 6.5 days.") == ["he same for all\n.", "Swith a mean of 6.5 days."]
+    assert cut("he same for all\n.\n \nSwith a mean of 6.5 days.") == [
+        "he same for all\n.",
+        "Swith a mean of 6.5 days.",
+    ]
 
 
 def test_an_endless_sentence_is_cut_at_blanks():
