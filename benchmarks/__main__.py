@@ -11,7 +11,7 @@ from benchmarks.running import Options
 
 SUITES = (
     "coldstart", "ingest", "keyword", "dense", "rerank", "reading", "quality", "trust", "scale", "memory", "graph",
-    "telemetry", "threads",
+    "telemetry", "threads", "growth",
 )  # fmt: skip
 
 

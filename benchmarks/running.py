@@ -28,6 +28,8 @@ class Run:
     peak_mb: float
     stdout: str
     stderr: str
+    cpu_seconds: float = 0.0
+    """Processor time of the process and of those that it waited for."""
 
 
 def run_process(command: Sequence[str], environment: Mapping[str, str] | None = None) -> Run:
@@ -55,7 +57,7 @@ def run_process(command: Sequence[str], environment: Mapping[str, str] | None = 
     if process.returncode != 0:
         raise RuntimeError(f"{' '.join(command[:6])} ended with {process.returncode}: {stderr[-2000:]}")
     scale = 1024 if sys.platform != "darwin" else 1024 * 1024
-    return Run(seconds, usage.ru_maxrss / scale, stdout, stderr)
+    return Run(seconds, usage.ru_maxrss / scale, stdout, stderr, usage.ru_utime + usage.ru_stime)
 
 
 def door(name: str, home: Path, *arguments: str) -> list[str]:

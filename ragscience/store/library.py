@@ -22,6 +22,7 @@ from ragscience.store import vectors as stored_vectors
 from ragscience.store.graph_table import GraphTable
 from ragscience.store.home import Home
 from ragscience.store.index_config import DenseSizes
+from ragscience.store.ledger import Ledger
 from ragscience.store.library_search import LibrarySearch
 from ragscience.store.library_writes import NewPaper
 from ragscience.store.paper_contents import PaperContents
@@ -47,6 +48,7 @@ class Library:
     def __init__(self, home: Home, transactions: Transactions, sizes: DenseSizes) -> None:
         self.home = home
         self._transactions = transactions
+        self._ledger = Ledger(home.ledger, transactions)
         self._reading = transactions.reading
         self._writing = transactions.writing
         self._searches = searches = LibrarySearch(home, transactions, sizes)
@@ -98,15 +100,22 @@ class Library:
         """
         library = cls(home, Transactions.for_writing(home), sizes)
         try:
-            library.write_ledger()
+            library._ledger.write()
         except BaseException:
             library.close()
             raise
         return library
 
     def close(self) -> None:
-        """Release the files and the lock; may be called twice."""
-        self._transactions.close()
+        """Bring the ledger up to date, release the files and the lock; may be called twice.
+
+        Raises RagScienceError where the ledger cannot be written; the library is closed all the same.
+        """
+        try:
+            if self._transactions.may_write:
+                self._ledger.finish()
+        finally:
+            self._transactions.close()
 
     def __enter__(self) -> Self:
         return self
@@ -217,13 +226,13 @@ class Library:
             return rows.known_files(db) if db else {}
 
     def add_paper(self, new: NewPaper) -> Paper:
-        """Add a paper and remove those it replaces in one transaction, then write the ledger.
+        """Add a paper and remove those it replaces in one transaction.
 
         Raises RagScienceError for vectors that are not unit rows of the library's dimension, for a path or MD5 that
         another paper has, and where a write fails.
         """
         fingerprint = new.fingerprint
-        older = self._versions_of(fingerprint, new.replaces)
+        older = self._versions_of(fingerprint, new.replaces) if new.replaces else set()
         with self._writing() as db:
             dimension = rows.read_state(db).dimension
             if not dimension:
@@ -235,24 +244,26 @@ class Library:
             paper_id = writing.insert_paper(db, new, fingerprint)
             writing.bump(db)
             (paper,) = rows.papers(db, "WHERE paper_id = ?", (paper_id,))
-        self.write_ledger()
+        self._ledger.note_changes(1)
         return paper
 
     def _versions_of(self, fingerprint: Fingerprint, ids: Sequence[int]) -> set[str]:
         """The MD5s of the papers `ids` that are the same paper as the new one and have suppressed files."""
         with self._reading() as db:
-            noted = set(rows.set_aside(db).values()) if db and ids else set()
-        papers = {paper.file: paper for paper in self.papers() if paper.paper_id in ids and paper.md5 in noted}
-        known = [one for one in self.fingerprints() if one.paper in papers] if papers else []
+            noted = set(rows.set_aside(db).values()) if db else set()
+            papers = rows.papers_of(db, ids) if db and noted else []
+        found = {paper.file: paper.md5 for paper in papers if paper.md5 in noted}
+        known = [one for one in self.fingerprints(ids) if one.paper in found] if found else []
         new = replace(fingerprint, paper="")
-        return {papers[one.paper].md5 for one in known if near_duplicates([one, new])}
+        return {found[one.paper] for one in known if near_duplicates([one, new])}
 
     def remove_papers(self, ids: Sequence[int]) -> None:
         """Remove papers with their passages and vectors; unknown ids are ignored."""
         with self._writing() as db:
-            if writing.remove_papers(db, ids):
+            removed = writing.remove_papers(db, ids)
+            if removed:
                 writing.bump(db)
-        self.write_ledger()
+        self._ledger.note_changes(removed)
 
     def set_aside(self, newer: Mapping[str, Paper]) -> None:
         """Suppress files, by MD5: they are not ingested while the library has the paper that is the newer version."""
@@ -287,11 +298,7 @@ class Library:
         with self._writing() as db:
             writing.rename_papers(db, moves)
             writing.bump(db)
-        self.write_ledger()
-
-    def write_ledger(self) -> bool:
-        """Update ingested.json from the papers table; whether a write was needed."""
-        return writing.write_ledger(self.home.ledger, self.papers())
+        self._ledger.note_changes(len(moves))
 
     # Vectors
 

@@ -9,14 +9,12 @@ import sqlite3
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ragscience.errors import RagScienceError
-from ragscience.records import Chunk, Document, EmbedderIdentity, Page, Paper
+from ragscience.records import Chunk, Document, EmbedderIdentity, Page
 from ragscience.similarity import Fingerprint, fingerprint_of
 from ragscience.store import row_records as rows
-from ragscience.store.atomic_files import disk_errors, write_atomically
 from ragscience.store.element_rows import pack_elements, pack_sketch
 from ragscience.store.page_geometry import pack_lines
 from ragscience.store.vectors import text_hash
@@ -34,10 +32,8 @@ __all__ = [
     "rename_papers",
     "set_aside",
     "set_identity",
-    "write_ledger",
 ]
 
-_LEDGER_SCHEMA = 1
 _SURROGATES = re.compile("[\ud800-\udfff]")
 
 
@@ -244,32 +240,3 @@ def _text(document: Document, page: Page) -> str:
 def _storable(text: str) -> str:
     """The text at the same length, without lone surrogates, which broken PDFs contain and UTF-8 cannot encode."""
     return text if text.isascii() else _SURROGATES.sub("\ufffd", text)
-
-
-def write_ledger(path: Path, papers: Sequence[Paper]) -> bool:
-    """Update ingested.json from `papers`; whether a write was needed. Raises RagScienceError where the write fails.
-
-    It is for people and scripts, and is never read back.
-    """
-    files = {
-        paper.md5: {
-            "file": paper.file,
-            "path": paper.path,
-            "pages": paper.pages,
-            "chunks": paper.chunks,
-            "added_at": paper.added_at,
-            "warnings": list(paper.warnings),
-        }
-        for paper in papers
-    }
-    # Bytes of a file name that are not text become a JSON escape, so that the ledger is always valid UTF-8.
-    text = json.dumps({"schema": _LEDGER_SCHEMA, "files": files}, ensure_ascii=False, indent=1) + "\n"
-    content = text.encode("utf-8", "backslashreplace")
-    with disk_errors(path):
-        try:
-            if path.read_bytes() == content:
-                return False
-        except FileNotFoundError:
-            pass
-        write_atomically(path, content)
-        return True

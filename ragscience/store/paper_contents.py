@@ -88,14 +88,15 @@ class PaperContents:
             row = db.execute(query, (paper_id,)).fetchone() if db else None
         return unpack_elements(row[0]) if row else ()
 
-    def fingerprints(self) -> list[Fingerprint]:
-        """The fingerprint of each paper, in the order of `papers`; `Fingerprint.paper` is `Paper.file`."""
+    def fingerprints(self, ids: Sequence[int] | None = None) -> list[Fingerprint]:
+        """The fingerprint of each paper, or of those of `ids`, by file; `Fingerprint.paper` is `Paper.file`."""
+        query = "SELECT sketch FROM papers WHERE paper_id = ?"
         with self._reading() as db:
-            papers = rows.papers(db) if db else []
-            sketches = dict(db.execute("SELECT paper_id, sketch FROM papers")) if db else {}
+            papers = (rows.papers(db) if ids is None else rows.papers_of(db, ids)) if db else []
+            sketches = [db.execute(query, (paper.paper_id,)).fetchone()[0] for paper in papers] if db else []
         found = []
-        for paper in papers:
-            shingles, sketch = unpack_sketch(sketches[paper.paper_id])
+        for paper, packed in zip(papers, sketches, strict=True):
+            shingles, sketch = unpack_sketch(packed)
             known = fingerprint_of(paper.file, "", paper.metadata, paper.modified_ns)
             found.append(replace(known, shingles=shingles, sketch=sketch))
         return found

@@ -27,6 +27,7 @@ __all__ = [
     "pages",
     "paper_chunk_ids",
     "papers",
+    "papers_of",
     "read_state",
     "set_aside",
     "short_names",
@@ -117,6 +118,11 @@ def papers(db: sqlite3.Connection, where: str = "", parameters: Sequence[object]
         ) in db.execute(query, parameters).fetchall()
     ]
     return sorted(found, key=lambda paper: (paper.file, paper.paper_id))
+
+
+def papers_of(db: sqlite3.Connection, ids: Iterable[int]) -> list[Paper]:
+    """The papers of these ids, ordered by their short names; unknown ids are left out."""
+    return papers(db, "WHERE paper_id IN (SELECT value FROM json_each(?))", (json.dumps([int(one) for one in ids]),))
 
 
 def _metadata(row: Sequence[Any]) -> Metadata:

@@ -290,8 +290,30 @@ def test_the_ledger_says_what_the_library_says_and_is_repaired(filled):
         filled.ledger.unlink() if damage is None else filled.ledger.write_bytes(damage)
         with Library.open_for_writing(filled) as library:
             assert library.papers() == papers
-            assert not library.write_ledger()
+            assert filled.ledger.read_bytes() == good
         assert filled.ledger.read_bytes() == good
+
+
+def test_the_ledger_is_written_now_and_then_and_is_whole_at_the_end_and_after_a_kill(home):
+    written = set()
+    with Library.open_for_writing(home) as library:
+        for number in range(60):
+            add(library, numbered_paper(number))
+            stat = home.ledger.stat()
+            written.add((stat.st_ino, stat.st_mtime_ns))
+            listed = json.loads(home.ledger.read_text())["files"]
+            assert number + 1 - len(listed) <= number // 10
+    assert len(written) < 40
+    behind = home.ledger.read_bytes()
+    with Library.open(home) as library:
+        papers = library.papers()
+    assert json.loads(behind)["files"].keys() == {paper.md5 for paper in papers}
+    library = Library.open_for_writing(home)
+    library.remove_papers([papers[0].paper_id])
+    assert home.ledger.read_bytes() == behind
+    library._transactions.close()  # as a killed process leaves it
+    with Library.open_for_writing(home):
+        assert json.loads(home.ledger.read_text())["files"].keys() == {paper.md5 for paper in papers[1:]}
 
 
 def test_identity_is_set_once_and_kept(filled):
