@@ -6,16 +6,17 @@ name for can also be called without `ingest`: `ragscience list`.
 
 from __future__ import annotations
 
+from typing import Any
+
 from ragscience.terminal.interrupt import exit_at_interrupt
 
-__all__ = ["main"]
+__all__ = ["command_line", "main"]
 
 
-def main() -> None:
-    """Run the command line; ends the process with an exit code of docs/cli.md."""
-    exit_at_interrupt()
+def command_line() -> Any:
+    """The Typer app with all commands."""
     from ragscience.terminal import ingest_cli, query_cli
-    from ragscience.terminal.cli import make_app, run_installed
+    from ragscience.terminal.cli import make_app
 
     app = make_app(
         "Ask questions of your own papers. A question alone is answered once; nothing at all opens the chat.",
@@ -30,7 +31,15 @@ def main() -> None:
         for command in ingest_cli.app.registered_commands
         if (command.name or getattr(command.callback, "__name__", "")) not in ("add", "graph")
     ]
-    run_installed(app)
+    return app
+
+
+def main() -> None:
+    """Run the command line; ends the process with an exit code of docs/cli.md."""
+    exit_at_interrupt()
+    from ragscience.terminal.cli import run_installed
+
+    run_installed(command_line())
 
 
 if __name__ == "__main__":

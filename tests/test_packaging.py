@@ -50,7 +50,7 @@ def test_the_command_has_every_command_of_the_scripts():
     module, _, function = PROJECT["project"]["scripts"]["ragscience"].partition(":")
     main = import_module(module)
     assert callable(getattr(main, function))
-    everything = names_of(main.app)
+    everything = names_of(main.command_line())
     assert everything >= names_of(query_cli.app) | (names_of(ingest_cli.app) - {"add"}) | {"ingest"}
 
 
