@@ -33,7 +33,7 @@ EXIT_CODES: dict[int, str] = {
     1: "failed",
     2: "usage: a wrong option, setting or argument",
     3: "some inputs failed; the others are done",
-    4: "nothing found, or refused (`ask --strict`)",
+    4: "not found (a paper, a page, an answer, a passage for a search), or refused (`ask --strict`)",
     5: "library busy, or made by another embedder or a newer version",
     6: "the answer is another one now (`audit --replay`)",
 }

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING
 
-from ragscience.errors import FileProblem, RagScienceError, UsageError
+from ragscience.errors import FileProblem, NothingFound, UsageError
 from ragscience.records import Paper
 
 if TYPE_CHECKING:
@@ -155,7 +155,7 @@ def vanished(library: Library) -> list[Paper]:
 def papers_named(library: Library, names: Sequence[str]) -> list[Paper]:
     """The papers of these names: a file name as `list` shows it, its full path or the end of it, or its MD5.
 
-    Raises RagScienceError for a name that no paper has, UsageError for an ambiguous one.
+    Raises NothingFound for a name that no paper has, UsageError for an ambiguous one.
     """
     papers = library.papers()
     found: dict[int, Paper] = {}
@@ -164,7 +164,7 @@ def papers_named(library: Library, names: Sequence[str]) -> list[Paper]:
         matching = [paper for paper in papers if name in (paper.file, paper.md5, paper.path) or paper.path == full]
         matching = matching or _ending_in(papers, name)
         if not matching:
-            raise RagScienceError(f"The library has no paper {name!r}.", "`python ingest.py list` shows what it has.")
+            raise NothingFound(f"The library has no paper {name!r}.", "`python ingest.py list` shows what it has.")
         found.update((paper.paper_id, paper) for paper in matching)
     return list(found.values())
 

@@ -7,6 +7,7 @@ a worker's start may.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from functools import cache
 from pathlib import PurePath
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
 __all__ = ["Count", "PageNumber", "Schema", "Share", "from_json", "json_schemas", "renamed", "storable", "to_json"]
 
 T = TypeVar("T")
+
+_UNSEEN = re.compile("[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u206f\ufeff]")
 
 
 class Schema:
@@ -36,12 +39,16 @@ Share = Annotated[float, Schema(minimum=0, maximum=1)]
 
 
 def to_json(value: object, *, indent: int | None = None, ascii_only: bool = False, allow_nan: bool = False) -> str:
-    """The value, of records, mappings, sequences, sets and paths, as JSON. Lone surrogates are escaped.
+    """The value, of records, mappings, sequences, sets and paths, as JSON.
+
+    Lone surrogates are escaped, and so is what a terminal would obey or hide: direction marks, C1 controls, separators.
 
     Raises ValueError for a number that is not finite unless `allow_nan`, TypeError for any other type.
     """
     text = json.dumps(value, default=_plain, ensure_ascii=ascii_only, allow_nan=allow_nan, indent=indent)
-    return text if ascii_only else text.encode("utf-8", "backslashreplace").decode()
+    if ascii_only:
+        return text
+    return _UNSEEN.sub(lambda found: f"\\u{ord(found[0]):04x}", text).encode("utf-8", "backslashreplace").decode()
 
 
 def _plain(value: Any) -> Any:

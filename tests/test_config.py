@@ -71,10 +71,12 @@ def test_a_wrong_setting_is_one_line_with_name_value_and_what_is_allowed(flags, 
     assert "docs/config.md" in str(caught.value)
 
 
-def test_an_unknown_name_in_the_environment_is_refused(monkeypatch):
+def test_an_unknown_name_in_the_environment_is_a_warning(monkeypatch):
     monkeypatch.setenv("RAG_TOPK", "7")
-    with pytest.raises(UsageError, match="RAG_TOPK"):
-        load_settings()
+    warnings = []
+    assert load_settings(on_warning=warnings.append).top_k == Settings.model_fields["top_k"].default
+    assert [text for text in warnings if "RAG_TOPK" in text and "RAG_TOP_K" in text] == warnings
+    assert len(warnings) == 1
 
 
 def test_a_list_that_is_no_list_is_refused(monkeypatch):

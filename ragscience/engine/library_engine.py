@@ -22,6 +22,7 @@ from ragscience.models.bert_session import available_cores
 from ragscience.records import Answer, Found, Paper, Profile
 from ragscience.stage_timing import Timings, timed
 from ragscience.store import Home, Library
+from ragscience.store.atomic_files import disk_errors
 
 if TYPE_CHECKING:
     from ragscience.answering.circuit_breaker import Circuit
@@ -78,17 +79,24 @@ class Engine:
         *,
         environment: Mapping[str, str] | None = None,
         on_event: OnEvent | None = None,
+        create: bool = False,
     ) -> Engine:
         """The engine of the home in that folder; nothing is read before it is needed.
 
         Without `settings` those of the folder are taken, else the defaults. `environment` holds the OTEL_ variables
         that name an exporter of traces, if any. `on_event` receives what belongs to no single question: the choice of
-        models, and logs that cannot be written. Raises UsageError for settings that cannot be, or where the log or the
-        metrics of the settings could not be written.
+        models, and logs that cannot be written. `create` makes the folder and its papers/ where they are not there.
+        Raises UsageError for a folder that is not there, for settings that cannot be, or where the log or the metrics
+        of the settings could not be written.
         """
-        from ragscience.settings import load_settings
+        from ragscience.settings import check_home, load_settings
 
         folder = Path(home).expanduser()
+        if create:
+            with disk_errors(folder):
+                Home(folder).papers.mkdir(parents=True, exist_ok=True)
+        else:
+            check_home(folder)
         warnings: list[str] = []
         settings = load_settings(home=folder, on_warning=warnings.append) if settings is None else settings
         engine = cls(Home(folder), settings, environment=environment, on_event=on_event)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["counted", "plain"]
+__all__ = ["counted", "one_line", "plain"]
 
 _NEW_LINES = re.compile("[\v\f\x85\u2028\u2029]")
 _ESCAPES = re.compile("[\x1b\x9b]")
@@ -31,6 +31,11 @@ def plain(text: str) -> str:
     """
     text = _ESCAPES.sub("␛", _NEW_LINES.sub("\n", text))
     return _SURROGATES.sub("\ufffd", _UNSEEN.sub("", text))
+
+
+def one_line(text: str) -> str:
+    """`text` safe to show, in one line: a file's name with a line break in it cannot look like a line of ours."""
+    return plain(text).replace("\n", " ")
 
 
 def counted(number: int, one: str, many: str = "") -> str:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from ragscience.engine.printable import plain
 from ragscience.engine.quote_location import find_quote
-from ragscience.errors import NothingFound, UsageError
+from ragscience.errors import NothingFound
 from ragscience.records import Answer, Citation
 
 if TYPE_CHECKING:
@@ -87,13 +87,13 @@ def _passages(answer: Answer) -> list[Citation]:
 
 
 def source_numbered(answer: Answer, number: int) -> Source:
-    """The source with this number. Raises UsageError for a number that is not listed, NothingFound without any."""
+    """The source with this number. Raises NothingFound for a number that is not listed."""
     sources = sources_of(answer)
     if not sources:
         raise NothingFound("The answer has no sources.", "Ask something that your papers answer.")
     if not 1 <= number <= len(sources):
         listed = "only source 1" if len(sources) == 1 else f"sources 1 to {len(sources)}"
-        raise UsageError(f"There is no source {number}: the answer has {listed}.", "Give one of these numbers.")
+        raise NothingFound(f"There is no source {number}: the answer has {listed}.", "Give one of these numbers.")
     return sources[number - 1]
 
 

@@ -13,11 +13,11 @@ from ragscience.settings.settings_loader import (
     LoadedSettings,
     absolute_path,
     changed_settings,
+    check_home,
     default_settings,
     find_home,
     load_settings,
     load_with_sources,
-    unknown_variables,
 )
 
 __all__ = [
@@ -27,6 +27,7 @@ __all__ = [
     "absolute_path",
     "allow",
     "changed_settings",
+    "check_home",
     "config_file",
     "decides",
     "deciding_settings",
@@ -38,6 +39,5 @@ __all__ = [
     "load_with_sources",
     "permission",
     "read_config",
-    "unknown_variables",
     "write_config",
 ]

@@ -19,11 +19,11 @@ __all__ = [
     "LoadedSettings",
     "absolute_path",
     "changed_settings",
+    "check_home",
     "default_settings",
     "find_home",
     "load_settings",
     "load_with_sources",
-    "unknown_variables",
 ]
 
 LONGEST_SHOWN = 80
@@ -53,6 +53,9 @@ def load_settings(
     Raises UsageError with one line that names the setting, its value and what is allowed.
     """
     loaded = load_with_sources(default_home=default_home, **flags)
+    if on_warning is not None:
+        for name in _unknown_variables():
+            on_warning(_unknown_variable(name))
     if loaded.not_allowed and on_warning is not None:
         on_warning(
             f"{config_file(loaded.settings.home)} sets {', '.join(sorted(loaded.not_allowed))}: ignored, because you "
@@ -63,10 +66,6 @@ def load_settings(
 
 def load_with_sources(*, default_home: Path | None = None, **flags: Any) -> LoadedSettings:
     """As `load_settings`, with where each value comes from."""
-    for name in unknown_variables():
-        raise UsageError(
-            f"There is no setting {name} (in the environment).", "`docs/config.md` lists them all; unset this one."
-        )
     given = {name: value for name, value in flags.items() if value is not None}
     variables = {name.upper() for name in os.environ}
     from_environment = {name for name in Settings.model_fields if ENV_PREFIX + name.upper() in variables}
@@ -114,6 +113,15 @@ def find_home(flag: Path | None, default_home: Path | None) -> Path:
     return Path(flag or variable or default_home or Path.cwd()).expanduser().resolve()
 
 
+def check_home(home: Path) -> None:
+    """Raise UsageError where there is no such folder, as after a slip in its name."""
+    if home.is_file():
+        raise UsageError(f"{home} is not a folder.", "Check --home and RAG_HOME.")
+    if not home.exists():
+        fix = "Check --home and RAG_HOME; `python ingest.py init --home DIR` makes a home."
+        raise UsageError(f"There is no folder {home}.", fix)
+
+
 def default_settings(home: Path, **values: Any) -> Settings:
     """The defaults with these values over them, whatever the environment and config.toml have. Raises UsageError."""
     without_environment: dict[str, Any] = {"_env_prefix": "RAGSCIENCE_UNSET_", "home": home}
@@ -123,10 +131,19 @@ def default_settings(home: Path, **values: Any) -> Settings:
         raise _wrong_value(error, {}, home) from None
 
 
-def unknown_variables() -> list[str]:
+def _unknown_variables() -> list[str]:
     """Environment variables that have the prefix of settings but name no setting."""
     known = {ENV_PREFIX + name.upper() for name in Settings.model_fields}
     return sorted(name for name in os.environ if name.upper().startswith(ENV_PREFIX) and name.upper() not in known)
+
+
+def _unknown_variable(name: str) -> str:
+    """One line about such a variable, with the known one that is spelt most like it."""
+    from difflib import get_close_matches
+
+    known = [ENV_PREFIX + field.upper() for field in Settings.model_fields]
+    near = "".join(f" Is it {other}?" for other in get_close_matches(name.upper(), known, n=1))
+    return f"There is no setting {name}: it is ignored.{near} `python query.py config` lists them all."
 
 
 def absolute_path(name: str, value: Any, base: Path) -> Any:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import hashlib
 import os
+import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -39,9 +40,11 @@ def disk_errors(path: Path) -> Iterator[None]:
 
 def write_atomically(path: Path, content: bytes) -> None:
     """Replace `path` atomically: a reader, or a crash, finds the old content or the new. Raises OSError."""
-    temporary = path.with_name(f"{path.name}.{os.getpid()}.tmp")
+    # Nobody else can have put a link there: the name cannot be guessed, and the file has to be new.
+    temporary = path.with_name(f"{path.name}.{secrets.token_hex(8)}.tmp")
     try:
-        temporary.write_bytes(content)
+        with temporary.open("xb") as file:
+            file.write(content)
         put_in_place(temporary, path)
     except OSError:
         temporary.unlink(missing_ok=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sqlite3
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
@@ -33,6 +34,8 @@ __all__ = [
     "short_names",
     "texts",
 ]
+
+_LINE_ENDS = re.compile("[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]")
 
 _PAPER = (
     "paper_id, path, name, md5, size_bytes, modified_ns, title, added_at, warnings, pages, chunks,"
@@ -151,7 +154,7 @@ class _Names:
 
 
 def short_names(paths: Iterable[str]) -> dict[str, str]:
-    """For each path its shortest unique suffix, cut at a folder: `a.pdf`, or `2017/a.pdf`."""
+    """For each path its shortest unique suffix, cut at a folder: `a.pdf`, or `2017/a.pdf`; "␤" for a line's end."""
     names: dict[str, str] = {}
     by_end: dict[str, list[str]] = {"": list(paths)}
     depth = 0
@@ -168,7 +171,7 @@ def short_names(paths: Iterable[str]) -> dict[str, str]:
                 else:
                     crowded[end] += group
         by_end = crowded
-    return names
+    return {path: _LINE_ENDS.sub("␤", end) for path, end in names.items()}
 
 
 def _end(path: str, depth: int) -> str:

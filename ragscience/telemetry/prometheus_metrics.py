@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import fcntl
 import os
+import secrets
 import time
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from pathlib import Path
 from typing import Literal, NamedTuple
 
-from prometheus_client import CollectorRegistry, Counter, Histogram, Metric, generate_latest, write_to_textfile
+from prometheus_client import CollectorRegistry, Counter, Histogram, Metric, generate_latest
 from prometheus_client.parser import text_string_to_metric_families
 from prometheus_client.registry import Collector
 
@@ -147,6 +148,17 @@ def _lock(handle: int) -> None:
         time.sleep(0.005)
 
 
+def _replace(path: Path, content: bytes) -> None:
+    """Replace the file in one step. The folder may be everybody's: nobody can have put a link under the name."""
+    temporary = path.with_name(f"{path.name}.{secrets.token_hex(8)}.tmp")
+    try:
+        with temporary.open("xb") as file:
+            file.write(content)
+        temporary.replace(path)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
 class MetricsFile:
     """A metrics file that this process adds to: at once, then every PAUSE_SECONDS at most, and at the end."""
 
@@ -184,10 +196,10 @@ class MetricsFile:
 
     def _write(self) -> None:
         """Add the pending counts to those of the file, under a lock that other processes keep, too."""
-        handle = os.open(f"{self._path}.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+        handle = os.open(f"{self._path}.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o666)
         try:
             _lock(handle)
-            write_to_textfile(str(self._path), _Counts(self._pending, self._read()))
+            _replace(self._path, generate_latest(_Counts(self._pending, self._read())))
             self._pending = []
         finally:
             os.close(handle)

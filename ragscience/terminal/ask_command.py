@@ -22,7 +22,7 @@ from ragscience.terminal.screen import Screen, console, cost_line
 __all__ = ["Asked", "ask_all", "ask_once", "search_all"]
 
 SOME_FAILED = 3
-REFUSED = 4
+NOTHING_FOUND = 4
 
 Request = TypeVar("Request", bound=SearchRequest)
 
@@ -31,7 +31,7 @@ Asked = tuple[str | None, str | None]
 
 
 def search_all(engine: Engine, asked: Asked, request: SearchRequest, *, screen: Screen, as_json: bool) -> int:
-    """Show the passages for each question, searched as `request` says; an exit code."""
+    """Show the passages for each question, as `request` says; an exit code, NOTHING_FOUND where one has none."""
 
     def one(question: Question) -> int:
         found = engine.search(_request(request, question), on_event=screen)
@@ -44,7 +44,7 @@ def search_all(engine: Engine, asked: Asked, request: SearchRequest, *, screen: 
             from ragscience.terminal.views import hits_view
 
             hits_view(found, console())
-        return 0
+        return 0 if found.hits else NOTHING_FOUND
 
     return _each(engine, asked, one, as_json)
 
@@ -59,7 +59,7 @@ def ask_all(
     dialogue: Dialogue | None,
     highlight: Path | None,
 ) -> int:
-    """Answer each question as `request` says; an exit code, REFUSED where it is strict and one was refused.
+    """Answer each question as `request` says; an exit code, NOTHING_FOUND where it is strict and one was refused.
 
     Each question is a conversation of its own, but where all belong to one `dialogue`. The pages that the answers cite
     are written to `highlight`, where that is a file's name.
@@ -83,7 +83,7 @@ def ask_all(
         else:
             answer = ask_once(engine, wanted, dialogue=talk, screen=screen)
         answers.append(answer)
-        return REFUSED if wanted.strict and answer.refused else 0
+        return NOTHING_FOUND if wanted.strict and answer.refused else 0
 
     code = _each(engine, asked, one, as_json)
     if highlight is not None:

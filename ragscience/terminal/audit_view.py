@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from ragscience.engine.library_engine import Engine
-from ragscience.engine.printable import counted, plain
+from ragscience.engine.printable import counted, one_line, plain
 from ragscience.engine.saved_answers import AUDIT_SCHEMA_VERSION, AuditReader
 from ragscience.engine.source_list import page_label
 from ragscience.errors import NothingFound
@@ -156,7 +156,7 @@ def _passages_view(passages: Sequence[Record], engine: Engine, out: Console) -> 
         numbers = {"score": item.get("score"), **item["scores"]}
         scores = "  ".join(f"{name} {value:.6f}" for name, value in numbers.items() if value is not None)
         out.print(Text(f"{scores}  by {' + '.join(item.get('found_by', []))}", style="dim"), soft_wrap=True)
-        out.print(Text(plain(item["path"]), style="dim"), soft_wrap=True)
+        out.print(Text(one_line(item["path"]), style="dim"), soft_wrap=True)
         if item.get("url"):
             out.print(Text(plain(item["url"]), style="dim"), soft_wrap=True)
         out.print(Text(f"{item['md5']}:{item['start']}-{item['end']}", style="dim"), soft_wrap=True)
@@ -176,7 +176,7 @@ def _checks_view(sentences: Sequence[Record], out: Console) -> None:
         line = Text(f"{'' if number else chr(10)}{item['verdict']}", "bold")
         line.append(f" {item.get('score') or 0.0:.2f}  {shortened(_flat(item['text']), SNIPPET_CHARS)}", "not bold")
         if evidence:
-            line.append(f"  {plain(evidence['path'] or evidence['file'])}, p.{evidence['page']}", "not bold dim")
+            line.append(f"  {one_line(evidence['path'] or evidence['file'])}, p.{evidence['page']}", "not bold dim")
         out.print(line, soft_wrap=True)
 
 

@@ -15,7 +15,7 @@ import typer
 from typer.core import TyperGroup
 from typer.exceptions import TyperException
 
-from ragscience.engine.printable import plain
+from ragscience.engine.printable import one_line
 from ragscience.errors import RagScienceError, UsageError
 from ragscience.terminal.interrupt import CANCELLED, catch_interrupts
 
@@ -31,7 +31,9 @@ __all__ = [
     "HomeFolder",
     "Offline",
     "Quiet",
+    "Yes",
     "as_called",
+    "confirm",
     "default_home",
     "make_app",
     "opened",
@@ -55,6 +57,7 @@ Offline = Annotated[
     bool | None, typer.Option("--offline", help="Refuse whatever would leave this machine.", show_default=False)
 ]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress and no warnings on stderr.")]
+Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask first.")]
 Debug = Annotated[bool, typer.Option("--debug", help="Show the whole traceback of an error.")]
 
 
@@ -63,15 +66,21 @@ class DefaultCommand(TyperGroup):
 
     default_command = ""
     bare_command = ""
-    """What runs when nothing at all is given."""
+    """What runs when nothing is given, or nothing but options that it takes."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Put the default command in front, where no command is named."""
-        if not args:
-            args = [self.bare_command]
-        elif args[0] not in self.commands and args[0] not in ("--help", "-h"):
-            args = [self.default_command, *args]
+        """Put a command in front, where none is named."""
+        if not args or (args[0] not in self.commands and args[0] not in ("--help", "-h")):
+            args = [self.bare_command if self._are_options_of_bare(ctx, args) else self.default_command, *args]
         return super().parse_args(ctx, args)
+
+    def _are_options_of_bare(self, ctx: Any, args: list[str]) -> bool:
+        bare = self.commands[self.bare_command]
+        parser = bare.make_parser(bare.context_class(bare, info_name=self.bare_command, parent=ctx))
+        try:
+            return not parser.parse_args(list(args))[1]
+        except TyperException:
+            return False
 
 
 def make_app(help_text: str, *, default: str, bare: str) -> typer.Typer:
@@ -102,8 +111,23 @@ def as_called(text: str) -> str:
 
 def say(text: str) -> None:
     """One line on stderr, safe to show."""
-    sys.stderr.write(plain(as_called(text)).replace("\n", " ").rstrip() + "\n")
+    sys.stderr.write(one_line(as_called(text)).rstrip() + "\n")
     sys.stderr.flush()
+
+
+def confirm(what: str, *, yes: bool) -> None:
+    """Ask a person whether to do what cannot be undone, unless `yes`.
+
+    Raises typer.Abort for anything but y or yes, UsageError where nobody can be asked.
+    """
+    if yes:
+        return
+    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+        raise UsageError(f"{what} cannot be undone.", "Add --yes if that is meant.")
+    sys.stderr.write(f"{what} cannot be undone. Go on? [y/N] ")
+    sys.stderr.flush()
+    if sys.stdin.readline().strip().lower() not in ("y", "yes"):
+        raise typer.Abort
 
 
 def default_home() -> Path:
@@ -124,16 +148,16 @@ def _warn_once(text: str) -> None:
         say(text)
 
 
-def opened(screen: Callable[[Event], None] | None = None, **flags: object) -> Engine:
+def opened(screen: Callable[[Event], None] | None = None, create: bool = False, /, **flags: object) -> Engine:
     """The engine of a command from its flags; `screen` receives what belongs to no single question.
 
-    Raises UsageError.
+    Raises UsageError, also for a home that is not there unless `create`.
     """
     from ragscience.engine.library_engine import Engine
 
     settings = settings_of(**flags)
     environment = {name: value for name, value in os.environ.items() if name.startswith("OTEL_")}
-    return Engine.open(settings.home, settings, environment=environment, on_event=screen)
+    return Engine.open(settings.home, settings, environment=environment, on_event=screen, create=create)
 
 
 def page_range(text: str | None) -> tuple[int, int] | None:
@@ -190,8 +214,12 @@ def run_app(app: Callable[..., Any], *, default_home: Path | None = None) -> Non
     except (KeyboardInterrupt, typer.Abort):
         code = CANCELLED
     except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        code = 0
+        code = _reader_is_gone()
+    except SystemExit as ended:
+        # Typer and Rich exit with 1 where the reader of a pipe has read enough (`| head -1`), which is no failure.
+        if not isinstance(ended.__context__, BrokenPipeError):
+            raise
+        code = _reader_is_gone()
     except OSError as error:
         if debug:
             traceback.print_exc()
@@ -208,3 +236,9 @@ def run_app(app: Callable[..., Any], *, default_home: Path | None = None) -> Non
     if code == CANCELLED:
         say("stopped.")
     sys.exit(code)
+
+
+def _reader_is_gone() -> int:
+    """The exit code where nobody reads stdout any more; what is still to be written there goes nowhere."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return 0

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ragscience.engine.printable import plain
+from ragscience.engine.printable import one_line
 from ragscience.errors import UsageError
 from ragscience.terminal.cli import Debug, HomeFolder, as_called, default_home, make_app, say
 
@@ -69,6 +69,7 @@ def set_values(
     from ragscience.settings import (
         ENV_PREFIX,
         allow,
+        check_home,
         config_file,
         find_home,
         is_guarded,
@@ -80,6 +81,7 @@ def set_values(
     if len(words) % 2:
         raise UsageError("Each setting needs a value.", "Write: python query.py config set top_k 6")
     place = find_home(home, default_home())
+    check_home(place)
     changes = _checked(place, dict(zip(words[::2], words[1::2], strict=True)))
     write_config(place, changes)
     guarded = [permission(place, name, value) for name, value in changes.items() if is_guarded(name)]
@@ -182,4 +184,4 @@ def _written(value: object) -> str:
 
 
 def _print(text: str) -> None:
-    sys.stdout.write(plain(as_called(text)).replace("\n", " ") + "\n")
+    sys.stdout.write(one_line(as_called(text)) + "\n")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from ragscience.engine.doctor_run import DoctorOutput, DoctorReport, Finding
 from ragscience.engine.library_engine import Engine
-from ragscience.engine.printable import plain
+from ragscience.engine.printable import one_line, plain
 from ragscience.errors import UsageError
 from ragscience.json_output import select
 from ragscience.terminal.cli import as_called, default_home
@@ -37,19 +37,16 @@ def run_doctor(home: Path | None, console: Console | None, *, network: bool) -> 
         _table(report.findings, console)
     else:
         for one in report.findings:
-            line = plain(as_called(f"{one.severity:8}{one.message} {one.remedy}").rstrip())
-            sys.stdout.write(line.replace("\n", " ") + "\n")
+            line = one_line(as_called(f"{one.severity:8}{one.message} {one.remedy}").rstrip())
+            sys.stdout.write(line + "\n")
     return 1 if report.worst == "error" else 0
 
 
 def _settings(home: Path | None) -> tuple[Settings, list[Finding]]:
     """The settings, and what is wrong with them; the defaults where they cannot be used."""
-    from ragscience.settings import default_settings, find_home, load_settings, unknown_variables
+    from ragscience.settings import default_settings, find_home, load_settings
 
-    found = [
-        Finding("settings", "error", f"There is no setting {name} (in the environment).", f"`unset {name}`.")
-        for name in unknown_variables()
-    ]
+    found: list[Finding] = []
 
     def warn(text: str) -> None:
         found.append(Finding("settings", "warning", text, ""))
@@ -58,8 +55,7 @@ def _settings(home: Path | None) -> tuple[Settings, list[Finding]]:
         settings = load_settings(default_home=default_home(), on_warning=warn, home=home)
         return settings, found or [Finding("settings", "ok", "Settings OK.")]
     except UsageError as problem:
-        if not found:
-            found = [Finding("settings", "error", problem.message, problem.fix)]
+        found.append(Finding("settings", "error", problem.message, problem.fix))
     return default_settings(find_home(home, default_home())), found
 
 

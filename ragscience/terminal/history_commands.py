@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from ragscience.errors import UsageError
-from ragscience.terminal.cli import Debug, HomeFolder, Offline, Quiet, make_app, opened
+from ragscience.terminal.cli import Debug, HomeFolder, Offline, Quiet, Yes, confirm, make_app, opened
 from ragscience.terminal.options import Json, Limit, Output, Which
 
 history_app = make_app("Earlier conversations: kept in vectorstore/history.sqlite.", default="show", bare="list")
@@ -69,15 +69,20 @@ def export_history(
 @history_app.command("delete")
 def delete_history(
     which: Which = None,
-    everything: Annotated[bool, typer.Option("--all", help="All conversations.")] = False,
+    everything: Annotated[bool, typer.Option("--all", help="All conversations; asks first.")] = False,
+    yes: Yes = False,
     home: HomeFolder = None,
     debug: Debug = False,
 ) -> int:
     """Delete a conversation, one answer, or everything; it cannot be brought back."""
     from ragscience.terminal.history_views import delete
 
+    if (which is None) != everything:
+        raise UsageError("Say what to delete: an id, or --all.", "`python query.py history list` shows the ids.")
     with opened(home=home) as engine:
-        return delete(engine, which, everything=everything)
+        if everything:
+            confirm("Deleting every conversation", yes=yes)
+        return delete(engine, which)
 
 
 @models_app.command("list")

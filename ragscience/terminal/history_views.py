@@ -13,7 +13,7 @@ from ragscience.engine.library_engine import Engine
 from ragscience.engine.markdown_export import as_markdown
 from ragscience.engine.printable import counted, plain
 from ragscience.engine.saved_answers import Conversation, KeptAnswer
-from ragscience.errors import NothingFound, UsageError
+from ragscience.errors import NothingFound
 from ragscience.json_output import HistoryOutput, conversation_output, select, turns_output
 from ragscience.serialization import to_json
 from ragscience.terminal.cli import say
@@ -105,10 +105,8 @@ def export(engine: Engine, key: str | None, *, form: str, target: Path | None) -
     return 0
 
 
-def delete(engine: Engine, key: str | None, *, everything: bool) -> int:
-    """Forget a conversation, one answer, or everything. Raises UsageError unless it is said which."""
-    if (key is None) != everything:
-        raise UsageError("Say what to delete: an id, or --all.", "`python query.py history list` shows the ids.")
+def delete(engine: Engine, key: str | None) -> int:
+    """Forget a conversation or one answer; everything without a key."""
     gone = engine.history.delete(key)
     say(f"{counted(gone, 'turn')} deleted." if gone else "No conversation is kept.")
     return 0

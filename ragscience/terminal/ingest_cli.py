@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ragscience.errors import NothingFound, UsageError
-from ragscience.terminal.cli import Debug, HomeFolder, Offline, Quiet, make_app, opened
+from ragscience.errors import UsageError
+from ragscience.terminal.cli import Debug, HomeFolder, Offline, Quiet, make_app, opened, say
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -50,11 +51,28 @@ def add(
     from ragscience.terminal.ingest_view import IngestScreen, check_dedupe, show_kept_newest, show_result
 
     keep_newest = check_dedupe(dedupe)
-    with IngestScreen(quiet=quiet) as screen, opened(screen, **_reading(home, offline, ocr, layout)) as engine:
+    with (
+        IngestScreen(quiet=quiet) as screen,
+        opened(screen, bool(paths), **_reading(home, offline, ocr, layout)) as engine,
+    ):
         code = show_result(engine.add(paths or (), on_event=screen), screen)
         if keep_newest:
             show_kept_newest(engine.keep_newest(on_event=screen), screen)
     return code
+
+
+@app.command()
+def init(
+    home: HomeFolder = None,
+    quiet: Quiet = False,
+    debug: Debug = False,
+) -> int:
+    """Make a home: the folder and its papers/, for PDFs. What is there already stays."""
+    with opened(None, True, home=home) as engine:
+        if not quiet:
+            place = shlex.quote(str(engine.home.root))
+            say(f"Put PDFs into {engine.home.papers}; `python ingest.py --home {place}` reads them.")
+    return 0
 
 
 @app.command()
@@ -138,11 +156,7 @@ def show(
         if page is None:
             show_paper(engine.outline(file), None if json else _console())
         else:
-            try:
-                shown = engine.page(file, page)
-            except NothingFound as problem:
-                raise UsageError(problem.message, problem.fix) from problem
-            show_page(shown, None if json else _console())
+            show_page(engine.page(file, page), None if json else _console())
     return 0
 
 

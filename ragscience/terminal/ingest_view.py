@@ -27,7 +27,7 @@ from ragscience.engine.ingest_events import (
     PlanMade,
     WatchChanged,
 )
-from ragscience.engine.printable import counted, plain
+from ragscience.engine.printable import counted, one_line
 from ragscience.errors import UsageError
 from ragscience.json_output import DuplicateOutput, DuplicatesOutput, WatchOutput, select
 from ragscience.terminal.cli import say
@@ -79,7 +79,7 @@ class IngestScreen:
                 self._papers, self._done, self._started = papers, 0, time.monotonic()
                 self._start_bar()
             case PaperRead(path):
-                name = plain(path.name)
+                name = one_line(path.name)
                 self._update(file=name if len(name) <= 40 else name[:39] + "…")
             case PassagesEmbedded(done, None):
                 rate = done / max(time.monotonic() - self._started, 1e-3)
@@ -104,7 +104,7 @@ class IngestScreen:
         else:
             from rich.text import Text
 
-            self._bar.console.print(Text(plain(line)), soft_wrap=True)
+            self._bar.console.print(Text(one_line(line)), soft_wrap=True)
 
     def stop_bar(self) -> None:
         """Remove the bar."""
@@ -209,7 +209,7 @@ def show_pairs(pairs: Sequence[Duplicate], removed: Sequence[Duplicate], console
         print_json(select(DuplicatesOutput, duplicates=rows, removed=[pair.older for pair in removed]))
     elif not removed:
         for pair in pairs:
-            console.print(plain(_pair_line(pair)), soft_wrap=True)
+            console.print(one_line(_pair_line(pair)), soft_wrap=True)
         if not pairs:
             console.print("No paper is there twice.", style="dim")
 
@@ -272,8 +272,8 @@ class WatchScreen:
             fields = {"pages": None, "passages": None} | counts
             print_json(select(WatchOutput, event=event, file=file, text=text, seconds=took, **fields))
             return
-        line = plain(" ".join(filter(None, [_SIGNS.get(event, event), f"{file}:" if file and text else file, text])))
-        line = line.replace("\n", " ") + (f" ({seconds:.1f} s)" if seconds is not None else "")
+        line = " ".join(filter(None, [_SIGNS.get(event, event), f"{file}:" if file and text else file, text]))
+        line = one_line(line) + (f" ({seconds:.1f} s)" if seconds is not None else "")
         sys.stdout.write(line + "\n")
         sys.stdout.flush()
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from rich.text import Text
 
 from ragscience.engine.library_engine import Engine
-from ragscience.engine.printable import plain
+from ragscience.engine.printable import one_line
 from ragscience.engine.source_list import Source, source_numbered
 from ragscience.errors import FileProblem, RagScienceError, UsageError
 from ragscience.records import Answer
@@ -44,7 +44,9 @@ def open_source(answer: Answer, number: int, *, viewer: str) -> None:
     source = source_numbered(answer, number)
     out = console()
     line = Text(f"[{source.number}] ")
-    line.append(f"{plain(source.path or source.file)}, p.{source.page}", link_style(source.path, source.page, out.file))
+    line.append(
+        f"{one_line(source.path or source.file)}, p.{source.page}", link_style(source.path, source.page, out.file)
+    )
     out.print(line, soft_wrap=True)
     if not Path(source.path).is_file():
         raise FileProblem(

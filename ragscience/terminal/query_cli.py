@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from ragscience.errors import UsageError
-from ragscience.terminal.cli import Debug, HomeFolder, Offline, Quiet, make_app, opened
+from ragscience.terminal.cli import Debug, HomeFolder, Offline, Quiet, Yes, confirm, make_app, opened
 from ragscience.terminal.config_commands import config_app
 from ragscience.terminal.graph_commands import graph_app
 from ragscience.terminal.history_commands import history_app, models_app
@@ -190,9 +190,8 @@ def audit_log(
     replay: Annotated[
         bool, typer.Option("--replay", help="Ask it again in the same way, and say what differs; exit 6 if it does.")
     ] = False,
-    delete_all: Annotated[
-        bool, typer.Option("--delete-all", help="Delete the whole log; it cannot be brought back.")
-    ] = False,
+    delete_all: Annotated[bool, typer.Option("--delete-all", help="Delete the whole log; asks first.")] = False,
+    yes: Yes = False,
     limit: Limit = None,
     json: Annotated[bool, typer.Option("--json", help="One JSON object on stdout; see docs/audit.md.")] = False,
     home: HomeFolder = None,
@@ -215,6 +214,7 @@ def audit_log(
         if replay:
             return audit_view.replay_answer(engine, which or "", as_json=json)
         if delete_all:
+            confirm("Deleting the whole audit log", yes=yes)
             return audit_view.delete_all(engine)
         if which is not None:
             return audit_view.show_answer(engine, which, as_json=json)

@@ -97,7 +97,7 @@ def test_a_line_that_was_cut_short_is_said_and_the_log_is_deleted_as_a_whole(ask
     assert f"1 line of {log} cannot be read and is left out." in ran.err
     assert SPEED.split()[-1] in ran.out
     shutil.copy(log, log.with_name("audit.jsonl.1"))
-    ran = asked.query("audit", "--delete-all")
+    ran = asked.query("audit", "--delete-all", "--yes")
     assert "2 files deleted." in ran.err
     assert not list(log.parent.glob("audit*"))
 

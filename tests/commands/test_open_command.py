@@ -133,8 +133,8 @@ def test_what_cannot_be_opened_is_said_in_one_line(asked):
     assert (ran.code, ran.out) == (4, "")
     asked.query("ask", GLAZE, "--paper", "kilns")
     for arguments, env, code, words in (
-        (["9"], {}, 2, "only source 1"),
-        (["0"], {}, 2, "no source 0"),
+        (["9"], {}, 4, "only source 1"),
+        (["0"], {}, 4, "no source 0"),
         (["--answer", "zzz"], {}, 4, "no answer zzz"),
         ([], {"RAG_PDF_VIEWER": "/no/such/viewer {file}"}, 1, "does not start"),
         ([], {"RAG_PDF_VIEWER": "'open {file}"}, 1, "cannot be read"),

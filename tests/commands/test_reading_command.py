@@ -103,7 +103,7 @@ def test_a_search_keeps_to_kinds_and_sections(sample):
 
 def test_what_no_passage_fits_is_said(sample):
     ran = sample.query("search", "weights", "--section", "no such heading")
-    assert ran.code == 0
+    assert ran.code == 4
     assert "No passage found." in ran.out
     assert "No passage fits the filters: section='no such heading'." in ran.err
 

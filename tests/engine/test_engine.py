@@ -176,7 +176,7 @@ def test_the_bibliography_is_of_all_papers_or_of_those_that_are_cited(engine):
 
 
 def test_a_home_without_a_library_warns_and_makes_nothing(tmp_path):
-    with Engine.open(tmp_path / "none") as engine:
+    with Engine.open(tmp_path) as engine:
         assert engine.search(SearchRequest(SPEED)).hits == ()
         assert "The library is empty" in engine.ask(AskRequest(SPEED)).warnings[0]
     assert list(tmp_path.iterdir()) == []

@@ -253,8 +253,9 @@ def test_a_log_that_cannot_be_written_is_a_warning(asked):
 
 def test_a_home_without_a_library_keeps_nothing_and_one_that_is_empty_does(asked, tmp_path):
     nowhere = Asked(tmp_path / "nowhere", asked._capsys)
+    nowhere.home.root.mkdir()
     nowhere.ask(SPEED)
-    assert not nowhere.home.root.exists()
+    assert list(nowhere.home.root.iterdir()) == []
     asked.remove("bees.pdf", "kilns.pdf", "tides.pdf")
     answer = asked.ask(SPEED)
     assert asked.record(answer)["passages"] == []

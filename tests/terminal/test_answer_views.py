@@ -4,7 +4,7 @@ import pytest
 from rich.console import Console
 
 from ragscience.engine.source_list import source_numbered, sources_of
-from ragscience.errors import NothingFound, UsageError
+from ragscience.errors import NothingFound
 from ragscience.terminal.views import answer_footer, answer_view, verdicts_view
 
 from .answers import BEES_1, CHECKED, SENTENCES, answer, hit
@@ -58,9 +58,9 @@ def test_without_citations_the_passages_are_the_sources():
 def test_a_number_names_a_source():
     assert source_numbered(CHECKED, 2).file == "kilns.pdf"
     for wrong in (0, -1, 4):
-        with pytest.raises(UsageError, match=f"no source {wrong}: the answer has sources 1 to 3"):
+        with pytest.raises(NothingFound, match=f"no source {wrong}: the answer has sources 1 to 3"):
             source_numbered(CHECKED, wrong)
-    with pytest.raises(UsageError, match="only source 1"):
+    with pytest.raises(NothingFound, match="only source 1"):
         source_numbered(answer(citations=[BEES_1]), 2)
     with pytest.raises(NothingFound):
         source_numbered(answer(), 1)

@@ -1,0 +1,177 @@
+"""What holds for all commands: which one runs, a home that is not there, unknown variables, pipes, a yes first."""
+
+import json
+import os
+import pty
+import subprocess
+import sys
+import unicodedata
+
+import pytest
+
+from ragscience.serialization import to_json
+from tests.conftest import ROOT, Commands, copied
+from tests.pdf_factory import make_pdf
+
+
+@pytest.fixture
+def commands(three_papers, tmp_path):
+    return Commands(copied(three_papers, tmp_path / "home"))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "shown"),
+    [
+        (["--home", "."], 0, "Type a question"),
+        (["-q", "--reranker", "off"], 0, ""),
+        (["--home", ".", "--json"], 2, "Give either a question or --from"),
+        (["--from", "nowhere"], 2, "nowhere"),
+        (["--colour"], 2, "--colour"),
+        (["--home", ".", "What is fog?"], 0, "fog"),
+    ],
+)
+def test_options_alone_are_the_chat_and_a_question_is_answered(commands, arguments, code, shown):
+    ran = commands.query(*arguments)
+    assert ran.code == code, ran
+    assert shown in ran.out + ran.err
+
+
+def test_options_alone_show_the_list_of_a_group(commands):
+    assert commands.query("history", "--home", commands.home).code == 0
+    assert "embedder" in commands.query("models", "--home", commands.home).out
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["ingest.py", "list"],
+        ["ingest.py"],
+        ["ingest.py", "sync"],
+        ["ingest.py", "doctor"],
+        ["query.py", "search", "fog"],
+        ["query.py", "bib"],
+        ["query.py", "config", "set", "top_k", "3"],
+    ],
+)
+def test_a_home_that_is_not_there_is_an_error_and_makes_no_folder(commands, tmp_path, command):
+    ran = commands.run(*command, "--home", tmp_path / "nosuch")
+    assert ran.code == 2
+    assert ran.err == (
+        f"error: There is no folder {tmp_path / 'nosuch'}. Check --home and RAG_HOME; "
+        "`python ingest.py init --home DIR` makes a home.\n"
+    )
+    assert not (tmp_path / "nosuch").exists()
+
+
+def test_a_home_is_made_by_init_or_by_its_first_papers(commands, tmp_path):
+    for _ in range(2):
+        ran = commands.ingest("init", "--home", tmp_path / "new")
+        assert (ran.code, str(tmp_path / "new" / "papers") in ran.err) == (0, True)
+    assert "no PDFs found" in commands.ingest("--home", tmp_path / "new").err
+    paper = make_pdf(tmp_path / "fog.pdf", ["Fog forms where moist air cools."])
+    assert commands.ingest(paper, "--home", tmp_path / "other").code == 0
+    assert "1" in commands.ingest("list", "--home", tmp_path / "other").out
+
+
+def test_an_unknown_variable_is_a_warning_with_the_nearest_name(commands):
+    ran = commands.run("ingest.py", "list", RAG_TOPK="3", RAG_SOMETHING_ELSE_ALTOGETHER="1")
+    assert ran.code == 0
+    assert "There is no setting RAG_TOPK: it is ignored. Is it RAG_TOP_K?" in ran.err
+    assert "There is no setting RAG_SOMETHING_ELSE_ALTOGETHER: it is ignored. `python" in ran.err
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["ingest.py", "show", "nosuch"],
+        ["ingest.py", "show", "fog.pdf", "--page", "900"],
+        ["ingest.py", "remove", "nosuch"],
+        ["query.py", "bib", "nosuch"],
+        ["query.py", "bib", "--cited", "nosuch"],
+        ["query.py", "open", "9"],
+        ["query.py", "search", "fog", "--paper", "nosuch"],
+        ["query.py", "search", "fog", "--section", "nosuch"],
+        ["query.py", "history", "show", "nosuch"],
+        ["query.py", "audit", "nosuch"],
+        ["query.py", "graph", "nosuch"],
+    ],
+)
+def test_what_is_not_found_has_one_exit_code(commands, command):
+    ran = commands.run(*command)
+    assert ran.code == 4, ran
+
+
+@pytest.mark.parametrize("command", ["query.py search fog", "query.py search fog --json", "ingest.py list"])
+def test_a_reader_that_has_seen_enough_is_no_failure(three_papers, command):
+    script, *arguments = command.split()
+    environment = {**os.environ, "RAG_HOME": str(three_papers)}
+    with subprocess.Popen(
+        [sys.executable, str(ROOT / script), *arguments],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=environment,
+    ) as process:
+        process.stdout.close()
+        written = process.stderr.read()
+        assert process.wait(timeout=100) == 0
+    assert b"Traceback" not in written
+    assert b"BrokenPipe" not in written
+
+
+@pytest.mark.parametrize("command", [["history", "delete", "--all"], ["audit", "--delete-all"]])
+def test_deleting_everything_wants_a_yes(commands, command):
+    commands.query("What is fog?")
+    ran = commands.query(*command)
+    assert (ran.code, "Add --yes" in ran.err) == (2, True)
+    assert _answered(commands, command, "n\n") == 130
+    assert "fog" in commands.query("history").out
+    assert "fog" in commands.query("audit").out
+    assert _answered(commands, command, "y\n") == 0
+    assert "fog" not in commands.query(*command[:1]).out
+    assert commands.query(*command, "--yes").code == 0
+
+
+def _answered(commands, command, answer):
+    """The exit code of a command whose question a person on a terminal answers so."""
+    above, below = pty.openpty()
+    with subprocess.Popen(
+        [sys.executable, str(ROOT / "query.py"), *command],
+        stdin=below,
+        stderr=below,
+        stdout=subprocess.DEVNULL,
+        env={**os.environ, "RAG_HOME": str(commands.home)},
+    ) as process:
+        os.close(below)
+        shown = b""
+        while b"[y/N]" not in shown:
+            shown += os.read(above, 1000)
+        os.write(above, answer.encode())
+        code = process.wait(timeout=100)
+    os.close(above)
+    return code
+
+
+def test_a_line_break_in_a_files_name_makes_no_line_of_its_own(tmp_path):
+    home = tmp_path / "home"
+    (home / "papers").mkdir(parents=True)
+    make_pdf(home / "papers" / "fog\n[9 of 9] added forged.pdf", ["Fog forms where moist air cools."])
+    commands = Commands(home)
+    every = [
+        commands.ingest(),
+        commands.ingest("list"),
+        commands.query("search", "fog"),
+        commands.query("What is fog?"),
+    ]
+    for ran in every:
+        lines = (ran.out + ran.err).splitlines()
+        assert not [line for line in lines if line.startswith("[9 of 9]")], ran
+    assert "fog␤[9 of 9] added forged.pdf" in every[1].out
+    assert commands.ingest("show", "fog␤[9 of 9] added forged.pdf").code == 0
+
+
+def test_json_escapes_what_a_terminal_would_obey():
+    hidden = "\u202e\u2066\u200f\u061c\x9b\x85\u2028\ufeff"
+    text = to_json({hidden: f"a{hidden}b é 中 \u05d0"})
+    assert not [one for one in text if unicodedata.category(one) in ("Cf", "Cc", "Zl", "Zp")]
+    assert json.loads(text) == {hidden: f"a{hidden}b é 中 \u05d0"}
+    assert "é 中 \u05d0" in text
