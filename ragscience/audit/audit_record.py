@@ -55,6 +55,8 @@ class Circumstances:
     embedder: EmbedderIdentity | None
     digests: Mapping[str, str]
     """Of the weights of `reranker` and `llm`, if known."""
+    chosen: tuple[str, ...] = ()
+    """Those of `top_k` and `answer_passages` that somebody had set, be it to the default."""
     warnings: tuple[str, ...] = ()
     """Warnings of the run that are not the answer's own."""
 
@@ -89,6 +91,7 @@ def record_of(
         "filters": asdict(asked.filters),
         "history": [_turn(turn, earlier) for turn in asked.history],
         "settings": dict(under.settings),
+        "chosen": sorted(under.chosen),
         "library": _library(under),
         "models": _models(answer.models, under),
         "passages": [_passage(hit, papers) for hit in found.hits],

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
+from ragscience.engine.question_profiles import QuestionProfiles
 from ragscience.records import Answer, Filters, Found, Hit, Paper, Profile
 from ragscience.settings import deciding_values
 from ragscience.store.filter_selection import match_papers
@@ -56,8 +57,7 @@ def agent_profile(run: QuestionRun) -> Profile:
     """
     if run.settings.profile != "default" or run.llm_reranker is not None:
         return run.answer_profile
-    profile = run.profile_called("rrf")
-    return profile if run.request.top_k else replace(profile, top_k=max(profile.top_k, run.settings.answer_passages))
+    return run.profiles.of_sub_query("rrf")
 
 
 def _context(run: QuestionRun, request: AskRequest) -> AgentContext:
@@ -141,7 +141,7 @@ def _run_id(run: QuestionRun, request: AskRequest) -> str:
         library.generation,
         asdict(library.embedder) if library.embedder else None,
         deciding_values(run.settings),
-        request.top_k,
+        QuestionProfiles(run.settings, request.top_k).wanted_for_answer,
         [llm.name, llm.digest] if llm else None,
         request.strict,
     ]

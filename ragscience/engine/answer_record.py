@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from ragscience import __version__
 from ragscience.audit import AuditLog, Circumstances, Request, place_of, record_of
+from ragscience.engine.question_profiles import DECIDING_WHERE_SET
 from ragscience.errors import RagScienceError
 from ragscience.records import Answer, Paper, StoredChunk
 from ragscience.settings import deciding_values
@@ -46,6 +47,7 @@ def record_for(run: QuestionRun, answer: Answer, request: AskRequest, *, at: str
         under = Circumstances(
             program=__version__,
             settings=deciding_values(run.settings),
+            chosen=tuple(run.settings.model_fields_set & DECIDING_WHERE_SET),
             wanted=request.top_k,
             library_id=library.library_id,
             generation=library.generation,

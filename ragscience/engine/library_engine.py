@@ -385,15 +385,11 @@ class Engine:
 
     def profiles(self) -> tuple[Profile, ...]:
         """The ways to search, with the numbers of the settings."""
-        from ragscience.retrieval import all_profiles
+        from ragscience.engine.question_profiles import QuestionProfiles
+        from ragscience.retrieval import PROFILE_NAMES
 
-        settings = self.settings
-        return all_profiles(
-            candidates=settings.top_k_candidates,
-            top_k=settings.top_k,
-            dense_weight=settings.dense_weight,
-            bm25_weight=settings.bm25_weight,
-        )
+        profiles = QuestionProfiles(self.settings)
+        return tuple(profiles.called(name, profiles.wanted) for name in PROFILE_NAMES)
 
     # Shared parts
 

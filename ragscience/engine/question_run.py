@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
-from dataclasses import replace
 from functools import cached_property
 from threading import Event as Flag
 from threading import Thread
@@ -12,10 +11,11 @@ from typing import TYPE_CHECKING
 
 from ragscience.engine.events import OnEvent, Searched, StepDone, Token, Warned
 from ragscience.engine.filter_words import described
+from ragscience.engine.question_profiles import QuestionProfiles
 from ragscience.engine.requests import AskRequest, SearchRequest, check_question
 from ragscience.errors import Cancelled
 from ragscience.records import Answer, Filters, Found, Profile, Step
-from ragscience.retrieval import SearchModels, profile_named, read_by_llm, search, with_graph
+from ragscience.retrieval import SearchModels, search
 from ragscience.settings import changed_settings
 from ragscience.stage_timing import Timings, timed
 
@@ -112,34 +112,19 @@ class QuestionRun:
     # Profiles
 
     @cached_property
+    def profiles(self) -> QuestionProfiles:
+        """The profiles that this question may be searched with."""
+        return QuestionProfiles(self.settings, self.request.top_k)
+
+    @cached_property
     def profile(self) -> Profile:
         """How this question is searched."""
-        named = self._named_profile
-        return read_by_llm(named, wanted=self.request.top_k) if self.llm_reranker else named
+        return self.profiles.of_search(by_llm=self.llm_reranker is not None)
 
     @cached_property
     def answer_profile(self) -> Profile:
         """The same search, with as many passages as an answer is made from."""
-        if self.request.top_k is not None or self.llm_reranker is not None:
-            return self.profile
-        return replace(self.profile, top_k=max(self.profile.top_k, self.settings.answer_passages))
-
-    @cached_property
-    def _named_profile(self) -> Profile:
-        named = self.profile_called(self.settings.profile)
-        return with_graph(named) if self.settings.graph == "on" else named
-
-    def profile_called(self, name: str) -> Profile:
-        """The profile of that name with the numbers of the settings."""
-        settings = self.settings
-        return profile_named(
-            name,
-            candidates=settings.top_k_candidates,
-            top_k=settings.top_k,
-            dense_weight=settings.dense_weight,
-            bm25_weight=settings.bm25_weight,
-            wanted=self.request.top_k,
-        )
+        return self.profiles.of_answer(by_llm=self.llm_reranker is not None)
 
     # Models
 
@@ -158,7 +143,7 @@ class QuestionRun:
     @cached_property
     def llm_reranker(self) -> LLMReranker | None:
         """The language model that scores the passages, where the settings or the profile ask for it."""
-        return self.engine.models.llm_reranker(self.settings, self._named_profile, self.warn, self._may_cancel)
+        return self.engine.models.llm_reranker(self.settings, self.profiles.named, self.warn, self._may_cancel)
 
     @cached_property
     def reranker(self) -> Reranker | None:
@@ -238,7 +223,7 @@ class QuestionRun:
         """The knowledge graph for this search; None if it is off or does not exist."""
         settings = self.settings
         wanted = settings.graph == "on" or settings.graph_filter
-        if not (wanted or (settings.graph == "auto" and self._named_profile.more_weights)):
+        if not (wanted or (settings.graph == "auto" and self.profiles.named.more_weights)):
             return None
         from ragscience.engine.graph_use import graph_search_of
 
@@ -348,7 +333,7 @@ class QuestionRun:
             find,
             llm=self.cancellable(self.llm) if circuit.allows() else None,
             title_of=title_of,
-            most_passages=self.request.top_k or self.answer_profile.top_k + EXTRA_PASSAGES,
+            most_passages=self.profiles.wanted_for_answer or self.answer_profile.top_k + EXTRA_PASSAGES,
             seconds=self.settings.answer_seconds,
         )
         return Corrective(context, on_failure=circuit.failed)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from ragscience.audit import Difference, compare
 from ragscience.engine.answer_record import record_for
+from ragscience.engine.question_profiles import DECIDING_WHERE_SET
 from ragscience.engine.question_run import QuestionRun
 from ragscience.engine.requests import AskRequest
 from ragscience.errors import NothingFound, UsageError
@@ -87,10 +88,22 @@ def _settings(before: Record, today: Settings) -> tuple[Settings, list[Differenc
     ]
     unkept = {"history": False, "audit": False}
     try:
-        return changed_settings(today, {**known, **unkept}), found
+        return changed_settings(today, {**known, **_not_chosen(before), **unkept}), found
     except UsageError as problem:
         found.append(Difference("not restored", f"The settings of that answer are not allowed any more: {problem}"))
         return changed_settings(today, unkept), found
+
+
+def _not_chosen(before: Record) -> dict[str, None]:
+    """The settings that decide only where somebody has set them, and that nobody had set.
+
+    Older records do not say which were set: there, those at their defaults count as not set.
+    """
+    chosen = before.get("chosen")
+    defaults = {name: Settings.model_fields[name].default for name in DECIDING_WHERE_SET}
+    if chosen is None:
+        return {name: None for name, default in defaults.items() if before["settings"].get(name, default) == default}
+    return {name: None for name in defaults if name not in chosen}
 
 
 def _papers_gone(before: Record, library: Library) -> list[Difference]:

@@ -1,14 +1,8 @@
 """Settings: what can be set, what each setting decides, and where its value comes from."""
 
 from ragscience.settings.home_config import allow, config_file, permission, read_config, write_config
-from ragscience.settings.setting_fields import (
-    ENV_PREFIX,
-    Settings,
-    decides,
-    deciding_settings,
-    deciding_values,
-    is_guarded,
-)
+from ragscience.settings.setting_effects import decides, deciding_settings, deciding_values, is_guarded
+from ragscience.settings.setting_fields import ENV_PREFIX, Settings
 from ragscience.settings.settings_loader import (
     LoadedSettings,
     absolute_path,

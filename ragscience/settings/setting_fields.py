@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self, cast
+from typing import Annotated, Any, Literal, Self
 
 # pydantic looks through every installed package for plugins of its own when the first model is built; we use none.
 os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
@@ -14,7 +14,7 @@ from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from ragscience.settings.prompt_templates import TEMPLATE_PLACEHOLDERS, checked_template
 
-__all__ = ["ENV_PREFIX", "Settings", "decides", "deciding_settings", "deciding_values", "is_guarded"]
+__all__ = ["ANSWER", "ENV_PREFIX", "Decides", "Settings"]
 
 ENV_PREFIX = "RAG_"
 
@@ -156,7 +156,14 @@ class Settings(BaseSettings):
     top_k_candidates: int = setting(
         20, ANSWER, "Passages that each search gives to the fusion, and that are reranked.", ge=1, le=1000
     )
-    top_k: int = setting(4, ANSWER, "Passages that a search gives.", ge=1, le=200)
+    top_k: int = setting(
+        4,
+        ANSWER,
+        "Passages that a search gives, in every profile, and an answer is made from; until it is set, the profile's "
+        "number, and for an answer that of `answer_passages`. -k sets it for one run.",
+        ge=1,
+        le=200,
+    )
     dense_weight: float = setting(0.7, ANSWER, "Weight of dense search in the fused score.", ge=0, le=1)
     bm25_weight: float = setting(0.3, ANSWER, "Weight of keyword search in the fused score.", ge=0, le=1)
     answerable_threshold: float = setting(
@@ -250,7 +257,12 @@ class Settings(BaseSettings):
 
     # Answers
     answer_passages: int = setting(
-        8, ANSWER, "Passages of an answer, where the profile gives fewer; -k sets it for one run.", ge=1, le=200
+        8,
+        ANSWER,
+        "Passages that an answer is made from, whatever `top_k` is; until one of the two is set, 8, or the profile's "
+        "number where it is larger. -k sets it for one run.",
+        ge=1,
+        le=200,
     )
     extractive_sentences: int = setting(5, ANSWER, "Quotes in an answer without an LLM.", ge=1, le=20)
     max_question_chars: int = setting(8000, NOTHING, "Longest question, in characters.", ge=100, le=100_000)
@@ -277,7 +289,11 @@ class Settings(BaseSettings):
         le=100_000_000,
     )
     agent_passages: int = setting(
-        12, ANSWER, "Passages that a draft of the agent is made from, of all its searches.", ge=1, le=200
+        12,
+        ANSWER,
+        "Passages that a draft of the agent is made from, of all its searches; -k sets it for one run.",
+        ge=1,
+        le=200,
     )
     agent_tool_calls: int = setting(4, ANSWER, "Tool calls of the agent in one pass; 0: none.", ge=0, le=20)
     llm_failures: int = setting(
@@ -297,6 +313,10 @@ class Settings(BaseSettings):
     condense_prompt: str = setting(
         "", ANSWER, "Prompt that rewrites a follow-up; must have {chat_history} and {question}.", guarded=True
     )
+
+    def chosen(self, name: str) -> Any:
+        """The value of the setting where somebody has set it, be it to the default; else None."""
+        return getattr(self, name) if name in self.model_fields_set else None
 
     @field_validator("ollama_url", "arxiv_url")
     @classmethod
@@ -320,27 +340,3 @@ class Settings(BaseSettings):
         if self.chunk_overlap >= self.chunk_size:
             raise ValueError(f"chunk_overlap {self.chunk_overlap} must be below chunk_size {self.chunk_size}")
         return self
-
-
-def decides(name: str) -> Decides:
-    """What the setting of that name decides."""
-    return cast(Decides, _extra(name)["decides"])
-
-
-def is_guarded(name: str) -> bool:
-    """Whether it can start a program, send text elsewhere, or read or write files."""
-    return name in Settings.model_fields and bool(_extra(name)["guarded"])
-
-
-def deciding_settings() -> frozenset[str]:
-    """The settings that an answer depends on."""
-    return frozenset(name for name in Settings.model_fields if decides(name) == ANSWER)
-
-
-def deciding_values(settings: Settings) -> dict[str, Any]:
-    """The values that an answer depends on, by name, as JSON has them."""
-    return settings.model_dump(mode="json", include=set(deciding_settings()))
-
-
-def _extra(name: str) -> dict[str, Any]:
-    return cast(dict[str, Any], Settings.model_fields[name].json_schema_extra)

@@ -13,7 +13,8 @@ from pydantic import ValidationError
 
 from ragscience.errors import UsageError
 from ragscience.settings.home_config import allowed_hashes, config_file, permission, read_config
-from ragscience.settings.setting_fields import ENV_PREFIX, Settings, is_guarded
+from ragscience.settings.setting_effects import is_guarded
+from ragscience.settings.setting_fields import ENV_PREFIX, Settings
 
 __all__ = [
     "LoadedSettings",
@@ -98,13 +99,20 @@ def load_with_sources(*, default_home: Path | None = None, **flags: Any) -> Load
 
 
 def changed_settings(settings: Settings, changes: Mapping[str, Any]) -> Settings:
-    """The same settings with some values replaced. Raises UsageError for a value that is not allowed."""
+    """The same settings with some values replaced; None: as if nobody had set it.
+
+    Raises UsageError for a value that is not allowed.
+    """
     if not changes:
         return settings
+    unset = {name for name, value in changes.items() if value is None}
+    defaults = {name: Settings.model_fields[name].default for name in unset}
     try:
-        return Settings(**{**settings.model_dump(), **changes})
+        checked = Settings(**{**settings.model_dump(), **changes, **defaults})
     except ValidationError as error:
         raise _wrong_value(error, {}, settings.home) from None
+    chosen = (settings.model_fields_set | changes.keys()) - unset
+    return Settings.model_construct(chosen, **{name: getattr(checked, name) for name in Settings.model_fields})
 
 
 def find_home(flag: Path | None, default_home: Path | None) -> Path:

@@ -111,6 +111,21 @@ def test_settings_of_the_record_hold_over_those_of_today(asked):
     assert "What is above changed nothing." in asked.again_for_people(answer)
 
 
+@pytest.mark.parametrize("then", [{}, {"top_k": 4}, {"answer_passages": 2}, {"top_k": 3, "answer_passages": 8}])
+@pytest.mark.parametrize("today", [{}, {"top_k": 2}, {"answer_passages": 3}])
+def test_as_many_passages_as_then_whatever_is_set_today(asked, then, today):
+    answer = asked.ask(SPEED, **then)
+    assert asked.again(answer, **today)["same"]
+
+
+def test_a_record_that_does_not_say_what_was_set_is_asked_as_by_default(asked):
+    answer = asked.ask(SPEED)
+    record = json.loads(asked.log.read_text())
+    del record["chosen"]
+    asked.log.write_text(json.dumps(record) + "\n")
+    assert asked.again(answer, top_k=2)["same"]
+
+
 def test_what_cannot_be_restored_is_said(asked):
     answer = asked.ask(SPEED)
     record = json.loads(asked.log.read_text())

@@ -1,0 +1,73 @@
+"""How many passages come of a question: what somebody set wins, and what nobody set is as it was."""
+
+import pytest
+
+from ragscience import AskRequest, Engine, SearchRequest
+from ragscience.engine.question_profiles import QuestionProfiles
+from ragscience.settings import changed_settings, default_settings, load_settings
+
+SPEED = "How fast do bees fly in fog?"
+
+
+@pytest.mark.parametrize(
+    ("profile", "flags", "requested", "of_search", "of_answer"),
+    [
+        ("default", {}, None, 4, 8),
+        ("rrf", {}, None, 5, 8),
+        ("deep", {}, None, 12, 12),
+        ("default", {"top_k": 2}, None, 2, 2),
+        ("default", {"top_k": 4}, None, 4, 4),
+        ("default", {"top_k": 11}, None, 11, 11),
+        ("rrf", {"top_k": 2}, None, 2, 2),
+        ("deep", {"top_k": 6}, None, 6, 6),
+        ("default", {"answer_passages": 3}, None, 4, 3),
+        ("default", {"answer_passages": 8}, None, 4, 8),
+        ("deep", {"answer_passages": 8}, None, 12, 8),
+        ("default", {"top_k": 2, "answer_passages": 9}, None, 2, 9),
+        ("default", {"top_k": 2, "answer_passages": 9}, 5, 5, 5),
+        ("default", {}, 1, 1, 1),
+    ],
+)
+def test_what_somebody_set_wins(tmp_path, profile, flags, requested, of_search, of_answer):
+    profiles = QuestionProfiles(default_settings(tmp_path, profile=profile, **flags), requested)
+    assert profiles.of_search(by_llm=False).top_k == of_search
+    assert profiles.of_answer(by_llm=False).top_k == of_answer
+
+
+@pytest.mark.parametrize(
+    ("flags", "of_search", "of_answer"), [({}, 5, 5), ({"top_k": 3}, 3, 3), ({"answer_passages": 7}, 5, 7)]
+)
+def test_a_language_model_that_reranks_keeps_its_five_unless_somebody_set_a_number(
+    tmp_path, flags, of_search, of_answer
+):
+    profiles = QuestionProfiles(default_settings(tmp_path, **flags))
+    assert profiles.of_search(by_llm=True).top_k == of_search
+    assert profiles.of_answer(by_llm=True).top_k == of_answer
+
+
+def test_more_passages_widen_the_candidates_of_answers_too(tmp_path):
+    profile = QuestionProfiles(default_settings(tmp_path, answer_passages=50)).of_answer(by_llm=False)
+    assert (profile.dense_candidates, profile.bm25_candidates, profile.rerank_depth) == (50, 50, 50)
+
+
+def test_a_sub_query_of_the_agent_gives_as_many_as_an_answer_has(tmp_path):
+    assert QuestionProfiles(default_settings(tmp_path)).of_sub_query("rrf").top_k == 8
+    assert QuestionProfiles(default_settings(tmp_path, top_k=2)).of_sub_query("rrf").top_k == 2
+    assert QuestionProfiles(default_settings(tmp_path), 3).of_sub_query("rrf").top_k == 3
+
+
+def test_the_environment_sets_and_a_request_changes_nothing_of_it(library, monkeypatch):
+    monkeypatch.setenv("RAG_TOP_K", "2")
+    with Engine.open(library, load_settings(home=library, offline=True, history=False)) as engine:
+        assert [one.top_k for one in engine.profiles()] == [2] * 5
+        assert len(engine.search(SearchRequest(SPEED, rerank="off")).hits) == 2
+        assert len(engine.ask(AskRequest(SPEED, profile="rrf")).found.hits) == 2
+
+
+def test_a_changed_setting_counts_as_set_and_none_as_never_set(tmp_path):
+    settings = default_settings(tmp_path, top_k=4)
+    assert (settings.chosen("top_k"), settings.chosen("answer_passages")) == (4, None)
+    other = changed_settings(settings, {"answer_passages": 8, "temperature": 0.5})
+    assert (other.chosen("top_k"), other.chosen("answer_passages"), other.temperature) == (4, 8, 0.5)
+    reset = changed_settings(other, {"top_k": None})
+    assert (reset.chosen("top_k"), reset.top_k, reset.chosen("answer_passages")) == (None, 4, 8)
