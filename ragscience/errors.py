@@ -3,6 +3,7 @@
 RagScienceError                 exit 1
 ├── UsageError                  exit 2   a wrong option, setting or argument
 ├── FileProblem                 exit 3   one file could not be read; the others go on
+├── LibraryDamaged              exit 1   what was read is not what was written
 ├── NothingFound                exit 4   the library has no answer
 ├── LibraryUnavailable          exit 5   busy, of another embedder, of a newer schema
 │   └── LibraryBusy             exit 5   another process writes it: waiting helps
@@ -20,6 +21,7 @@ __all__ = [
     "Cancelled",
     "FileProblem",
     "LibraryBusy",
+    "LibraryDamaged",
     "LibraryUnavailable",
     "ModelProblem",
     "NothingFound",
@@ -67,6 +69,10 @@ class FileProblem(RagScienceError):
     def __init__(self, message: str, fix: str = "", *, reason: str = "unreadable") -> None:
         super().__init__(message, fix)
         self.reason = reason
+
+
+class LibraryDamaged(RagScienceError):
+    """What was read from disk is not what was written there."""
 
 
 class NothingFound(RagScienceError):

@@ -9,6 +9,7 @@ from contextlib import closing
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -17,10 +18,11 @@ from ragscience.doctor import Finding, examine, worst
 from ragscience.doctor.findings import few, guarded
 from ragscience.doctor.machine_checks import disk_room
 from ragscience.doctor.service_checks import models, network, torch_model
-from ragscience.errors import ModelProblem, RagScienceError
+from ragscience.errors import LibraryDamaged, ModelProblem, RagScienceError
 from ragscience.models.model_choice import Choice, ModelSources, choose_embedder, choose_llm
 from ragscience.models.ollama_api import Ollama
 from ragscience.store import Home, Library, NewPaper
+from ragscience.store.row_checksums import seal
 from tests.conftest import NOBODY
 from tests.ollama_server import OllamaServer, chat_model, embedding_model
 from tests.store.making import CHUNKER, EMBEDDER, paper_of, unit_rows
@@ -99,7 +101,7 @@ def test_nothing_is_wrong_and_nothing_is_written(home):
     found = look(home)
     assert worst(found) == "ok"
     assert {one.area for one in found} == {
-        "disk", "permissions", "database", "leftovers", "papers", "clock", "ledger", "indexes"
+        "disk", "permissions", "database", "contents", "leftovers", "papers", "clock", "ledger", "indexes"
     }  # fmt: skip
     assert not any(one.remedy for one in found)
     assert content(home) == before
@@ -194,15 +196,19 @@ def test_what_sqlite_finds_wrong_with_a_table_is_an_error(home):
     )
     one = only(home)
     assert (one.severity, one.message) == ("error", "The database is damaged: NULL value in papers.year.")
-    assert f"mv {shlex.quote(str(home.database))}* damaged/" in one.remedy
+    assert "python ingest.py rebuild" in one.remedy
 
 
 STRAYS = {
-    "DELETE FROM papers WHERE paper_id = 1": "2 passages belong to no paper.",
+    "DELETE FROM papers WHERE paper_id = 1": (
+        "The library's list of papers is damaged: some of it is lost or altered."
+    ),
     "DELETE FROM vectors WHERE chunk_id = 1": "1 passages have no vector.",
     "DELETE FROM chunks WHERE chunk_id = 1": "1 vectors belong to no passage.",
-    "INSERT INTO pages VALUES (77, 1, 0, 0, '', '', x'', '')": "1 pages belong to no paper.",
-    "INSERT INTO graph_passages VALUES (77, 'local', '1', '{}')": "1 rows of the knowledge graph belong to no passage.",
+    "INSERT INTO pages VALUES (77, 1, 0, 0, '', '', x'', '', 0)": "1 pages belong to no paper.",
+    "INSERT INTO graph_passages VALUES (77, 'local', '1', '{}', 0)": (
+        "1 rows of the knowledge graph belong to no passage."
+    ),
 }
 
 
@@ -214,11 +220,58 @@ def test_rows_that_belong_to_nothing_are_found(home, statement):
     assert all(one.remedy for one in found)
 
 
-def test_rows_that_cannot_be_understood_are_a_finding(home):
-    sql(home, "UPDATE papers SET warnings = 'no json' WHERE paper_id = 1")
-    one = only(home)
+DAMAGED = {
+    "UPDATE papers SET warnings = 'no json' WHERE paper_id = 1": ("entry of a paper", "rebuild`"),
+    "UPDATE papers SET sketch = x'00' WHERE paper_id = 1": ("bees.pdf is damaged", "rebuild bees.pdf`"),
+    "UPDATE pages SET text = 'Bees know all.' WHERE paper_id = 1": ("bees.pdf is damaged", "rebuild bees.pdf`"),
+    "DELETE FROM pages WHERE paper_id = 2 AND number = 2": ("kilns.pdf is damaged", "rebuild kilns.pdf`"),
+    "UPDATE chunks SET header = 'Z' WHERE chunk_id = 3": ("kilns.pdf is damaged", "rebuild kilns.pdf`"),
+    "UPDATE vectors SET vector = zeroblob(48) WHERE chunk_id = 5": ("tides.pdf is damaged", "rebuild tides.pdf`"),
+    "DELETE FROM tokens": ("token vectors of 6 passages", "rebuild --tokens`"),
+    "INSERT INTO graph_passages VALUES (1, 'local', '1', '{}', 0)": ("knowledge graph", "graph --again`"),
+}
+
+
+@pytest.mark.parametrize("statement", DAMAGED)
+def test_rows_that_are_not_what_was_written_are_named_with_their_repair(home, statement):
+    sql(home, statement)
+    found = [one for one in grave(home) if one.area == "contents"]
+    (one,) = found
+    what, repair = DAMAGED[statement]
     assert one.severity == "error"
-    assert "could not be checked" in one.message
+    assert what in one.message
+    assert repair in one.remedy
+    assert [one for one in look(home, fast=True) if one.area == "contents"] == []
+
+
+def test_a_passage_that_is_not_of_its_page_is_damage_whatever_its_checksum(home):
+    with Library.open_for_writing(home) as library, library._writing() as db:
+        db.execute("UPDATE chunks SET text = 'Bees know all.' WHERE chunk_id = 1")
+        seal(db, "chunks")
+    found = [one for one in grave(home) if one.area == "contents"]
+    assert [one.message for one in found] == ["bees.pdf is damaged in the library (1 passage), and that is left out."]
+
+
+@pytest.mark.parametrize("lost", [Path.unlink, lambda path: path.write_bytes(b"")])
+def test_a_database_that_is_lost_beside_a_full_ledger_is_damage(home, lost):
+    for path in home.vectorstore.glob("library.sqlite*"):
+        lost(path)
+    one = only(home)
+    assert (one.area, one.severity) == ("database", "error")
+    assert "names 3 papers" in one.message
+    assert "python ingest.py rebuild" in one.remedy
+    with pytest.raises(LibraryDamaged):
+        Library.open(home)
+
+
+def test_a_meta_table_without_its_rows_is_damage(home):
+    sql(home, "DELETE FROM meta")
+    one = only(home)
+    assert (one.area, one.severity) == ("database", "error")
+    assert "damaged" in one.message
+    for command in (Library.open, Library.open_for_writing):
+        with pytest.raises(LibraryDamaged), command(home) as library:
+            _ = library.generation
 
 
 def test_conversations_that_are_damaged_are_an_error_and_caches_a_warning(home):
@@ -243,7 +296,10 @@ def test_the_ledger_is_held_against_the_database(home):
     home.ledger.write_text(told.replace("bees.pdf", "wasps.pdf"))
     assert only(home).message == "ingested.json differs from the library in 1 papers."
     home.ledger.write_text(told)
-    sql(home, "UPDATE papers SET md5 = 'f00' WHERE paper_id = 1")
+    with Library.open_for_writing(home) as library, library._writing() as db:
+        db.execute("UPDATE papers SET md5 = 'f00' WHERE paper_id = 1")
+        seal(db, "papers")
+    home.ledger.write_text(told)
     assert "differs from the library in 2 papers" in grave(home)[-1].message
 
 
@@ -257,7 +313,8 @@ def test_a_cache_of_another_generation_is_behind(home):
 
 
 def test_a_graph_that_is_not_of_its_rows_is_mentioned(home):
-    sql(home, "INSERT INTO graph_passages VALUES (1, 'local', '1', '{}')")
+    with Library.open_for_writing(home) as library:
+        library.graph.put("local", "1", [(1, "{}")])
     home.graph.mkdir()
     (home.graph / "graph.npz").write_bytes(b"old")
     one = only(home)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from datetime import datetime
+from functools import partial
 from typing import TYPE_CHECKING
 
 from ragscience.doctor.findings import SEVERITIES, Finding, Severity, guarded, worst
@@ -16,24 +17,27 @@ if TYPE_CHECKING:
 __all__ = ["SEVERITIES", "Finding", "Severity", "examine", "guarded", "worst"]
 
 
-def examine(home: Home, *, now: datetime, ocr_language: str, may: May = os.access) -> Iterator[Finding]:
+def examine(
+    home: Home, *, now: datetime, ocr_language: str, may: May = os.access, fast: bool = False
+) -> Iterator[Finding]:
     """Check the disk, the databases, the papers' files and the caches. `now` has a time zone.
 
-    A check that cannot be made is a finding; nothing about the state of the library raises.
+    With `fast` the contents of the database are not verified. A check
+    that cannot be made is a finding; nothing about the state of the library raises.
     """
     from ragscience.doctor import database_checks as database
     from ragscience.doctor import machine_checks as machine
 
     yield from guarded("disk", machine.disk, home)
     yield from guarded("permissions", machine.permissions, home, may)
-    found = list(guarded("database", database.database, home))
+    found = list(guarded("database", partial(database.database, fast=fast), home))
     yield from found
     if worst(found) != "error":
-        yield from guarded("papers", _library_checks, home, now, ocr_language, may)
+        yield from guarded("papers", _library_checks, home, now, ocr_language, may, fast)
     yield from guarded("database", database.other_databases, home)
 
 
-def _library_checks(home: Home, now: datetime, ocr_language: str, may: May) -> Iterator[Finding]:
+def _library_checks(home: Home, now: datetime, ocr_language: str, may: May, fast: bool) -> Iterator[Finding]:
     from ragscience.doctor import database_checks as database
     from ragscience.doctor import machine_checks as machine
     from ragscience.doctor import paper_checks as papers
@@ -47,6 +51,8 @@ def _library_checks(home: Home, now: datetime, ocr_language: str, may: May) -> I
             yield Finding("papers", "warning", "The library is empty.", put)
             return
         yield Finding("papers", "ok", f"{len(known)} papers, {library.chunk_count} passages.")
+        if not fast:
+            yield from guarded("contents", database.contents, library)
         yield from guarded("clock", machine.clock, known, now)
         yield from guarded("papers", papers.files, known, may)
         yield from guarded("papers", papers.notes, library, known, ocr_language)

@@ -10,14 +10,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
-from ragscience.doctor.findings import Finding, Severity, quoted
+from ragscience.doctor.findings import Finding, Severity, few, quoted
+from ragscience.store.library_damage import READ_ALL_AGAIN, read_meta
 from ragscience.store.library_schema import connect_for_reading
+from ragscience.store.row_records import chunk_ids
+from ragscience.store.transactions import require_not_lost
 
 if TYPE_CHECKING:
     from ragscience.records import Paper
     from ragscience.store import Home, Library
 
-__all__ = ["caches", "database", "ledger", "other_databases", "token_file"]
+__all__ = ["caches", "contents", "database", "ledger", "other_databases", "token_file"]
 
 _WITHOUT = "SELECT COUNT(*) FROM {0} WHERE {2} NOT IN (SELECT {2} FROM {1})"
 _STRAYS = (
@@ -29,28 +32,40 @@ _STRAYS = (
 _STRAYS_OF_GRAPH = _WITHOUT.format("graph_passages", "chunks", "chunk_id")
 
 
-def database(home: Home) -> Iterator[Finding]:
-    """Whether the library's database is consistent; reads all of it, about a second for each GB.
+def database(home: Home, *, fast: bool) -> Iterator[Finding]:
+    """Whether the library's database is consistent; reads all of it, about two seconds for each GB, half with `fast`.
 
     Raises RagScienceError, sqlite3.Error.
     """
     connection = connect_for_reading(home.database)
     if connection is None:
+        require_not_lost(home)
         return
-    remedy = f"`mkdir damaged && mv {quoted(home.database)}* damaged/`, then `python ingest.py` reads the papers again."
     with closing(connection):
-        (verdict,) = connection.execute("PRAGMA quick_check(1)").fetchone()
+        # The full check holds the database's own indexes against their tables, too.
+        (verdict,) = connection.execute(f"PRAGMA {'quick' if fast else 'integrity'}_check(1)").fetchone()
         if verdict != "ok":
-            yield Finding("database", "error", f"The database is damaged: {' '.join(verdict.split())}.", remedy)
+            message = f"The database is damaged: {' '.join(verdict.split())}."
+            yield Finding("database", "error", message, READ_ALL_AGAIN)
             return
+        read_meta(connection)
+        chunk_ids(connection)
         strays = [(connection.execute(query).fetchone()[0], what) for what, query in _STRAYS]
-        found = [Finding("database", "error", f"{count} {what}.", remedy) for count, what in strays if count]
+        found = [Finding("database", "error", f"{count} {what}.", READ_ALL_AGAIN) for count, what in strays if count]
         tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_master")}
         lost = connection.execute(_STRAYS_OF_GRAPH).fetchone()[0] if "graph_passages" in tables else 0
         if lost:
             message = f"{lost} rows of the knowledge graph belong to no passage."
             found.append(Finding("database", "warning", message, "`python ingest.py graph --again` reads them again."))
         yield from found or [Finding("database", "ok", "The database is intact.")]
+
+
+def contents(library: Library) -> Iterator[Finding]:
+    """Whether every page, passage, vector and token vector is what was written; reads all of them."""
+    damaged = library.verify()
+    yield from few((Finding("contents", "error", *one) for one in damaged), "papers are damaged")
+    if not damaged:
+        yield Finding("contents", "ok", "Every page, passage and vector is what was written.")
 
 
 def token_file(home: Home) -> str | None:
@@ -129,10 +144,10 @@ def caches(library: Library) -> Iterator[Finding]:
     if info is not None:
         how = "exact" if info.recall_at_20 is None else f"{info.form}, recall@20 {info.recall_at_20:.3f}"
         yield Finding("indexes", "ok", f"The dense index holds {info.count} vectors ({how}).")
-    missing, size = library.passages_without_tokens(), library.token_bytes()
+    missing, size = library.passages_not_kept(), library.token_bytes()
     if not missing:
         yield Finding("indexes", "ok", f"Token vectors of every passage, {size / 2**20:.0f} MiB.")
     elif size:
-        remedy = "Raise RAG_TOKEN_CACHE_MB and run `python ingest.py rebuild --embeddings`."
+        remedy = "Raise RAG_TOKEN_CACHE_MB and run `python ingest.py rebuild --tokens`."
         message = f"{missing} passages have no token vectors, so questions take longer."
         yield Finding("indexes", "warning", message, remedy)

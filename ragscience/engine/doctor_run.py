@@ -36,9 +36,12 @@ class DoctorReport:
         return worst(self.findings)
 
 
-def doctor(home: Home, settings: Settings, models: ModelPool, *, network: bool) -> DoctorReport:
-    """Check the library and the models, with `network` also the servers; nothing is written or loaded."""
-    found = list(examine(home, now=datetime.now(UTC), ocr_language=settings.ocr_language))
+def doctor(home: Home, settings: Settings, models: ModelPool, *, network: bool, fast: bool = False) -> DoctorReport:
+    """Check the library and the models, with `network` also the servers; nothing is written or loaded.
+
+    With `fast` the contents of the database are not verified.
+    """
+    found = list(examine(home, now=datetime.now(UTC), ocr_language=settings.ocr_language, fast=fast))
     offline = settings if network else settings.model_copy(update={"offline": True})
     found += guarded("models", _models, offline, models, _made_by(home))
     if network:

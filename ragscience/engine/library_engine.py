@@ -220,13 +220,19 @@ class Engine:
 
     def papers(self) -> list[Paper]:
         """The papers of the library, by their names."""
-        return self.library.papers()
+        return self._said_of_damage(self.library.papers())
+
+    def _said_of_damage(self, made: T) -> T:
+        """The same, after what was seen of damage on the way is published."""
+        for text in self.library.damage():
+            self._publish(Warned(text))
+        return made
 
     def page(self, paper: str, number: int) -> PaperPage:
         """A page of a paper, as it was read. Raises UsageError or NothingFound if it does not exist."""
         from ragscience.engine.paper_views import paper_page
 
-        return paper_page(self.library, paper, number)
+        return self._said_of_damage(paper_page(self.library, paper, number))
 
     def bibliography(self, papers: Sequence[str] = (), *, cited_by: Sequence[Answer] | None = None) -> Bibliography:
         """The entries of the named papers, of those that the answers cite, or of all papers.
@@ -235,7 +241,7 @@ class Engine:
         """
         from ragscience.engine.paper_views import bibliography
 
-        return bibliography(self.library, papers, cited_by)
+        return self._said_of_damage(bibliography(self.library, papers, cited_by))
 
     def surroundings(self, answer: Answer, number: int) -> Surroundings:
         """The page of source `number` of an answer, with the quotes on it.
@@ -244,19 +250,19 @@ class Engine:
         """
         from ragscience.engine.source_list import surroundings
 
-        return surroundings(answer, number, self.library)
+        return self._said_of_damage(surroundings(answer, number, self.library))
 
     def outline(self, paper: str) -> PaperOutline:
         """A paper with its headings, tables, figures and references. Raises as `page`."""
         from ragscience.engine.paper_outline import paper_outline
 
-        return paper_outline(self.library, paper)
+        return self._said_of_damage(paper_outline(self.library, paper))
 
     def duplicates(self) -> list[Duplicate]:
         """The pairs of papers that are the same one, in other bytes or in an older version."""
         from ragscience.duplicates import duplicates
 
-        return duplicates(self.library)
+        return self._said_of_damage(duplicates(self.library))
 
     # Papers in and out
 
@@ -332,11 +338,14 @@ class Engine:
 
         WatchRun(self.home, self.settings, self.models, on_event or _unheard, cancel).watch(folder)
 
-    def doctor(self, *, network: bool = False) -> DoctorReport:
-        """Problems of the library and the models, with `network` also of the servers; writes nothing."""
+    def doctor(self, *, network: bool = False, fast: bool = False) -> DoctorReport:
+        """Problems of the library and the models, with `network` also of the servers; writes nothing.
+
+        With `fast` the contents of the database are not verified.
+        """
         from ragscience.engine.doctor_run import doctor
 
-        return doctor(self.home, self.settings, self.models, network=network)
+        return doctor(self.home, self.settings, self.models, network=network, fast=fast)
 
     @property
     def history(self) -> SavedAnswers:

@@ -70,6 +70,8 @@ class QuestionRun:
             self.engine.models.embedder_choice(self.settings, self.library.embedder, self.warn)
         if self.__dict__.get("reranker") is not None and self.llm_reranker is None:
             self.engine.models.reranker(self.settings, self.warn, late=self.tokens_from is not None)
+        for text in self.library.damage():
+            self.warn(text)
         return self.warnings
 
     def cancelled(self) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
-from ragscience.errors import NothingFound
+from ragscience.errors import LibraryDamaged, NothingFound
 from ragscience.records import Answer, Citation
 from ragscience.store import Library
 
@@ -18,7 +18,8 @@ _LEAVES_OUT = re.compile(r"\s*(?:\[…\]|\[\.\.\.\]|…)\s*")
 def placed(answer: Answer, library: Library) -> Answer:
     """The answer with path, offsets and boxes in each citation and in each sentence's evidence, as far as known.
 
-    What is filled in already stays. A page that has left the library meanwhile leaves its citations as they are.
+    What is filled in already stays. A page that has left the library meanwhile, or is damaged, leaves its citations as
+    they are.
     """
     papers = {hit.chunk.file: (hit.chunk.paper_id, hit.chunk.path) for hit in answer.found.hits}
     known: dict[Citation, Citation] = {}
@@ -53,7 +54,7 @@ def _placed(citation: Citation, paper_id: int, path: str, library: Library) -> C
             citation = replace(citation, start=spans[0][0], end=spans[0][1])
         boxes = (library.boxes(paper_id, citation.page, *span) for span in spans)
         return replace(citation, boxes=tuple(box for each in boxes for box in each))
-    except NothingFound:
+    except (NothingFound, LibraryDamaged):
         return citation
 
 

@@ -10,15 +10,17 @@ from collections.abc import Sequence
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
-from ragscience.errors import NothingFound
+from ragscience.errors import LibraryDamaged, NothingFound
 from ragscience.records import Filters, Paper
 from ragscience.store import row_records as rows
+from ragscience.store.library_damage import REBUILD_INDEXES, paper_sums, read_meta
+from ragscience.store.row_checksums import FILTER_MARK, REFERENCE_MARK
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["EVERY_KIND", "Selecting", "match_papers"]
+__all__ = ["EVERY_KIND", "Selecting", "match_papers", "verify_database_indexes"]
 
 EVERY_KIND = "all"
 """In `Filters.kinds`: every kind, references included."""
@@ -34,16 +36,21 @@ class Selecting:
 
     def __init__(self) -> None:
         self._usual: tuple[rows.State, NDArray[np.int64] | None] | None = None
+        self._verified: rows.State | None = None
 
     def select(self, db: sqlite3.Connection, state: rows.State, filters: Filters) -> NDArray[np.int64] | None:
         """The chunk ids that `filters` allows, ascending, int64; None if it allows all.
 
         `state` is that of the current transaction; the array is read-only. Raises NothingFound for a paper
-        pattern, an author or a span of years that fits no paper.
+        pattern, an author or a span of years that fits no paper, LibraryDamaged where an index of the database is not
+        what the papers say.
         """
         kinds = {_fold(kind) for kind in filters.kinds}
         paper_ids = _paper_ids(db, filters)
         if filters.pages or filters.sections or (kinds and EVERY_KIND not in kinds):
+            if self._verified != state:
+                _verify(db, *_BY_FILTER)
+                self._verified = state
             return _by_passage(db, filters, paper_ids, kinds)
         if kinds:
             return None if paper_ids is None else rows.chunk_ids(db, paper_ids)
@@ -63,9 +70,27 @@ def _without_references(db: sqlite3.Connection, ids: NDArray[np.int64]) -> NDArr
 
     from ragscience.store.top_scores import marked
 
+    _verify(db, *_OF_REFERENCES)
     found = db.execute("SELECT chunk_id FROM chunks WHERE kind = 'reference' ORDER BY chunk_id")
     references = np.fromiter((chunk_id for (chunk_id,) in found), np.int64)
     return ids[~marked(ids, references)] if references.size else ids
+
+
+def verify_database_indexes(db: sqlite3.Connection) -> None:
+    """Raise LibraryDamaged unless the indexes that filters use hold what the papers say of their passages."""
+    _verify(db, *_BY_FILTER)
+    _verify(db, *_OF_REFERENCES)
+
+
+_BY_FILTER = (FILTER_MARK, "chunks_by_filter", 4)
+_OF_REFERENCES = (REFERENCE_MARK, "chunks_of_references", 3, "WHERE kind = 'reference'")
+
+
+def _verify(db: sqlite3.Connection, mark: str, index: str, place: int, where: str = "") -> None:
+    """Raise LibraryDamaged unless an index of the database holds what the papers say of their passages."""
+    query = f"SELECT COALESCE({mark}, 0) FROM chunks INDEXED BY {index} {where}"  # noqa: S608  # constants of ours
+    if db.execute(query).fetchone()[0] != paper_sums(read_meta(db))[place]:
+        raise LibraryDamaged(f"An index of the library's database is damaged ({index}).", REBUILD_INDEXES)
 
 
 def _by_passage(
@@ -118,9 +143,7 @@ def _paper_ids(db: sqlite3.Connection, filters: Filters) -> set[int] | None:
 
 
 def _of_years(db: sqlite3.Connection, first: int, last: int) -> set[int]:
-    found = {
-        paper_id for (paper_id,) in db.execute("SELECT paper_id FROM papers WHERE year BETWEEN ? AND ?", (first, last))
-    }
+    found = {paper.paper_id for paper in rows.papers(db) if first <= (paper.metadata.year or first - 1) <= last}
     if not found:
         span = f"{first}" if first == last else f"{first} to {last}"
         raise NothingFound(f"No paper of the library is known to be of {span}.", _KNOWN)
@@ -129,10 +152,7 @@ def _of_years(db: sqlite3.Connection, first: int, last: int) -> set[int]:
 
 def _of_authors(db: sqlite3.Connection, parts: Sequence[str]) -> set[int]:
     """The papers with an author whose name contains any of the parts."""
-    authors = [
-        (paper_id, [_plain(name) for name in json.loads(names)])
-        for paper_id, names in db.execute("SELECT paper_id, authors FROM papers")
-    ]
+    authors = [(paper.paper_id, [_plain(name) for name in paper.metadata.authors]) for paper in rows.papers(db)]
     found: set[int] = set()
     for part in parts:
         plain = _plain(part)

@@ -6,7 +6,9 @@ import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 
+from ragscience.store.library_damage import note
 from ragscience.store.library_writes import bump
+from ragscience.store.row_checksums import is_intact, row_checksum, seal
 from ragscience.store.transactions import Transactions
 
 __all__ = ["GraphTable"]
@@ -64,15 +66,24 @@ class GraphTable:
             return int(count)
 
     def rows(self) -> list[tuple[int, int, str, str]]:
-        """(passage id, paper id, extractor, its JSON) of every row, by passage id and extractor."""
+        """(passage id, paper id, extractor, its JSON) of every row, by passage id and extractor.
+
+        Damaged ones are noted and left out.
+        """
         with self._reading() as db:
             if db is None:
                 return []
             query = (
-                "SELECT g.chunk_id, c.paper_id, g.extractor, g.found FROM graph_passages AS g"
+                "SELECT c.paper_id, g.chunk_id, g.extractor, g.version, g.found, g.checksum FROM graph_passages AS g"
                 " JOIN chunks AS c USING (chunk_id) ORDER BY g.chunk_id, g.extractor"
             )
-            return list(db.execute(query))
+            found = []
+            for paper_id, *row in db.execute(query):
+                if is_intact(tuple(row)):
+                    found.append((row[0], paper_id, row[1], row[3]))
+                else:
+                    note(db, "graph", None, [row[0]])
+            return found
 
     def counts(self) -> dict[tuple[str, str], int]:
         """How many passages each (extractor, version) has read."""
@@ -91,13 +102,17 @@ class GraphTable:
     def apart(self) -> frozenset[str]:
         """Names that must not be merged with others."""
         with self._reading() as db:
-            return frozenset(name for (name,) in db.execute("SELECT name FROM graph_apart")) if db else frozenset()
+            names = db.execute("SELECT name, checksum FROM graph_apart").fetchall() if db else []
+            if db is not None and not all(map(is_intact, names)):
+                note(db, "graph", None, [0])
+            return frozenset(row[0] for row in names if is_intact(row))
 
     def set_apart(self, names: Iterable[str], *, merge_again: bool = False) -> None:
         """Set or clear the mark that keeps these names from being merged."""
-        add, take_out = "INSERT OR IGNORE INTO graph_apart VALUES (?)", "DELETE FROM graph_apart WHERE name = ?"
+        add, take_out = "INSERT OR IGNORE INTO graph_apart (name) VALUES (?)", "DELETE FROM graph_apart WHERE name = ?"
         with self._transactions.writing() as db:
             db.executemany(take_out if merge_again else add, ((name,) for name in names))
+            seal(db, "graph_apart")
             bump(db, "graph_generation")
 
     @contextmanager
@@ -109,8 +124,11 @@ class GraphTable:
 
 def _insert(db: sqlite3.Connection, extractor: str, version: str, found: Sequence[tuple[int, str]]) -> None:
     db.executemany(
-        "INSERT OR REPLACE INTO graph_passages SELECT chunk_id, ?, ?, ? FROM chunks WHERE chunk_id = ?",
-        ((extractor, version, text, int(chunk_id)) for chunk_id, text in found),
+        "INSERT OR REPLACE INTO graph_passages SELECT chunk_id, ?, ?, ?, ? FROM chunks WHERE chunk_id = ?",
+        (
+            (extractor, version, text, row_checksum(int(chunk_id), extractor, version, text), int(chunk_id))
+            for chunk_id, text in found
+        ),
     )
     bump(db, "graph_generation")
 

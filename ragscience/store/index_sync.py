@@ -16,6 +16,7 @@ from ragscience.store.dense_index import DenseIndex
 from ragscience.store.home import Home
 from ragscience.store.index_config import DenseIndexInfo, DenseSizes
 from ragscience.store.keyword_index import KeywordIndex
+from ragscience.store.library_damage import is_damaged
 from ragscience.store.lock import WriterLock
 from ragscience.store.row_records import State
 from ragscience.store.vectors import read_vectors
@@ -125,8 +126,11 @@ class Indexes:
     def save(self, db: sqlite3.Connection, state: State) -> None:
         """Update both caches on disk; the dense one only if it is far enough behind.
 
-        Called while holding the lock. Raises RagScienceError where a write fails.
+        Called while holding the lock. Raises RagScienceError where a write fails. Of a library in which damage was
+        seen nothing is saved: what is left out would stay out without a word.
         """
+        if is_damaged(db):
+            return
         with disk_errors(self._home.vectorstore):
             self._save_keywords(db, state)
             self._save_dense(db, state)
@@ -138,6 +142,8 @@ class Indexes:
         """
         made = self._dense if dense else self._keywords
         if not self._may_save or not made.is_newest(state) or not self._is_behind(state, dense=dense):
+            return
+        if is_damaged(db):
             return
         if not made.making.acquire(blocking=False):
             return
@@ -166,6 +172,8 @@ class Indexes:
         empty = KeywordIndex.empty(state.library_id)
         self._keywords.put(state, empty.updated(state.generation, rows.chunk_ids(db), partial(rows.texts, db)))
         self._dense.clear()
+        if is_damaged(db):
+            return
         with disk_errors(self._home.vectorstore):
             self._save_keywords(db, state)
             if state.dimension:

@@ -1,4 +1,9 @@
-"""The library database: its tables, opening it for reading and for writing, and SQLite errors as user messages."""
+"""The library database: its tables, opening it for reading and for writing, and SQLite errors as user messages.
+
+Every row carries a checksum (store/row_checksums.py), and `meta` one of all its rows. What else is kept of the whole:
+`meta`'s row "papers" has the number of papers and the sums of four of their columns, and each paper the sums
+`references_mark` and `filters_mark` over its passages, so that a row or an index entry that is lost shows.
+"""
 
 from __future__ import annotations
 
@@ -6,20 +11,29 @@ import sqlite3
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from urllib.parse import quote
 
-from ragscience.errors import LibraryUnavailable, RagScienceError
+from ragscience.errors import LibraryDamaged, LibraryUnavailable, RagScienceError
 from ragscience.store.atomic_files import disk_errors
+from ragscience.store.library_damage import READ_ALL_AGAIN, Database
+from ragscience.store.row_checksums import row_checksum, seal_meta
 
-__all__ = ["SCHEMA_VERSION", "connect_for_reading", "connect_for_writing", "database_errors"]
+__all__ = ["SCHEMA_VERSION", "OlderSchema", "connect_for_reading", "connect_for_writing", "database_errors"]
 
-SCHEMA_VERSION = 5
+SCHEMA_VERSION = 6
+OLDEST_VERSION = 5
+"""The oldest schema that is brought up to date (store/schema_migrations.py)."""
 _APPLICATION_ID = 0x52534349  # "RSCI": distinguishes our file from any other SQLite database
 _PAGE_BYTES = 8192  # five vectors of 384 dimensions per page, where the usual 4096 bytes hold two and waste a quarter
 _BUSY_SECONDS = 20.0
 _COUNTERS = ("generation", "vectors_epoch", "graph_generation")
-_REBUILD = "Move the folder {} away and run `python ingest.py`: your papers are read again."
+
+
+class OlderSchema(LibraryUnavailable):
+    """The library is of an older version, and the next command that may write brings it up to date."""
+
 
 _TABLES = """
 CREATE TABLE meta (
@@ -50,7 +64,11 @@ CREATE TABLE papers (
     arxiv_id TEXT NOT NULL DEFAULT '',
     confidence TEXT NOT NULL DEFAULT '{}',
     sketch BLOB NOT NULL DEFAULT x'',  -- what its text is compared by, and its elements: store/element_rows.py
-    elements BLOB NOT NULL DEFAULT x''
+    elements BLOB NOT NULL DEFAULT x'',
+    references_mark INTEGER NOT NULL DEFAULT 0,  -- sums over its passages: store/row_checksums.py
+    filters_mark INTEGER NOT NULL DEFAULT 0,
+    parts_checksum INTEGER NOT NULL DEFAULT 0,
+    checksum INTEGER NOT NULL DEFAULT 0
 );
 CREATE INDEX papers_by_name ON papers (name);
 
@@ -63,6 +81,7 @@ CREATE TABLE pages (
     text TEXT NOT NULL,
     lines BLOB NOT NULL DEFAULT x'',  -- where they stand: store/page_geometry.py
     furniture TEXT NOT NULL DEFAULT '',
+    checksum INTEGER NOT NULL DEFAULT 0,
     PRIMARY KEY (paper_id, number)
 ) WITHOUT ROWID;
 
@@ -78,7 +97,8 @@ CREATE TABLE chunks (
     section TEXT NOT NULL,
     kind TEXT NOT NULL,
     page_breaks TEXT NOT NULL,
-    header TEXT NOT NULL DEFAULT ''
+    header TEXT NOT NULL DEFAULT '',
+    checksum INTEGER NOT NULL DEFAULT 0
 );
 CREATE INDEX chunks_by_filter ON chunks (paper_id, page_start, page_end, kind, section);
 CREATE INDEX chunks_of_references ON chunks (chunk_id) WHERE kind = 'reference';
@@ -86,16 +106,19 @@ CREATE INDEX chunks_of_references ON chunks (chunk_id) WHERE kind = 'reference';
 CREATE TABLE vectors (
     chunk_id INTEGER PRIMARY KEY REFERENCES chunks,
     text_hash BLOB NOT NULL,
-    vector BLOB NOT NULL
+    vector BLOB NOT NULL,
+    checksum INTEGER NOT NULL DEFAULT 0
 );
 CREATE INDEX vectors_by_text ON vectors (text_hash);
 
--- Where a text's token vectors are in the file that meta's tokens_file names, in bytes.
+-- Where a text's token vectors are in the file that meta's tokens_file names, in bytes, and the CRC-32 of these; a
+-- start of -1: none are kept. A text of `vectors` without a row has lost its own.
 CREATE TABLE tokens (
     text_hash BLOB PRIMARY KEY,
     start INTEGER NOT NULL,
     bytes INTEGER NOT NULL,
-    checksum INTEGER NOT NULL
+    checksum INTEGER NOT NULL,
+    row_checksum INTEGER NOT NULL DEFAULT 0
 ) WITHOUT ROWID;
 
 -- What an extractor read from a passage, as JSON (graph/extraction_json.py); it goes with its passage.
@@ -104,12 +127,14 @@ CREATE TABLE graph_passages (
     extractor TEXT NOT NULL,
     version TEXT NOT NULL,
     found TEXT NOT NULL,
+    checksum INTEGER NOT NULL DEFAULT 0,
     PRIMARY KEY (chunk_id, extractor)
 ) WITHOUT ROWID;
 
 -- Names that a person does not want merged with others.
 CREATE TABLE graph_apart (
-    name TEXT PRIMARY KEY
+    name TEXT PRIMARY KEY,
+    checksum INTEGER NOT NULL DEFAULT 0
 ) WITHOUT ROWID;
 
 -- Where a file was fetched from, and what was said of it there, as JSON (store/sources_table.py); it stays when the
@@ -118,16 +143,17 @@ CREATE TABLE sources (
     md5 TEXT PRIMARY KEY,
     url TEXT NOT NULL,
     fetched_at TEXT NOT NULL,
-    metadata TEXT NOT NULL
+    metadata TEXT NOT NULL,
+    checksum INTEGER NOT NULL DEFAULT 0
 ) WITHOUT ROWID;
 """
 
 
-def connect_for_reading(path: Path) -> sqlite3.Connection | None:
+def connect_for_reading(path: Path) -> Database | None:
     """A read-only connection, or None if there is no library yet.
 
-    Also works in a read-only folder. Raises LibraryUnavailable for another schema, RagScienceError for a
-    file that is not a library.
+    Also works in a read-only folder. Raises LibraryUnavailable for another schema, OlderSchema for one that can be
+    brought up to date, RagScienceError for a file that is not a library.
     """
     if not path.exists():
         return None
@@ -152,8 +178,8 @@ def connect_for_reading(path: Path) -> sqlite3.Connection | None:
         return connection
 
 
-def connect_for_writing(path: Path) -> sqlite3.Connection:
-    """A connection for writing; creates the database if it is missing.
+def connect_for_writing(path: Path) -> Database:
+    """A connection for writing; creates the database if it is missing, and brings one of an older schema up to date.
 
     Raises LibraryUnavailable for another schema, RagScienceError for a file that is not a library or not writable.
     """
@@ -162,8 +188,13 @@ def connect_for_writing(path: Path) -> sqlite3.Connection:
     with database_errors(path):
         connection = _connect(path, "mode=rwc")
         try:
-            if not _has_tables(connection, path):
-                _create(connection)
+            try:
+                if not _has_tables(connection, path):
+                    _create(connection)
+            except OlderSchema:
+                from ragscience.store.schema_migrations import bring_up_to_date
+
+                bring_up_to_date(connection)
             connection.execute("PRAGMA synchronous = FULL")
             connection.execute("PRAGMA foreign_keys = ON")
         except BaseException:
@@ -172,9 +203,15 @@ def connect_for_writing(path: Path) -> sqlite3.Connection:
         return connection
 
 
-def _connect(path: Path, options: str) -> sqlite3.Connection:
+def _connect(path: Path, options: str) -> Database:
     uri = f"file:{quote(str(path.absolute()).encode(errors='surrogateescape'))}?{options}"
-    return sqlite3.connect(uri, uri=True, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False)
+    connection = sqlite3.connect(
+        uri, uri=True, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False, factory=Database
+    )
+    # Damaged text comes as other text, which its checksum tells, and not as an error of the whole query.
+    connection.text_factory = partial(str, encoding="utf-8", errors="replace")
+    connection.create_function("row_checksum", -1, row_checksum, deterministic=True)
+    return connection
 
 
 def _nothing_pending(path: Path) -> bool:
@@ -189,11 +226,16 @@ def _has_tables(connection: sqlite3.Connection, path: Path) -> bool:
     if application == _APPLICATION_ID:
         if version == SCHEMA_VERSION:
             return True
+        if OLDEST_VERSION <= version < SCHEMA_VERSION:
+            raise OlderSchema(
+                f"{path} was written by an older version (schema {version}).",
+                "`python ingest.py` brings it up to date; it must be allowed to write there.",
+            )
         newer = version > SCHEMA_VERSION
         raise LibraryUnavailable(
             f"{path} was written by {'a newer' if newer else 'an older'} version (schema {version}; this one knows "
             f"{SCHEMA_VERSION}).",
-            "Update RAG Science, or name another folder with --home." if newer else _REBUILD.format(path.parent),
+            "Update RAG Science, or name another folder with --home." if newer else READ_ALL_AGAIN,
         )
     (tables,) = connection.execute("SELECT COUNT(*) FROM sqlite_master").fetchone()
     if version or tables:
@@ -211,8 +253,14 @@ def _create(connection: sqlite3.Connection) -> None:
         connection.execute(statement)
     connection.executemany(
         "INSERT INTO meta VALUES (?, ?)",
-        [("library_id", uuid.uuid4().hex), ("next_chunk", "1"), *((name, "0") for name in _COUNTERS)],
+        [
+            ("library_id", uuid.uuid4().hex),
+            ("next_chunk", "1"),
+            ("papers", "[0, 0, 0, 0, 0]"),
+            *((name, "0") for name in _COUNTERS),
+        ],
     )
+    seal_meta(connection)
     connection.execute(f"PRAGMA application_id = {_APPLICATION_ID}")
     connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
     connection.execute("COMMIT")
@@ -230,10 +278,7 @@ def database_errors(path: Path) -> Iterator[None]:
 def _explained(path: Path, error: sqlite3.DatabaseError) -> RagScienceError:
     code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF
     if code in {sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT}:
-        return RagScienceError(
-            f"{path} is damaged: {error}.",
-            _REBUILD.format(path.parent),
-        )
+        return LibraryDamaged(f"{path} is damaged: {error}.", READ_ALL_AGAIN)
     if code in {sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM, sqlite3.SQLITE_AUTH}:
         return RagScienceError(f"{path} cannot be written: {error}.", "Give this user the right to write there.")
     if code == sqlite3.SQLITE_CANTOPEN:

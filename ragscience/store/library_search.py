@@ -157,8 +157,10 @@ class LibrarySearch:
                 self.indexes.save(db, rows.read_state(db))
 
     def rebuild_indexes(self) -> None:
-        """Rebuild both caches from the database. Raises RagScienceError where a write fails."""
+        """Rebuild both caches and the database's own indexes. Raises RagScienceError where a write fails."""
         self._transactions.require_lock()
+        with self._transactions.writing() as db:
+            db.execute("REINDEX")
         with self._reading() as db:
             if db is not None:
                 self.indexes.remake(db, rows.read_state(db))

@@ -17,6 +17,8 @@ from ragscience.similarity import Fingerprint, fingerprint_of
 from ragscience.store import row_records as rows
 from ragscience.store.element_rows import pack_elements, pack_sketch
 from ragscience.store.page_geometry import pack_lines
+from ragscience.store.row_checksums import add_to_sums, mark_papers, seal
+from ragscience.store.token_vectors import mark_unkept
 from ragscience.store.vectors import text_hash
 
 if TYPE_CHECKING:
@@ -99,7 +101,7 @@ def insert_paper(db: sqlite3.Connection, new: NewPaper, fingerprint: Fingerprint
     paper_id = _insert_row(db, new, fingerprint, first)
     _insert_pages(db, paper_id, new.document)
     db.executemany(
-        "INSERT INTO chunks VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        "INSERT INTO chunks VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0)",
         (
             (
                 first + row,
@@ -121,11 +123,23 @@ def insert_paper(db: sqlite3.Connection, new: NewPaper, fingerprint: Fingerprint
     hashes = new.hashes or [text_hash(chunk.searched) for chunk in new.chunks]
     blobs = new.vectors.astype("<f4", copy=False)
     db.executemany(
-        "INSERT INTO vectors VALUES (?, ?, ?)",
+        "INSERT INTO vectors VALUES (?, ?, ?, 0)",
         ((first + row, hashes[row], blobs[row].tobytes()) for row in range(count)),
     )
     db.execute("UPDATE meta SET value = ? WHERE key = 'next_chunk'", (str(first + count),))
+    _seal_paper(db, paper_id, (first, first + count - 1))
     return paper_id
+
+
+def _seal_paper(db: sqlite3.Connection, paper_id: int, span: tuple[int, int]) -> None:
+    """Write the checksums of all rows of a new paper."""
+    mark_papers(db, "paper_id = ?", (paper_id,))
+    add_to_sums(db, paper_id, 1)
+    mark_unkept(db, "chunk_id BETWEEN ? AND ?", span)
+    for table in ("papers", "pages"):
+        seal(db, table, "paper_id = ?", (paper_id,))
+    for table in ("chunks", "vectors"):
+        seal(db, table, "chunk_id BETWEEN ? AND ?", span)
 
 
 def _insert_row(db: sqlite3.Connection, new: NewPaper, fingerprint: Fingerprint, first_chunk: int) -> int:
@@ -196,6 +210,7 @@ def remove_papers(db: sqlite3.Connection, paper_ids: Sequence[int]) -> int:
         row = db.execute("SELECT first_chunk, chunks FROM papers WHERE paper_id = ?", (int(paper_id),)).fetchone()
         if row is None:
             continue
+        add_to_sums(db, int(paper_id), -1)
         span = (row[0], row[0] + row[1] - 1)
         db.execute("DELETE FROM vectors WHERE chunk_id BETWEEN ? AND ?", span)
         if db.execute("DELETE FROM graph_passages WHERE chunk_id BETWEEN ? AND ?", span).rowcount:
@@ -229,6 +244,7 @@ def rename_papers(db: sqlite3.Connection, moves: Sequence[tuple[int, str, int]])
             "UPDATE papers SET path = ?, name = ?, modified_ns = ? WHERE paper_id = ?",
             (full, name, modified_ns, int(paper_id)),
         )
+        seal(db, "papers", "paper_id = ?", (int(paper_id),))
         if cursor.rowcount == 0:
             raise RagScienceError(f"The library has no paper with the id {paper_id}.", "Run `python ingest.py sync`.")
 

@@ -7,8 +7,10 @@ import struct
 import unicodedata
 import zlib
 from collections.abc import Sequence
+from typing import Literal
 
 from ragscience.records import Box, Line, Page
+from ragscience.store.row_checksums import CHECKED_COLUMNS, is_intact
 
 __all__ = ["boxes_between", "pack_lines", "read_page", "unpack_lines"]
 
@@ -55,15 +57,20 @@ def unpack_lines(packed: bytes, page_start: int) -> tuple[Line, ...]:
     return tuple(lines)
 
 
-def read_page(db: sqlite3.Connection, paper_id: int, number: int) -> tuple[Page, str] | None:
-    """A page with its lines, headers and footers, and text; None if there is no such page."""
-    row = db.execute(
-        'SELECT start, "end", warning, text, lines, furniture FROM pages WHERE paper_id = ? AND number = ?',
-        (paper_id, number),
-    ).fetchone()
+def read_page(db: sqlite3.Connection, paper_id: int, number: int) -> tuple[Page, str] | Literal["damaged"] | None:
+    """A page with its lines, headers and footers, and text; None if there is no such page.
+
+    "damaged" if its row is not what was written, or is lost.
+    """
+    columns = ", ".join(f'"{name}"' for name in CHECKED_COLUMNS["pages"]["checksum"])
+    query = f"SELECT {columns}, checksum FROM pages WHERE paper_id = ? AND number = ?"  # noqa: S608  # ours
+    row = db.execute(query, (paper_id, number)).fetchone()
     if row is None:
-        return None
-    start, end, warning, text, packed, furniture = row
+        last = db.execute("SELECT pages FROM papers WHERE paper_id = ?", (paper_id,)).fetchone()
+        return "damaged" if last and 1 <= number <= last[0] else None
+    if not is_intact(row):
+        return "damaged"
+    _, _, start, end, warning, text, packed, furniture, _ = row
     return Page(number, start, end, warning, unpack_lines(packed, start), furniture), str(text)
 
 

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import json
+import sqlite3
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from ragscience.errors import NothingFound
+from ragscience.errors import LibraryDamaged, NothingFound
 from ragscience.records import Box, Element, Page, StoredChunk
 from ragscience.similarity import Fingerprint, fingerprint_of
 from ragscience.store import row_records as rows
 from ragscience.store import vectors as stored_vectors
 from ragscience.store.element_rows import unpack_elements, unpack_sketch
+from ragscience.store.library_damage import READ_ALL_AGAIN, note, rebuilds
 from ragscience.store.page_geometry import boxes_between, read_page
+from ragscience.store.row_checksums import CHECKED_COLUMNS, is_intact
 from ragscience.store.token_vectors import Tokens
 from ragscience.store.transactions import Transactions
 
@@ -36,17 +40,17 @@ class PaperContents:
             return rows.pages(db, paper_id) if db else []
 
     def page_text(self, paper_id: int, number: int) -> str:
-        """A page of a paper. Raises NothingFound if there is no such page."""
+        """A page of a paper. Raises NothingFound if there is no such page, LibraryDamaged for a damaged one."""
         return self._page(paper_id, number)[1]
 
     def page(self, paper_id: int, number: int) -> Page:
-        """A page with its lines, headers and footers. Raises NothingFound if there is no such page."""
+        """A page with its lines, headers and footers. Raises as `page_text`."""
         return self._page(paper_id, number)[0]
 
     def boxes(self, paper_id: int, number: int, start: int, end: int) -> tuple[Box, ...]:
         """The boxes of characters `start` to `end` of the document on one of its pages, one per line.
 
-        Empty if not known. Raises NothingFound if there is no such page.
+        Empty if not known. Raises as `page_text`.
         """
         page, text = self._page(paper_id, number)
         return boxes_between(page, text, start, end)
@@ -54,7 +58,14 @@ class PaperContents:
     def _page(self, paper_id: int, number: int) -> tuple[Page, str]:
         with self._reading() as db:
             found = read_page(db, paper_id, number) if db else None
-        if found is None:
+            if found == "damaged" and db is not None:
+                note(db, "page", paper_id, [number])
+                file = rows.file_names(db, [paper_id]).get(paper_id, "")
+                raise LibraryDamaged(
+                    f"Page {number} of {file or 'that paper'} is damaged in the library.",
+                    rebuilds(file) if file else READ_ALL_AGAIN,
+                )
+        if found is None or found == "damaged":
             raise NothingFound(f"There is no page {number} of that paper in the library.", "Pages are numbered from 1.")
         return found
 
@@ -82,21 +93,23 @@ class PaperContents:
                 yield list(found), list(found.values())
 
     def elements(self, paper_id: int) -> tuple[Element, ...]:
-        """The elements of a paper, in the order of its text; empty for an unknown paper."""
+        """The elements of a paper, in the order of its text; empty for an unknown paper, and for damaged ones."""
         with self._reading() as db:
-            query = "SELECT elements FROM papers WHERE paper_id = ?"
-            row = db.execute(query, (paper_id,)).fetchone() if db else None
-        return unpack_elements(row[0]) if row else ()
+            if db is not None:
+                for _, _, elements in _parts(db, "WHERE paper_id = ?", (paper_id,)):
+                    return unpack_elements(elements)
+        return ()
 
     def fingerprints(self, ids: Sequence[int] | None = None) -> list[Fingerprint]:
         """The fingerprint of each paper, or of those of `ids`, by file; `Fingerprint.paper` is `Paper.file`."""
-        query = "SELECT sketch FROM papers WHERE paper_id = ?"
         with self._reading() as db:
             papers = (rows.papers(db) if ids is None else rows.papers_of(db, ids)) if db else []
-            sketches = [db.execute(query, (paper.paper_id,)).fetchone()[0] for paper in papers] if db else []
+            which = json.dumps([paper.paper_id for paper in papers])
+            where = "WHERE paper_id IN (SELECT value FROM json_each(?))"
+            sketches = {paper_id: sketch for paper_id, sketch, _ in _parts(db, where, (which,))} if db else {}
         found = []
-        for paper, packed in zip(papers, sketches, strict=True):
-            shingles, sketch = unpack_sketch(packed)
+        for paper in papers:
+            shingles, sketch = unpack_sketch(sketches.get(paper.paper_id, b""))
             known = fingerprint_of(paper.file, "", paper.metadata, paper.modified_ns)
             found.append(replace(known, shingles=shingles, sketch=sketch))
         return found
@@ -125,7 +138,24 @@ class PaperContents:
         with self._reading() as db:
             return self._tokens.size_bytes(db) if db else 0
 
-    def passages_without_tokens(self) -> int:
-        """How many passages have no token vectors."""
+    def passages_not_kept(self) -> int:
+        """Of how many passages no token vectors are kept."""
         with self._reading() as db:
-            return self._tokens.missing(db) if db else 0
+            return self._tokens.unkept(db) if db else 0
+
+    def passages_without_tokens(self) -> tuple[list[int], list[int]]:
+        """The passages whose token vectors are lost or damaged, and those of which none are kept; reads all of them."""
+        with self._reading() as db:
+            return self._tokens.missing(db, rows.chunk_ids(db).tolist()) if db else ([], [])
+
+
+def _parts(
+    db: sqlite3.Connection, where: str = "", values: tuple[object, ...] = ()
+) -> Iterator[tuple[int, bytes, bytes]]:
+    """(paper id, sketch, elements) of the papers that fit; damaged ones are noted and left out."""
+    columns = ", ".join(CHECKED_COLUMNS["papers"]["parts_checksum"])
+    for row in db.execute(f"SELECT {columns}, parts_checksum FROM papers {where}", values):  # noqa: S608  # ours
+        if is_intact(row):
+            yield row[:-1]
+        else:
+            note(db, "part", row[0], [0])

@@ -12,7 +12,10 @@ from dataclasses import dataclass
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
+from ragscience.errors import LibraryDamaged
 from ragscience.records import EmbedderIdentity, Metadata, Page, Paper, StoredChunk, searched_text
+from ragscience.store.library_damage import READ_ALL_AGAIN, lost_passages, note, note_passages, paper_sums, read_meta
+from ragscience.store.row_checksums import CHECKED_COLUMNS, is_intact
 from ragscience.store.sources_table import from_outside
 
 if TYPE_CHECKING:
@@ -23,6 +26,7 @@ __all__ = [
     "State",
     "chunk_ids",
     "chunks",
+    "file_names",
     "identity",
     "known_files",
     "pages",
@@ -37,15 +41,16 @@ __all__ = [
 
 _LINE_ENDS = re.compile("[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]")
 
-_PAPER = (
-    "paper_id, path, name, md5, size_bytes, modified_ns, title, added_at, warnings, pages, chunks,"
-    " stated_title, authors, year, venue, doi, arxiv_id, confidence,"
-    " (SELECT metadata FROM sources WHERE sources.md5 = papers.md5)"
-)
-_CHUNK = (
-    'chunk_id, c.paper_id, p.path, p.name, ordinal, text, start, "end", page_start, page_end, section, kind,'
-    " page_breaks, header"
-)
+
+def _columns(table: str, alias: str) -> str:
+    """All columns of a table that its checksum is of, and the checksum."""
+    return ", ".join(f'{alias}."{name}"' for name in (*CHECKED_COLUMNS[table]["checksum"], "checksum"))
+
+
+_PAPER = f"{_columns('papers', 'papers')}, {_columns('sources', 's')}"
+_OF_PAPER = len(CHECKED_COLUMNS["papers"]["checksum"]) + 1
+_PAGE = _columns("pages", "pages")
+_CHUNK = _columns("chunks", "chunks")
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,8 +68,8 @@ class State:
 
 
 def read_state(db: sqlite3.Connection) -> State:
-    """As of the current transaction."""
-    meta = dict(db.execute("SELECT key, value FROM meta"))
+    """As of the current transaction. Raises LibraryDamaged."""
+    meta = read_meta(db)
     embedder = json.loads(meta["embedder"]) if "embedder" in meta else {}
     return State(
         meta["library_id"], int(meta["generation"]), int(meta["vectors_epoch"]), int(embedder.get("dimension", 0))
@@ -73,23 +78,26 @@ def read_state(db: sqlite3.Connection) -> State:
 
 def identity(db: sqlite3.Connection) -> tuple[EmbedderIdentity | None, str | None]:
     """The embedder and the chunker that made the library; None before they are set."""
-    meta = dict(db.execute("SELECT key, value FROM meta WHERE key IN ('embedder', 'chunker')"))
+    meta = read_meta(db)
     embedder = EmbedderIdentity(**json.loads(meta["embedder"])) if "embedder" in meta else None
     return embedder, meta.get("chunker")
 
 
 def set_aside(db: sqlite3.Connection) -> dict[str, str]:
     """The MD5 of each suppressed file, with that of the paper that is its newer version."""
-    row = db.execute("SELECT value FROM meta WHERE key = 'aside'").fetchone()
-    return dict(json.loads(row[0])) if row else {}
+    return dict(json.loads(read_meta(db).get("aside", "{}")))
 
 
 def papers(db: sqlite3.Connection, where: str = "", parameters: Sequence[object] = ()) -> list[Paper]:
-    """The papers that match an SQL condition (a constant of this package), ordered by their short names."""
+    """The papers that match an SQL condition (a constant of this package), ordered by their short names.
+
+    A paper whose row is damaged is noted and left out.
+    """
     names = _Names(db)
+    query = f"SELECT {_PAPER} FROM papers LEFT JOIN sources AS s USING (md5) {where}"  # noqa: S608  # constants of ours
+    rows = [row for row in db.execute(query, parameters).fetchall() if _is_intact_paper(db, row)]
     if not where:
-        names.read_all()
-    query = f"SELECT {_PAPER} FROM papers {where}"  # noqa: S608  # `where` is written in this package, values are bound
+        names.know(row[1] for row in rows)
     found = [
         Paper(
             paper_id,
@@ -103,22 +111,29 @@ def papers(db: sqlite3.Connection, where: str = "", parameters: Sequence[object]
             title,
             added_at,
             tuple(json.loads(warnings)),
-            _metadata(stated),
+            _metadata(stated, _of_source(db, paper_id, source)),
         )
         for (
-            paper_id,
-            path,
-            name,
-            md5,
-            size_bytes,
-            modified_ns,
-            title,
-            added_at,
-            warnings,
-            page_count,
-            chunk_count,
-            *stated,
-        ) in db.execute(query, parameters).fetchall()
+            (
+                paper_id,
+                path,
+                name,
+                md5,
+                size_bytes,
+                modified_ns,
+                title,
+                added_at,
+                warnings,
+                page_count,
+                _,
+                chunk_count,
+                *stated,
+                _,
+                _,
+                _,
+            ),
+            source,
+        ) in ((row[:_OF_PAPER], row[_OF_PAPER:]) for row in rows)
     ]
     return sorted(found, key=lambda paper: (paper.file, paper.paper_id))
 
@@ -128,8 +143,25 @@ def papers_of(db: sqlite3.Connection, ids: Iterable[int]) -> list[Paper]:
     return papers(db, "WHERE paper_id IN (SELECT value FROM json_each(?))", (json.dumps([int(one) for one in ids]),))
 
 
-def _metadata(row: Sequence[Any]) -> Metadata:
-    title, authors, year, venue, doi, arxiv_id, confidence, outside = row
+def _is_intact_paper(db: sqlite3.Connection, row: tuple[Any, ...]) -> bool:
+    if is_intact(row[:_OF_PAPER]):
+        return True
+    note(db, "paper", None, [int(row[0])])
+    return False
+
+
+def _of_source(db: sqlite3.Connection, paper_id: int, row: tuple[Any, ...]) -> str | None:
+    """The metadata of a row of `sources`; None without one, or where it is damaged."""
+    if row[0] is None and row[-1] is None:
+        return None
+    if is_intact(row):
+        return str(row[3])
+    note(db, "source", paper_id, [0])
+    return None
+
+
+def _metadata(row: Sequence[Any], outside: str | None) -> Metadata:
+    title, authors, year, venue, doi, arxiv_id, confidence = row
     stated = Metadata(title, tuple(json.loads(authors)), year, venue, doi, arxiv_id, json.loads(confidence))
     return from_outside(stated, outside)
 
@@ -141,15 +173,16 @@ class _Names:
         self._db = db
         self._names: dict[str, str] = {}
 
-    def read_all(self) -> None:
-        paths = self._db.execute("SELECT path FROM papers").fetchall()
-        self._names = short_names(os.fsdecode(path) for (path,) in paths)
+    def know(self, paths: Iterable[bytes]) -> None:
+        """Take these for the paths of all papers."""
+        self._names = short_names(map(os.fsdecode, paths))
 
     def short(self, path: bytes, name: bytes) -> str:
         full = os.fsdecode(path)
         if full not in self._names:
-            alike = self._db.execute("SELECT path FROM papers WHERE name = ?", (name,)).fetchall()
-            self._names |= short_names(os.fsdecode(other) for (other,) in alike)
+            query = f"SELECT {_columns('papers', 'papers')} FROM papers WHERE name = ?"  # noqa: S608  # ours
+            alike = {row[1] for row in self._db.execute(query, (name,)).fetchall() if is_intact(row)}
+            self._names |= short_names(os.fsdecode(other) for other in {path, *alike})
         return self._names[full]
 
 
@@ -186,35 +219,48 @@ def known_files(db: sqlite3.Connection) -> dict[str, tuple[int, int, str, int]]:
 
 
 def chunks(db: sqlite3.Connection, ids: Sequence[int]) -> list[StoredChunk]:
-    """The chunks in the order of `ids`; missing ids are left out."""
+    """The chunks in the order of `ids`; missing ids are left out, and damaged ones, which are noted."""
     wanted = [int(chunk_id) for chunk_id in ids]
-    query = (
-        f"SELECT {_CHUNK} FROM chunks c JOIN papers p USING (paper_id)"  # noqa: S608  # a constant of ours
-        " WHERE chunk_id IN (SELECT value FROM json_each(?))"
-    )
-    names = _Names(db)
+    query = f"SELECT {_CHUNK} FROM chunks WHERE chunk_id IN (SELECT value FROM json_each(?))"  # noqa: S608  # ours
+    rows = db.execute(query, (json.dumps(wanted),)).fetchall()
+    intact = {row[0]: row[:-1] for row in rows if is_intact(row)}
+    if len(intact) < len(set(wanted)):
+        note_passages(db, "passage", lost_passages(db, sorted(set(wanted) - intact.keys())))
+    papers = _paths(db, {row[1] for row in intact.values()})
     found: dict[int, StoredChunk] = {}
-    for chunk_id, paper_id, path, name, *columns, breaks, header in db.execute(query, (json.dumps(wanted),)).fetchall():
-        file, full = names.short(path, name), os.fsdecode(path)
-        page_breaks = tuple((offset, page) for offset, page in json.loads(breaks))
-        ordinal, text, start, end, page_start, page_end, section, kind = columns
-        found[chunk_id] = StoredChunk(
-            chunk_id,
-            paper_id,
-            file,
-            full,
-            ordinal,
-            text,
-            start,
-            end,
-            page_start,
-            page_end,
-            section,
-            kind,
-            page_breaks,
-            header,
-        )
+    for chunk_id, (_, paper_id, ordinal, text, start, end, *columns, breaks, header) in intact.items():
+        if paper_id in papers:
+            page_start, page_end, section, kind = columns
+            page_breaks = tuple((offset, page) for offset, page in json.loads(breaks))
+            found[chunk_id] = StoredChunk(
+                chunk_id,
+                paper_id,
+                *papers[paper_id],
+                ordinal,
+                text,
+                start,
+                end,
+                page_start,
+                page_end,
+                section,
+                kind,
+                page_breaks,
+                header,
+            )
     return [found[chunk_id] for chunk_id in wanted if chunk_id in found]
+
+
+def _paths(db: sqlite3.Connection, paper_ids: Iterable[int]) -> dict[int, tuple[str, str]]:
+    """(short name, full path) of each of these papers whose row is intact; the others are noted."""
+    names = _Names(db)
+    query = f"SELECT {_columns('papers', 'papers')} FROM papers WHERE paper_id IN (SELECT value FROM json_each(?))"  # noqa: S608  # ours
+    rows = db.execute(query, (json.dumps(sorted(paper_ids)),)).fetchall()
+    return {row[0]: (names.short(row[1], row[2]), os.fsdecode(row[1])) for row in rows if _is_intact_paper(db, row)}
+
+
+def file_names(db: sqlite3.Connection, paper_ids: Iterable[int]) -> dict[int, str]:
+    """The short names of those of the papers whose rows are intact."""
+    return {paper_id: file for paper_id, (file, _) in _paths(db, paper_ids).items()}
 
 
 def paper_chunk_ids(db: sqlite3.Connection, paper_id: int) -> range:
@@ -224,29 +270,40 @@ def paper_chunk_ids(db: sqlite3.Connection, paper_id: int) -> range:
 
 
 def pages(db: sqlite3.Connection, paper_id: int) -> list[Page]:
-    """In order; without their texts and lines."""
-    query = 'SELECT number, start, "end", warning FROM pages WHERE paper_id = ? ORDER BY number'
-    return [Page(*row) for row in db.execute(query, (paper_id,))]
+    """In order, without their texts and lines; damaged ones are noted and left out."""
+    query = f"SELECT {_PAGE} FROM pages WHERE paper_id = ? ORDER BY number"  # noqa: S608  # a constant of ours
+    rows = db.execute(query, (paper_id,)).fetchall()
+    intact = [row for row in rows if is_intact(row)]
+    if len(intact) < len(rows):
+        note(db, "page", paper_id, {row[1] for row in rows} - {row[1] for row in intact})
+    return [Page(number, start, end, warning) for _, number, start, end, warning, *_ in intact]
 
 
 def chunk_ids(db: sqlite3.Connection, paper_ids: Iterable[int] | None = None) -> NDArray[np.int64]:
-    """The ids of all chunks, or of those of some papers, ascending, int64; computed from the papers' ranges."""
+    """The ids of all chunks, or of those of some papers, ascending, int64; computed from the papers' ranges.
+
+    Raises LibraryDamaged unless the ranges add up to what `meta` says.
+    """
     import numpy as np
 
-    rows = db.execute("SELECT paper_id, first_chunk, chunks FROM papers ORDER BY first_chunk").fetchall()
+    query = "SELECT paper_id, first_chunk, chunks, references_mark, filters_mark FROM papers ORDER BY first_chunk"
+    table = np.array(db.execute(query).fetchall(), dtype=np.int64).reshape(-1, 5)
+    if [len(table), *table[:, 1:].sum(axis=0).tolist()] != paper_sums(read_meta(db)):
+        raise LibraryDamaged("The library's list of papers is damaged: some of it is lost or altered.", READ_ALL_AGAIN)
     if paper_ids is not None:
-        wanted = set(paper_ids)
-        rows = [row for row in rows if row[0] in wanted]
-    table = np.array(rows, dtype=np.int64).reshape(-1, 3)
+        table = table[np.isin(table[:, 0], list(paper_ids))]
     first, count = table[:, 1], table[:, 2]
     before = np.cumsum(count) - count
     return np.repeat(first - before, count) + np.arange(int(count.sum()), dtype=np.int64)
 
 
 def texts(db: sqlite3.Connection, ids: Sequence[int]) -> Iterator[tuple[int, str]]:
-    """(chunk id, search text) of the ids that the library has, ascending."""
-    query = (
-        "SELECT chunk_id, header, text FROM chunks WHERE chunk_id IN (SELECT value FROM json_each(?)) ORDER BY chunk_id"
-    )
-    for chunk_id, header, text in db.execute(query, (json.dumps([int(chunk_id) for chunk_id in ids]),)):
-        yield chunk_id, searched_text(header, text)
+    """(chunk id, search text) of the ids that the library has, ascending; damaged ones are noted and left out."""
+    query = f"SELECT {_CHUNK} FROM chunks WHERE chunk_id IN (SELECT value FROM json_each(?)) ORDER BY chunk_id"  # noqa: S608
+    wanted = {int(chunk_id) for chunk_id in ids}
+    for row in db.execute(query, (json.dumps(sorted(wanted)),)):
+        if is_intact(row):
+            wanted.discard(row[0])
+            yield row[0], searched_text(row[11], row[3])
+    if wanted:
+        note_passages(db, "passage", lost_passages(db, sorted(wanted)))

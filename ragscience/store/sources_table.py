@@ -14,6 +14,7 @@ from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 
 from ragscience.records import Document, Metadata
+from ragscience.store.row_checksums import is_intact, row_checksum
 from ragscience.store.transactions import Transactions
 
 __all__ = ["Source", "SourcesTable", "from_outside", "merged"]
@@ -45,20 +46,20 @@ class SourcesTable:
         fields = {name: value for name, value in asdict(metadata).items() if value and name != "confidence"}
         now = datetime.now(UTC).isoformat(timespec="seconds")
         with self._transactions.writing() as db:
-            db.execute(
-                "INSERT OR REPLACE INTO sources VALUES (?, ?, ?, ?)", (md5, metadata.url, now, json.dumps(fields))
-            )
+            row = (md5, metadata.url, now, json.dumps(fields))
+            db.execute("INSERT OR REPLACE INTO sources VALUES (?, ?, ?, ?, ?)", (*row, row_checksum(*row)))
 
     def of(self, md5: str) -> Source | None:
         """The source of the file with these bytes, or None."""
         with self._reading() as db:
             row = db.execute(f"{_SELECT} WHERE md5 = ?", (md5,)).fetchone() if db else None
-        return _source(*row) if row else None
+        return _source(row) if row and is_intact(row) else None
 
     def all(self) -> list[Source]:
-        """Every fetched file, whether it is in the library or not, by MD5."""
+        """Every fetched file, whether it is in the library or not, by MD5; damaged rows are left out."""
         with self._reading() as db:
-            return [_source(*row) for row in db.execute(f"{_SELECT} ORDER BY md5")] if db else []
+            rows = db.execute(f"{_SELECT} ORDER BY md5").fetchall() if db else []
+        return [_source(row) for row in rows if is_intact(row)]
 
     @contextmanager
     def _reading(self) -> Iterator[sqlite3.Connection | None]:
@@ -66,7 +67,7 @@ class SourcesTable:
             yield db
 
 
-_SELECT = "SELECT md5, fetched_at, metadata FROM sources"
+_SELECT = "SELECT md5, url, fetched_at, metadata, checksum FROM sources"
 
 
 def merged(document: Document, source: Source | None) -> Document:
@@ -89,7 +90,8 @@ def from_outside(metadata: Metadata, stored: str | None) -> Metadata:
     return replace(metadata, **{name: getattr(fields, name) for name in _ONLY_FROM_OUTSIDE})
 
 
-def _source(md5: str, fetched_at: str, stored: str) -> Source:
+def _source(row: tuple[str, ...]) -> Source:
+    md5, _, fetched_at, stored, _ = row
     return Source(md5, fetched_at, _from_json(stored))
 
 

@@ -2,7 +2,8 @@
 
 They cost a model pass, so they are not a disposable cache: rows are appended and synced before the
 transaction that names them commits. Rows in the file without an entry in the table are left over from a killed run or
-from removed papers; `compact` drops them. A missing or damaged row is ignored by searches.
+from removed papers; `compact` drops them. A missing or damaged row is noted and ignored by searches. A text whose token
+vectors are not kept, because there is no room or no model for them, has an entry that says so.
 """
 
 from __future__ import annotations
@@ -13,18 +14,22 @@ import uuid
 import zlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ragscience.store.atomic_files import disk_errors
+from ragscience.store.library_damage import note
+from ragscience.store.row_checksums import row_checksum
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["ROW_BYTES", "Tokens"]
+__all__ = ["NOT_KEPT", "ROW_BYTES", "Tokens", "mark_unkept"]
 
 ROW_BYTES = 64
 """A token's vector: 64 dimensions of int8."""
+NOT_KEPT = -1
+"""In place of the place in the file: no token vectors are kept of this text."""
 _FILE_KEY = "tokens_file"
 _BATCH = 500
 
@@ -53,33 +58,47 @@ class Tokens:
                     offset += len(content)
                 file.flush()
                 os.fsync(file.fileno())
-        db.executemany("INSERT OR REPLACE INTO tokens VALUES (?, ?, ?, ?)", places)
+        db.executemany(
+            "INSERT OR REPLACE INTO tokens VALUES (?, ?, ?, ?, ?)", ((*row, row_checksum(*row)) for row in places)
+        )
 
     def of_chunks(self, db: sqlite3.Connection, ids: Sequence[int]) -> dict[int, NDArray[np.int8]]:
-        """The token vectors, shape (n, 64), int8, of the chunks that have intact ones."""
+        """The token vectors, shape (n, 64), int8, of the chunks that have intact ones; lost ones are noted."""
         found: dict[int, NDArray[np.int8]] = {}
         data = self._mapped(db)
-        if data is None:
-            return found
+        lost: list[int] = []
         for first in range(0, len(ids), _BATCH):
             batch = [int(chunk_id) for chunk_id in ids[first : first + _BATCH]]
             marks = ",".join("?" * len(batch))
             query = (
-                "SELECT chunk_id, start, bytes, checksum FROM vectors JOIN tokens USING (text_hash) "  # noqa: S608
-                f"WHERE chunk_id IN ({marks})"
+                "SELECT chunk_id, v.text_hash, start, bytes, t.checksum, row_checksum FROM vectors AS v"  # noqa: S608
+                f" LEFT JOIN tokens AS t USING (text_hash) WHERE chunk_id IN ({marks})"
             )
-            for chunk_id, start, count, checksum in db.execute(query, batch):
-                rows = data[start : start + count]
-                if len(rows) == count and count % ROW_BYTES == 0 and zlib.crc32(rows.data) == checksum:
-                    found[chunk_id] = rows.reshape(-1, ROW_BYTES)
+            for chunk_id, *place in db.execute(query, batch):
+                rows = _intact_rows(data, tuple(place))
+                if rows is not None:
+                    found[chunk_id] = rows
+                elif not _is_unkept(tuple(place)):
+                    lost.append(chunk_id)
+        if lost:
+            note(db, "token", None, lost)
         return found
 
-    def missing(self, db: sqlite3.Connection) -> int:
-        """How many chunks have no token vectors."""
-        (count,) = db.execute(
-            "SELECT COUNT(*) FROM vectors WHERE text_hash NOT IN (SELECT text_hash FROM tokens)"
-        ).fetchone()
-        return int(count)
+    def missing(self, db: sqlite3.Connection, ids: Sequence[int]) -> tuple[list[int], list[int]]:
+        """Those of `ids` whose token vectors are lost or damaged, and those of which none are kept."""
+        found = self.of_chunks(db, ids)
+        query = (
+            "SELECT chunk_id, text_hash, start, bytes, t.checksum, row_checksum FROM vectors"
+            " JOIN tokens AS t USING (text_hash) WHERE start = ?"
+        )
+        unkept = {row[0] for row in db.execute(query, (NOT_KEPT,)) if _is_unkept(row[1:])}
+        absent = [chunk_id for chunk_id in ids if chunk_id not in found]
+        return [one for one in absent if one not in unkept], [one for one in absent if one in unkept]
+
+    def unkept(self, db: sqlite3.Connection) -> int:
+        """Of how many chunks no token vectors are kept."""
+        query = "SELECT COUNT(*) FROM vectors JOIN tokens USING (text_hash) WHERE start = ?"
+        return int(db.execute(query, (NOT_KEPT,)).fetchone()[0])
 
     def size_bytes(self, db: sqlite3.Connection) -> int:
         """The size of the file on disk in bytes, waste included."""
@@ -89,20 +108,20 @@ class Tokens:
     def compact(self, db: sqlite3.Connection) -> int:
         """Copy the intact rows that the table names into a new file next to the old one; returns the bytes dropped."""
         before, old = self.size_bytes(db), self._mapped(db)
-        rows = db.execute("SELECT text_hash, start, bytes, checksum FROM tokens ORDER BY start").fetchall()
+        rows = db.execute(
+            "SELECT text_hash, start, bytes, checksum, row_checksum FROM tokens ORDER BY start"
+        ).fetchall()
         used = {key for (key,) in db.execute("SELECT DISTINCT text_hash FROM vectors")}
         db.execute("DELETE FROM tokens")
         db.execute("DELETE FROM meta WHERE key = ?", (_FILE_KEY,))
+        db.executemany(
+            "INSERT INTO tokens VALUES (?, ?, ?, ?, ?)", (row for row in rows if row[0] in used and _is_unkept(row))
+        )
         kept: dict[bytes, NDArray[np.int8]] = {}
-        for key, start, count, checksum in rows:
-            content = old[start : start + count] if old is not None else None
-            if (
-                key in used
-                and content is not None
-                and len(content) == count
-                and zlib.crc32(content.tobytes()) == checksum
-            ):
-                kept[key] = content
+        for row in rows:
+            content = _intact_rows(old, row) if row[0] in used else None
+            if content is not None:
+                kept[row[0]] = content
             if len(kept) == _BATCH:
                 self.append(db, kept)
                 kept = {}
@@ -148,3 +167,33 @@ class Tokens:
         if last is None or last[0] != path.name or len(last[1]) != size:
             last = self._open = path.name, np.memmap(path, np.int8, mode="r", shape=(size,))
         return last[1]
+
+
+def mark_unkept(db: sqlite3.Connection, where: str = "1", values: tuple[object, ...] = ()) -> None:
+    """Note of the passages that fit the condition, a constant of this package, which have no token vectors."""
+    query = f"SELECT DISTINCT text_hash FROM vectors WHERE {where} AND text_hash NOT IN (SELECT text_hash FROM tokens)"  # noqa: S608  # ours
+    places = [(key, NOT_KEPT, 0, 0) for (key,) in db.execute(query, values)]
+    db.executemany("INSERT INTO tokens VALUES (?, ?, ?, ?, ?)", ((*place, row_checksum(*place)) for place in places))
+
+
+_Place = tuple[Any, ...]
+"""A row of `tokens`: hash of the text, place and bytes in the file, checksum of these, checksum of the row."""
+
+
+def _intact_rows(data: NDArray[np.int8] | None, place: _Place) -> NDArray[np.int8] | None:
+    """The token vectors at a place, shape (n, 64), int8; None unless they are what was written."""
+    key, start, count, checksum, of_row = place
+    if of_row is None or start == NOT_KEPT or row_checksum(key, start, count, checksum) != of_row:
+        return None
+    if data is None:
+        import numpy as np
+
+        data = np.empty(0, np.int8)
+    rows = data[start : start + count]
+    if len(rows) != count or count % ROW_BYTES or zlib.crc32(rows.data) != checksum:
+        return None
+    return rows.reshape(-1, ROW_BYTES)
+
+
+def _is_unkept(place: _Place) -> bool:
+    return bool(place[1] == NOT_KEPT) and row_checksum(*place[:4]) == place[4]

@@ -3,28 +3,34 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import sqlite3
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
+from ragscience.errors import LibraryDamaged
 from ragscience.store.atomic_files import disk_errors
 from ragscience.store.home import Home
-from ragscience.store.library_schema import connect_for_reading, connect_for_writing, database_errors
+from ragscience.store.library_damage import READ_ALL_AGAIN, Damage, Database, read_meta
+from ragscience.store.library_schema import OlderSchema, connect_for_reading, connect_for_writing, database_errors
 from ragscience.store.lock import WriterLock
+from ragscience.store.row_checksums import seal_meta
 
-__all__ = ["Transactions"]
+__all__ = ["Transactions", "listed_files", "require_not_lost"]
 
 
 class Transactions:
     """A home's database for many threads: each reads through its own connection, one at a time writes."""
 
-    def __init__(self, home: Home, idle: list[sqlite3.Connection], writer: _Writer | None) -> None:
+    def __init__(self, home: Home, idle: list[Database], writer: _Writer | None) -> None:
         self._home = home
         self._idle = idle
         """Idle read connections."""
         self._writer = writer
+        self.damage = Damage()
+        """The damage that was seen."""
         self._mine = _Mine()
         self._guard = threading.Lock()
         self._turn = threading.RLock()
@@ -33,7 +39,7 @@ class Transactions:
     @classmethod
     def for_reading(cls, home: Home) -> Transactions:
         """Open for reading, creating nothing. Raises as `connect_for_reading`: LibraryUnavailable, RagScienceError."""
-        db = connect_for_reading(home.database)
+        db = _connected(home)
         return cls(home, [db] if db else [], None)
 
     @classmethod
@@ -70,7 +76,7 @@ class Transactions:
                 writer.lock.release()
 
     @contextmanager
-    def reading(self) -> Iterator[sqlite3.Connection | None]:
+    def reading(self) -> Iterator[Database | None]:
         """The database at one generation for this thread; None if there is no library (yet). May be nested."""
         with database_errors(self._home.database):
             if self._mine.db is not None:
@@ -79,10 +85,11 @@ class Transactions:
             with self._guard:
                 pool = self._idle
                 db = pool.pop() if pool else None
-            db = db or connect_for_reading(self._home.database)
+            db = db or _connected(self._home)
             if db is None:
                 yield None
                 return
+            db.damage = self.damage
             self._mine.db = db
             try:
                 db.execute("BEGIN")
@@ -92,7 +99,7 @@ class Transactions:
                 _roll_back(db)
                 self._give_back(db, pool)
 
-    def _give_back(self, db: sqlite3.Connection, pool: list[sqlite3.Connection]) -> None:
+    def _give_back(self, db: Database, pool: list[Database]) -> None:
         with self._guard:
             kept = pool is self._idle
             if kept:
@@ -101,7 +108,7 @@ class Transactions:
             db.close()
 
     @contextmanager
-    def writing(self) -> Iterator[sqlite3.Connection]:
+    def writing(self) -> Iterator[Database]:
         """The database for changes that are committed together at the end, or not at all."""
         with self._turn, database_errors(self._home.database):
             writer = self.require_lock()
@@ -109,10 +116,15 @@ class Transactions:
                 raise RuntimeError("a change cannot begin inside a snapshot or another change")
             self._mine.db = writer.db
             try:
+                writer.db.damage = self.damage
                 writer.db.execute("BEGIN IMMEDIATE")
+                read_meta(writer.db)
+                writer.db.is_changing = True
                 yield writer.db
+                seal_meta(writer.db)
                 writer.db.execute("COMMIT")
             finally:
+                writer.db.is_changing = False
                 self._mine.db = None
                 _roll_back(writer.db)
 
@@ -125,15 +137,54 @@ class Transactions:
 
 @dataclass(frozen=True)
 class _Writer:
-    db: sqlite3.Connection
+    db: Database
     lock: WriterLock
 
 
 class _Mine(threading.local):
     """Thread-local state."""
 
-    db: sqlite3.Connection | None = None
+    db: Database | None = None
     """The connection of the transaction that the thread is in."""
+
+
+def _connected(home: Home) -> Database | None:
+    """A connection for reading; a library of an older version is brought up to date first, if no one writes it.
+
+    None if there is no library yet. Raises LibraryDamaged if it is lost.
+    """
+    try:
+        found = connect_for_reading(home.database)
+    except OlderSchema:
+        lock = WriterLock.acquire_for_caches(home.lock)
+        if lock is None:
+            raise
+        with lock:
+            connect_for_writing(home.database).close()
+        found = connect_for_reading(home.database)
+    if found is None:
+        require_not_lost(home)
+    return found
+
+
+def require_not_lost(home: Home) -> None:
+    """Raise LibraryDamaged where there is no database, or one without tables, and the ledger names papers."""
+    listed = len(listed_files(home))
+    if listed:
+        how = "is empty" if home.database.exists() else "is missing"
+        raise LibraryDamaged(
+            f"{home.database} {how}, and {home.ledger.name} names {listed} papers: the library was lost.",
+            READ_ALL_AGAIN,
+        )
+
+
+def listed_files(home: Home) -> list[str]:
+    """The paths of the papers that the ledger names; none where it cannot be read."""
+    try:
+        files = json.loads(home.ledger.read_bytes())["files"]
+        return [str(entry["path"]) for entry in files.values()]
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return []
 
 
 def _roll_back(db: sqlite3.Connection) -> None:

@@ -9,6 +9,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from ragscience.errors import RagScienceError
+from ragscience.store.library_damage import lost_passages, note_passages
+from ragscience.store.row_checksums import row_checksum, seal
 
 if TYPE_CHECKING:
     import numpy as np
@@ -51,7 +53,8 @@ def vector_batches(
 ) -> Iterator[tuple[NDArray[np.int64], NDArray[np.float32]]]:
     """(ids ascending, int64; vectors of shape (n, dimension), float32) in batches, of all chunks or those of `ids`.
 
-    Unknown ids are left out. Raises RagScienceError where a vector has another dimension.
+    Unknown ids are left out, and damaged vectors, which are noted. Raises RagScienceError where a vector has another
+    dimension.
     """
     import numpy as np
 
@@ -59,15 +62,30 @@ def vector_batches(
     if ids is not None:
         where = "WHERE chunk_id IN (SELECT value FROM json_each(?))"
         values.append(json.dumps([int(chunk_id) for chunk_id in ids]))
-    query = f"SELECT chunk_id, vector FROM vectors {where} ORDER BY chunk_id"  # noqa: S608  # values are bound
+    query = f"SELECT chunk_id, text_hash, vector, checksum FROM vectors {where} ORDER BY chunk_id"  # noqa: S608  # bound
     cursor = db.execute(query, values)
-    while batch := cursor.fetchmany(_BATCH):
+    count = 0
+    while rows := cursor.fetchmany(_BATCH):
+        batch = [(row[0], row[2]) for row in rows if row_checksum(*row[:3]) == row[3]]
+        if len(batch) < len(rows):
+            note_passages(db, "vector", sorted({row[0] for row in rows} - {chunk_id for chunk_id, _ in batch}))
+        count += len(rows)
+        if not batch:
+            continue
         numbers, blobs = zip(*batch, strict=True)
         data = b"".join(blobs)
         if len(data) != 4 * dimension * len(batch):
             raise RagScienceError(f"Some stored vectors are not of dimension {dimension}.", _ANEW)
         vectors = np.frombuffer(data, "<f4").reshape(len(batch), dimension)
         yield np.array(numbers, np.int64), vectors.astype(np.float32, copy=False)
+    if ids is not None and count < len(ids):
+        _note_lost(db, ids)
+
+
+def _note_lost(db: sqlite3.Connection, ids: Sequence[int] | NDArray[np.int64]) -> None:
+    """Note those of `ids` without a vector that the library has."""
+    known = {chunk_id for (chunk_id,) in db.execute("SELECT chunk_id FROM vectors")}
+    note_passages(db, "vector", lost_passages(db, (int(chunk_id) for chunk_id in ids if int(chunk_id) not in known)))
 
 
 def read_vectors(
@@ -90,7 +108,7 @@ def read_vectors(
 def vectors_by_hash(
     db: sqlite3.Connection, dimension: int, hashes: Sequence[bytes]
 ) -> dict[bytes, NDArray[np.float32]]:
-    """The vectors, shape (dimension,), float32, of the texts among `hashes` that are embedded already."""
+    """The vectors, shape (dimension,), float32, of the texts among `hashes` that are embedded already and intact."""
     import numpy as np
 
     found: dict[bytes, NDArray[np.float32]] = {}
@@ -98,9 +116,9 @@ def vectors_by_hash(
     for first in range(0, len(wanted), 500):
         batch = wanted[first : first + 500]
         marks = ",".join("?" * len(batch))
-        query = f"SELECT text_hash, vector FROM vectors WHERE text_hash IN ({marks})"  # noqa: S608  # question marks
-        for key, blob in db.execute(query, batch):
-            if len(blob) == 4 * dimension:
+        query = f"SELECT chunk_id, text_hash, vector, checksum FROM vectors WHERE text_hash IN ({marks})"  # noqa: S608
+        for chunk_id, key, blob, checksum in db.execute(query, batch):
+            if len(blob) == 4 * dimension and row_checksum(chunk_id, key, blob) == checksum:
                 found[key] = np.frombuffer(blob, "<f4").astype(np.float32)
     return found
 
@@ -123,6 +141,7 @@ def replace_vectors(
         if cursor.rowcount != len(numbers):
             raise RagScienceError("A vector came for a passage that the library does not have.", "Run it again.")
         done.update(numbers)
+    seal(db, "vectors")
     (count,) = db.execute("SELECT COUNT(*) FROM vectors").fetchone()
     if len(done) != count:
         raise RagScienceError(f"{count - len(done)} of {count} passages got no new vector.", "Run it again.")

@@ -151,13 +151,22 @@ def _warn_once(text: str) -> None:
 def opened(screen: Callable[[Event], None] | None = None, create: bool = False, /, **flags: object) -> Engine:
     """The engine of a command from its flags; `screen` receives what belongs to no single question.
 
-    Raises UsageError, also for a home that is not there unless `create`.
+    Without one, warnings are lines on stderr. Raises UsageError, also for a home that is not there unless `create`.
     """
     from ragscience.engine.library_engine import Engine
 
     settings = settings_of(**flags)
     environment = {name: value for name, value in os.environ.items() if name.startswith("OTEL_")}
-    return Engine.open(settings.home, settings, environment=environment, on_event=screen, create=create)
+    return Engine.open(
+        settings.home, settings, environment=environment, on_event=screen or _say_warnings, create=create
+    )
+
+
+def _say_warnings(event: Event) -> None:
+    from ragscience.engine.events import Warned
+
+    if isinstance(event, Warned):
+        say(event.text)
 
 
 def page_range(text: str | None) -> tuple[int, int] | None:

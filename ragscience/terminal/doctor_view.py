@@ -25,12 +25,12 @@ __all__ = ["run_doctor"]
 _COLOURS = {"ok": "green", "info": "cyan", "warning": "yellow", "error": "bold red"}
 
 
-def run_doctor(home: Path | None, console: Console | None, *, network: bool) -> int:
+def run_doctor(home: Path | None, console: Console | None, *, network: bool, fast: bool = False) -> int:
     """Show the findings, as JSON without a console; 1 where one of them is an error, else 0."""
     settings, found = _settings(home)
     quiet = settings.model_copy(update={"log_file": "", "metrics_file": ""})
     with Engine.open(settings.home, quiet) as engine:
-        report = DoctorReport((*found, *engine.doctor(network=network).findings))
+        report = DoctorReport((*found, *engine.doctor(network=network, fast=fast).findings))
     if console is None:
         print_json(select(DoctorOutput, report))
     elif console.is_terminal:

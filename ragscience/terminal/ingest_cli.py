@@ -321,6 +321,9 @@ def doctor(
     network: Annotated[
         bool, typer.Option("--network", help="Also ask whether arXiv and Ollama can be reached; else nothing leaves.")
     ] = False,
+    fast: Annotated[
+        bool, typer.Option("--fast", help="Do not verify each page, passage and vector of the database.")
+    ] = False,
     home: HomeFolder = None,
     json: Json = False,
     debug: Debug = False,
@@ -328,7 +331,7 @@ def doctor(
     """Look for what is wrong, and say what to do about it; nothing is written. Exits with 1 where there is an error."""
     from ragscience.terminal.doctor_view import run_doctor
 
-    return run_doctor(home, None if json else _console(), network=network)
+    return run_doctor(home, None if json else _console(), network=network, fast=fast)
 
 
 def _reading(home: Path | None, offline: bool | None, ocr: bool, layout: bool) -> dict[str, object]:

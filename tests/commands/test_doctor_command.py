@@ -12,6 +12,7 @@ import pytest
 from ragscience.json_schemas import schemas
 from ragscience.store import Home, Library
 from ragscience.store.library_schema import connect_for_writing
+from ragscience.store.row_checksums import seal_meta
 from tests.conftest import NOBODY, ROOT
 from tests.ollama_server import OllamaServer, chat_model
 from tests.store.making import add, numbered_paper
@@ -80,6 +81,7 @@ def test_a_library_of_another_embedder_is_an_error(commands, findings, tmp_path)
     db = connect_for_writing(home.database)
     made = '{"provider": "sentence-transformers", "model": "some/model", "digest": "", "dimension": 12}'
     db.execute("UPDATE meta SET value = ? WHERE key = 'embedder'", (made,))
+    seal_meta(db)
     db.close()
     code, found = findings(HF_HUB_CACHE=str(tmp_path))
     assert next((one["severity"], one["message"]) for one in found["models"]) == (

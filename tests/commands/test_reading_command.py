@@ -9,6 +9,7 @@ import pytest
 
 from ragscience.json_schemas import schemas
 from ragscience.store import Home, Library
+from ragscience.store.row_checksums import seal
 from tests.conftest import ROOT, Commands
 from tests.pdf_factory import make_pdf, make_scan
 
@@ -258,6 +259,7 @@ def test_a_library_that_an_older_version_has_read_is_shown_as_far_as_it_is_known
     home = shutil.copytree(sample.home, tmp_path / "old")
     with Library.open_for_writing(Home(home)) as library, library._writing() as db:
         db.execute("UPDATE papers SET elements = x''")
+        seal(db, "papers")
     old = Commands(home)
     shown = old.ingest("show", "ragscience.pdf").out
     assert "no headings known" in shown

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from ragscience.records import EmbedderIdentity
 from ragscience.store import Home, Library, text_hash
+from ragscience.store.row_checksums import row_checksum, seal_all
 
 __all__ = ["LargeLibrary"]
 
@@ -89,6 +90,7 @@ class LargeLibrary:
         with Library.open_for_writing(home) as library:
             library.set_identity(self.identity, "synthetic/1")
         with closing(sqlite3.connect(home.database, isolation_level=None)) as db:
+            db.create_function("row_checksum", -1, row_checksum)
             db.execute("PRAGMA synchronous = OFF")
             db.execute("PRAGMA cache_size = -200000")
             first = 1
@@ -99,6 +101,7 @@ class LargeLibrary:
                 first += len(texts)
             db.execute("UPDATE meta SET value = ? WHERE key = 'next_chunk'", (str(first),))
             db.execute("UPDATE meta SET value = '2' WHERE key = 'generation'")
+            seal_all(db)
 
 
 def _spelled(number: int, syllables: list[str]) -> str:
@@ -135,7 +138,7 @@ def _insert(db: sqlite3.Connection, first: int, texts: list[str], vectors: NDArr
         ),
     )
     db.executemany(
-        "INSERT INTO chunks VALUES (?, ?, ?, ?, 0, ?, 1, 1, '', 'text', '[[0,1]]', '')",
+        "INSERT INTO chunks VALUES (?, ?, ?, ?, 0, ?, 1, 1, '', 'text', '[[0,1]]', '', 0)",
         (
             (
                 first + row,
@@ -148,7 +151,7 @@ def _insert(db: sqlite3.Connection, first: int, texts: list[str], vectors: NDArr
         ),
     )
     db.executemany(
-        "INSERT INTO vectors VALUES (?, ?, ?)",
+        "INSERT INTO vectors VALUES (?, ?, ?, 0)",
         ((first + row, text_hash(text), vectors[row].tobytes()) for row, text in enumerate(texts)),
     )
 

@@ -7,10 +7,12 @@ import pytest
 
 from ragscience.errors import LibraryUnavailable, RagScienceError
 from ragscience.store import Library
-from ragscience.store.library_schema import SCHEMA_VERSION
+from ragscience.store.library_schema import OLDEST_VERSION, SCHEMA_VERSION
+from ragscience.store.row_checksums import seal
 
 from .making import FROM_FILE, WORDS, add, contents, numbered_paper, unit_rows
 
+OLDER = OLDEST_VERSION - SCHEMA_VERSION - 1
 QUERIES = unit_rows(np.random.default_rng(99), 8)
 
 
@@ -128,7 +130,7 @@ def test_nothing_in_a_home_is_a_pickle(filled):
             assert not path.read_bytes().startswith(b"\x80"), path
 
 
-@pytest.mark.parametrize(("other", "which", "fix"), [(1, "newer", "Update"), (-1, "older", "ingest.py")])
+@pytest.mark.parametrize(("other", "which", "fix"), [(1, "newer", "Update"), (OLDER, "older", "ingest.py")])
 @pytest.mark.parametrize("opened", [Library.open, Library.open_for_writing])
 def test_another_schema_is_refused(filled, opened, other, which, fix):
     with closing(sqlite3.connect(filled.database)) as db:
@@ -178,9 +180,10 @@ def test_a_database_that_is_damaged_inside_is_a_clear_error(filled):
         contents(library)
 
 
-def test_missing_or_wrong_vectors_are_a_clear_error(filled):
-    with closing(sqlite3.connect(filled.database)) as db, db:
+def test_vectors_of_another_dimension_are_a_clear_error(filled):
+    with Library.open_for_writing(filled) as library, library._writing() as db:
         db.execute("UPDATE vectors SET vector = x'00' WHERE chunk_id = 3")
+        seal(db, "vectors")
     with Library.open(filled, FROM_FILE) as library, pytest.raises(RagScienceError, match="dimension 12") as refused:
         library.vectors()
     assert "rebuild --embeddings" in refused.value.fix

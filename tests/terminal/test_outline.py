@@ -14,6 +14,7 @@ from ragscience.json_schemas import schemas
 from ragscience.records import Element, Metadata, title_of
 from ragscience.serialization import to_json
 from ragscience.store import Home, Library
+from ragscience.store.row_checksums import seal
 from ragscience.terminal.outline import outline_output, outline_view, page_output, page_view, show_page
 from ragscience.terminal.views import answer_footer, hits_view, paper_view, papers_view
 from tests.store.making import add, paper_of, unit_rows
@@ -94,6 +95,7 @@ def test_an_outline_has_headings_tables_figures_and_the_number_of_references(lib
 def test_entries_without_numbers_are_counted_one_by_one(library, paper):
     with library._writing() as db:
         db.execute("UPDATE pages SET text = replace(replace(text, '[', '('), '3.', '3,')")
+        seal(db, "pages")
     assert paper_outline(library, paper.file).references == 4
 
 

@@ -1,0 +1,84 @@
+"""Verifies a whole library, row by row: every checksum, and each passage against the pages that it is of."""
+
+from __future__ import annotations
+
+import sqlite3
+from itertools import groupby
+
+from ragscience.store import row_records as rows
+from ragscience.store.filter_selection import verify_database_indexes
+from ragscience.store.library_damage import Kind, note, note_passages
+from ragscience.store.row_checksums import sql_checksum
+
+__all__ = ["unlike_their_pages", "unusable_vectors", "verify"]
+
+_NORM_TOLERANCE = 1e-3
+
+
+def verify(db: sqlite3.Connection) -> None:
+    """Read every row and note the damaged ones; linear in the bytes of the database.
+
+    Raises LibraryDamaged where `meta`, the list of papers or an index of the database is damaged.
+    """
+    known = rows.chunk_ids(db).tolist()
+    verify_database_indexes(db)
+    for (paper_id,) in _damaged(db, "papers", "paper_id"):
+        note(db, "paper", None, [paper_id])
+    for (paper_id,) in _damaged(db, "papers", "paper_id", "parts_checksum"):
+        note(db, "part", paper_id, [0])
+    for paper_id, number in _damaged(db, "pages", "paper_id, number"):
+        note(db, "page", paper_id, [number])
+    lacking = (
+        "SELECT paper_id, pages FROM papers AS p"
+        " WHERE pages <> (SELECT COUNT(*) FROM pages WHERE pages.paper_id = p.paper_id)"
+    )
+    for paper_id, count in db.execute(lacking).fetchall():
+        numbers = {number for (number,) in db.execute("SELECT number FROM pages WHERE paper_id = ?", (paper_id,))}
+        note(db, "page", paper_id, set(range(1, count + 1)) - numbers)
+    unlike = unlike_their_pages(db)
+    tables: tuple[tuple[str, Kind], ...] = (("chunks", "passage"), ("vectors", "vector"))
+    for table, kind in tables:
+        damaged = {chunk_id for (chunk_id,) in _damaged(db, table, "chunk_id")}
+        present = {chunk_id for (chunk_id,) in db.execute(f"SELECT chunk_id FROM {table} NOT INDEXED")}  # noqa: S608
+        lost = set(known) - present
+        note_passages(db, kind, sorted(damaged & set(known) | lost | (set(unlike) if kind == "passage" else set())))
+    for row in _damaged(db, "sources", "md5"):
+        note(db, "source", None, [hash(row)])
+    for row in (*_damaged(db, "graph_passages", "chunk_id, extractor"), *_damaged(db, "graph_apart", "name")):
+        note(db, "graph", None, [hash(row)])
+
+
+def _damaged(db: sqlite3.Connection, table: str, key: str, column: str = "checksum") -> list[tuple[int, ...]]:
+    """The keys of the rows whose checksum does not fit."""
+    query = f"SELECT {key} FROM {table} NOT INDEXED WHERE {column} <> {sql_checksum(table, column)}"  # noqa: S608  # ours
+    return db.execute(query).fetchall()
+
+
+def unlike_their_pages(db: sqlite3.Connection) -> list[int]:
+    """The ids of the passages that are not the characters of their pages that they are said to be."""
+    found: list[int] = []
+    query = 'SELECT paper_id, number, start, "end", text FROM pages ORDER BY paper_id, number'
+    for paper_id, group in groupby(db.execute(query), key=lambda row: row[0]):
+        pages = {number: (start, end, text) for _, number, start, end, text in group}
+        chunks = 'SELECT chunk_id, start, "end", page_start, page_end, text FROM chunks WHERE paper_id = ?'
+        for chunk_id, start, end, first, last, text in db.execute(chunks, (paper_id,)):
+            for number in range(first, min(last, first + len(pages)) + 1):
+                page_start, page_end, page = pages.get(number, (0, 0, ""))
+                low, high = max(start, page_start), min(end, page_end)
+                if low < high and text[low - start : high - start] != page[low - page_start : high - page_start]:
+                    found.append(chunk_id)
+                    break
+    return found
+
+
+def unusable_vectors(db: sqlite3.Connection) -> list[int]:
+    """The ids of the passages whose vectors are not finite or not of length 1."""
+    import numpy as np
+
+    found: list[int] = []
+    for chunk_id, blob in db.execute("SELECT chunk_id, vector FROM vectors"):
+        vector = np.frombuffer(blob, "<f4") if len(blob) % 4 == 0 else np.empty(0, np.float32)
+        norm = float(np.sqrt(np.vecdot(vector, vector, dtype=np.float64)))
+        if not abs(norm - 1) <= _NORM_TOLERANCE:
+            found.append(chunk_id)
+    return found
