@@ -23,8 +23,8 @@ from ragscience.store.graph_table import GraphTable
 from ragscience.store.home import Home
 from ragscience.store.index_config import DenseSizes
 from ragscience.store.ledger import Ledger
-from ragscience.store.library_damage import described
 from ragscience.store.library_search import LibrarySearch
+from ragscience.store.library_verification import Verification
 from ragscience.store.library_writes import NewPaper
 from ragscience.store.paper_contents import PaperContents
 from ragscience.store.sources_table import SourcesTable
@@ -80,6 +80,9 @@ class Library:
         self.token_bytes = contents.token_bytes
         self.passages_without_tokens = contents.passages_without_tokens
         self.passages_not_kept = contents.passages_not_kept
+        verification = Verification(transactions, self._tokens)
+        self.damage = verification.damage
+        self.verify = verification.verify
         self.graph = GraphTable(transactions)
         """What extractors read from the passages for the graph."""
         self.sources = SourcesTable(transactions)
@@ -132,32 +135,6 @@ class Library:
         """All reads inside see one generation, whatever a writer does meanwhile."""
         with self._reading():
             yield
-
-    def damage(self) -> tuple[str, ...]:
-        """What was seen of damage so far, a line for each paper with the command that repairs it; empty for none."""
-        return tuple(f"{message} {fix}" for message, fix in self._described_damage())
-
-    def _described_damage(self) -> list[tuple[str, str]]:
-        seen = self._transactions.damage
-        if seen.is_none:
-            return []
-        with self._reading() as db:
-            found = seen.seen(db) if db else {}
-            names = rows.file_names(db, {paper_id for _, paper_id in found if paper_id is not None}) if db else {}
-        return list(described(found, names))
-
-    def verify(self) -> list[tuple[str, str]]:
-        """Read every row of the database, every vector and every token vector: (what is damaged, what repairs it).
-
-        Raises LibraryDamaged where the damage is not of single papers.
-        """
-        from ragscience.store.library_verification import verify
-
-        with self._reading() as db:
-            if db is not None:
-                verify(db)
-                self.passages_without_tokens()
-        return self._described_damage()
 
     # Identity and size
 

@@ -7,12 +7,46 @@ from itertools import groupby
 
 from ragscience.store import row_records as rows
 from ragscience.store.filter_selection import verify_database_indexes
-from ragscience.store.library_damage import Kind, note, note_passages
+from ragscience.store.library_damage import Kind, described, note, note_passages
 from ragscience.store.row_checksums import sql_checksum
+from ragscience.store.token_vectors import Tokens
+from ragscience.store.transactions import Transactions
 
-__all__ = ["unlike_their_pages", "unusable_vectors", "verify"]
+__all__ = ["Verification", "unlike_their_pages", "unusable_vectors", "verify"]
 
 _NORM_TOLERANCE = 1e-3
+
+
+class Verification:
+    """What is known of the damage of a library, and the search for more."""
+
+    def __init__(self, transactions: Transactions, tokens: Tokens) -> None:
+        self._reading = transactions.reading
+        self._seen = transactions.damage
+        self._tokens = tokens
+
+    def damage(self) -> tuple[str, ...]:
+        """What was seen of damage so far, a line for each paper with the command that repairs it; empty for none."""
+        return tuple(f"{message} {fix}" for message, fix in self._described())
+
+    def verify(self) -> list[tuple[str, str]]:
+        """Read every row of the database, every vector and every token vector: (what is damaged, what repairs it).
+
+        Raises LibraryDamaged where the damage is not of single papers.
+        """
+        with self._reading() as db:
+            if db is not None:
+                verify(db)
+                self._tokens.missing(db, rows.chunk_ids(db).tolist())
+        return self._described()
+
+    def _described(self) -> list[tuple[str, str]]:
+        if self._seen.is_none:
+            return []
+        with self._reading() as db:
+            found = self._seen.seen(db) if db else {}
+            names = rows.file_names(db, {paper_id for _, paper_id in found if paper_id is not None}) if db else {}
+        return list(described(found, names))
 
 
 def verify(db: sqlite3.Connection) -> None:
