@@ -7,14 +7,24 @@ from collections import Counter
 from collections.abc import Sequence
 
 from ragscience.reading.side_by_side import side_by_side
-from ragscience.reading.text_rows import Region, Row, make_rows
+from ragscience.reading.text_rows import Region, Row, make_rows, make_segments, runs
+from ragscience.reading.zones import find_zones
 
 __all__ = ["reading_order"]
 
 _CAPTION = re.compile(r"(?:Figure|Fig\.|Table|TABLE|FIGURE|Algorithm)\s?\d+")
+_WORD = re.compile(r"[^\W\d_]{2,}")
 _WIDE = 0.15
 """Share of the page's width: shorter lines do not show where a column ends."""
 _LETTERS = 12
+_FULL = 0.6
+"""Share of a region's width: a wider line is in no column."""
+_LEAST_WHITE = 0.8
+"""Share of the white between two columns that is between two pieces on one line of both."""
+_LEAST_GAP = 0.5
+"""In font sizes: more than the word spaces of most lines."""
+_MANY = 15
+"""Lines of a column that may begin at several indents, at least."""
 _MOST_COLUMNS = 4
 """Papers have no more columns of running text."""
 
@@ -27,23 +37,68 @@ def reading_order(segments: Sequence[Row], page_width: float) -> list[Region]:
 def _ordered(segments: list[Row], page_width: float, depth: int) -> list[Region]:
     if not segments:
         return []
-    gutter = _gutter(segments, page_width) if depth > 1 else None
-    if gutter is None:
+    if depth < 2:
         return [_region(part) for part in side_by_side(segments)]
+    if white := _gutter(segments, page_width):
+        return _in_columns(segments, white, page_width, depth - 1)
+    regions: list[Region] = []
+    for band, white in _bands(segments, page_width):
+        if white:
+            regions += _in_columns(band, white, page_width, depth - 1)
+        else:
+            regions += [_region(part) for part in side_by_side(band)]
+    return regions
+
+
+def _in_columns(segments: list[Row], white: tuple[float, float], page_width: float, depth: int) -> list[Region]:
+    """The regions of segments that stand in columns on both sides of the white."""
+    gutter = (white[0] + white[1]) / 2
+    segments = _without_bridges(segments, white)
     width = max(row.x1 for row in segments) - min(row.x0 for row in segments)
     if any(row.x0 < gutter < row.x1 and row.x1 - row.x0 < 0.6 * width and _CAPTION.match(row.text) for row in segments):
         # Text next to floats of several widths looks like columns.
         parts = side_by_side(segments)
         if len(parts) > 1:
-            return [region for part in parts for region in _ordered(part, page_width, depth - 1)]
+            return [region for part in parts for region in _ordered(part, page_width, depth)]
     regions = []
-    for is_spanning, zone in _zones(segments, gutter):
+    for is_spanning, zone in find_zones(segments, gutter):
         if is_spanning:
             regions += [_region(part) for part in side_by_side(zone)]
         else:
             sides = [[row for row in zone if ((row.x0 + row.x1) / 2 < gutter) == is_left] for is_left in (True, False)]
-            regions += [region for side in sides for region in _ordered(side, page_width, depth - 1)]
+            regions += [region for side in sides for region in _ordered(side, page_width, depth)]
     return regions
+
+
+def _bands(segments: list[Row], page_width: float) -> list[tuple[list[Row], tuple[float, float] | None]]:
+    """The segments in bands from top to bottom, with the white between the columns of a band that has some.
+
+    Such a band stands between lines of the whole width: a first page may have two columns below its title and its
+    abstract, too few lines to show on the whole page.
+    """
+    low, high = min(row.x0 for row in segments), max(row.x1 for row in segments)
+    is_wide = {id(row): row.x1 - row.x0 > _FULL * (high - low) for row in segments}
+    ordered = sorted(segments, key=lambda row: (row.base, row.x0))
+    bands: list[tuple[list[Row], tuple[float, float] | None]] = [([], None)]
+    for band in runs(ordered, lambda band, row: is_wide[id(band[-1])] == is_wide[id(row)]):
+        # Text next to a float with its caption is for side_by_side.
+        may_be = not is_wide[id(band[0])] and not any(_CAPTION.match(row.text) for row in band)
+        white = _gutter(band, page_width, is_band=True) if may_be else None
+        if white and _are_prose([row for row in band if row.x1 - row.x0 >= _WIDE * page_width], sum(white) / 2):
+            bands += [(band, white), ([], None)]
+        else:
+            bands[-1][0].extend(band)
+    return [band for band in bands if band[0]]
+
+
+def _are_prose(wide: list[Row], gutter: float) -> bool:
+    """Whether most lines on both sides, and three at least, are words and as wide as their side."""
+    for side in ([row for row in wide if row.x1 <= gutter], [row for row in wide if row.x0 >= gutter]):
+        width = max((row.x1 for row in side), default=0.0) - min((row.x0 for row in side), default=0.0)
+        prose = [row for row in side if row.x1 - row.x0 > 0.8 * width and len(_WORD.findall(row.text)) >= 4]
+        if len(prose) < max(3, 0.6 * len(side)):
+            return False
+    return True
 
 
 def _region(segments: list[Row]) -> Region:
@@ -113,8 +168,36 @@ def _beside(
     return (other, own) if len(level) >= 2 and len(other) >= 4 else None
 
 
-def _gutter(segments: list[Row], page_width: float) -> float | None:
-    """The middle of the white between two columns of running text, or None."""
+def _without_bridges(segments: list[Row], white: tuple[float, float]) -> list[Row]:
+    """The segments, those of two columns that were taken for one line made anew on each side of the white.
+
+    A column may begin nearer to the other than the words of a table stand to each other, and an index may join a line
+    of one column to a line of the other. No piece of such a segment is in the white between the columns.
+    """
+    low, high = white
+    middle = (low + high) / 2
+    bridges: list[Row] = []
+    for row in segments:
+        left = max((piece.x1 for piece in row.pieces if piece.x1 <= middle), default=None)
+        right = min((piece.x0 for piece in row.pieces if piece.x0 >= middle), default=None)
+        if left is None or right is None or any(piece.x0 < middle < piece.x1 for piece in row.pieces):
+            continue
+        if right - left >= max(_LEAST_WHITE * (high - low), _LEAST_GAP * row.size):
+            bridges.append(row)
+    if not bridges:
+        return segments
+    ids = set(map(id, bridges))
+    pieces = [piece for row in bridges for piece in row.pieces]
+    sides = ([piece for piece in pieces if (piece.x1 <= middle) == is_left] for is_left in (True, False))
+    parts = [part for side in sides for part in make_segments(side)]
+    return sorted([*(row for row in segments if id(row) not in ids), *parts], key=lambda row: (row.base, row.x0))
+
+
+def _gutter(segments: list[Row], page_width: float, *, is_band: bool = False) -> tuple[float, float] | None:
+    """The left and right edge of the white between two columns of running text, or None.
+
+    In a band of a page, the short last line of a paragraph counts as one that begins below the others.
+    """
     wide = [row for row in segments if row.x1 - row.x0 >= _WIDE * page_width and len(row.text) >= _LETTERS]
     if len(wide) < 6:
         return None
@@ -141,120 +224,55 @@ def _gutter(segments: list[Row], page_width: float) -> float | None:
                 best = (score, run_start, x)
     if best is None:
         return None
-    middle = low + (best[1] + best[2]) / 2
-    return middle if _are_columns(wide, middle) else None
+    white = _least_crossed(segments, low + best[1], low + best[2])
+    return white if _are_columns(wide, segments if is_band else wide, sum(white) / 2) else None
 
 
-def _are_columns(wide: list[Row], gutter: float) -> bool:
+def _least_crossed(segments: list[Row], low: int, high: int) -> tuple[float, float]:
+    """The widest part of the white from `low` to `high` with the fewest short lines in it.
+
+    The numbers of a list of references stand between its lines and the other column.
+    """
+    short = [(row.x0, row.x1) for row in segments if low < row.x1 and row.x0 < high]
+    counts = [sum(x0 < x < x1 for x0, x1 in short) for x in range(low, high + 1)]
+    least = min(counts)
+    parts = runs(
+        (low + number for number, count in enumerate(counts) if count == least), lambda run, x: x == run[-1] + 1
+    )
+    widest = max(parts, key=len)
+    return float(widest[0]), float(widest[-1])
+
+
+def _are_columns(wide: list[Row], segments: list[Row], gutter: float) -> bool:
     """Whether on both sides of a gutter lines begin below each other, at common heights."""
     sides = [row for row in wide if row.x1 <= gutter + 2], [row for row in wide if row.x0 >= gutter - 2]
-    reach = []
-    for side in sides:
-        if len(side) < 3:
-            return False
-        starts = Counter(round(row.x0 / 2) for row in side)
-        aligned = max(count + starts[start + 1] for start, count in starts.items())
-        if aligned < max(3, 0.35 * len(side)):
-            return False
-        reach.append((min(row.y0 for row in side), max(row.y1 for row in side)))
-    (top, bottom), (other_top, other_bottom) = reach
+    if min(map(len, sides)) < 3:
+        return False
+    if not (all(_is_aligned(side, segments) for side in sides) or _are_indented(*sides)):
+        return False
+    (top, bottom), (other_top, other_bottom) = (
+        (min(row.y0 for row in side), max(row.y1 for row in side)) for side in sides
+    )
     return min(bottom, other_bottom) - max(top, other_top) > 2 * wide[0].size
 
 
-def _zones(segments: list[Row], gutter: float) -> list[tuple[bool, list[Row]]]:
-    """Zones of the page from top to bottom: those that span the gutter, and those with columns next to it.
+def _is_aligned(side: list[Row], segments: list[Row]) -> bool:
+    """Whether many wide lines of a side begin at one x, and at least three of all segments."""
+    starts = Counter(round(row.x0 / 2) for row in side)
+    every = Counter(round(row.x0 / 2) for row in segments)
+    start = max(starts, key=lambda one: starts[one] + starts[one + 1])
+    return every[start] + every[start + 1] >= 3 and starts[start] + starts[start + 1] >= 0.35 * len(side)
 
-    Not every row of a spanning table, or of names under a title, crosses the gutter: lines between or next to spanning
-    lines that are not running text of a column belong to their zone.
+
+def _are_indented(left: list[Row], right: list[Row]) -> bool:
+    """Whether two columns have many lines at few indents: code, or a list of references below the text.
+
+    The rows of a table have common base lines; two columns with type of several sizes have few.
     """
-    spanning = [row for row in segments if row.x0 < gutter - 4 and row.x1 > gutter + 4]
-    body = _running_text(segments, gutter)
-    rest = [row for row in segments if id(row) not in body and row not in spanning]
-    lines = [row for row in segments if id(row) in body]
-    marks = sorted([(row.base, False) for row in lines] + [(row.base, True) for row in spanning])
-    bounds: list[tuple[bool, float, float]] = []
-    for base, is_spanning in marks:
-        if bounds and bounds[-1][0] == is_spanning:
-            bounds[-1] = is_spanning, bounds[-1][1], base
-        else:
-            bounds.append((is_spanning, base, base))
-    if not bounds:
-        return [(False, segments)]
-    zones: list[tuple[bool, list[Row]]] = [(is_spanning, []) for is_spanning, _, _ in bounds]
-    for base, row in sorted([(row.base, row) for row in segments], key=lambda item: (item[0], item[1].x0)):
-        is_rest = any(row is one for one in rest)
-        zones[_zone_of(base, row, bounds, is_rest)][1].append(row)
-    _to_captions(zones, bounds, {id(row) for row in rest})
-    return [zone for zone in zones if zone[1]]
-
-
-def _to_captions(zones: list[tuple[bool, list[Row]]], bounds: list[tuple[bool, float, float]], rest: set[int]) -> None:
-    """Move tables and figures of a column from a spanning zone to a nearer caption in a column."""
-    for index, (is_spanning, rows) in enumerate(zones):
-        if not is_spanning:
-            continue
-        _, top, bottom = bounds[index]
-        for other, loose, edge in (
-            (index + 1, [row for row in rows if row.base > bottom and id(row) in rest], bottom),
-            (index - 1, [row for row in rows if row.base < top and id(row) in rest], top),
-        ):
-            if not loose or not 0 <= other < len(zones) or not zones[other][1]:
-                continue
-            near = (min if other > index else max)(zones[other][1], key=lambda row: row.base)
-            level = [row for row in zones[other][1] if abs(row.base - near.base) < near.size]
-            low, high = min(row.base for row in loose), max(row.base for row in loose)
-            to_text, to_spanning = (near.base - high, low - edge) if other > index else (low - near.base, edge - high)
-            if any(_CAPTION.match(row.text) for row in level) and to_text < min(to_spanning, 3 * near.size):
-                rows[:] = [row for row in rows if row not in loose]
-                zones[other][1].extend(loose)
-                zones[other][1].sort(key=lambda row: (row.base, row.x0))
-
-
-def _zone_of(base: float, row: Row, bounds: list[tuple[bool, float, float]], is_rest: bool) -> int:
-    for index, (_, top, bottom) in enumerate(bounds):
-        if top - 0.01 <= base <= bottom + 0.01:
-            return index
-        if base < top:
-            if index == 0:
-                return 0
-            before = bounds[index - 1]
-            if not is_rest:
-                return index
-            # Between two zones: in the spanning one, unless it is close to the text.
-            to_before, to_after = base - before[2], top - base
-            if before[0] == bounds[index][0]:
-                return index if to_after < to_before else index - 1
-            spanning, gap_to_text = (index - 1, to_after) if before[0] else (index, to_before)
-            text = index if before[0] else index - 1
-            return text if gap_to_text < 1.3 * row.size else spanning
-    return len(bounds) - 1
-
-
-def _running_text(segments: list[Row], gutter: float) -> set[int]:
-    """The ids of running text: segments alone on their line, as wide as the column or next to such a line."""
-    found: set[int] = set()
-    left = [row for row in segments if row.x1 <= gutter + 4]
-    right = [row for row in segments if row.x0 >= gutter - 4 and row.x1 > gutter + 4]
-    for side in filter(None, (left, right)):
-        lengths = sorted(row.x1 - row.x0 for row in side)
-        width = lengths[int(0.9 * (len(lengths) - 1))]
-        starts = Counter(round(row.x0 / 2) for row in side if row.x1 - row.x0 > 0.6 * width)
-        usual = 2 * starts.most_common(1)[0][0] if starts else 0
-        alone = [
-            row
-            for number, row in enumerate(side)
-            if not any(
-                abs(other.base - row.base) < 0.6 * row.size
-                for other in (*side[max(0, number - 2) : number], *side[number + 1 : number + 3])
-            )
-        ]
-        lines = [row for row in alone if row.x1 - row.x0 > 0.6 * width and len(row.text) >= _LETTERS]
-        found.update(map(id, lines))
-        for step, gap, indent in ((1, 1.7, 3.0), (-1, 3.0, 0.0)):
-            last: Row | None = None
-            for row in alone[::step]:
-                is_next = last is not None and step * (row.base - last.base) < gap * row.size
-                if id(row) in found or (is_next and abs(row.x0 - usual) < (indent * row.size or 3)):
-                    found.add(id(row))
-                    last = row
-    return found
+    for side in (left, right):
+        starts = Counter(round(row.x0 / 2) for row in side)
+        if len(side) < _MANY or sum(count for count in starts.values() if count >= 3) < 0.7 * len(side):
+            return False
+    bases = [row.base for row in right]
+    common = sum(any(abs(row.base - base) < 0.5 for base in bases) for row in left)
+    return common < 0.5 * len(left)

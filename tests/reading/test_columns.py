@@ -1,0 +1,132 @@
+"""The reading order of pages whose columns are near each other, short, or beside code, formulas and lists."""
+
+import pytest
+
+from ragscience.records import Document
+from tests.reading.drawing import WORDS, Sheet, draw
+from tests.shared_data import SHARED_DATA, needs_shared_data
+
+
+def read(tmp_path, *sheets):
+    from ragscience.reading.pdf_reader import read_pdf
+
+    return read_pdf(draw(tmp_path / "a.pdf", sheets))
+
+
+def filled(sheet, x, y, first, width, size=10.0):
+    """A line of running text as wide as `width` points, its word spaces stretched; `first` is its first word."""
+    import pymupdf
+
+    parts = [first]
+    lengths = [pymupdf.get_text_length(first, "helv", size)]
+    for word in WORDS[sum(map(ord, first)) % 7 :]:
+        length = pymupdf.get_text_length(word, "helv", size)
+        if sum(lengths) + length + 0.28 * size * len(parts) > width:
+            break
+        parts.append(word)
+        lengths.append(length)
+    blank = (width - sum(lengths)) / (len(parts) - 1)
+    for part, length in zip(parts, lengths, strict=True):
+        sheet.write(x, y, part, size)
+        x += length + blank
+
+
+def in_order(document: Document, *texts: str) -> bool:
+    places = [document.text.find(text) for text in texts]
+    return -1 not in places and places == sorted(places)
+
+
+def test_lines_of_two_columns_that_nearly_touch_stay_apart(tmp_path):
+    sheet = Sheet()
+    for row in range(20):
+        filled(sheet, 60, 100 + 12 * row, f"left{row}", 229)
+        # The white is narrow for the larger type of some lines.
+        filled(sheet, 298.6, 100 + 12 * row, f"right{row}", 228, 11.2 if row % 6 == 3 else 10)
+    document = read(tmp_path, sheet)
+    assert in_order(document, *(f"left{row}" for row in range(20)), *(f"right{row}" for row in range(20)))
+
+
+def test_the_numbers_of_references_belong_to_their_column(tmp_path):
+    sheet = Sheet()
+    for row in range(24):
+        filled(sheet, 48, 100 + 11.5 * row, f"left{row}", 240, 9.5)
+    for row in range(30):
+        if row % 3 == 0:
+            sheet.write(304, 100 + 9 * row, f"[{row // 3 + 1}]", 8)
+        filled(sheet, 330, 100 + 9 * row, f"right{row}", 228, 8)
+    document = read(tmp_path, sheet)
+    assert in_order(document, "left0", "left23", "[1]", "right0", "[2]", "right3", "[10]", "right29")
+
+
+def test_code_next_to_a_column_of_text_is_read_after_it(tmp_path):
+    sheet = Sheet()
+    for row in range(24):
+        filled(sheet, 50, 100 + 12 * row, f"left{row}", 230)
+    for row in range(30):
+        sheet.write(310 + (0, 12, 24, 36, 48, 24)[row % 6], 103 + 9.4 * row, f"call_{row}(the_value, of_it) if it", 8)
+    document = read(tmp_path, sheet)
+    assert in_order(document, "left0", "left23", "call_0(", "call_29(")
+
+
+def test_a_strip_of_two_columns_below_an_abstract_has_columns(tmp_path):
+    sheet = Sheet().write(60, 60, "A title over the whole of the page", 18, "hebo")
+    for row in range(24):
+        filled(sheet, 60, 120 + 12 * row, f"whole{row}", 470)
+    for row in range(3):
+        filled(sheet, 60, 440 + 12 * row, f"left{row}", 225)
+        filled(sheet, 305, 436 + 12 * row, f"right{row}", 225)
+    sheet.write(305, 472, "the end.")
+    filled(sheet, 60, 520, "Received", 470)
+    document = read(tmp_path, sheet)
+    assert in_order(document, "whole23", "left0", "left2", "right0", "right2", "the end.", "Received")
+
+
+def test_a_heading_level_with_the_head_of_a_table_is_a_line_of_its_column(tmp_path):
+    sheet = Sheet()
+    filled(sheet, 60, 80, "one", 470)
+    filled(sheet, 60, 92, "two", 470)
+    sheet.write(60, 140, "5.1", 11, "hebo").write(90, 140, "Prompts of Users", 11, "hebo")
+    sheet.write(420, 140, "Basic").write(470, 140, "Respectful")
+    for row in range(3):
+        sheet.write(360, 158 + 14 * row, f"{row}3B").write(420, 158 + 14 * row, "0.1").write(470, 158 + 14 * row, "0.2")
+    for row in range(24):
+        filled(sheet, 60, 162 + 12 * row, f"left{row}", 225)
+    for row in range(18):
+        filled(sheet, 305, 234 + 12 * row, f"right{row}", 225)
+    document = read(tmp_path, sheet)
+    assert in_order(document, "5.1 Prompts of Users\n\n", "left0", "left23", "right0")
+
+
+SENTENCES = {
+    "papers2/batchnorm_1502.03167.pdf": {
+        3: (
+            "For a layer with d-dimensional input",
+            "where the expectation and variance",
+            "To accomplish this, we introduce",
+        ),
+        5: ("3.4 Batch Normalization", "4 Experiments"),
+    },
+    "papers2/gnn_review_1812.08434.pdf": {
+        18: ("the ability to deal with dynamic", "REFERENCES", "[1]", "[18]", "[19]", "[42]")
+    },
+    "papers2/pasa_2501.10120.pdf": {1: ("Abstract", "We introduce PaSa", "1 Introduction", "Academic paper search")},
+    "papers2/gram_cnn_bioner_2018.pdf": {
+        1: ("1 Introduction", "Named entity recognition (NER) is", "documents. In the")
+    },
+    "papers2/llama_2302.13971.pdf": {
+        8: ("5.1 RealToxicityPrompts\n", "Language models can", "with the size of the model")
+    },
+}
+
+
+@needs_shared_data
+@pytest.mark.parametrize("name", SENTENCES)
+def test_pages_that_were_mixed_are_read_in_order(name):
+    from ragscience.reading.pdf_reader import read_pdf
+
+    document = read_pdf(SHARED_DATA / name)
+    for number, texts in SENTENCES[name].items():
+        page = document.pages[number - 1]
+        text = document.text[page.start : page.end + 200]
+        places = [text.find(one) for one in texts]
+        assert -1 not in places and places == sorted(places), (number, places)
