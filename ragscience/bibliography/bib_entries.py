@@ -14,7 +14,8 @@ from dataclasses import dataclass, replace
 from itertools import count
 from pathlib import PurePath
 
-from ragscience.metadata.author_names import last_name, plain_letters
+from ragscience.metadata.author_names import last_name
+from ragscience.metadata.plain_letters import plain_letters
 from ragscience.metadata.title_lines import says_nothing
 from ragscience.records import Answer, Citation, Metadata, Paper
 

@@ -5,17 +5,17 @@ from __future__ import annotations
 import itertools
 import math
 import re
-import unicodedata
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from ragscience.metadata.plain_letters import plain_text
 from ragscience.records import Box
 
-__all__ = ["MARKS", "Segment", "blocks_of", "body_size", "plain_text", "segments_of", "stamps_of"]
+__all__ = ["MARKS", "Segment", "blocks_of", "body_size", "segments_of", "stamps_of"]
 
-MARKS = "*∗⁎⋆★†‡§¶‖♯♮♭♦♣♠"
+MARKS = "*∗⁎⋆★✩✶✻☆†‡§¶‖♯♮♭♦♣♠"
 """Signs that point to a footnote."""
 
 _SUPERSCRIPT, _BOLD = 1, 16
@@ -30,19 +30,6 @@ _FAR_PT = 1e6
 _NEAR = 8
 """Spans before a gap whose size decides whether the gap is wide."""
 _RAISED = re.compile(rf"(?:[\s\d,;.{re.escape(MARKS)}]|[a-z](?![a-z])){{1,8}}")
-_SPACING_ACCENTS = {
-    "´": "\u0301",
-    "`": "\u0300",
-    "¨": "\u0308",
-    "ˆ": "\u0302",
-    "˜": "\u0303",
-    "ˇ": "\u030c",
-    "˚": "\u030a",
-}
-_ACCENTED = re.compile(rf"([{''.join(_SPACING_ACCENTS)}])([A-Za-zı])")
-_UNSEEN = re.compile(
-    r"[\x00-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff\ufffd\ud800-\udfff\ue000-\uf8ff\U000f0000-\U0010ffff]"
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,14 +56,10 @@ class _Span:
     bold: bool
     raised: bool
     box: Box
+    baseline: float
+    """Where its letters stand, from the top of the page in points."""
     is_measured: bool = False
     """Whether the size is a guess from the width of the glyphs."""
-
-
-def plain_text(text: str) -> str:
-    """The text in NFKC with accents on their letters, without invisible characters, and with single blanks."""
-    accented = _ACCENTED.sub(lambda match: match[2] + _SPACING_ACCENTS[match[1]], text)
-    return " ".join(_UNSEEN.sub(" ", unicodedata.normalize("NFKC", accented.replace("\u00ad", ""))).split())
 
 
 def stamps_of(page: Mapping[str, Any]) -> tuple[str, ...]:
@@ -148,7 +131,9 @@ def _span(span: Mapping[str, Any]) -> _Span | None:
         if size < _SMALLEST_PT:
             size, is_measured = _measured(right - left, len(text)), True
     flags = int(span.get("flags", 0))
-    return _Span(text, size, bool(flags & _BOLD), bool(flags & _SUPERSCRIPT), (left, top, right, bottom), is_measured)
+    box = (left, top, right, bottom)
+    baseline = float(span.get("origin", (left, bottom))[1])
+    return _Span(text, size, bool(flags & _BOLD), bool(flags & _SUPERSCRIPT), box, baseline, is_measured)
 
 
 def _measured(width: float, letters: int) -> float:
@@ -157,7 +142,13 @@ def _measured(width: float, letters: int) -> float:
 
 
 def _size(spans: Sequence[_Span]) -> float:
-    return max((span.size for span in spans if any(map(str.isalnum, span.text))), default=spans[0].size)
+    """The largest size that a tenth of the letters have; single signs come from larger fonts."""
+    letters: Counter[float] = Counter()
+    for span in spans:
+        letters[span.size] += sum(map(str.isalpha, span.text))
+    if not letters.total():
+        return max((span.size for span in spans if any(map(str.isalnum, span.text))), default=spans[0].size)
+    return max(size for size, count in letters.items() if count >= 0.08 * letters.total())
 
 
 def _middle(spans: Sequence[_Span]) -> float:
@@ -174,7 +165,7 @@ def _joined(lines: Sequence[Sequence[_Span]]) -> Iterator[Segment]:
             yield from _segments(held)
             held = []
         elif held and gap > 0.12 * size:
-            held.append(_Span(" ", size, False, False, held[-1].box))
+            held.append(_Span(" ", size, False, False, held[-1].box, held[-1].baseline))
         held.extend(spans)
     yield from _segments(held)
 
@@ -188,7 +179,8 @@ def _segments(spans: list[_Span]) -> Iterator[Segment]:
     parts, text = [""], ""
     for place, span in enumerate(spans):
         piece = span.text.lower() if small and span.size < 0.95 * size else span.text
-        raised = span.raised or (span.size < 0.8 * size and not span.is_measured)
+        is_small = span.size < 0.8 * size and not span.is_measured
+        raised = (span.raised or is_small) and not _is_lowered(span, words, size)
         if raised and _RAISED.fullmatch(span.text) and piece.strip():
             parts.append("")
             is_power = (
@@ -209,6 +201,12 @@ def _segments(spans: list[_Span]) -> Iterator[Segment]:
         filled = tuple(filter(None, map(plain_text, parts)))
         bold_letters = sum(len(span.text) for span in words if span.bold)
         yield Segment(plain, filled, size, 2 * bold_letters > sum(len(span.text) for span in words), box)
+
+
+def _is_lowered(span: _Span, words: Sequence[_Span], size: float) -> bool:
+    """Whether a small span is an index below the line, as the 0 of an L0 norm is; footnote marks never are."""
+    line = [word.baseline for word in words if word.size > 0.9 * size]
+    return span.size < 0.9 * size and bool(line) and span.baseline > max(line) + 0.05 * size
 
 
 def _is_small_caps(spans: Sequence[_Span], size: float) -> bool:

@@ -6,8 +6,9 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from ragscience.metadata.author_names import find_authors
-from ragscience.metadata.first_page import Segment, blocks_of, body_size, plain_text, segments_of, stamps_of
+from ragscience.metadata.author_block import find_authors
+from ragscience.metadata.first_page import Segment, blocks_of, body_size, segments_of, stamps_of
+from ragscience.metadata.plain_letters import plain_text
 from ragscience.metadata.title_lines import find_title
 from ragscience.records import Metadata
 

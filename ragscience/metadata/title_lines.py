@@ -7,15 +7,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ragscience.metadata.author_names import names_in
-from ragscience.metadata.first_page import Segment, plain_text
+from ragscience.metadata.first_page import Segment
+from ragscience.metadata.plain_letters import plain_text
 
 __all__ = ["Title", "find_title", "says_nothing", "squashed"]
 
 _BANNER = re.compile(
-    r"journal|proceedings|procedia|transactions|annals|bulletin|elsevier|springer|sciencedirect|contents lists|"
-    r"available online|https?:|www\.|\bissn\b|\bvol(?:ume)?\b|\bdoi\b|published|(?:original|research|review) "
-    r"(?:article|paper|research)|open access|technical report|preprint|accepted|received|copyright|©|arxiv|"
-    r"\blecture notes\b|^letters?$|permission|attribution|under review",
+    r"\bjournal of\b|\bjournal$|proceedings of|procedia|transactions on|annals of|bulletin of|elsevier|springer|"
+    r"sciencedirect|contents lists|available online|https?:|www\.|\bissn\b|\bvol(?:ume)?\b|\bdoi\b|published|"
+    r"(?:original|research|review|position|invited) (?:article|paper|research)|open access|technical report|preprint|"
+    r"accepted|received|copyright|©|arxiv|\blecture notes\b|^letters?$|permission to|proper attribution|under review|"
+    r"running head|terms of use",
     re.IGNORECASE,
 )
 _SECTION = re.compile(
@@ -24,6 +26,11 @@ _SECTION = re.compile(
 _NO_TITLE = re.compile(
     r"(?:microsoft (?:word|powerpoint) ?- .*|untitled.*|.*\.(?:dvi|docx?|tex|pdf|ps|indd|qxd|eps|pptx?|rtf)|doi:?.*|"
     r"[\w.-]+|.*\bmanuscript no\b.*|title)",
+    re.IGNORECASE,
+)
+_NO_SUBTITLE = re.compile(
+    r"@|\b(?:19|20)\d\d\b|^\(|\b(?:universit|institut|department|laborator|college|school|version|draft|thesis|"
+    r"dissertation|invited|extended abstract|inc\.|corporation|by\b)",
     re.IGNORECASE,
 )
 _SHORTEST = 6
@@ -69,6 +76,7 @@ def find_title(segments: Sequence[Segment], height: float, body: float, file_tit
     score, places = best
     if not places:
         return Title(own, 0.5 if own else 0.0, -1)
+    places = _up_to(own, segments, places) or [*places, *_further_lines(segments, places, body)]
     title = _joined([segments[place].text for place in places], text)
     if own and squashed(own) == squashed(title):
         return Title(_better_cased(own, title), 0.98, places[-1])
@@ -106,6 +114,44 @@ def _continues(above: Segment, below: Segment) -> bool:
     return above.looks_like(below) and 0.5 * above.size < step < 2.0 * above.size and overlap > 0
 
 
+def _up_to(own: str, segments: Sequence[Segment], places: list[int]) -> list[int]:
+    """The indices of the title's lines up to the end of the file's title, where it begins as the page's does."""
+    whole, found = squashed(own), list(places)
+    read = "".join(squashed(segments[place].text) for place in places)
+    while found[-1] + 1 < len(segments) and whole.startswith(read) and read != whole:
+        found.append(found[-1] + 1)
+        read += squashed(segments[found[-1]].text)
+    return found if whole and read == whole else []
+
+
+def _further_lines(segments: Sequence[Segment], places: list[int], body: float) -> list[int]:
+    """The indices of the title's lines in another size: a subtitle, or a line that a scanner measured otherwise."""
+    found: list[int] = []
+    first, last = segments[places[0]], segments[places[-1]]
+    for place in range(places[-1] + 1, min(places[-1] + 4, len(segments))):
+        segment = segments[place]
+        step = segment.box[1] - last.box[1]
+        overlap = min(last.box[2], segment.box[2]) - max(last.box[0], segment.box[0])
+        if step > 2.0 * first.size or overlap <= 0 or segment.bold != first.bold:
+            continue
+        is_subtitle = 1.15 * body < segment.size and 0.65 * first.size < segment.size
+        is_measured_otherwise = 0.88 < segment.size / last.size < 1.13 and step < 1.3 * last.size
+        if not (is_subtitle or is_measured_otherwise) or not _may_be_title(segment):
+            break
+        found.append(place)
+        last = segment
+    return found
+
+
+def _may_be_title(segment: Segment) -> bool:
+    """Whether a line below a title may continue it: it is no line of names, no address, no date, no banner."""
+    text = segment.text
+    line = names_in(segment.parts, in_list=True)
+    if line.names or line.half or _BANNER.search(text) or _NO_SUBTITLE.search(text) or _SECTION.fullmatch(text):
+        return False
+    return sum(map(str.isalpha, text)) > 5
+
+
 def _score(segments: Sequence[Segment], places: list[int], height: float, body: float, own: str) -> float:
     """How much a run of segments resembles a title; 0 where it cannot be one."""
     first, last = segments[places[0]], segments[places[-1]]
@@ -122,11 +168,13 @@ def _score(segments: Sequence[Segment], places: list[int], height: float, body: 
         score -= 0.4
     if words == 1:
         score -= 0.4
-    if names_in(first.parts, "")[0] and first.size < 1.3 * body:
+    if names_in(first.parts).names and first.size < 1.3 * body:
         score -= 0.4
+    if any("@" in above.text for above in segments[: places[0]]):
+        score -= 0.7
     score += 0.1 * first.bold
     below = segments[places[-1] + 1 : places[-1] + 5]
-    if any(names_in(segment.parts, "")[0] for segment in below):
+    if any(names_in(segment.parts).names for segment in below):
         score += 0.4
     return max(score, 0.0)
 

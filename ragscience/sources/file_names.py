@@ -10,7 +10,8 @@ from urllib.parse import unquote
 
 import httpx
 
-from ragscience.metadata.author_names import last_name, plain_letters
+from ragscience.metadata.author_names import last_name
+from ragscience.metadata.plain_letters import plain_letters
 from ragscience.records import Metadata
 
 __all__ = ["file_name", "numbered", "suggested_name"]
