@@ -68,8 +68,9 @@ class Metadata:
     authors: tuple[str, ...] = ()
     """In the order printed, given name first."""
     year: int | None = None
+    """As printed or as the paper's source says; None where neither does."""
     venue: str = ""
-    """Conference or journal, without the year."""
+    """Conference or journal without the year; school or institution of a thesis or report."""
     doi: str = ""
     """Without a prefix: "10.1136/pgmj.2009.089987"."""
     arxiv_id: str = ""
@@ -77,13 +78,21 @@ class Metadata:
     confidence: Mapping[str, Share] = field(default_factory=dict)
     """0 to 1 for each field that is filled, by its name."""
     abstract: str = ""
-    """This and the fields below are known only of a fetched paper, from its source."""
+    """This and the fields up to `published` are known only of a fetched paper, from its source."""
     categories: tuple[str, ...] = ()
     """arXiv's subject classes, the primary one first: ("cs.CL", "cs.LG")."""
     url: str = ""
     """Where the file was fetched from."""
     published: str = ""
     """The day of its first version, as "2017-06-12"."""
+    kind: str = ""
+    """What was published: "article", "inproceedings", "phdthesis", "mastersthesis", "techreport"; empty if unclear."""
+    volume: str = ""
+    """This and the fields below as printed on the first page."""
+    number: str = ""
+    """Of a journal's issue or of a report."""
+    pages: str = ""
+    """ "305-313", or an article's number: "e85777"."""
 
 
 @dataclass(frozen=True, slots=True)
