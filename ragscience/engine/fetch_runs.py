@@ -106,7 +106,7 @@ class FetchRun:
             try:
                 papers = arxiv.papers(ids)
             except RagScienceError as error:
-                self._fail(", ".join(one.said for one in missing if one.arxiv), error)
+                self._fail(", ".join(shown(one.said) for one in missing if one.arxiv), error)
                 missing = [one for one in missing if not one.arxiv]
         found = []
         for one in missing:
@@ -115,7 +115,7 @@ class FetchRun:
             elif one.arxiv in papers:
                 found.append(papers[one.arxiv])
             else:
-                self._fail(one.said, NothingFound(f"arXiv has no paper {one.arxiv}.", "Check the number."))
+                self._fail(shown(one.said), NothingFound(f"arXiv has no paper {one.arxiv}.", "Check the number."))
         return found
 
     def _is_known(self, wanted: Wanted) -> bool:

@@ -12,6 +12,7 @@ from ragscience.errors import FileProblem, RagScienceError
 from ragscience.ingestion import Failure
 from ragscience.records import Paper
 from ragscience.sources.arxiv import Candidate
+from ragscience.text.addresses import shown_address
 
 __all__ = [
     "ArgumentFailed",
@@ -224,7 +225,7 @@ class FetchedPaper:
         """Its id or URL, and its title, for a message."""
         title = self.candidate.metadata.title
         short = title if len(title) <= 60 else f"{title[:59]}…"
-        name = str(self.candidate.arxiv or self.candidate.url)
+        name = str(self.candidate.arxiv or shown_address(self.candidate.url))
         return f"{name} ({short})" if short else name
 
 

@@ -16,15 +16,15 @@ import httpx
 
 from ragscience.errors import SourceError
 from ragscience.sources.rate_limits import NetworkRules
+from ragscience.text.addresses import shown_address
 
-__all__ = ["Resolver", "allowed_addresses", "checked_url", "host_of", "shown", "system_resolver", "why_refused"]
+__all__ = ["Resolver", "allowed_addresses", "checked_url", "host_of", "system_resolver", "why_refused"]
 
 Resolver = Callable[[str, int], Sequence[str]]
 """Gives the IP addresses of a host name, best first, for a port. Raises OSError."""
 
 _PORTS = {"http": 80, "https": 443}
 _LONGEST_URL = 4000
-_LONGEST_SHOWN = 120
 _LABEL = re.compile(r"(?!-)[a-z0-9_-]{1,63}(?<!-)")
 _NUMBER = re.compile(r"[0-9]+|0x[0-9a-f]*")
 
@@ -135,6 +135,8 @@ def checked_url(text: str, rules: NetworkRules, base: httpx.URL | None = None) -
     if url.userinfo or "@" in url.netloc.decode("ascii", "replace"):
         raise _bad(text, "it carries a user name or a password", "Give the address without them.")
     host = _plain_host(url.raw_host.decode("ascii").lower(), text)
+    if url.port is not None and not 0 < url.port < 2**16:
+        raise _bad(text, f"there is no port {url.port}", "Give the address with a port up to 65535, or without one.")
     if url.port not in (None, *_PORTS.values()) and not rules.allow_loopback:
         raise _bad(text, f"port {url.port} is not a web server's (80, 443)")
     return url.copy_with(host=host)
@@ -178,15 +180,5 @@ def port_of(url: httpx.URL) -> int:
     return url.port or _PORTS[url.scheme]
 
 
-def shown(text: str) -> str:
-    """A URL as a message may show it: on one line, not too long, without credentials and without its query."""
-    start = re.split(r"[?#]", text, maxsplit=1)[0]
-    if "@" in start:
-        scheme, _, _ = start.partition("://")
-        start = f"{scheme if len(scheme) < 10 else ''}://…/{start.rpartition('@')[2]}"
-    plain = "".join(character if character.isprintable() else "\ufffd" for character in start.strip())
-    return plain if len(plain) <= _LONGEST_SHOWN else f"{plain[:_LONGEST_SHOWN]}…"
-
-
 def _bad(text: str, why: str, fix: str = "Give the https address of a PDF on the web.") -> SourceError:
-    return SourceError(f"{shown(text) or 'An empty address'} is not fetched: {why}.", fix, reason="bad-url")
+    return SourceError(f"{shown_address(text) or 'An empty address'} is not fetched: {why}.", fix, reason="bad-url")

@@ -28,8 +28,19 @@ LONGEST_FIELD = 500
 """Most characters of a search."""
 _SORT = {"relevance": "relevance", "newest": "submittedDate"}
 _FIRST, _LAST = "199101010000", "299912312359"
+_DEEPEST = 40
+"""Elements within each other; a feed has five."""
+_LONGEST_TAG = 4000
+"""Bytes of a tag with its attributes."""
+_MOST_TAGS = 300_000
+"""A hundred papers of a thousand authors each have two thirds of that; a parser takes about 10 s for as many."""
+_MOST_ODD = 100
+"""Namespaces, and ampersands that begin no entity: a parser's time grows with their square."""
+_NAMESPACE = re.compile(rb"\bxmlns[^\s>]{0,200}")
+_BARE_AMPERSAND = re.compile(rb"&(?!#?\w{1,10};)")
+_TAG = re.compile(rb"<[^<>]*+>?+")
 _DECLARED = re.compile(rb"<!\s*(?:DOCTYPE|ENTITY)", re.IGNORECASE)
-_ENCODING = re.compile(rb"^\s*<\?xml[^>]*encoding\s*=\s*[\"']([^\"']+)[\"']", re.IGNORECASE)
+_ENCODING = re.compile(rb"^\s*<\?xml[^>]{0,1000}?encoding\s*=\s*[\"']([^\"']+)[\"']", re.IGNORECASE)
 _ENCODINGS = frozenset([b"utf-8", b"us-ascii", b"ascii", b"iso-8859-1"])
 _HERE = "Try again later, or name the papers by their arXiv ids."
 _WORD_IT = "Check the id, or word it in another way."
@@ -228,13 +239,28 @@ def parse_feed(body: bytes) -> Feed:
 
 
 def _check_safe(body: bytes) -> None:
-    """Refuse what could make a parser work for ever: declarations, and encodings that hide them."""
+    """Refuse what could make a parser work for ever: declarations, encodings that hide them, and odd tags."""
     declared = _ENCODING.match(body)
     hidden = b"\x00" in body or (declared is not None and declared[1].lower() not in _ENCODINGS)
     if hidden or _DECLARED.search(body):
-        raise SourceError(
-            "arXiv's answer is not plain Atom: it declares entities or an odd encoding.", _HERE, reason="not-a-feed"
-        )
+        raise _not_plain("it declares entities or an odd encoding")
+    if len(set(_NAMESPACE.findall(body))) > _MOST_ODD or len(_BARE_AMPERSAND.findall(body)) > _MOST_ODD:
+        raise _not_plain(f"it has more than {_MOST_ODD} namespaces or bare ampersands")
+    depth = 0
+    for number, match in enumerate(_TAG.finditer(body), start=1):
+        tag = match.group()
+        if number > _MOST_TAGS or len(tag) > _LONGEST_TAG:
+            raise _not_plain(f"it has more than {_MOST_TAGS:,} tags, or one longer than {_LONGEST_TAG:,} bytes")
+        if tag.startswith(b"</"):
+            depth -= 1
+        elif not tag.startswith((b"<!", b"<?")) and not tag.endswith(b"/>"):
+            depth += 1
+            if depth > _DEEPEST:
+                raise _not_plain(f"its elements are nested more than {_DEEPEST} deep")
+
+
+def _not_plain(why: str) -> SourceError:
+    return SourceError(f"arXiv's answer is not plain Atom: {why}.", _HERE, reason="not-a-feed")
 
 
 def _candidate(entry: Mapping[str, Any]) -> Candidate | None:

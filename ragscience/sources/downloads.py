@@ -14,12 +14,13 @@ from types import TracebackType
 from typing import TypeVar
 
 from ragscience.errors import SourceError
-from ragscience.sources.allowed_addresses import Resolver, shown, system_resolver
+from ragscience.sources.allowed_addresses import Resolver, system_resolver
 from ragscience.sources.file_names import suggested_name
 from ragscience.sources.http_client import Again, Answer, Asker, require_success
 from ragscience.sources.partial_files import Part, opened_part, part_path
 from ragscience.sources.pdf_check import why_unreadable
 from ragscience.sources.rate_limits import BACKOFF_S, LONGEST_WAIT_S, Deadline, NetworkRules, Pace
+from ragscience.text.addresses import shown_address
 
 __all__ = ["Clock", "Downloaded", "Fetched", "Fetcher", "NetworkRules"]
 
@@ -133,7 +134,7 @@ class Fetcher:
                 is_kind = answer.content_type in kinds
                 require_success(answer, expected=(200, 400) if is_kind else (200,))
                 if not is_kind and kinds and answer.content_type:
-                    message = f"{shown(str(answer.url))} is {_plain(answer.content_type)}, not {kinds[0]}."
+                    message = f"{shown_address(str(answer.url))} is {_plain(answer.content_type)}, not {kinds[0]}."
                     raise SourceError(message, "Check the address.", reason="wrong-type")
                 _require_announced(answer, answer.announced, max_bytes, _ASK_LESS)
                 body = bytearray()
@@ -215,7 +216,7 @@ class Fetcher:
             return self._transferred(url, part, deadline, on_progress)
         _require_whole_pdf(answer, part)
         if why := self._unreadable(part.path):
-            message = f"The PDF at {shown(str(answer.url))} {why}."
+            message = f"The PDF at {shown_address(str(answer.url))} {why}."
             raise SourceError(message, _BY_HAND, reason="unreadable")
         size, md5 = part.size, part.md5()
         self._locks[part.path] = part.complete()
@@ -233,13 +234,13 @@ class Fetcher:
             _require_size(answer, part.size + len(chunk), self._rules.max_bytes, _RAISE_LIMIT)
             part.append(chunk)
             if part.total is not None and part.size > part.total:
-                message = f"{shown(str(answer.url))} gave more than the {_size(part.total)} that it announced."
+                message = f"{shown_address(str(answer.url))} gave more than the {_size(part.total)} that it announced."
                 raise SourceError(message, _BY_HAND, reason="wrong-length")
             if not is_checked:
                 is_checked = _is_pdf_so_far(answer, part)
             on_progress(part.size, part.total)
         if part.total is not None and part.size < part.total:
-            raise Again(SourceError(f"{shown(str(answer.url))} ended too early.", _RESUMES))
+            raise Again(SourceError(f"{shown_address(str(answer.url))} ended too early.", _RESUMES))
 
     def _unlock(self, path: Path) -> None:
         if (handle := self._locks.pop(path, None)) is not None:
@@ -248,13 +249,13 @@ class Fetcher:
 
 def _require_announced(answer: Answer, announced: int | None, max_bytes: int, fix: str) -> None:
     if announced is not None and announced > max_bytes:
-        message = f"{shown(str(answer.url))} has {_size(announced)}, above the limit of {_size(max_bytes)}."
+        message = f"{shown_address(str(answer.url))} has {_size(announced)}, above the limit of {_size(max_bytes)}."
         raise SourceError(message, fix, reason="too-large")
 
 
 def _require_size(answer: Answer, size: int, max_bytes: int, fix: str) -> None:
     if size > max_bytes:
-        message = f"{shown(str(answer.url))} does not end: more than the limit of {_size(max_bytes)} came."
+        message = f"{shown_address(str(answer.url))} does not end: more than the limit of {_size(max_bytes)} came."
         raise SourceError(message, fix, reason="too-large")
 
 
@@ -277,12 +278,14 @@ def _require_whole_pdf(answer: Answer, part: Part) -> None:
     if not _is_pdf_so_far(answer, part):
         raise _not_a_pdf(answer, part.begins_with(_HEADER_WITHIN_BYTES))
     if b"%%EOF" not in part.ends_with(_TRAILER_WITHIN_BYTES):
-        message = f"The PDF at {shown(str(answer.url))} is cut off: it has {_size(part.size)} and no end (%%EOF)."
+        message = (
+            f"The PDF at {shown_address(str(answer.url))} is cut off: it has {_size(part.size)} and no end (%%EOF)."
+        )
         raise SourceError(message, _BY_HAND, reason="truncated")
 
 
 def _not_a_pdf(answer: Answer, head: bytes) -> SourceError:
-    message = f"{shown(str(answer.url))} is not a PDF: it is {_seems(head, answer.headers)}."
+    message = f"{shown_address(str(answer.url))} is not a PDF: it is {_seems(head, answer.headers)}."
     return SourceError(message, _BY_HAND, reason="not-a-pdf")
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from urllib.parse import unquote, urlsplit
 
 from ragscience.errors import UsageError
+from ragscience.text.addresses import shown_address
 
 __all__ = ["ArxivId", "Wanted", "arxiv_id", "identify"]
 
@@ -102,6 +103,6 @@ def _arxiv_of(doi: str) -> ArxivId:
 
 
 def shown(text: str) -> str:
-    """The text on one line, cut after 80 characters."""
-    flat = " ".join(text.split())
+    """The text on one line, cut after 80 characters; an address without credentials and query."""
+    flat = shown_address(text) if _SCHEME.match(text.strip()) else " ".join(text.split())
     return flat if len(flat) <= 80 else f"{flat[:79]}…"

@@ -18,8 +18,9 @@ import httpcore
 import httpx
 
 from ragscience.errors import SourceError
-from ragscience.sources.allowed_addresses import Resolver, allowed_addresses, checked_url, host_of, port_of, shown
+from ragscience.sources.allowed_addresses import Resolver, allowed_addresses, checked_url, host_of, port_of
 from ragscience.sources.rate_limits import Deadline, NetworkRules, Pace, seconds_to_wait
+from ragscience.text.addresses import shown_address
 
 __all__ = ["Again", "Answer", "Asker", "require_success"]
 
@@ -126,7 +127,7 @@ class Asker:
 
     def _next(self, answer: Answer, seen: set[str]) -> httpx.URL:
         """The target of a redirect. Raises SourceError."""
-        where, location = shown(str(answer.url)), answer.headers.get("location", "")
+        where, location = shown_address(str(answer.url)), answer.headers.get("location", "")
         if not location.strip():
             problem = f"redirects ({answer.status}) without a target"
         else:
@@ -136,7 +137,7 @@ class Asker:
                 error.message = f"{where} redirects: {error.message}"
                 raise
             if str(target) in seen:
-                problem = f"redirects in a circle, back to {shown(str(target))}"
+                problem = f"redirects in a circle, back to {shown_address(str(target))}"
             elif len(seen) > self._rules.max_redirects:
                 problem = f"redirects again, after {self._rules.max_redirects} redirects"
             else:
@@ -170,7 +171,7 @@ class Asker:
 
 def require_success(answer: Answer, *, expected: tuple[int, ...]) -> None:
     """Raise SourceError unless the status is expected and the body is not compressed."""
-    where = shown(str(answer.url))
+    where = shown_address(str(answer.url))
     if answer.status in _GONE:
         raise SourceError(f"{where} is not there: {_status(answer)}.", "Check the address.", reason="gone")
     if answer.status in _FORBIDDEN:

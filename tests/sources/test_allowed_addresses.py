@@ -8,7 +8,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from ragscience.errors import SourceError
-from ragscience.sources.allowed_addresses import allowed_addresses, checked_url, host_of, port_of, shown, why_refused
+from ragscience.sources.allowed_addresses import allowed_addresses, checked_url, host_of, port_of, why_refused
+from ragscience.text.addresses import shown_address
 from tests.sources.fault_server import Reply
 from tests.sources.fetching import RULES, fetcher
 
@@ -186,6 +187,13 @@ def test_http_and_other_ports_are_opened_by_the_rules():
     assert port_of(checked_url("http://127.0.0.1:8123/", RULES)) == 8123
 
 
+@pytest.mark.parametrize("port", [0, 65_536, 99_999])
+def test_a_port_that_cannot_be_is_refused_before_any_request(port):
+    with pytest.raises(SourceError, match=f"no port {port}") as caught:
+        checked_url(f"http://127.0.0.1:{port}/", RULES)
+    assert caught.value.reason == "bad-url"
+
+
 @given(st.text(max_size=60), st.sampled_from(["https://", "http://", ""]))
 def test_whatever_is_written_ends_as_a_plain_url_or_one_line(text, scheme):
     try:
@@ -198,9 +206,9 @@ def test_whatever_is_written_ends_as_a_plain_url_or_one_line(text, scheme):
 
 
 def test_a_message_shows_neither_credentials_nor_a_query():
-    assert shown("https://me:pa/ss@example.org/a?token=1#x") == "https://…/example.org/a"
-    assert shown("me@example.org") == "://…/example.org"
-    assert len(shown("https://example.org/" + "a" * 999)) == 121
+    assert shown_address("https://me:pa/ss@example.org/a?token=1#x") == "https://…/example.org/a"
+    assert shown_address("me@example.org") == "://…/example.org"
+    assert len(shown_address("https://example.org/" + "a" * 999)) == 121
 
 
 @pytest.mark.parametrize("address", ["127.0.0.1", "10.0.0.1", "169.254.169.254", "::ffff:8.8.8.8"])

@@ -114,6 +114,7 @@ def test_a_withdrawn_paper_is_told(comment, summary, withdrawn):
     assert found.is_withdrawn is withdrawn
 
 
+HEAD = b'<?xml version="1.0"?><feed xmlns="http://www.w3.org/2005/Atom">'
 BOMB = b'<?xml version="1.0"?><!DOCTYPE lolz [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;&a;">]><feed>&b;</feed>'
 
 
@@ -132,10 +133,16 @@ BOMB = b'<?xml version="1.0"?><!DOCTYPE lolz [<!ENTITY a "aaaaaaaaaa"><!ENTITY b
             BOMB.replace(b'"1.0"', b'"1.0" encoding="utf-7"').replace(b"<!D", b"+ADwAIQ-D").replace(b"<!E", b"E"),
             "not plain",
         ),
+        (HEAD + b"<a>" * 300_000, "nested more than 40 deep"),
+        (HEAD + b"<entry><title>" + b"<div>" * 50 + b"x" + b"</div>" * 50 + b"</title></entry></feed>", "nested more"),
+        (HEAD + b"<entry/>" * 300_000 + b"</feed>", "more than 300,000 tags"),
+        (HEAD + b"<entry " + b" ".join(b'a%d=""' % i for i in range(80_000)) + b"/></feed>", "longer than 4,000 bytes"),
+        (HEAD + b"".join(b'<a xmlns:n%d="u"/>' % i for i in range(60_000)) + b"</feed>", "namespaces"),
+        (HEAD + b"<entry><title>" + b"&" * 1_000_000 + b"</title></entry></feed>", "bare ampersands"),
         (error_feed("incorrect id format for 1234"), "reports an error: incorrect id format for 1234"),
         (error_feed("x" * 3000), "reports an error: xxx"),
     ],
-    ids=range(11),
+    ids=range(17),
 )
 def test_what_is_no_answer_is_one_clear_line(body, said):
     with pytest.raises(SourceError, match=said) as caught:
