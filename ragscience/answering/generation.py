@@ -148,11 +148,12 @@ class Generation:
         self._raw = ""
         self._looked_at = 0
         self._filter = ThoughtFilter()
-        self._started = time.monotonic()
+        self._started = 0.0
+        """When the call went out: monotonic seconds."""
         self.asked = False
         self.failure: ModelProblem | None = None
         self.first_ms: float | None = None
-        """From the making of this object to the first text that was shown."""
+        """From the call to the first text that was shown."""
         self.warnings: tuple[str, ...] = ()
         self.tokens: dict[str, int] = {}
         self.prompt_cut = False
@@ -166,6 +167,7 @@ class Generation:
         """Call the model and read its reply; its failure is kept, not raised. What `on_token` raises is raised."""
         self.asked = True
         reply = self._llm.reply(messages, max_tokens=max_tokens)
+        self._started = time.monotonic()
         pieces = iter(reply)
         looped = False
         try:

@@ -8,7 +8,6 @@ each. A passage without a usable number has no score (NaN) and keeps its rank
 from __future__ import annotations
 
 import hashlib
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Any
@@ -117,13 +116,11 @@ class LLMReranker:
 
     def _ask(self, question: str, passages: Mapping[int, str], scores: dict[int, float]) -> str:
         """Add the scores of `passages` to `scores`; returns why some have none. Raises ModelProblem."""
-        deadline = time.monotonic() + self._seconds
-        why = ""
+        left, why = self._seconds, ""
         waiting = dict(passages)
         again = True
         while waiting:
             batch = self._batch(question, waiting)
-            left = deadline - time.monotonic()
             if left <= 0:
                 return f"{self._llm.name} was not done after {self._seconds:g} seconds."
             messages = _messages(question, list(batch.values()))
@@ -136,6 +133,7 @@ class LLMReranker:
                 max_tokens=_reply_tokens(len(batch)),
                 seconds=left,
             )
+            left -= result.seconds
             if result.problem is not None:
                 raise result.problem
             if self._was_cut(messages, result):

@@ -99,7 +99,11 @@ class ChatModel(Protocol):
     def reply(
         self, messages: Sequence[tuple[str, str]], *, max_tokens: int, schema: Mapping[str, Any] | None = None
     ) -> Reply:
-        """A reply to (role, text) messages, of at most `max_tokens`, constrained by the JSON `schema` if given."""
+        """A reply to (role, text) messages, of at most `max_tokens`, constrained by the JSON `schema` if given.
+
+        Code that a call needs is loaded here; the request goes out when the reply is iterated over. A clock that starts
+        in between measures the server alone.
+        """
 
     def was_cut(
         self, messages: Sequence[tuple[str, str]], prompt_tokens: int | None, answer_tokens: int | None

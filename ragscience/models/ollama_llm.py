@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import time
+from collections import deque
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from functools import cached_property
+from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 from ragscience.errors import ModelProblem
@@ -23,6 +25,8 @@ __all__ = ["ChatOptions", "Message", "OllamaLLM", "Reply"]
 Message = tuple[str, str]
 """Role ("system", "user" or "assistant") and text."""
 
+REMEMBERED_PROMPTS = 16
+"""Prompts that went out and are kept until their counts are judged."""
 RETRY_AFTER_SECONDS = 1.0
 """Seconds until a crashed runner has restarted."""
 SMALLEST_SERVED = 512
@@ -88,6 +92,7 @@ class Reply:
         import ollama
 
         llm = self._llm
+        llm.note_sent(self._messages)
         for attempt in (1, 2):
             begun = False
             try:
@@ -136,6 +141,9 @@ class OllamaLLM:
         self.digest = digest
         self.sleep = sleep
         self.counter = TokenCounter()
+        self._sent: deque[tuple[str, str]] = deque(maxlen=REMEMBERED_PROMPTS)
+        """Prompts that went out, each with the one that went out before it."""
+        self._sending = Lock()
 
     @property
     def name(self) -> str:
@@ -177,11 +185,22 @@ class OllamaLLM:
         return self._chat_model
 
     def reply(self, messages: Sequence[Message], *, max_tokens: int, schema: Mapping[str, Any] | None = None) -> Reply:
-        """A reply of at most `max_tokens`; the request is sent when it is iterated over.
+        """A reply of at most `max_tokens`; LangChain is loaded here, the request is sent when it is iterated over.
 
         With a JSON `schema` Ollama constrains the output to it, as far as the model and the cap allow.
         """
+        _ = self.chat_model
         return Reply(self, messages, max_tokens, schema)
+
+    def note_sent(self, messages: Sequence[Message]) -> None:
+        """Record that a request with these messages goes out now."""
+        with self._sending:
+            self._sent.append((_prompt(messages), self._sent[-1][0] if self._sent else ""))
+
+    def _sent_before(self, prompt: str) -> str:
+        """What went out directly before this prompt; empty if unknown."""
+        with self._sending:
+            return next((before for each, before in reversed(self._sent) if each == prompt), "")
 
     def stream(self, prompt: str) -> Iterator[str]:
         """The reply, piece by piece; empty pieces are left out. Raises ModelProblem."""
@@ -198,13 +217,18 @@ class OllamaLLM:
         if not self._asked_served:
             self._asked_served = True
             self._served = self._ollama.served_context(self._name)
-        prompt = "\n".join(text for _, text in messages)
-        if self.counter.was_cut(prompt, len(messages), prompt_tokens, window=self.window):
+        prompt = _prompt(messages)
+        before = self._sent_before(prompt)
+        if self.counter.was_cut(prompt, len(messages), prompt_tokens, window=self.window, before=before):
             # It may serve twice that: Ollama truncates to half.
             self._served = self._served or max(prompt_tokens or 0, SMALLEST_SERVED)
             return True
         # At its end Ollama drops the older half of the window, which is the prompt, and continues.
         return (prompt_tokens or 0) + (answer_tokens or 0) > self.window
+
+
+def _prompt(messages: Sequence[Message]) -> str:
+    return "\n".join(sendable(text) for _, text in messages)
 
 
 def _count(value: Any) -> int | None:

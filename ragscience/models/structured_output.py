@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
 from ragscience.errors import ModelProblem
-from ragscience.models.model_protocols import ChatModel
+from ragscience.models.model_protocols import ChatModel, Reply
 
 __all__ = ["Structured", "ask_structured", "json_values"]
 
@@ -50,6 +50,8 @@ class Structured(Generic[T]):
     """Why there is no value, in one line; empty if there is one."""
     problem: ModelProblem | None = None
     """The server's failure, if that is why there is no value."""
+    seconds: float = 0.0
+    """Wall time of the calls, without the loading of code before the first."""
 
 
 def ask_structured(
@@ -67,27 +69,31 @@ def ask_structured(
     reply without one is retried once, with the error in the prompt. Both calls share `seconds` of wall time; a
     reply that is still streaming at the deadline is dropped. Errors of model and server are returned, not raised.
     """
-    deadline = time.monotonic() + seconds
     tokens: dict[str, int] = {}
     prompt = list(messages)
+    reply = llm.reply(prompt, max_tokens=max_tokens, schema=schema)
+    started = time.monotonic()
+    deadline = started + seconds
     why = ""
     for attempt in (1, 2):
-        text, problem = _reply_text(llm, prompt, schema, max_tokens, deadline, tokens)
+        text, problem = _text_of(reply, deadline, tokens)
         if problem is not None:
-            return Structured(None, attempt, tokens, str(problem), problem)
+            return Structured(None, attempt, tokens, str(problem), problem, time.monotonic() - started)
         value, why = _first_read(text, read)
         if value is not None:
-            return Structured(value[0], attempt, tokens)
-        if time.monotonic() >= deadline:
+            return Structured(value[0], attempt, tokens, seconds=time.monotonic() - started)
+        if attempt == 2 or time.monotonic() >= deadline:
             break
         shown = [("assistant", text[:_LONGEST_REPEATED])] if text.strip() else []
         repair = _REPAIR.format(why=why, schema=json.dumps(schema))
         prompt = [*messages, *shown, ("user", repair)]
-    late = time.monotonic() >= deadline
+        reply = llm.reply(prompt, max_tokens=max_tokens, schema=schema)
+    took = time.monotonic() - started
+    late = took >= seconds
     failure = (
         f"{llm.name} was not done after {seconds:g} seconds." if late else f"{llm.name} gave no usable JSON: {why}."
     )
-    return Structured(None, attempt, tokens, failure)
+    return Structured(None, attempt, tokens, failure, seconds=took)
 
 
 def json_values(text: str) -> Iterator[Any]:
@@ -101,16 +107,8 @@ def json_values(text: str) -> Iterator[Any]:
         yield from _values(text)
 
 
-def _reply_text(
-    llm: ChatModel,
-    messages: Sequence[tuple[str, str]],
-    schema: Mapping[str, Any],
-    max_tokens: int,
-    deadline: float,
-    tokens: dict[str, int],
-) -> tuple[str, ModelProblem | None]:
+def _text_of(reply: Reply, deadline: float, tokens: dict[str, int]) -> tuple[str, ModelProblem | None]:
     """The model's output until `deadline`, and the server's failure, if any; adds to `tokens`."""
-    reply = llm.reply(messages, max_tokens=max_tokens, schema=schema)
     pieces = iter(reply)
     text: list[str] = []
     problem: ModelProblem | None = None

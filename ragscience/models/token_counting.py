@@ -65,30 +65,33 @@ def _of_foreign(character: str) -> float:
 
 
 class TokenCounter:
-    """Estimates tokens for one model, and learns from each count that its server gives; lives for one run."""
+    """Estimates tokens for one model, and learns from each count that its server gives; lives for one run.
+
+    Threads may share one: what belongs to a prompt comes with the call.
+    """
 
     def __init__(self) -> None:
         self._ratios: deque[float] = deque(maxlen=REMEMBERED)
-        self._last_prompt = ""
 
     @property
     def factor(self) -> float:
         """The factor of `base_tokens`."""
-        return SEEN_MARGIN * max(self._ratios) if self._ratios else UNSEEN_MARGIN
+        ratios = tuple(self._ratios)  # other threads may add to it
+        return SEEN_MARGIN * max(ratios) if ratios else UNSEEN_MARGIN
 
     def count(self, text: str) -> int:
         """Tokens of the text, an overestimate rather than an underestimate."""
         return math.ceil(self.factor * base_tokens(text))
 
-    def was_cut(self, prompt: str, messages: int, counted: int | None, *, window: int) -> bool:
+    def was_cut(self, prompt: str, messages: int, counted: int | None, *, window: int, before: str = "") -> bool:
         """Whether the server truncated the prompt, judged by the tokens it `counted`; else learn from them.
 
-        `prompt` is the text of all `messages` together. Ollama counts after truncation: it keeps the whole `window`, or
-        about half of it (`runner/llamarunner`), silently. A count at the window's end means truncation; so does one
-        below the plausible range, unless the prompt before this one began alike and its remainder explains the
-        count: some versions (early ones, and 0.30.0) left out what their prompt cache held. No count means unknown.
+        `prompt` is the text of all `messages` together, `before` that of the request before this one. Ollama counts
+        after truncation: it keeps the whole `window`, or about half of it (`runner/llamarunner`), silently. A count at
+        the window's end means truncation; so does one below the plausible range, unless the prompt before this one
+        began alike and the remainder explains the count: some versions (early ones, and 0.30.0) left out what their
+        prompt cache held. No count means unknown.
         """
-        before, self._last_prompt = self._last_prompt, prompt
         if not counted or counted < min(SMALLEST_WINDOW, window // 2):
             return False
         if counted >= window:
@@ -101,8 +104,9 @@ class TokenCounter:
         return False
 
     def _lowest(self, prompt: str) -> float:
-        if self._ratios:
-            return LOWEST_OF_SEEN * min(self._ratios)
+        ratios = tuple(self._ratios)
+        if ratios:
+            return LOWEST_OF_SEEN * min(ratios)
         ascii_share = len(prompt.encode("ascii", "ignore")) / max(1, len(prompt))
         return LOWEST_RATIO if ascii_share > 0.9 else LOWEST_RATIO_FOREIGN
 

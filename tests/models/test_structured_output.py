@@ -1,10 +1,13 @@
 import json
+from types import SimpleNamespace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ragscience.answering.generation import Generation
 from ragscience.errors import ModelProblem
+from ragscience.models.llm_reranker import LLMReranker
 from ragscience.models.ollama_api import Ollama
 from ragscience.models.ollama_llm import ChatOptions, OllamaLLM
 from ragscience.models.structured_output import ask_structured, json_values
@@ -41,6 +44,49 @@ def test_schema_goes_out_as_the_format_and_the_value_comes_back(server):
     assert done.tokens == {"prompt": 40, "answer": 7}
     assert server.of("/api/chat")[0]["format"] == SCHEMA
     assert server.of("/api/chat")[0]["options"]["num_predict"] == 200
+
+
+class SlowToLoad(OllamaLLM):
+    """A model whose libraries take 100 seconds to import, by a clock that nothing else winds."""
+
+    now = 0.0
+
+    @property
+    def chat_model(self):
+        if self._chat_model is None:
+            self.now += 100
+        return super().chat_model
+
+
+@pytest.fixture
+def slow_to_load(server, monkeypatch):
+    ollama = Ollama(server.url, connect_seconds=5.0, timeout_seconds=5.0, offline=True)
+    llm = SlowToLoad(ollama, "llama3.1:8b", options=ChatOptions(temperature=0.0, num_ctx=4096, num_predict=100))
+    for module in ("models.structured_output", "answering.generation"):
+        monkeypatch.setattr(f"ragscience.{module}.time", SimpleNamespace(monotonic=lambda: llm.now))
+    return llm
+
+
+def test_the_import_of_langchain_is_not_the_servers_time(server, slow_to_load):
+    server.script('{"score": 0.5}')
+    done = ask_structured(slow_to_load, MESSAGES, schema=SCHEMA, read=score_of, max_tokens=200, seconds=20)
+    assert (done.value, done.failure, done.seconds) == (0.5, "", 0.0)
+    assert slow_to_load.now == 100
+
+
+def test_an_answers_time_begins_with_its_call(server, slow_to_load):
+    server.script("It takes 3.5 days.")
+    generation = Generation(slow_to_load, on_token=None, seconds=20)
+    slow_to_load.now += 50  # the search before
+    generation.run(MESSAGES, 100)
+    assert (generation.text, generation.failure, generation.first_ms) == ("It takes 3.5 days.", None, 0.0)
+    assert slow_to_load.now == 150
+
+
+def test_a_reranking_models_time_begins_with_its_call(server, slow_to_load):
+    server.script('{"1": 7, "2": 2}')
+    reranker = LLMReranker(slow_to_load, depth=10, seconds=20, cache=None, on_warning=pytest.fail)
+    assert reranker.score("How long?", ["3.5 days", "The glaze"]).tolist() == [7.0, 2.0]
 
 
 def test_plain_reply_sends_no_format(server):
