@@ -7,7 +7,7 @@ from collections.abc import Collection
 from typing import TYPE_CHECKING
 
 from ragscience.records import Paper
-from ragscience.similarity import Duplicate, Fingerprint, near_duplicates
+from ragscience.similarity import Duplicate, near_duplicates
 
 if TYPE_CHECKING:
     from ragscience.store import Library
@@ -24,14 +24,7 @@ def duplicates_of(library: Library, files: Collection[str]) -> list[Duplicate]:
     """The pairs that include the papers `files` (`Paper.file`); the others are not compared with each other."""
     if not files:
         return []
-    meant: list[Fingerprint] = []
-    others: list[Fingerprint] = []
-    for fingerprint in library.fingerprints():
-        (meant if fingerprint.paper in files else others).append(fingerprint)
-    hashes = {value for one in meant for value in one.sketch}
-    keys = {key for one in meant for key in _keys(one)}
-    near = [one for one in others if not keys.isdisjoint(_keys(one)) or not hashes.isdisjoint(one.sketch)]
-    return [pair for pair in near_duplicates([*near, *meant]) if pair.newer in files or pair.older in files]
+    return near_duplicates(library.fingerprints(), files)
 
 
 def keep_newest(library: Library) -> list[Paper]:
@@ -65,8 +58,3 @@ def _dominated(files: list[str], newer: dict[str, set[str]]) -> list[str]:
         leaving += [file for file in undecided if file in gone]
         undecided = [file for file in undecided if file not in stay | gone]
     return leaving
-
-
-def _keys(paper: Fingerprint) -> set[tuple[str, str]]:
-    identifiers = (("arxiv", paper.arxiv_id), ("doi", paper.doi), ("title", paper.title))
-    return {(name, value) for name, value in identifiers if value}

@@ -3,6 +3,11 @@
 Texts are compared by their shingles, runs of `SHINGLE_WORDS` words, of which each paper keeps the `SKETCH_SIZE` with
 the smallest hashes. Two such sketches estimate how much two texts share (A. Broder, "On the resemblance
 and containment of documents", SEQUENCES 1997, sections 2 and 3).
+
+The time grows with the number of papers, not with that of pairs. Two texts that are the same share at least a sixth of
+their sketches, so that one of their rarer hashes is common to both, and the most frequent sixth, a licence or a
+template, need not be looked up (the prefix filter of R. Bayardo, Y. Ma and R. Srikant, "Scaling up all pairs similarity
+search", WWW 2007, section 4). What many papers share all the same compares each with its next few.
 """
 
 from __future__ import annotations
@@ -11,11 +16,15 @@ import hashlib
 import re
 import unicodedata
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from itertools import combinations
+from typing import TYPE_CHECKING
 
 from ragscience.records import Metadata
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 __all__ = [
     "SHINGLE_WORDS",
@@ -25,6 +34,7 @@ __all__ = [
     "fingerprint_of",
     "near_duplicates",
     "overlap_of",
+    "overlaps",
 ]
 
 SHINGLE_WORDS = 5
@@ -39,6 +49,14 @@ _OTHER_TEXT = 0.05
 """Share below which two texts are of different papers, whatever else agrees."""
 _ENOUGH_SHINGLES = 100
 """Fewer shingles are a title page or a scan's few stray words, and decide nothing."""
+_LEAST_SHARED = 6
+"""Two sketches of the same text share at least one in so many hashes: with `_SAME_TEXT` and `_SAME_LENGTH`, of the
+formula in `overlaps`."""
+_COMPARED = 20
+"""Of the papers that have something in common, each is compared with at most so many that follow it."""
+_BATCH = 4096
+_NONE = 2**64 - 1
+"""Fills up sketches; no hash of a shingle, but for one in 10**19."""
 _ENOUGH_TITLE = 12
 """Minimum letters of a title that is unique to a paper."""
 _BROKEN_WORD = re.compile(r"(?<=\w)-\s*\n\s*(?=\w)|\u00ad\s*")
@@ -66,8 +84,8 @@ class Fingerprint:
     """When the file was last changed, in nanoseconds since 1970."""
     shingles: int
     """Number of distinct shingles of the text."""
-    sketch: frozenset[int]
-    """The smallest 64-bit hashes of the shingles, at most `SKETCH_SIZE`."""
+    sketch: tuple[int, ...]
+    """The smallest 64-bit hashes of the shingles, ascending, at most `SKETCH_SIZE`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,48 +118,104 @@ def fingerprint_of(paper: str, text: str, metadata: Metadata, modified_ns: int) 
         metadata.year,
         modified_ns,
         len(hashes),
-        frozenset(sorted(hashes)[:SKETCH_SIZE]),
+        tuple(sorted(hashes)[:SKETCH_SIZE]),
     )
 
 
 def overlap_of(one: Fingerprint, other: Fingerprint) -> float:
     """The share of the smaller set of shingles that is in the other one too, estimated from the sketches, 0 to 1."""
-    smaller = min(one.shingles, other.shingles)
-    if not smaller:
-        return 0.0
-    smallest = sorted(one.sketch | other.sketch)[:SKETCH_SIZE]
-    resemblance = sum(value in one.sketch and value in other.sketch for value in smallest) / len(smallest)
-    common = resemblance / (1 + resemblance) * (one.shingles + other.shingles)
-    return min(1.0, common / smaller)
+    return float(overlaps([one, other], [(0, 1)])[0])
 
 
-def near_duplicates(papers: Sequence[Fingerprint]) -> list[Duplicate]:
-    """Each pair that is the same paper, in the order of the papers; compares only pairs with something in common."""
-    pairs = sorted(_candidates(papers))
-    found = (_compared(papers[first], papers[second]) for first, second in pairs)
+def overlaps(papers: Sequence[Fingerprint], pairs: Sequence[tuple[int, int]]) -> NDArray[np.float64]:
+    """The overlap of each pair of indices, shape (len(pairs),), 0 to 1.
+
+    The resemblance r of two sets is the share of the smallest hashes of their union that both have; they have
+    r / (1 + r) of the sum of their sizes in common.
+    """
+    import numpy as np
+
+    found = np.zeros(len(pairs))
+    for begin in range(0, len(pairs), _BATCH):
+        batch = pairs[begin : begin + _BATCH]
+        both = np.full((len(batch), 2 * SKETCH_SIZE), _NONE, np.uint64)
+        for row, (first, second) in enumerate(batch):
+            one, other = papers[first].sketch[:SKETCH_SIZE], papers[second].sketch[:SKETCH_SIZE]
+            both[row, : len(one)] = one
+            both[row, len(one) : len(one) + len(other)] = other
+        both.sort(axis=1)
+        is_new = np.ones(both.shape, np.bool_)
+        is_new[:, 1:] = both[:, 1:] != both[:, :-1]
+        among = (np.cumsum(is_new, axis=1) <= SKETCH_SIZE) & (both != _NONE)
+        smallest = np.maximum((among & is_new).sum(axis=1), 1)
+        resemblance = (among & ~is_new).sum(axis=1) / smallest
+        sizes = np.array([(papers[first].shingles, papers[second].shingles) for first, second in batch], np.float64)
+        common = resemblance / (1 + resemblance) * sizes.sum(axis=1)
+        found[begin : begin + _BATCH] = np.minimum(common / np.maximum(sizes.min(axis=1), 1), 1.0)
+    return found
+
+
+def near_duplicates(papers: Sequence[Fingerprint], among: Collection[str] | None = None) -> list[Duplicate]:
+    """Each pair that is the same paper, in the order of the papers; with `among`, those with one that it names.
+
+    Of more than `_COMPARED` papers that have something in common, not every pair is compared, but each paper is.
+    """
+    pairs = sorted(_candidates(papers) | _sharing_text(papers))
+    if among is not None:
+        pairs = [pair for pair in pairs if any(papers[place].paper in among for place in pair)]
+    found = (
+        _compared(papers[first], papers[second], float(overlap))
+        for (first, second), overlap in zip(pairs, overlaps(papers, pairs), strict=True)
+    )
     return [duplicate for duplicate in found if duplicate is not None]
 
 
 def _candidates(papers: Sequence[Fingerprint]) -> set[tuple[int, int]]:
-    """Indices of papers that have an identifier, a title or a shingle of their sketches in common."""
-    holders: defaultdict[object, list[int]] = defaultdict(list)
+    """Indices of papers that have an identifier or a title in common."""
+    holders: defaultdict[tuple[str, str], list[int]] = defaultdict(list)
     for place, paper in enumerate(papers):
-        for key in _keys(paper):
-            holders[key].append(place)
-    return {pair for places in holders.values() for pair in combinations(places, 2)}
+        for name, value in (("arxiv", paper.arxiv_id), ("doi", paper.doi), ("title", paper.title)):
+            if value:
+                holders[name, value].append(place)
+    return {
+        (first, second)
+        for places in holders.values()
+        for at, first in enumerate(places)
+        for second in places[at + 1 : at + 1 + _COMPARED]
+    }
 
 
-def _keys(paper: Fingerprint) -> Iterable[object]:
-    yield from paper.sketch
-    yield from (
-        (name, value)
-        for name, value in (("arxiv", paper.arxiv_id), ("doi", paper.doi), ("title", paper.title))
-        if value
-    )
+def _sharing_text(papers: Sequence[Fingerprint]) -> set[tuple[int, int]]:
+    """Indices of papers that may have the same text: those with one of their rarer hashes in common."""
+    import numpy as np
+
+    long = [place for place, paper in enumerate(papers) if paper.shingles >= _ENOUGH_SHINGLES]
+    if len(long) < 2:
+        return set()
+    sizes = np.array([len(papers[place].sketch) for place in long])
+    hashes = np.concatenate([np.array(papers[place].sketch, np.uint64) for place in long])
+    owners = np.repeat(np.arange(len(long)), sizes)
+    _, inverse, counts = np.unique(hashes, return_inverse=True, return_counts=True)
+    holders = counts[inverse]
+    shared = holders > 1
+    alone = sizes - np.bincount(owners[shared], minlength=len(long))
+    numbers, owners, holders = inverse[shared], owners[shared], holders[shared]
+    rarest = np.lexsort((numbers, holders, owners))
+    numbers, owners = numbers[rarest], owners[rarest]
+    starts = np.searchsorted(owners, owners)  # where the paper's own begin
+    rank = alone[owners] + np.arange(owners.size) - starts
+    kept = rank <= sizes[owners] - -(-sizes[owners] // _LEAST_SHARED)
+    by_hash = np.lexsort((owners[kept], numbers[kept]))
+    numbers, owners = numbers[kept][by_hash], owners[kept][by_hash]
+    found: set[tuple[int, int]] = set()
+    for step in range(1, _COMPARED + 1):
+        same = np.flatnonzero(numbers[step:] == numbers[:-step])
+        pairs = np.unique(owners[same] * len(long) + owners[same + step])
+        found.update((long[first], long[second]) for first, second in zip(*divmod(pairs, len(long)), strict=True))
+    return found
 
 
-def _compared(one: Fingerprint, other: Fingerprint) -> Duplicate | None:
-    overlap = overlap_of(one, other)
+def _compared(one: Fingerprint, other: Fingerprint, overlap: float) -> Duplicate | None:
     shorter, longer = sorted((one.shingles, other.shingles))
     has_text = shorter >= _ENOUGH_SHINGLES
     same_id = bool(one.arxiv_id and one.arxiv_id == other.arxiv_id) or bool(one.doi and one.doi == other.doi)

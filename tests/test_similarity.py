@@ -1,6 +1,8 @@
 """The same paper twice, against exact set arithmetic and the shared papers."""
 
+import random
 from dataclasses import replace
+from itertools import combinations
 
 import pytest
 from hypothesis import given
@@ -8,7 +10,14 @@ from hypothesis import strategies as st
 
 from ragscience.metadata import metadata_of
 from ragscience.records import Metadata
-from ragscience.similarity import SHINGLE_WORDS, SKETCH_SIZE, fingerprint_of, near_duplicates, overlap_of
+from ragscience.similarity import (
+    SHINGLE_WORDS,
+    SKETCH_SIZE,
+    _sharing_text,
+    fingerprint_of,
+    near_duplicates,
+    overlap_of,
+)
 from tests.shared_data import SHARED_DATA, needs_shared_data
 
 NOBODY = Metadata()
@@ -123,3 +132,35 @@ def test_the_copies_among_the_shared_papers_are_found_and_nothing_else():
         ("bert_1810.04805.pdf", "bert_alt_1810.04805v1.pdf"),
     }
     assert all({"identifier", "title"} <= set(one.reasons) for one in found)
+
+
+def compared_all(papers):
+    """The pairs that the definition gives when each paper is compared with each."""
+    return [pair for one, other in combinations(papers, 2) for pair in near_duplicates([one, other])]
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_what_is_compared_finds_what_comparing_all_would(seed):
+    """Papers of four templates, each with words of its own and of others: some the same, some nearly, most not."""
+    chooser = random.Random(seed)
+    papers = []
+    for number in range(24):
+        template = words(100_000 * chooser.randrange(4), chooser.choice([0, 30, 80, 150, 400]))
+        taken = words(1000 * chooser.randrange(12), chooser.choice([0, 100, 200, 400]))
+        own = words(10_000_000 + 1000 * number, chooser.choice([0, 50, 150, 400]))
+        metadata = Metadata(chooser.choice(["", "A Study of Many Things"]), (chooser.choice(["A B", "C D"]),))
+        papers.append(fingerprint_of(str(number), f"{template} {taken} {own}", metadata, number))
+    found = near_duplicates(papers)
+    assert found == compared_all(papers)
+    assert near_duplicates(papers, {"3", "7"}) == [one for one in found if {one.newer, one.older} & {"3", "7"}]
+
+
+def test_of_many_alike_each_is_compared_and_not_each_pair():
+    """A line that all share makes no pairs; the same text makes a bounded number of them for each paper."""
+    licence = words(0, 40)
+    papers = [fingerprint_of(f"{n:03}", f"{licence} {words(1000 * n + 500, 300)}", NOBODY, n) for n in range(120)]
+    assert _sharing_text(papers) == set()
+    copies = [fingerprint_of(f"{n:03}", words(0, 300), NOBODY, n) for n in range(120)]
+    found = near_duplicates(copies)
+    assert len(found) <= 20 * len(copies)
+    assert {one.older for one in found} == {one.paper for one in copies[:-1]}

@@ -39,10 +39,10 @@ def pack_sketch(shingles: int, sketch: Collection[int]) -> bytes:
     return struct.pack(f"<{len(sketch) + 1}Q", shingles, *sorted(sketch))
 
 
-def unpack_sketch(packed: bytes) -> tuple[int, frozenset[int]]:
-    """(shingles, hashes), the inverse of `pack_sketch`; (0, no hashes) for invalid or empty bytes."""
+def unpack_sketch(packed: bytes) -> tuple[int, tuple[int, ...]]:
+    """(shingles, hashes, ascending), the inverse of `pack_sketch`; (0, no hashes) for invalid or empty bytes."""
     try:
         shingles, *hashes = struct.unpack(f"<{len(packed) // 8}Q", packed)
     except (struct.error, ValueError):
-        return 0, frozenset()
-    return shingles, frozenset(hashes)
+        return 0, ()
+    return shingles, tuple(hashes)

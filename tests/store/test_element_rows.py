@@ -69,7 +69,7 @@ def test_elements_come_back_as_they_were_packed(elements):
 def test_a_sketch_comes_back_as_it_was_packed(shingles, sketch):
     packed = pack_sketch(shingles, sketch)
     assert len(packed) == 8 * (len(sketch) + 1)
-    assert unpack_sketch(packed) == (shingles, sketch)
+    assert unpack_sketch(packed) == (shingles, tuple(sorted(sketch)))
 
 
 @pytest.mark.parametrize(
@@ -78,9 +78,9 @@ def test_a_sketch_comes_back_as_it_was_packed(shingles, sketch):
 def test_damaged_bytes_are_no_structure(damaged):
     assert unpack_elements(damaged) == ()
     if len(damaged) % 8:
-        assert unpack_sketch(damaged) == (0, frozenset())
-    assert unpack_sketch(b"") == (0, frozenset())
-    assert unpack_sketch(struct.pack("<Q", 5)) == (5, frozenset())
+        assert unpack_sketch(damaged) == (0, ())
+    assert unpack_sketch(b"") == (0, ())
+    assert unpack_sketch(struct.pack("<Q", 5)) == (5, ())
 
 
 def add_bees(library, document=PAPER, chunks=CHUNKS, path="/p/bees.pdf", **more):
