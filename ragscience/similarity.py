@@ -54,6 +54,10 @@ _LEAST_SHARED = 6
 formula in `overlaps`."""
 _COMPARED = 20
 """Of the papers that have something in common, each is compared with at most so many that follow it."""
+_EXCERPT = 0.5
+"""A copy with less than this share of the other's text never replaces it, whatever its version."""
+_COMPLETE = 0.95
+"""A copy with less than this share of the other's text is cut off where nothing says that it is another version."""
 _BATCH = 4096
 _NONE = 2**64 - 1
 """Fills up sketches; no hash of a shingle, but for one in 10**19."""
@@ -86,6 +90,10 @@ class Fingerprint:
     """Number of distinct shingles of the text."""
     sketch: tuple[int, ...]
     """The smallest 64-bit hashes of the shingles, ascending, at most `SKETCH_SIZE`."""
+    is_damaged: bool = False
+    """Whether the file, or one of its pages, could only be read in part."""
+    empty_pages: int = 0
+    """Pages without text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,11 +101,12 @@ class Duplicate:
     """Two files that are the same paper."""
 
     newer: str
+    """The one to keep: the complete one where the other lacks something, else the newer one."""
     older: str
     reasons: tuple[str, ...]
     """Of "identifier", "title" and "text", at least one."""
     newer_by: str
-    """What decided which is newer: "version", "year" or "file date"."""
+    """What decided which is newer: "completeness", "version", "year" or "file date"."""
     overlap: float
     """Estimated share of the shorter text's shingles that the other one has too, 0 to 1."""
 
@@ -232,17 +241,31 @@ def _compared(one: Fingerprint, other: Fingerprint, overlap: float) -> Duplicate
         reasons.append("text")
     if not reasons:
         return None
-    newer, older, newer_by = _in_time(one, other)
+    newer, older, newer_by = _ordered(one, other)
     return Duplicate(newer.paper, older.paper, tuple(reasons), newer_by, round(overlap, 3))
 
 
-def _in_time(one: Fingerprint, other: Fingerprint) -> tuple[Fingerprint, Fingerprint, str]:
-    """The newer one, the older one and the reason."""
+def _ordered(one: Fingerprint, other: Fingerprint) -> tuple[Fingerprint, Fingerprint, str]:
+    """The one to keep, the other one and the reason.
+
+    Completeness first: an excerpt, a damaged file or one with empty pages in place of text never replaces a whole one.
+    Then the version, or the year; where these are the same, the amount of text; last, the file's date.
+    """
+    shorter, longer = sorted((one, other), key=lambda paper: paper.shingles)
+    if shorter.shingles < _EXCERPT * longer.shingles:
+        return longer, shorter, "completeness"
+    if one.is_damaged != other.is_damaged:
+        return (other, one, "completeness") if one.is_damaged else (one, other, "completeness")
+    is_cut = shorter.shingles < _COMPLETE * longer.shingles
+    if is_cut and shorter.empty_pages > longer.empty_pages:
+        return longer, shorter, "completeness"
     by, first, second = "file date", one.modified_ns, other.modified_ns
     if one.arxiv_id == other.arxiv_id and one.version and other.version and one.version != other.version:
         by, first, second = "version", one.version, other.version
     elif one.year and other.year and one.year != other.year:
         by, first, second = "year", one.year, other.year
+    elif is_cut:
+        return longer, shorter, "completeness"
     return (one, other, by) if first >= second else (other, one, by)
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from ragscience.doctor.findings import Finding, few, quoted
 from ragscience.doctor.machine_checks import May
-from ragscience.duplicates import duplicates
+from ragscience.duplicates import Duplicate, duplicates
 from ragscience.errors import FileProblem, ModelProblem
 from ragscience.ingestion import file_state, find_pdfs
 from ragscience.reading.ocr import find_tessdata
@@ -83,8 +83,8 @@ def versions(library: Library) -> Iterator[Finding]:
         Finding(
             "duplicates",
             "warning",
-            f"{pair.older} is the same paper as {pair.newer}, which is newer.",
-            "`python ingest.py duplicates --dedupe keep-newest` keeps only the newer one.",
+            f"{pair.older} is the same paper as {pair.newer}, which is {_kept_for(pair)}.",
+            "`python ingest.py duplicates --dedupe keep-newest` keeps only that one.",
         )
         for pair in duplicates(library)
     )
@@ -94,6 +94,10 @@ def versions(library: Library) -> Iterator[Finding]:
         newer = ", ".join(sorted({paper.file for paper in aside.values()})[:3])
         message = f"{len(aside)} older versions are left out, of {newer}."
         yield Finding("duplicates", "info", message, "`python ingest.py FILE` reads one all the same.")
+
+
+def _kept_for(pair: Duplicate) -> str:
+    return "more complete" if pair.newer_by == "completeness" else "newer"
 
 
 def new_files(home: Home, library: Library, papers: Sequence[Paper]) -> Iterator[Finding]:

@@ -136,7 +136,7 @@ class DuplicateOutput(TypedDict):
     newer: str
     older: str
     reasons: Sequence[Annotated[str, Schema(enum=["identifier", "title", "text"])]]
-    newer_by: Annotated[str, Schema(enum=["version", "year", "file date"])]
+    newer_by: Annotated[str, Schema(enum=["completeness", "version", "year", "file date"])]
     overlap: Share
 
 

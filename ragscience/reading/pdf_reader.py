@@ -24,7 +24,7 @@ from ragscience.reading.page_reader import ILLEGIBLE_SHARE, PageText, read_page
 from ragscience.reading.pymupdf_errors import cause_of, failures, load_pymupdf, mishaps, raise_if_out_of_memory
 from ragscience.reading.text_cleaning import illegible_share, printable_name, sensible_title
 from ragscience.reading.text_spans import PageSpans, rule_boxes
-from ragscience.records import Document, Metadata
+from ragscience.records import LOST_PAGE, REPAIRED_FILE, Document, Metadata
 
 __all__ = ["damage_in", "opened", "read_pdf"]
 
@@ -41,7 +41,7 @@ _AGAIN = "Download the file again."
 
 
 _LACKS = {
-    "lost": "could not be read",
+    "lost": LOST_PAGE,
     "blank": "without text: blank, scanned or damaged",
     "illegible": "without readable text: scanned, or in fonts without Unicode values",
 }
@@ -266,7 +266,7 @@ def _document(pages: list[PageText], *, title: str, was_repaired: bool) -> Docum
         spans = page.spans or PageSpans(0.0, 0.0, (), "")
         sources.append(SourcePage(number, spans, page.rules, page.drawings, warning, page.parts))
     lacking = Counter(page.lack for page in pages if page.lack)
-    warnings = ["damaged and repaired: something may be missing"] if was_repaired else []
+    warnings = [REPAIRED_FILE] if was_repaired else []
     warnings += [f"{lacking[lack]} of {len(pages)} pages {what}" for lack, what in _LACKS.items() if lacking[lack]]
     if recognised_pages := sum(page.is_recognised for page in pages):
         warnings.append(f"{recognised_pages} of {len(pages)} pages read by OCR: some of their words may be wrong")

@@ -2,6 +2,8 @@
 
 from ragscience.records.answer_records import Answer, Citation, Sentence, Step, Turn
 from ragscience.records.paper_records import (
+    LOST_PAGE,
+    REPAIRED_FILE,
     Box,
     Chunk,
     Document,
@@ -18,6 +20,7 @@ from ragscience.records.paper_records import (
 from ragscience.records.search_records import Filters, Found, FoundPath, Hit, Part, PathStep, Profile, Stage
 
 __all__ = [
+    "LOST_PAGE", "REPAIRED_FILE",
     "Answer", "Box", "Chunk", "Citation", "Document", "Element", "EmbedderIdentity", "Filters", "Found", "FoundPath",
     "Hit", "Line", "Metadata", "Page", "Paper", "Part", "PathStep", "Profile", "Sentence", "Stage", "Step",
     "StoredChunk", "Turn", "searched_text", "title_of",

@@ -95,6 +95,12 @@ class Metadata:
     """ "305-313", or an article's number: "e85777"."""
 
 
+LOST_PAGE = "could not be read"
+"""How the warning of a page begins that is damaged."""
+REPAIRED_FILE = "damaged and repaired: something may be missing"
+"""The warning of a document whose file is damaged."""
+
+
 @dataclass(frozen=True, slots=True)
 class Document:
     """A file as read: the whole text, and where each page begins and ends in it."""

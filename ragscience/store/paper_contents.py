@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ragscience.errors import LibraryDamaged, NothingFound
-from ragscience.records import Box, Element, Page, StoredChunk
+from ragscience.records import LOST_PAGE, REPAIRED_FILE, Box, Element, Page, StoredChunk
 from ragscience.similarity import Fingerprint, fingerprint_of
 from ragscience.store import row_records as rows
 from ragscience.store import vectors as stored_vectors
@@ -111,7 +111,10 @@ class PaperContents:
         for paper in papers:
             shingles, sketch = unpack_sketch(sketches.get(paper.paper_id, b""))
             known = fingerprint_of(paper.file, "", paper.metadata, paper.modified_ns)
-            found.append(replace(known, shingles=shingles, sketch=sketch))
+            pages = self.pages(paper.paper_id) if paper.warnings else []  # without one, it lacks nothing
+            empty = sum(page.start == page.end for page in pages)
+            is_damaged = REPAIRED_FILE in paper.warnings or any(page.warning.startswith(LOST_PAGE) for page in pages)
+            found.append(replace(known, shingles=shingles, sketch=sketch, is_damaged=is_damaged, empty_pages=empty))
         return found
 
     def vectors(self, ids: Sequence[int] | None = None) -> tuple[NDArray[np.int64], NDArray[np.float32]]:

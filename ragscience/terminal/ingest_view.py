@@ -51,7 +51,7 @@ __all__ = [
 
 SOME_FAILED = 3
 KEEP_NEWEST = "keep-newest"
-REMEDY = "`python ingest.py duplicates --dedupe keep-newest` keeps only the newer one."
+REMEDY = "`python ingest.py duplicates --dedupe keep-newest` keeps only that one."
 
 
 class IngestScreen:
@@ -158,7 +158,7 @@ def event_line(event: Event) -> str:
         case PaperCopied(_, file, other):
             return f"{file} has the same bytes as {other}: not read again"
         case PaperSuppressed(file, newer):
-            return f"{file} is left out: {newer} is the same paper, and newer"
+            return f"{file} is left out: {newer} is the same paper, newer or more complete"
         case DuplicateFound(pair):
             return f"{_pair_line(pair)}. {REMEDY}"
         case IndexesRebuilt(passages):
@@ -215,9 +215,10 @@ def show_pairs(pairs: Sequence[Duplicate], removed: Sequence[Duplicate], console
 
 
 def _pair_line(pair: Duplicate) -> str:
-    """The older one first: why it is the same paper, and what decides which is newer."""
+    """The one to leave first: why it is the same paper, and what decides which is kept."""
     why = ", ".join(f"{pair.overlap:.0%} of the text" if reason == "text" else reason for reason in pair.reasons)
-    return f"{pair.older}: the same paper as {pair.newer} ({why}), which is newer by its {pair.newer_by}"
+    kept = "more complete" if pair.newer_by == "completeness" else f"newer by its {pair.newer_by}"
+    return f"{pair.older}: the same paper as {pair.newer} ({why}), which is {kept}"
 
 
 # Watch

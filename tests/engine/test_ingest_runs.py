@@ -1,5 +1,6 @@
 """Papers through the engine: what a caller receives on the way and at the end, while others ask."""
 
+import os
 from threading import Event
 
 import pytest
@@ -71,6 +72,38 @@ def test_a_sync_is_planned_and_done(engine):
     assert [paper.file for paper in engine.sync(on_event=events.append).updated] == ["kilns.pdf"]
     assert [event.paper.file for event in events if isinstance(event, PaperRemoved)] == ["tides.pdf"]
     assert engine.sync_plan() == type(plan)((), ())
+
+
+def long_paper():
+    """Twelve pages, each of its own words."""
+    return ["The Colours of Glazes in Kilns\n\nAda Lovelace\n\n" + page_of(0)] + [
+        page_of(number) for number in range(1, 12)
+    ]
+
+
+def page_of(number):
+    return "\n".join(
+        f"Sentence {number * 40 + line} tells of glaze {line * 7 + number} and kiln {line * 13 + number}."
+        for line in range(40)
+    )
+
+
+@pytest.mark.parametrize("damage", ["empty pages", "fewer pages", "cut off"])
+def test_a_whole_paper_stays_where_a_newer_copy_lacks_pages(engine, damage):
+    pages = long_paper()
+    whole, copy = engine.home.papers / "whole.pdf", engine.home.papers / "copy.pdf"
+    make_pdf(whole, pages)
+    if damage == "cut off":
+        content = whole.read_bytes()
+        copy.write_bytes(content[: int(0.7 * len(content))])
+    else:
+        make_pdf(copy, [*pages[:3], *[""] * 9] if damage == "empty pages" else pages[:8])
+    os.utime(whole, (1, 1))
+    engine.add()
+    (pair,) = engine.duplicates()
+    assert (pair.newer, pair.older, pair.newer_by) == ("whole.pdf", "copy.pdf", "completeness")
+    assert engine.keep_newest() == (pair,)
+    assert {"whole.pdf"} == {paper.file for paper in engine.papers()} & {"whole.pdf", "copy.pdf"}
 
 
 def test_of_two_versions_the_newer_one_stays(engine):
