@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from ragscience.engine.events import Event, ModelChosen, OnEvent
 from ragscience.errors import ModelProblem, NothingFound, UsageError
-from ragscience.graph.graph_records import ENTITY_TYPES, OPTIONAL_TYPES, Entity
+from ragscience.graph.graph_records import CO_OCCURS, ENTITY_TYPES, OPTIONAL_TYPES, Entity
 from ragscience.records import Paper, PathStep, title_of
 from ragscience.store import Library
 
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from ragscience.graph.traversal import Walk
 
 __all__ = [
+    "CO_OCCURS",
     "GraphBuild",
     "GraphRequest",
     "LibraryGraph",
@@ -97,6 +98,8 @@ class Neighbourhood:
     """Entities within so many hops, without those of the name."""
     walked: int
     """Relations within so many hops, shown or not."""
+    co_occurring: int = 0
+    """Entities that are only named in one sentence with these, and were left out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,8 +212,13 @@ class LibraryGraph:
 
     # Looking
 
-    def neighbours(self, name: str, *, hops: int | None = None, most: int | None = None) -> Neighbourhood:
-        """What is around the entities of a name, with pages; None: as the settings say. Raises NothingFound."""
+    def neighbours(
+        self, name: str, *, hops: int | None = None, most: int | None = None, together: bool = False
+    ) -> Neighbourhood:
+        """What is around the entities of a name by stated relations, `together` also by being named in one sentence.
+
+        None: as the settings say. Raises NothingFound.
+        """
         from ragscience.graph.traversal import pages_of, walk
 
         settings = self._engine.settings
@@ -218,24 +226,34 @@ class LibraryGraph:
         with self._graph() as (library, graph):
             numbers = _named(graph, name)
             types = frozenset(settings.graph_entity_types)
-            around = walk(graph, [(number, 1.0) for number in numbers], hops=hops, types=types)
+            around = walk(
+                graph, [(number, 1.0) for number in numbers], hops=hops, types=types, stated_only=not together
+            )
             found = [graph.entity(number) for number in numbers]
             entities = [NearEntity(one, pages_of(one.chunk_ids, [one.names], library)) for one in found]
             relations = _relations(graph, around, library, most or MOST_RELATIONS)
-        reached = len(around.entities) - len(numbers)
-        return Neighbourhood(tuple(entities), hops, relations, reached, len(around.edges))
+            reached = len(around.entities) - len(numbers)
+            co_occurring = 0 if together else _co_occurring(graph, numbers)
+        return Neighbourhood(tuple(entities), hops, relations, reached, len(around.edges), co_occurring)
 
-    def path(self, first: str, second: str) -> tuple[tuple[str, ...], tuple[PathStep, ...]]:
-        """(names on the shortest way between two things, its relations with pages). Raises NothingFound."""
+    def path(self, first: str, second: str, *, together: bool = False) -> tuple[tuple[str, ...], tuple[PathStep, ...]]:
+        """(names on the shortest way between two things, its relations with pages).
+
+        By stated relations, `together` also by names in one sentence. Raises NothingFound.
+        """
         from ragscience.graph.traversal import label_of, shortest_path, steps_of
 
         with self._graph() as (library, graph):
             ends = [(start, end) for start in _named(graph, first) for end in _named(graph, second) if start != end]
-            paths = [path for start, end in ends if (path := shortest_path(graph, start, end)) is not None]
+            found = (shortest_path(graph, start, end, together=together) for start, end in ends)
+            paths = [path for path in found if path is not None]
             if not paths:
+                also = not together and any(shortest_path(graph, *pair, together=True) for pair in ends)
                 raise NothingFound(
-                    f"Nothing in the graph connects {first!r} with {second!r}.",
-                    f'`python query.py graph "{first}"` shows what is around it.',
+                    f"{'No stated relation' if also else 'Nothing in the graph'} connects {first!r} with {second!r}.",
+                    "`--together` also takes what is only named in one sentence."
+                    if also
+                    else f'`python query.py graph "{first}"` shows what is around it.',
                 )
             best = min(paths, key=lambda path: (len(path.relations), -path.score))
             return tuple(label_of(graph, key) for key in best.keys), steps_of(best.relations, graph, library)
@@ -310,6 +328,15 @@ def _named(graph: KnowledgeGraph, name: str) -> Sequence[int]:
     raise NothingFound(
         f"The graph has no {name!r}.", f"Near it: {hint}." if hint else "`python query.py map OUT.html` shows all."
     )
+
+
+def _co_occurring(graph: KnowledgeGraph, numbers: Sequence[int]) -> int:
+    """How many entities have no stated relation with these, only a sentence in common."""
+    import numpy as np
+
+    _, edges, others = graph.around(np.array(numbers, dtype=np.int64))
+    weak = graph.are_kind(edges, CO_OCCURS)
+    return len(np.setdiff1d(others[weak], others[~weak]))
 
 
 def _relations(graph: KnowledgeGraph, around: Walk, library: Library, most: int) -> tuple[NearRelation, ...]:

@@ -19,7 +19,7 @@ from ragscience.records import StoredChunk
 
 __all__ = ["VERSION", "extract"]
 
-VERSION = "1"
+VERSION = "2"
 """Version of the rules: passages read by an older version are read again."""
 SURE = 0.9
 """Confidence of a known name."""

@@ -27,12 +27,20 @@ class Pattern:
     lists: bool = True
     """Whether entities listed after the object are objects too."""
 
+    @property
+    def ranks(self) -> bool:
+        """Whether it says which of two things is better."""
+        return self.relation == "IMPROVES"
+
 
 MADE = frozenset({"METHOD", "ALGORITHM"})
 IDEAS = MADE | {"CONCEPT", "TASK"}
 DATA = frozenset({"DATASET"})
 _BE = r"(?:(?:is|are|was|were|be|been|being|can be|has been|have been|which is|which are|that is|that are) )?"
 _ADV = r"(?:(?:\w+ly|also|further|then|thus|both|only|still|now|often|even|therefore|instead) )*"
+_COST = (
+    r"(?:[\w-]+ ){0,2}(?:errors?|perplexity|loss|cost|latency|variance|bias|rate|WER|complexity|overhead|time|memory)\b"
+)
 _WHO = r"(?:,? ?(?:which|that) )?"
 TAIL = (
     r"(?:(?:[\d.]+ ?[BMK]|large|small|medium|big|base|itself|alone|models?|implementations?|mechanisms?|retrievers?|"
@@ -62,8 +70,8 @@ def _patterns() -> Iterator[Pattern]:
     """The rules of relation_patterns.toml."""
     rules = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))["pattern"]
     for rule in rules:
-        verbs = "|".join(rule["verbs"]).replace("{be}", _BE).replace("{adv}", _ADV)
-        free = FREE if rule["confidence"] > 0.7 else ""
+        verbs = "|".join(rule["verbs"]).replace("{be}", _BE).replace("{adv}", _ADV).replace("{cost}", _COST)
+        free = f"(?P<free>{FREE})" if rule["confidence"] > 0.7 else "(?P<free>)"
         between = re.compile(rf"{TAIL}{_WHO}{_ADV}(?:{verbs}) {DETERMINERS}{free}", re.IGNORECASE)
         ends = [
             frozenset[str]().union(*(_KINDS[kind] for kind in side.split())) for side in rule["between"].split("->")
@@ -88,9 +96,23 @@ class Place:
 
 
 _DENIED = re.compile(
-    r"\b(?:not|never|cannot|neither|nor|without|no|fails?|hardly|rather than|instead of|except|whether)\b|n['’]t\b",
+    r"\b(?:not|never|cannot|neither|nor|without|no|fails?|hardly|rarely|seldom|barely|scarcely|unlikely|rather than|"
+    r"instead of|except|whether)\b|n['’]t\b",
     re.IGNORECASE,
 )
+_NONE_OF = re.compile(r"\b(?:no|none of|neither|few|not all|not every|hardly any)(?: [\w-]+){0,3}\s*$", re.IGNORECASE)
+"""Before a subject: of which nothing is stated."""
+_SUPPOSED = re.compile(
+    r"\b(?:if|unless|whether|suppose|supposing|assum\w+|hypothesi\w+|expect\w*|believe\w*|hope\w*|question)\b[^,;]{0,70}$",
+    re.IGNORECASE,
+)
+_CONCEDED = re.compile(r"\b(?:although|though|even if|while|whereas)\b[^,;]{0,80}$", re.IGNORECASE)
+_IN_FEW = re.compile(
+    r"[^.;,]{0,25}?\b(?:(?:in|on|for|at) (?:only|just|merely|few|fewer|less than|a (?:few|minority|handful))|"
+    r"only (?:in|on|for|at|if|when|under))\b",
+    re.IGNORECASE,
+)
+_SHARE = re.compile(r"[^.;,]{0,25}?\bin (?:[a-z]+ ){0,2}(\d+(?:\.\d+)?) ?% of\b", re.IGNORECASE)
 _CITATION = re.compile(r"\s*(?:\([^()]*\)|\[\d[\d,;\s–-]*\]|\^\d+)")
 _LIST = re.compile(r"\s*(?:,|,? and|,? or|,? as well as)\s+(?:the |a |an |on |both )*", re.IGNORECASE)
 _BEFORE_SUBJECT = re.compile(
@@ -99,7 +121,8 @@ _BEFORE_SUBJECT = re.compile(
     re.IGNORECASE,
 )
 _REPLACE = re.compile(
-    r"\b(?:replac|substitut|combin|compar|contrast|start|begin|unlike|instead)\w*[^.;]{0,30}$", re.IGNORECASE
+    r"\b(?:(?:replac|substitut|combin|start|begin|unlike|instead)\w*[^.;]{0,30}|(?:compar|contrast)\w*[^.;]{0,80})$",
+    re.I,
 )
 _LISTED_BEFORE = re.compile(r"(?:,|\band|\bor)\s*(?:the |a |an )?$", re.IGNORECASE)
 _COMPARE = re.compile(
@@ -126,21 +149,42 @@ def relations(text: str, places: Sequence[Place]) -> Iterator[Found]:
     if text.rstrip().endswith("?"):
         return
     for first in range(len(places) - 1):
-        found = _between(text, places, first)
+        begins = first + 1
+        found = _between(text, places[first], places[begins])
+        if found is None and places[begins].kind == "METRIC" and begins + 1 < len(places):
+            begins += 1  # "BERT has a lower perplexity than ELMo"
+            found = _between(text, places[first], places[begins])
+            found = found if found and found[0].ranks else None
         if found is None:
             continue
         pattern, confidence = found
-        for second in _objects(text, places, first + 1, pattern):
+        for second in _objects(text, places, begins, pattern):
             source, target = (second, first) if pattern.turned else (first, second)
             if places[second].kind in pattern.objects:
-                yield source, pattern.relation, target, confidence
+                relation = pattern.relation
+                if pattern.ranks and _is_qualified(text, places[first], places[second]):
+                    relation = "COMPARES_TO"
+                if relation == pattern.relation or places[second].kind in IDEAS:
+                    yield source, relation, target, confidence
 
 
-def _between(text: str, places: Sequence[Place], first: int) -> tuple[Pattern, float] | None:
-    """The pattern between an entity and the next one."""
-    one, other = places[first], places[first + 1]
-    between = _CITATION.sub("", text[one.end : other.start]).lstrip(" )")
+def _is_qualified(text: str, one: Place, other: Place) -> bool:
+    """Whether a sentence concedes or supposes that one thing is better than another, or has it in few cases only."""
+    before, behind = text[: one.start], text[other.end :]
+    share = _SHARE.match(behind)
+    is_rare = _IN_FEW.match(behind) is not None or (share is not None and float(share[1]) < 50)
+    return is_rare or bool(_SUPPOSED.search(before) or _CONCEDED.search(before))
+
+
+def _between(text: str, one: Place, other: Place) -> tuple[Pattern, float] | None:
+    """The pattern between two entities."""
+    between = _CITATION.sub("", text[one.end : other.start])
     before = text[: one.start]
+    # "GPT-3 (greedy decoding) outperforms": what is in parentheses with other words is not the subject.
+    is_aside = between.lstrip().startswith(")") and not before.endswith("(")
+    between = between.lstrip(" )")
+    if _NONE_OF.search(before):
+        return None
     if _DENIED.search(before[-18:]) or _DENIED.search(between):
         return None
     if len(between) > _LONGEST_BETWEEN or ";" in between or ". " in between:
@@ -151,11 +195,15 @@ def _between(text: str, places: Sequence[Place], first: int) -> tuple[Pattern, f
             return pattern, pattern.confidence
     if _REPLACE.search(before):
         return None
-    hangs = _BEFORE_SUBJECT.search(before) is not None and not _CLAUSE.match(between)
+    hangs = is_aside or (_BEFORE_SUBJECT.search(before) is not None and not _CLAUSE.match(between))
     for pattern in PATTERNS:
         if (hangs and not pattern.anywhere) or (pattern.anywhere and _TRAINING.search(before)):
             continue
-        if one.kind in pattern.subjects and other.kind in pattern.objects and pattern.between.fullmatch(between):
+        if one.kind not in pattern.subjects or other.kind not in pattern.objects:
+            continue
+        stated = pattern.between.fullmatch(between)
+        # Words before a common noun make it another thing: "dot product attention" is not "attention".
+        if stated and not (pattern.ranks and stated["free"] and text[other.start : other.end].islower()):
             listed = _LISTED_BEFORE.search(before) is not None
             return pattern, round(pattern.confidence - (0.1 if listed else 0.0), 2)
     return None

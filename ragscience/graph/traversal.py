@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -43,6 +44,7 @@ WEAK = 0.3
 MOST_ENTITIES = 5_000
 """Maximum entities of a traversal, the strongest of each ring first."""
 
+_ORDINARY = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*(?<=[a-z])", re.ASCII)
 Numbers = NDArray[np.int64]
 Shares = NDArray[np.float64]
 
@@ -68,12 +70,20 @@ class Walk:
         return found
 
 
-def walk(graph: KnowledgeGraph, seeds: Sequence[tuple[int, float]], *, hops: int, types: frozenset[str]) -> Walk:
+def walk(
+    graph: KnowledgeGraph,
+    seeds: Sequence[tuple[int, float]],
+    *,
+    hops: int,
+    types: frozenset[str],
+    stated_only: bool = False,
+) -> Walk:
     """Breadth first over relations in both directions, to `hops` steps from the seeds (number, weight of 0 to 1).
 
-    `types` are the entity types to enter; none: all. An entity gets LEAVING of the strength of the best one that it
-    was reached from, times the relation's weight, times the damping of that one: a hub passes little on to each of
-    its many neighbours. Of a ring that exceeds MOST_ENTITIES, the strongest are kept.
+    `types` are the entity types to enter; none: all. `stated_only` leaves out co-occurrences, and goes through no
+    ordinary word. An entity gets LEAVING of the strength of the best one that it was reached from, times the
+    relation's weight, times the damping of that one: a hub passes little on to each of its many neighbours. Of a ring
+    that exceeds MOST_ENTITIES, the strongest are kept.
     """
     strengths = np.zeros(len(graph))
     depths = np.full(len(graph), -1, dtype=np.int64)
@@ -84,7 +94,7 @@ def walk(graph: KnowledgeGraph, seeds: Sequence[tuple[int, float]], *, hops: int
     reached, over = [ring], np.zeros(graph.relation_count)
     room = MOST_ENTITIES - len(ring)
     for depth in range(1, hops + 1):
-        origins, edges, others = graph.around(ring)
+        origins, edges, others = _stated(graph, ring) if stated_only else graph.around(ring)
         passed = LEAVING * strengths[origins] * edge_strengths(graph, edges) * damping(graph, origins)
         if types:
             allowed = _of_types(graph, others, types)
@@ -98,6 +108,8 @@ def walk(graph: KnowledgeGraph, seeds: Sequence[tuple[int, float]], *, hops: int
         reached.append(ring)
         taken_in = depths[others] >= 0
         np.maximum.at(over, edges[taken_in], passed[taken_in])
+        if stated_only:
+            ring = _without_ordinary(graph, ring)
         if not len(ring) or not room:
             break
     entities = np.concatenate(reached)
@@ -118,22 +130,23 @@ def damping(graph: KnowledgeGraph, entities: Numbers) -> Shares:
     return shares
 
 
-def shortest_path(graph: KnowledgeGraph, start: int, end: int) -> GraphPath | None:
+def shortest_path(graph: KnowledgeGraph, start: int, end: int, *, together: bool = False) -> GraphPath | None:
     """The path of fewest relations from one entity to another, ignoring direction; None if there is none.
 
-    Among equally short ones the one with the highest score: the product of its relations' weights.
+    Over stated relations, with `together` also over co-occurrences; never through an ordinary word. Among equally
+    short ones the one with the highest score: the product of its relations' weights.
     """
     best: dict[int, tuple[float, int]] = {start: (1.0, -1)}
     ring = np.array([start], dtype=np.int64)
     while len(ring) and end not in best:
-        origins, edges, others = graph.around(ring)
+        origins, edges, others = graph.around(ring) if together else _stated(graph, ring)
         scores = np.array([best[number][0] for number in origins.tolist()]) * edge_strengths(graph, edges)
         reached: dict[int, tuple[float, int]] = {}
         for score, edge, other in zip(scores.tolist(), edges.tolist(), others.tolist(), strict=True):
             if other not in best and (other not in reached or score > reached[other][0]):
                 reached[other] = score, edge
         best |= reached
-        ring = np.array(sorted(reached), dtype=np.int64)
+        ring = _without_ordinary(graph, np.array(sorted(reached), dtype=np.int64))
     if end not in best:
         return None
     keys, relations, at = [graph.entity(end).key], [], end
@@ -144,6 +157,18 @@ def shortest_path(graph: KnowledgeGraph, start: int, end: int) -> GraphPath | No
         at = source if at == target else target
         keys.append(graph.entity(at).key)
     return GraphPath(tuple(reversed(keys)), tuple(reversed(relations)), best[end][0])
+
+
+def _stated(graph: KnowledgeGraph, ring: Numbers) -> tuple[Numbers, Numbers, Numbers]:
+    """As `KnowledgeGraph.around`, without co-occurrences."""
+    origins, edges, others = graph.around(ring)
+    kept = ~graph.are_kind(edges, CO_OCCURS)
+    return origins[kept], edges[kept], others[kept]
+
+
+def _without_ordinary(graph: KnowledgeGraph, ring: Numbers) -> Numbers:
+    """Without entities that are one word in lower case, as "attention": what two papers share with it says nothing."""
+    return np.array([number for number in ring.tolist() if not _ORDINARY.fullmatch(graph.label(number))], np.int64)
 
 
 def _strongest(numbers: Numbers, strengths: Shares, most: int) -> Numbers:

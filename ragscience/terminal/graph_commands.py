@@ -12,6 +12,8 @@ from ragscience.terminal.options import Json
 
 graph_app = typer.Typer()
 
+Together = Annotated[bool, typer.Option("--together", help="Also what is only named in one sentence with it.")]
+
 
 @graph_app.command("graph")
 def show_graph(
@@ -21,6 +23,7 @@ def show_graph(
         typer.Option("--hops", help="How many steps around it; without it RAG_GRAPH_MAX_HOPS.", min=1, max=4),
     ] = None,
     limit: Annotated[int | None, typer.Option("-n", help="How many relations.", min=1, show_default=False)] = None,
+    together: Together = False,
     home: HomeFolder = None,
     json: Json = False,
     debug: Debug = False,
@@ -29,13 +32,14 @@ def show_graph(
     from ragscience.terminal.graph_views import show_entity
 
     with opened(home=home) as engine:
-        return show_entity(engine, entity, hops=hops, most=limit, as_json=json)
+        return show_entity(engine, entity, hops=hops, most=limit, together=together, as_json=json)
 
 
 @graph_app.command("path")
 def show_path(
     first: Annotated[str, typer.Argument(metavar="A", help="Name of something.", show_default=False)],
     second: Annotated[str, typer.Argument(metavar="B", help="Name of something else.", show_default=False)],
+    together: Together = False,
     home: HomeFolder = None,
     json: Json = False,
     debug: Debug = False,
@@ -44,7 +48,7 @@ def show_path(
     from ragscience.terminal.graph_views import show_path
 
     with opened(home=home) as engine:
-        return show_path(engine, first, second, as_json=json)
+        return show_path(engine, first, second, together=together, as_json=json)
 
 
 @graph_app.command()

@@ -11,8 +11,8 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 from ragscience.engine.events import Event, ModelChosen
-from ragscience.engine.graph_runs import GraphBuild, GraphRequest, PassagesRead
-from ragscience.engine.printable import plain
+from ragscience.engine.graph_runs import CO_OCCURS, GraphBuild, GraphRequest, PassagesRead
+from ragscience.engine.printable import counted, plain
 from ragscience.engine.source_list import cited_label
 from ragscience.json_output import (
     EntityOutput,
@@ -157,9 +157,9 @@ class GraphProgress:
             say(f"[{self._done}/{self._total}] passages, about {left:.0f} s left")
 
 
-def show_entity(engine: Engine, name: str, *, hops: int | None, most: int | None, as_json: bool) -> int:
+def show_entity(engine: Engine, name: str, *, hops: int | None, most: int | None, together: bool, as_json: bool) -> int:
     """Print the entities of a name, and what is around them, nearest first, with pages. Raises NothingFound."""
-    found = engine.graph().neighbours(name, hops=hops, most=most)
+    found = engine.graph().neighbours(name, hops=hops, most=most, together=together)
     if as_json:
         entities = [
             select(EntityOutput, one.entity, name=one.entity.label, type=one.entity.entity_type,
@@ -179,13 +179,15 @@ def show_entity(engine: Engine, name: str, *, hops: int | None, most: int | None
         _print(out, f"{'  ' * each.depth}{words}  {_places(each.step.pages)}")
     steps = "one step" if found.hops == 1 else f"{found.hops} steps"
     line = f"{found.reached} entities within {steps}; {len(found.relations)} of {found.walked} relations shown."
+    if found.co_occurring:
+        line += f" {counted(found.co_occurring, 'name')} only in a sentence with it: --together shows these, too."
     _print(out, line, "dim")
     return 0
 
 
-def show_path(engine: Engine, first: str, second: str, *, as_json: bool) -> int:
+def show_path(engine: Engine, first: str, second: str, *, together: bool, as_json: bool) -> int:
     """Print how two things are connected, with a page for each step. Raises NothingFound."""
-    names, steps = engine.graph().path(first, second)
+    names, steps = engine.graph().path(first, second, together=together)
     if as_json:
         shown = [step_output(step) for step in steps]
         print_json(select(GraphPathOutput, source=names[0], target=names[-1], steps=shown))
@@ -197,10 +199,11 @@ def show_path(engine: Engine, first: str, second: str, *, as_json: bool) -> int:
 
 
 def paths_view(found: Found, out: Console) -> None:
-    """The graph's paths for a question, a line each; nothing without any."""
-    if found.paths:
+    """The graph's paths of stated relations for a question, a line each; nothing without any."""
+    paths = [path for path in found.paths if all(step.relation != CO_OCCURS for step in path.steps)]
+    if paths:
         _print(out, "Paths in the knowledge graph:", "dim")
-    for path in found.paths:
+    for path in paths:
         _print(out, f"  {path.score:.3f}  {'; '.join(map(_step, path.steps))}", "dim")
 
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragscience.graph.graph_model import KnowledgeGraph
-from ragscience.graph.graph_records import Entity, Relation
+from ragscience.graph.graph_records import CO_OCCURS, Entity, Relation
 from ragscience.graph.traversal import (
     MOST_CONCEPTS,
     MOST_ENTITIES,
@@ -102,6 +102,28 @@ def test_of_two_short_paths_the_surer_one_is_shown():
     path = shortest_path(graph, 0, 3)
     assert path.keys == ("T:000000", "T:000001", "T:000003")
     assert path.score == pytest.approx(0.81)
+
+
+def test_a_path_takes_stated_relations_and_goes_through_no_ordinary_word():
+    graph = drawn(
+        ("Adam", "USES", "attention", 1),
+        ("PageRank", "USES", "attention", 2),
+        ("Adam", CO_OCCURS, "SGD", 3),
+        ("SGD", "IMPROVES", "PageRank", 4),
+    )
+    ends = number(graph, "Adam"), number(graph, "PageRank")
+    assert shortest_path(graph, *ends) is None
+    path = shortest_path(graph, *ends, together=True)
+    assert [relation.relation for relation in path.relations] == [CO_OCCURS, "IMPROVES"]
+    assert shortest_path(graph, ends[0], number(graph, "attention")).relations[0].relation == "USES"
+
+
+def test_a_walk_over_stated_relations_stops_at_an_ordinary_word():
+    graph = drawn(("Adam", "USES", "attention", 1), ("PageRank", "USES", "attention", 2), ("Adam", CO_OCCURS, "SGD", 3))
+    seeds = [(number(graph, "Adam"), 1.0)]
+    assert labels(graph, walk(graph, seeds, hops=2, types=ALL, stated_only=True).entities) == {"Adam", "attention"}
+    everything = {"Adam", "attention", "PageRank", "SGD"}
+    assert labels(graph, walk(graph, seeds, hops=2, types=ALL).entities) == everything
 
 
 def test_a_hub_of_50000_neighbours_stays_within_the_budget():
