@@ -21,6 +21,7 @@ import sys
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from itertools import cycle, islice
@@ -75,9 +76,14 @@ class Fault:
     error: str = ""
     """Answered as {"error": …} with `status`; with 200 it is a line in the stream, as of Ollama once it began."""
     until: threading.Event | None = None
-    """The answer is held back until this is set, or the server closes."""
+    """The answer, or with `cut_after` its rest, is held back until this is set, or the server closes."""
     cut_after: int | None = None
     """The connection is cut after so many lines of the stream; 0: without any answer."""
+    raw: bytes = b""
+    """Sent instead of an answer, as it is (and then nothing, as long as `until` says),"""
+    header: tuple[str, str] = ("content-type", "application/x-ndjson")
+    endless: bytes = b""
+    """and this again and again behind it, until the client leaves."""
     malformed: bool = False
     """Answered with broken JSON."""
     dimension: int | None = None
@@ -284,7 +290,10 @@ class _Handler(BaseHTTPRequestHandler):
     def _serve(self, method: str, body: Any) -> None:
         fault = self.script.arrived(Request(method, self.path, body))
         if fault is not None:
-            if fault.until is not None:
+            if fault.raw or fault.endless:
+                self._raw(fault)
+                return
+            if fault.until is not None and not fault.cut_after:
                 fault.until.wait()
             if fault.cut_after == 0:
                 self.close_connection = True
@@ -299,6 +308,19 @@ class _Handler(BaseHTTPRequestHandler):
             self._get()
         else:
             self._post(body, fault)
+
+    def _raw(self, fault: Fault) -> None:
+        self.close_connection = True
+        self.send_response(200)
+        self.send_header(*fault.header)
+        self.end_headers()
+        self.wfile.write(fault.raw)
+        self.wfile.flush()
+        with suppress(ConnectionError):
+            while fault.endless:
+                self.wfile.write(fault.endless)
+        if fault.until is not None:
+            fault.until.wait()
 
     def _get(self) -> None:
         if self.path == "/":
@@ -435,6 +457,8 @@ class _Handler(BaseHTTPRequestHandler):
         if cut is None:
             self.wfile.write(b"0\r\n\r\n")
         else:
+            if fault is not None and fault.until is not None:
+                fault.until.wait()
             self.close_connection = True
 
     def _json(self, obj: Any, status: int = 200) -> None:

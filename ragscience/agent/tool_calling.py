@@ -16,8 +16,10 @@ from ragscience.agent.agent_context import ToolNote, ToolsUsed, ToolUse
 from ragscience.agent.tool_planning import planned_calls
 from ragscience.agent.tool_results import ToolCall, ToolResult
 from ragscience.agent.tools import Toolbox, schemas
-from ragscience.answering.generation import cancellable
+from ragscience.errors import Cancelled
 from ragscience.models.model_protocols import Counter
+from ragscience.models.ollama_api import reply_errors
+from ragscience.models.reply_limits import cancellable
 from ragscience.records import Hit, Paper
 from ragscience.text.prompt_sanitizer import sanitize
 
@@ -165,8 +167,6 @@ class _ToolLoop:
 
     def _reply(self, model: Any, sent: list[Any]) -> AIMessage | None:
         """The model's next message; None where the server failed or the time is over."""
-        import httpx
-        import ollama
         from langchain_core.messages import AIMessage
 
         options = {
@@ -178,23 +178,28 @@ class _ToolLoop:
         calls: list[Any] = []
         tokens: dict[str, int] = {}
         try:
-            stream, cancelled = model.stream(sent, options=options), self._limits.cancelled
-            with closing(stream if cancelled is None else cancellable(stream, cancelled)) as chunks:
+            with closing(cancellable(model.stream(sent, options=options), self._is_over)) as chunks:
                 for pieces, chunk in enumerate(chunks, start=1):
                     said.append(str(chunk.content))
                     calls += chunk.tool_calls
                     if chunk.usage_metadata:
                         used = chunk.usage_metadata
                         tokens = {"prompt": used["input_tokens"], "answer": used["output_tokens"]}
-                    if time.monotonic() >= self._deadline:
-                        return None
                     if pieces >= _MOST_PIECES or len(calls) > self._limits.calls:
                         break
-        except (httpx.HTTPError, ollama.ResponseError, ConnectionError, ValueError):
+        except reply_errors():
+            return None
+        except Cancelled:
+            if time.monotonic() < self._deadline:
+                raise
             return None
         finally:
             self._exchange.tokens.append(tokens)
         return AIMessage(content="".join(said), tool_calls=calls)
+
+    def _is_over(self) -> bool:
+        cancelled = self._limits.cancelled
+        return time.monotonic() >= self._deadline or (cancelled is not None and cancelled())
 
     def _answer(self, call: Mapping[str, Any]) -> ToolMessage:
         """What the model receives for one of its calls; a new one is run."""

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from ragscience.answering import prompts as wording
 from ragscience.answering.answer_context import AnswerContext, AnswerRequest, Searcher
 from ragscience.answering.context_budget import Plan, Window, condense_history, plan
-from ragscience.answering.generation import CancellableLLM, Generation
+from ragscience.answering.generation import Generation
 from ragscience.errors import ModelProblem
 from ragscience.models.model_protocols import ChatModel
 from ragscience.records import Found, Hit
@@ -117,9 +117,9 @@ class _ChainRun:
         self._search = search
         self._llm = llm
         self._prompts = context.prompts
-        watched = CancellableLLM(llm, context.cancelled)
-        self._condensing = Generation(watched, on_token=None, seconds=context.answer_seconds)
-        self._answering = Generation(watched, on_token=on_token, seconds=context.answer_seconds)
+        limits = (context.answer_seconds, context.cancelled)
+        self._condensing = Generation(llm, None, *limits)
+        self._answering = Generation(llm, on_token, *limits)
         self._found: Found | None = None
         self._answerable = True
         self._plan: Plan | None = None

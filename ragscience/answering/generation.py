@@ -2,27 +2,19 @@
 
 from __future__ import annotations
 
-import sys
 import time
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
-from contextlib import suppress
-from contextvars import copy_context
-from queue import Empty, SimpleQueue
-from threading import Event, Thread
-from typing import Any, TypeVar
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
 
 from ragscience.answering.replies import ThoughtFilter, repeated_tail, without_thoughts
 from ragscience.errors import Cancelled, ModelProblem
 from ragscience.models.model_protocols import ChatModel, Counter, Reply
+from ragscience.models.reply_limits import cancellable
 
-__all__ = ["CancellableLLM", "Generation", "WrappedLLM", "cancellable"]
+__all__ = ["CancellableLLM", "Generation", "WrappedLLM"]
 
 _LOOK_EVERY = 128
 """Characters after which a reply is searched for a loop again."""
-_POLL_SECONDS = 0.1
-"""Interval of the check for cancellation while the model is silent."""
-
-T = TypeVar("T")
 
 
 class WrappedLLM:
@@ -101,50 +93,24 @@ class _CancellableReply:
             self.done_reason = reply.done_reason
 
 
-def cancellable(pieces: Iterator[T], cancelled: Callable[[], bool]) -> Generator[T, None, None]:
-    """The same pieces, read in another thread: silence cannot hold up a cancellation. Raises Cancelled."""
-    read: SimpleQueue[tuple[T] | BaseException | None] = SimpleQueue()
-    abandoned = Event()
-
-    def pump() -> None:
-        with suppress(BaseException):  # it is raised where the pieces are read
-            try:
-                for piece in pieces:
-                    read.put((piece,))
-                    if abandoned.is_set():
-                        break
-            finally:
-                read.put(sys.exception())
-                pieces.close()  # type: ignore[attr-defined]  # most are generators
-
-    Thread(target=copy_context().run, args=(pump,), daemon=True).start()
-    try:
-        while True:
-            if cancelled():
-                raise Cancelled
-            try:
-                piece = read.get(timeout=_POLL_SECONDS)
-            except Empty:
-                continue
-            if piece is None:
-                return
-            if isinstance(piece, BaseException):
-                raise piece
-            yield piece[0]
-    finally:
-        abandoned.set()
-
-
 class Generation:
     """One call of the LLM: `run` it, then read the result. `on_token` gets the text to show, None shows nothing.
 
-    A reply that runs in a loop is stopped and cut to one round of it; one that takes more than `seconds` fails.
+    A reply that runs in a loop is stopped and cut to one round of it; one that takes more than `seconds` fails, and
+    what came by then is kept, also while the model is silent. Raises Cancelled within a second of the cancellation.
     """
 
-    def __init__(self, llm: ChatModel, *, on_token: Callable[[str], None] | None, seconds: float) -> None:
+    def __init__(
+        self,
+        llm: ChatModel,
+        on_token: Callable[[str], None] | None,
+        seconds: float,
+        cancelled: Callable[[], bool] | None = None,
+    ) -> None:
         self._llm = llm
         self._on_token = on_token
         self._seconds = seconds
+        self._cancelled = cancelled
         self._raw = ""
         self._looked_at = 0
         self._filter = ThoughtFilter()
@@ -168,33 +134,41 @@ class Generation:
         self.asked = True
         reply = self._llm.reply(messages, max_tokens=max_tokens)
         self._started = time.monotonic()
-        pieces = iter(reply)
+        pieces = cancellable(iter(reply), self._is_over)
         looped = False
         try:
-            while not looped and self.failure is None:
+            while not looped:
                 try:
                     piece = next(pieces, None)
                 except ModelProblem as problem:
                     self.failure = problem
                     break
+                except Cancelled:
+                    if not self._is_late():
+                        raise
+                    self.failure = ModelProblem(
+                        f"{self._llm.name} was not done after {self._seconds:g} seconds.",
+                        "Raise RAG_ANSWER_SECONDS, or choose a smaller model.",
+                    )
+                    break
                 if piece is None:
                     break
                 looped = self._take(piece)
         finally:
-            with suppress(AttributeError):  # an iterator that is no generator has nothing to close
-                pieces.close()  # type: ignore[attr-defined]
+            pieces.close()
         self._show(self._filter.rest())
         self._judge(messages, reply, max_tokens, looped=looped)
+
+    def _is_late(self) -> bool:
+        return time.monotonic() - self._started > self._seconds
+
+    def _is_over(self) -> bool:
+        return self._is_late() or (self._cancelled is not None and self._cancelled())
 
     def _take(self, piece: str) -> bool:
         """Whether the reply runs in a loop."""
         self._raw += piece
         self._show(self._filter.feed(piece))
-        if time.monotonic() - self._started > self._seconds:
-            self.failure = ModelProblem(
-                f"{self._llm.name} was not done after {self._seconds:g} seconds.",
-                "Raise RAG_ANSWER_SECONDS, or choose a smaller model.",
-            )
         if len(self._raw) - self._looked_at < _LOOK_EVERY:
             return False
         self._looked_at = len(self._raw)

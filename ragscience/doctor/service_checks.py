@@ -71,7 +71,7 @@ def network(arxiv_url: str, ollama: Ollama) -> Iterator[Finding]:
     """Whether arXiv's API and Ollama answer, by one small request each."""
     yield _arxiv(arxiv_url)
     if ollama.status.running:
-        yield Finding("network", "ok", f"Ollama {ollama.status.version} answers at {ollama.url}.")
+        yield Finding("network", "ok", f"Ollama {ollama.status.version} answers at {ollama.shown}.")
     else:
         why = ollama.status.why
         yield Finding("network", "info", f"{why[:1].upper()}{why[1:]}.", _NO_OLLAMA)

@@ -252,7 +252,7 @@ def _row(part: str, make: Callable[[], ModelRow]) -> ModelRow:
 def _embedder_row(choice: Choice[Embedder], ollama: Ollama) -> ModelRow:
     identity = choice.model.identity
     if identity.provider == "ollama":
-        where = ollama.url
+        where = ollama.shown
     elif identity.provider == "embedded":
         from ragscience.models.minilm import find_minilm
 
@@ -276,4 +276,4 @@ def _reranker_row(choice: Choice[Reranker | None]) -> ModelRow:
 def _llm_row(choice: Choice[OllamaLLM | None], ollama: Ollama) -> ModelRow:
     if choice.model is None:
         return ModelRow("answer", None, "", choice.why, "", choice.warning)
-    return ModelRow("answer", choice.model.name, ollama.url, choice.why, choice.model.digest, choice.warning)
+    return ModelRow("answer", choice.model.name, ollama.shown, choice.why, choice.model.digest, choice.warning)

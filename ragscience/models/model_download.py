@@ -15,6 +15,8 @@ from typing import Any
 from ragscience.errors import ModelProblem
 from ragscience.models.cross_encoder import NEEDED_FILES, OPTIONAL_FILES, find_on_this_machine, hub_cache
 from ragscience.models.ollama_api import Ollama, is_loopback
+from ragscience.models.reply_limits import UnusableReply
+from ragscience.text.addresses import shown_address
 
 __all__ = ["PullProgress", "pull_cross_encoder", "pull_ollama"]
 
@@ -63,10 +65,12 @@ def pull_cross_encoder(name: str, on_progress: Callable[[PullProgress], None]) -
     except LocalEntryNotFoundError as error:
         raise _unreachable(name, endpoint) from error
     except EntryNotFoundError as error:
-        raise ModelProblem(f"{name} has no {file} at {endpoint}.", "Name another cross-encoder.") from error
+        raise ModelProblem(
+            f"{name} has no {file} at {shown_address(endpoint)}.", "Name another cross-encoder."
+        ) from error
     except HfHubHTTPError as error:
         raise ModelProblem(
-            f"{endpoint} refused {name}: {_first_line(error)}.", "Check the name in RAG_RERANKER."
+            f"{shown_address(endpoint)} refused {name}: {_first_line(error)}.", "Check the name in RAG_RERANKER."
         ) from error
     except HFValidationError as error:
         raise ModelProblem(f"{name!r} is not the name of a model on the hub.", "It looks like owner/model.") from error
@@ -98,7 +102,7 @@ def _reachable(endpoint: str) -> bool:
 
 def _unreachable(name: str, endpoint: str) -> ModelProblem:
     return ModelProblem(
-        f"{name} could not be fetched: {endpoint} cannot be reached.",
+        f"{name} could not be fetched: {shown_address(endpoint)} cannot be reached.",
         "Check the network, or copy the model's folder here and name it in RAG_RERANKER.",
     )
 
@@ -126,24 +130,26 @@ def _reporting(file: str, on_progress: Callable[[PullProgress], None]) -> type[A
 def pull_ollama(ollama: Ollama, name: str, on_progress: Callable[[PullProgress], None]) -> None:
     """Let Ollama download a model (POST /api/pull). Raises ModelProblem: not running, no such model, interrupted."""
     if ollama.offline and not is_loopback(ollama.url):
-        raise ModelProblem(f"Offline, and Ollama at {ollama.url} is another machine.", "Leave out --offline.")
+        raise ModelProblem(f"Offline, and Ollama at {ollama.shown} is another machine.", "Leave out --offline.")
     last = ""
     try:
         for line in ollama.lines("/api/pull", {"model": name, "stream": True}):
             if "error" in line:
                 raise ModelProblem(
-                    f"Ollama could not fetch {name}: {line['error']}.", "Check the name and the network."
+                    f"Ollama could not fetch {name}: {_first_line(line['error'])}.", "Check the name and the network."
                 )
             last = str(line.get("status", ""))
-            on_progress(PullProgress(last, int(line.get("completed") or 0), line.get("total")))
+            on_progress(PullProgress(last, _bytes(line.get("completed")) or 0, _bytes(line.get("total"))))
     except urllib.error.HTTPError as error:
-        message = error.read().decode(errors="replace")[:300]
+        message = _first_line(error.read(1000).decode(errors="replace"))
         error.close()
         raise ModelProblem(
             f"Ollama could not fetch {name} (HTTP {error.code}): {message}.", "Check the name in the settings."
         ) from None
     except urllib.error.URLError:
-        raise ModelProblem(f"Ollama does not answer at {ollama.url}.", "Start it with `ollama serve`.") from None
+        raise ModelProblem(f"Ollama does not answer at {ollama.shown}.", "Start it with `ollama serve`.") from None
+    except UnusableReply as error:
+        raise ModelProblem(f"Ollama's progress with {name} could not be read: {error}.", "Update Ollama.") from None
     except (OSError, HTTPException, ValueError):
         last = "cut"
     if last != "success":
@@ -152,5 +158,9 @@ def pull_ollama(ollama: Ollama, name: str, on_progress: Callable[[PullProgress],
         )
 
 
-def _first_line(error: BaseException) -> str:
+def _bytes(value: object) -> int | None:
+    return value if isinstance(value, int) else None
+
+
+def _first_line(error: object) -> str:
     return (str(error).splitlines() or [type(error).__name__])[0][:300].rstrip(".")

@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import urlsplit
 
 from ragscience.errors import ModelProblem
+from ragscience.models.reply_limits import ReplyLimits, UnusableReply
+from ragscience.text.addresses import shown_address
 
 if TYPE_CHECKING:
     from http.client import HTTPResponse
@@ -29,8 +31,19 @@ __all__ = [
     "client_options",
     "is_loopback",
     "may_pass",
+    "reply_errors",
     "status",
 ]
+
+
+_LONGEST_ANSWER = 16 * 2**20
+"""Bytes of the answer to a small request: a list of ten thousand models."""
+_LONGEST_LINE = 2**16
+"""Bytes of a line that tells of progress."""
+_AT_ONCE = 2**16
+_ANOTHER = "Try again, or update Ollama."
+_MALFORMED = (ValueError, AttributeError, TypeError, KeyError, RecursionError)
+"""What JSON of another shape than Ollama's ends in, within its client or here."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +93,8 @@ class Ollama:
 
     def __init__(self, url: str, *, connect_seconds: float, timeout_seconds: float, offline: bool) -> None:
         self.url = url.rstrip("/")
+        self.shown = shown_address(self.url)
+        """The address as a message may show it."""
         self.connect_seconds = connect_seconds
         self.timeout_seconds = timeout_seconds
         self.offline = offline
@@ -104,25 +119,26 @@ class Ollama:
         from http.client import HTTPException
 
         if self.offline and not is_loopback(self.url):
-            return OllamaStatus(False, why=f"offline, and Ollama at {self.url} is another machine")
+            return OllamaStatus(False, why=f"offline, and Ollama at {self.shown} is another machine")
         try:
             version = self._json("/api/version", None, self.connect_seconds).get("version", "")
             listed = self._json("/api/tags", None, self.connect_seconds).get("models") or []
             models = {str(model["name"]): str(model.get("digest", "")) for model in listed}
         except urllib.error.HTTPError as error:
             error.close()
-            return OllamaStatus(False, why=f"what answers at {self.url} is not Ollama (HTTP {error.code})")
+            return OllamaStatus(False, why=f"what answers at {self.shown} is not Ollama (HTTP {error.code})")
         except OSError:
-            return OllamaStatus(False, why=f"Ollama does not answer at {self.url}")
-        except (ValueError, HTTPException, KeyError, TypeError, AttributeError):
-            return OllamaStatus(False, why=f"what answers at {self.url} is not Ollama")
+            return OllamaStatus(False, why=f"Ollama does not answer at {self.shown}")
+        except (HTTPException, *_MALFORMED):
+            return OllamaStatus(False, why=f"what answers at {self.shown} is not Ollama")
         return OllamaStatus(True, str(version), models)
 
     def require(self, name: str) -> str:
         """The full name of an installed model. Raises ModelProblem: offline, not running, or without that model."""
         if self.offline and not is_loopback(self.url):
             raise ModelProblem(
-                f"Offline, and Ollama at {self.url} is another machine.", "Leave out --offline, or set RAG_OLLAMA_URL."
+                f"Offline, and Ollama at {self.shown} is another machine.",
+                "Leave out --offline, or set RAG_OLLAMA_URL.",
             )
         if not self.status.running:
             why = self.status.why[:1].upper() + self.status.why[1:]
@@ -142,17 +158,17 @@ class Ollama:
             info = answer.get("model_info") or {}
             architecture = info.get("general.architecture", "")
             context, dimension = (info.get(f"{architecture}.{key}") for key in ("context_length", "embedding_length"))
+            capabilities = tuple(str(each) for each in answer.get("capabilities") or ())
         except urllib.error.HTTPError as error:
             error.close()
             if error.code == 404:
                 raise ModelProblem(f"Ollama has no model {name}.", f"Fetch it with `ollama pull {name}`.") from None
             raise self._unreadable(name, f"HTTP {error.code}") from None
         except OSError:
-            raise ModelProblem(f"Ollama does not answer at {self.url}.", "Start it with `ollama serve`.") from None
-        except (ValueError, HTTPException, AttributeError) as error:
+            raise ModelProblem(f"Ollama does not answer at {self.shown}.", "Start it with `ollama serve`.") from None
+        except (HTTPException, *_MALFORMED) as error:
             raise self._unreadable(name, type(error).__name__) from None
-        capabilities = answer.get("capabilities") or []
-        return ModelDetails(_positive(context), _positive(dimension), tuple(str(each) for each in capabilities))
+        return ModelDetails(_positive(context), _positive(dimension), capabilities)
 
     def served_context(self, name: str) -> int | None:
         """Context window in tokens of a loaded model (/api/ps); None if unknown."""
@@ -161,26 +177,34 @@ class Ollama:
         try:
             loaded = self._json("/api/ps", None, self.connect_seconds).get("models") or []
             return next((_positive(each.get("context_length")) for each in loaded if each.get("name") == name), None)
-        except (OSError, ValueError, HTTPException, AttributeError, TypeError):
+        except (OSError, HTTPException, *_MALFORMED):
             return None
 
     def lines(self, path: str, body: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
         """A streamed answer, one object per line. Raises OSError, HTTPException, ValueError unchanged."""
+        limits = ReplyLimits(longest_line=_LONGEST_LINE, seconds=self.timeout_seconds)
+        begun = b""
         with self._open(path, body, self.timeout_seconds) as response:
-            for line in response:
-                if line.strip():
-                    yield json.loads(line)
+            for data in self._bytes(response, limits):
+                *whole, begun = (begun + data).split(b"\n")
+                yield from (_json_object(line) for line in whole if line.strip())
+        if begun.strip():
+            yield _json_object(begun)
 
     def _json(self, path: str, body: Mapping[str, Any] | None, timeout_seconds: float) -> dict[str, Any]:
+        limits = ReplyLimits(longest_line=_LONGEST_ANSWER, longest=_LONGEST_ANSWER, seconds=timeout_seconds)
         with self._open(path, body, timeout_seconds) as response:
-            answer = json.loads(response.read())
-        if not isinstance(answer, dict):
-            raise ValueError("not a JSON object")
-        return answer
+            return _json_object(b"".join(self._bytes(response, limits)))
+
+    @staticmethod
+    def _bytes(response: HTTPResponse, limits: ReplyLimits) -> Iterator[bytes]:
+        while data := response.read1(_AT_ONCE):
+            limits.add(data)
+            yield data
 
     def _open(self, path: str, body: Mapping[str, Any] | None, timeout_seconds: float) -> HTTPResponse:
         if urlsplit(self.url).scheme not in ("http", "https"):
-            raise ModelProblem(f"{self.url!r} is not an address of Ollama.", "RAG_OLLAMA_URL begins with http://.")
+            raise ModelProblem(f"{self.shown!r} is not an address of Ollama.", "RAG_OLLAMA_URL begins with http://.")
         import urllib.request
 
         data = None if body is None else json.dumps(body).encode()
@@ -189,14 +213,35 @@ class Ollama:
         return response
 
     def _unreadable(self, name: str, what: str) -> ModelProblem:
-        return ModelProblem(f"Ollama at {self.url} gave no usable answer about {name} ({what}).", "Update Ollama.")
+        return ModelProblem(f"Ollama at {self.shown} gave no usable answer about {name} ({what}).", "Update Ollama.")
+
+
+def _json_object(text: bytes) -> dict[str, Any]:
+    """Raises ValueError."""
+    try:
+        value = json.loads(text)
+    except RecursionError:
+        raise ValueError("its JSON is nested too deep") from None
+    if not isinstance(value, dict):
+        raise ValueError("not a JSON object")
+    return value
+
+
+def reply_errors() -> tuple[type[Exception], ...]:
+    """What a call of Ollama through its own client may end in."""
+    import httpx
+    import ollama
+
+    return httpx.HTTPError, ollama.ResponseError, ConnectionError, *_MALFORMED
 
 
 def as_problem(error: Exception, name: str, url: str) -> ModelProblem:
     """A RagScience error for a failed call of Ollama: one line and a fix."""
     import httpx
     import ollama
+    from pydantic import ValidationError
 
+    url = shown_address(url)
     if isinstance(error, httpx.ConnectError | httpx.ConnectTimeout | ConnectionError):
         return ModelProblem(f"Ollama does not answer at {url}.", "Start it with `ollama serve`.")
     if isinstance(error, httpx.TimeoutException):
@@ -205,8 +250,10 @@ def as_problem(error: Exception, name: str, url: str) -> ModelProblem:
         )
     if isinstance(error, httpx.HTTPError):
         return ModelProblem(f"The connection to Ollama at {url} broke ({type(error).__name__}).", "Try again.")
+    if isinstance(error, ValidationError) or (isinstance(error, _MALFORMED) and not isinstance(error, ValueError)):
+        return ModelProblem(f"What {name} replied is not of the form of Ollama's replies.", _ANOTHER)
     if not isinstance(error, ollama.ResponseError):
-        return ModelProblem(f"{name}'s reply could not be read: {_one_line(error)}.", "Try again, or update Ollama.")
+        return ModelProblem(f"{name}'s reply could not be read: {_one_line(error)}.", _ANOTHER)
     # mypy has no types for the `ollama` package's error.
     refused = cast("Any", error)
     message = _one_line(refused.error)
@@ -236,15 +283,39 @@ def may_pass(error: Exception) -> bool:
     return isinstance(error, httpx.RemoteProtocolError | httpx.ReadError | httpx.WriteError)
 
 
-def client_options(ollama: Ollama) -> dict[str, Any]:
-    """Arguments for httpx: our timeouts, no redirects, no proxy for this machine, and no idle connections."""
+def client_options(ollama: Ollama, *, longest_line: int) -> dict[str, Any]:
+    """Arguments for httpx: our timeouts, no redirects, no proxy for this machine, and no idle connections.
+
+    A reply with a line of more than `longest_line` bytes ends with UnusableReply, as does one that is compressed, whose
+    bytes would say nothing of its length.
+    """
     import httpx
+
+    class LimitedStream(httpx.SyncByteStream):
+        def __init__(self, stream: httpx.SyncByteStream) -> None:
+            self._stream = stream
+
+        def __iter__(self) -> Iterator[bytes]:
+            limits = ReplyLimits(longest_line=longest_line, seconds=ollama.timeout_seconds)
+            for data in self._stream:
+                limits.add(data)
+                yield data
+
+        def close(self) -> None:
+            self._stream.close()
+
+    def limit(response: httpx.Response) -> None:
+        if response.headers.get("content-encoding", "identity") != "identity":
+            raise UnusableReply("it is compressed")
+        response.stream = LimitedStream(cast("httpx.SyncByteStream", response.stream))
 
     local = is_loopback(ollama.url)
     options: dict[str, Any] = {
         "timeout": httpx.Timeout(ollama.timeout_seconds, connect=ollama.connect_seconds),
         "limits": httpx.Limits(max_keepalive_connections=0),
         "follow_redirects": False,
+        "headers": {"accept-encoding": "identity"},
+        "event_hooks": {"response": [limit]},
         "trust_env": not local,
     }
     if local and ollama.url.startswith("http://"):

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ragscience.errors import ModelProblem
-from ragscience.models.ollama_api import ModelDetails, Ollama, as_problem, client_options, may_pass
+from ragscience.models.ollama_api import ModelDetails, Ollama, as_problem, client_options, may_pass, reply_errors
 from ragscience.models.ollama_llm import OllamaLLM
+from ragscience.models.reply_limits import LONGEST_REPLY
 from ragscience.models.wordpieces import sendable, split_windows
 from ragscience.records import EmbedderIdentity
 
@@ -101,14 +102,11 @@ class OllamaEmbedder:
 
     def _ask(self, inputs: list[str]) -> list[list[float]]:
         """One call, retried after a transient failure."""
-        import httpx
-        import ollama
-
         client = self._open()
         for attempt in range(1, ATTEMPTS + 1):
             try:
                 rows: list[list[float]] = client.embed_documents(inputs)
-            except (httpx.HTTPError, ollama.ResponseError, ConnectionError, ValueError) as error:
+            except reply_errors() as error:
                 if attempt == ATTEMPTS or not may_pass(error):
                     raise as_problem(error, self._name, self._ollama.url) from error
             else:
@@ -123,7 +121,7 @@ class OllamaEmbedder:
                 model=self._name,
                 base_url=self._ollama.url,
                 num_ctx=self._context(),
-                client_kwargs=client_options(self._ollama),
+                client_kwargs=client_options(self._ollama, longest_line=LONGEST_REPLY),
             )
         return self._client
 

@@ -12,7 +12,7 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 from ragscience.errors import ModelProblem
-from ragscience.models.ollama_api import Ollama, as_problem, client_options, may_pass
+from ragscience.models.ollama_api import Ollama, as_problem, client_options, may_pass, reply_errors
 from ragscience.models.token_counting import TokenCounter, base_tokens
 from ragscience.models.wordpieces import sendable
 
@@ -31,6 +31,10 @@ RETRY_AFTER_SECONDS = 1.0
 """Seconds until a crashed runner has restarted."""
 SMALLEST_SERVED = 512
 """Tokens: the smallest plausible window."""
+LONGEST_LINE = 2**20
+"""Bytes of a line of a streamed reply, which holds one token and what is said about it."""
+LONGEST_TOKEN = 16
+"""Characters of a token, on average over a reply; of words it has four, of blanks and rules of dashes most."""
 CAP_SLACK = 1.25
 """How far a reply may exceed its cap by our own count, which is not exact, before the stream is cut."""
 
@@ -68,16 +72,20 @@ class Reply:
 
     def __iter__(self) -> Iterator[str]:
         chunks = estimate = 0.0
+        left = LONGEST_TOKEN * (self._max_tokens + 64)
         with closing(self._chunks()) as stream:
             for chunk in stream:
-                text = str(chunk.content)
+                content = str(chunk.content)
+                text = content[:left]
                 self._note(getattr(chunk, "response_metadata", None) or {})
                 if text:
                     yield text
+                left -= len(text)
                 # A piece is a token with Ollama; larger pieces of other servers are counted by their text.
                 chunks += 1
                 estimate += base_tokens(text)
-                if not self.done_reason and max(chunks, 0.8 * estimate) > CAP_SLACK * self._max_tokens + 8:
+                over = len(content) > len(text) or max(chunks, 0.8 * estimate) > CAP_SLACK * self._max_tokens + 8
+                if over and not self.done_reason:
                     self.done_reason, self.answer_tokens = "length", round(max(chunks, estimate))
                     return
 
@@ -88,9 +96,6 @@ class Reply:
             self.done_reason = str(metadata.get("done_reason") or "stop")
 
     def _chunks(self) -> Generator[BaseMessageChunk, None, None]:
-        import httpx
-        import ollama
-
         llm = self._llm
         llm.note_sent(self._messages)
         for attempt in (1, 2):
@@ -100,7 +105,7 @@ class Reply:
                     for chunk in stream:
                         begun = True
                         yield chunk
-            except (httpx.HTTPError, ollama.ResponseError, ConnectionError, ValueError) as error:
+            except reply_errors() as error:
                 if begun or attempt == 2 or not may_pass(error):
                     raise as_problem(error, llm.name, llm.url) from error
                 llm.sleep(RETRY_AFTER_SECONDS)
@@ -180,7 +185,7 @@ class OllamaLLM:
                 temperature=self.temperature,
                 num_ctx=self.num_ctx,
                 num_predict=self.num_predict,
-                client_kwargs=client_options(self._ollama),
+                client_kwargs=client_options(self._ollama, longest_line=LONGEST_LINE),
             )
         return self._chat_model
 

@@ -11,12 +11,12 @@ import json
 import re
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
-from ragscience.errors import ModelProblem
+from ragscience.errors import Cancelled, ModelProblem
 from ragscience.models.model_protocols import ChatModel, Reply
+from ragscience.models.reply_limits import cancellable
 
 __all__ = ["Structured", "ask_structured", "json_values"]
 
@@ -109,19 +109,18 @@ def json_values(text: str) -> Iterator[Any]:
 
 def _text_of(reply: Reply, deadline: float, tokens: dict[str, int]) -> tuple[str, ModelProblem | None]:
     """The model's output until `deadline`, and the server's failure, if any; adds to `tokens`."""
-    pieces = iter(reply)
+    pieces = cancellable(iter(reply), lambda: time.monotonic() >= deadline)
     text: list[str] = []
     problem: ModelProblem | None = None
     try:
-        for piece in pieces:
-            text.append(piece)
-            if time.monotonic() >= deadline:
-                break
+        text.extend(pieces)
     except ModelProblem as raised:
         problem = raised
+    except Cancelled:
+        if time.monotonic() < deadline:
+            raise
     finally:
-        with suppress(AttributeError):  # an iterator that is not a generator has nothing to close
-            pieces.close()  # type: ignore[attr-defined]
+        pieces.close()
     for name, count in (("prompt", reply.prompt_tokens), ("answer", reply.answer_tokens)):
         if count is not None:
             tokens[name] = tokens.get(name, 0) + count

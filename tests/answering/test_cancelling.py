@@ -5,9 +5,9 @@ import time
 
 import pytest
 
-from ragscience.answering.generation import cancellable
 from ragscience.checking.check import check
 from ragscience.errors import Cancelled, ModelProblem
+from ragscience.models.reply_limits import cancellable
 from ragscience.records import Found
 from tests.answering.asking import LLAMA, SAID, ask, open_llm
 from tests.answering.passages import SAMPLING, TRAINING, Search

@@ -1,5 +1,7 @@
 """Models that fail, stall, ramble or say nothing usable: always an Answer, never a crash, never a thousand waits."""
 
+import threading
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -99,7 +101,8 @@ def test_an_open_circuit_still_understands_a_follow_up(llm):
 
 def test_an_answer_that_takes_too_long_keeps_what_came(server, llm):
     server.script(pieces=["Training took 3.5 days ", "for the big models [1]. ", "And so on."])
-    given = ask(llm, Search(TRAINING), answer_seconds=0.0)
+    server.fault("/api/chat", cut_after=1, until=threading.Event())
+    given = ask(llm, Search(TRAINING), answer_seconds=2.0)
     assert given.text.startswith("Training took 3.5 days […]")
     assert "RAG_ANSWER_SECONDS" in given.warnings[0]
     assert "“" in given.text
