@@ -94,6 +94,10 @@ def versions(library: Library) -> Iterator[Finding]:
         newer = ", ".join(sorted({paper.file for paper in aside.values()})[:3])
         message = f"{len(aside)} older versions are left out, of {newer}."
         yield Finding("duplicates", "info", message, "`python ingest.py FILE` reads one all the same.")
+    removed = [path for path in library.removed().values() if os.path.exists(path)]  # noqa: PTH110  # a name as it is kept
+    if removed:
+        message = f"{len(removed)} files are left out, as their papers were removed: {Path(removed[0]).name}, …"
+        yield Finding("papers", "info", message, "`python ingest.py add FILE` reads one all the same.")
 
 
 def _kept_for(pair: Duplicate) -> str:
@@ -105,7 +109,7 @@ def new_files(home: Home, library: Library, papers: Sequence[Paper]) -> Iterator
     known = {paper.path for paper in papers}
     new = [path for path in find_pdfs([home.papers])[0] if str(path) not in known] if home.papers.is_dir() else []
     if len(new) <= MOST_HASHED:
-        md5s = {paper.md5 for paper in papers} | library.aside().keys()
+        md5s = {paper.md5 for paper in papers} | library.aside().keys() | library.removed().keys()
         new = [path for path in new if _md5(path) not in md5s]
     found = (
         Finding(

@@ -36,6 +36,7 @@ __all__ = [
     "PaperSuppressed",
     "PassagesEmbedded",
     "PlanMade",
+    "RemovalForgotten",
     "SourceBusy",
     "SyncPlan",
     "WatchChanged",
@@ -100,6 +101,14 @@ class PaperRemoved(Event):
 
 
 @dataclass(frozen=True, slots=True)
+class RemovalForgotten(Event):
+    """A file whose paper was removed earlier is read again by the next run."""
+
+    path: str
+    """Where the paper was."""
+
+
+@dataclass(frozen=True, slots=True)
 class PaperRenamed(Event):
     """The file of a paper has another name; it is not read again."""
 
@@ -121,10 +130,12 @@ class PaperCopied(Event):
 
 @dataclass(frozen=True, slots=True)
 class PaperSuppressed(Event):
-    """A file is left out for a newer version of its paper."""
+    """A file is left out: for a newer version of its paper, or because its paper was removed."""
 
     file: str
-    newer: str
+    newer: str = ""
+    """The version that is kept; empty where the paper was removed."""
+    path: Path = Path()
 
 
 @dataclass(frozen=True, slots=True)

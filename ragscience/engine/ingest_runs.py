@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterator, Sequence, Set
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from ragscience.duplicates import Duplicate, duplicates, keep_newest
+from ragscience.duplicates import Duplicate
 from ragscience.engine.events import OnEvent, Warned
 from ragscience.engine.ingest_events import (
     DuplicateFound,
@@ -19,11 +19,11 @@ from ragscience.engine.ingest_events import (
     PaperFailed,
     PaperRemoved,
     PaperRenamed,
-    PaperSuppressed,
     PassagesEmbedded,
     SyncPlan,
 )
 from ragscience.engine.ingest_pipeline import Ingestion, Pipeline, embed_batch
+from ragscience.engine.left_out_files import remove_older, remove_papers, short_name, without_left_out
 from ragscience.errors import FileProblem, LibraryUnavailable, ModelProblem
 from ragscience.ingestion import (
     Failure,
@@ -32,12 +32,10 @@ from ragscience.ingestion import (
     file_state,
     find_pdfs,
     make_plan,
-    papers_named,
     vanished,
 )
 from ragscience.records import Chunk, Document, Paper
 from ragscience.store import text_hash
-from ragscience.store.row_records import short_names
 
 if TYPE_CHECKING:
     from threading import Event as Flag
@@ -84,7 +82,7 @@ class IngestRun:
             papers.mkdir(parents=True, exist_ok=True)
         plan = make_plan(self.library, *find_pdfs(paths or [papers]))
         named = [Path(os.path.abspath(path)) for path in paths]  # noqa: PTH100  # as find_pdfs does
-        return self.carry_out(self.without_suppressed(plan, named))
+        return self.carry_out(without_left_out(self.library, plan, named, self._on_event))
 
     def sync_plan(self) -> SyncPlan:
         """What `sync` would do."""
@@ -114,54 +112,15 @@ class IngestRun:
         outside = [paper for paper in self.library.papers() if Path(paper.path) not in planned]
         changed = [Path(paper.path) for paper in outside if _is_changed(paper)]
         plan = make_plan(self.library, [*plan.paths, *changed], plan.failures) if changed else plan
-        return self.without_suppressed(plan), gone
+        return without_left_out(self.library, plan, (), self._on_event), gone
 
-    def remove(self, names: Sequence[str]) -> tuple[Paper, ...]:
-        """Take papers out of the library; their files stay. Raises RagScienceError for a name that no paper has."""
-        papers = papers_named(self.library, names)
-        self.library.remove_papers([paper.paper_id for paper in papers])
-        self.library.refresh_indexes()
-        for paper in papers:
-            self._on_event(PaperRemoved(paper))
-        return tuple(papers)
-
-    # Versions of one paper
-
-    def without_suppressed(self, plan: Plan, named: Sequence[Path] = ()) -> Plan:
-        """The plan without files that are suppressed for a newer version, unless they are named themselves."""
-        suppressed = self.library.aside()
-        kept = []
-        for state in plan.to_read:
-            newer = suppressed.get(state.md5)
-            if newer is None or state.path in named:
-                kept.append(state)
-            else:
-                self._on_event(PaperSuppressed(short_name(state.path, newer.path), newer.file))
-        return Plan(tuple(kept), plan.moved, plan.unchanged, plan.copies, plan.failures)
+    def remove(self, names: Sequence[str], *, forget: bool = False) -> tuple[Paper, ...]:
+        """Take papers out of the library; their files stay. See `remove_papers`."""
+        return remove_papers(self.library, names, self._on_event, forget=forget)
 
     def keep_newest(self) -> tuple[Duplicate, ...]:
         """Remove the older paper of each pair and suppress its file; for each that went, a pair with a newer one."""
-        pairs = duplicates(self.library)
-        if not pairs:
-            return ()
-        papers = {paper.file: paper for paper in self.library.papers()}
-
-        def suppress(going: Set[str]) -> dict[str, Duplicate]:
-            staying = [pair for pair in pairs if pair.older in going and pair.newer not in going]
-            newer = {pair.older: pair for pair in staying}
-            self.library.set_aside({papers[older].md5: papers[pair.newer] for older, pair in newer.items()})
-            return newer
-
-        # Before, so that a run that is killed in between leaves nothing that the next ingest would undo; and after,
-        # when it is known which ones stay.
-        suppress({pair.older for pair in pairs})
-        gone = [paper.file for paper in keep_newest(self.library)]
-        removed = suppress(set(gone))
-        for older, pair in removed.items():
-            self._on_event(PaperRemoved(papers[older], newer=pair))
-        if gone:
-            self.library.refresh_indexes()
-        return tuple(removed[file] for file in gone)
+        return remove_older(self.library, self._on_event)
 
     # Rebuilding
 
@@ -333,11 +292,6 @@ def open_readers(settings: Settings, on_event: OnEvent) -> ReadingPool:
         ocr=language,
         layout=settings.layout,
     )
-
-
-def short_name(path: Path, other: str) -> str:
-    """The shortest end of a path that distinguishes it from another one."""
-    return short_names([str(path), other])[str(path)]
 
 
 def _is_changed(paper: Paper) -> bool:

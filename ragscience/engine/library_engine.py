@@ -295,10 +295,15 @@ class Engine:
         with self._writing(on_event) as run:
             return run.sync_plan()
 
-    def remove(self, papers: Sequence[str], *, on_event: OnEvent | None = None) -> tuple[Paper, ...]:
-        """Take the named papers out; their files stay. Raises RagScienceError for a name that no paper has."""
+    def remove(
+        self, papers: Sequence[str], *, forget: bool = False, on_event: OnEvent | None = None
+    ) -> tuple[Paper, ...]:
+        """Take the named papers out; their files stay, and are left out of later runs unless they are named.
+
+        With `forget` the next run reads them again. Raises RagScienceError for a name that no paper has.
+        """
         with self._writing(on_event) as run:
-            return run.remove(papers)
+            return run.remove(papers, forget=forget)
 
     def keep_newest(self, *, on_event: OnEvent | None = None) -> tuple[Duplicate, ...]:
         """Take the older paper of each duplicate out; its file stays, and is left out from now on."""

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from ragscience.engine.events import OnEvent, Warned
 from ragscience.engine.ingest_events import PaperFailed, WatchChanged
 from ragscience.engine.ingest_runs import IngestRun, open_readers
+from ragscience.engine.left_out_files import without_left_out
 from ragscience.engine.model_pool import ModelPool
 from ragscience.errors import LibraryBusy, RagScienceError, UsageError
 from ragscience.folder_watch import Folder, FolderState, Work, looks_whole, ticks
@@ -135,7 +136,7 @@ class WatchRun:
             run = IngestRun(
                 library, self.settings, self.models, self._on_event, cancel=self._cancel, readers=self.readers
             )
-            plan = run.without_suppressed(make_plan(library, work.read))
+            plan = without_left_out(library, make_plan(library, work.read), (), self._on_event)
             moved = {paper.paper_id for paper, _ in plan.moved}
             found = [library.paper_by_path(str(path)) for path in work.gone if not os.path.lexists(path)]
             gone = [paper for paper in found if paper is not None and paper.paper_id not in moved]

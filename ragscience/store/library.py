@@ -23,6 +23,7 @@ from ragscience.store.graph_table import GraphTable
 from ragscience.store.home import Home
 from ragscience.store.index_config import DenseSizes
 from ragscience.store.ledger import Ledger
+from ragscience.store.left_out import LeftOut
 from ragscience.store.library_search import LibrarySearch
 from ragscience.store.library_verification import Verification
 from ragscience.store.library_writes import NewPaper
@@ -83,6 +84,12 @@ class Library:
         verification = Verification(transactions, self._tokens)
         self.damage = verification.damage
         self.verify = verification.verify
+        left_out = LeftOut(transactions)
+        self.aside = left_out.aside
+        self.set_aside = left_out.set_aside
+        self.removed = left_out.removed
+        self.note_removed = left_out.note_removed
+        self.forget_removed = left_out.forget_removed
         self.graph = GraphTable(transactions)
         """What extractors read from the passages for the graph."""
         self.sources = SourcesTable(transactions)
@@ -269,30 +276,6 @@ class Library:
             if removed:
                 writing.bump(db)
         self._ledger.note_changes(removed)
-
-    def set_aside(self, newer: Mapping[str, Paper]) -> None:
-        """Suppress files, by MD5: they are not ingested while the library has the paper that is the newer version."""
-        with self._writing() as db:
-            writing.set_aside(db, {md5: paper.md5 for md5, paper in newer.items()})
-
-    def aside(self) -> dict[str, Paper]:
-        """By MD5, the suppressed files: for each the newer version, which is in the library.
-
-        If that one is itself suppressed, the version that replaced it. A file that was added again is not
-        suppressed.
-        """
-        with self._reading() as db:
-            noted = rows.set_aside(db) if db else {}
-            papers = {paper.md5: paper for paper in rows.papers(db)} if db and noted else {}
-        found = {}
-        for md5 in noted.keys() - papers.keys():
-            newer, seen = noted[md5], {md5}
-            while newer not in papers and newer in noted and newer not in seen:
-                seen.add(newer)
-                newer = noted[newer]
-            if newer in papers:
-                found[md5] = papers[newer]
-        return found
 
     def rename_papers(self, moves: Sequence[tuple[int, str, int]]) -> None:
         """Give each (paper id, path, mtime in ns) its new path, in one transaction: two files may have changed places.

@@ -183,15 +183,20 @@ def show_duplicates(
 @app.command()
 def remove(
     files: Annotated[list[str], typer.Argument(help="Papers, by the names that `list` shows, paths or MD5s.")],
+    forget: Annotated[
+        bool, typer.Option("--forget", help="Do not remember it: the next run reads their files again.")
+    ] = False,
     home: HomeFolder = None,
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> int:
-    """Take papers out of the library; their files stay."""
+    """Take papers out of the library; their files stay, and are left out from then on unless they are named."""
     from ragscience.terminal.ingest_view import IngestScreen
 
     with IngestScreen(quiet=quiet) as screen, opened(screen, home=home) as engine:
-        engine.remove(files, on_event=screen)
+        removed = engine.remove(files, forget=forget, on_event=screen)
+        if removed and not forget:
+            screen.tell("They are left out from now on; one that is named (`python ingest.py add FILE`) is read again.")
     return 0
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import signal
 import sys
 import time
@@ -25,6 +26,7 @@ from ragscience.engine.ingest_events import (
     PaperSuppressed,
     PassagesEmbedded,
     PlanMade,
+    RemovalForgotten,
     WatchChanged,
 )
 from ragscience.engine.printable import counted, one_line
@@ -153,10 +155,15 @@ def event_line(event: Event) -> str:
             if is_file_gone:
                 return f"removed {paper.file}: its file is gone"
             return f"removed {paper.file} ({paper.chunks} passages); the file itself stays"
+        case RemovalForgotten(path):
+            return f"`python ingest.py` reads {path} again"
         case PaperRenamed(before, path):
             return f"{before.file} is now {path}"
         case PaperCopied(_, file, other):
             return f"{file} has the same bytes as {other}: not read again"
+        case PaperSuppressed(file, "", path):
+            again = f"`python ingest.py add {shlex.quote(str(path))}` reads it again"
+            return f"{file} is left out: it was removed from the library. {again}."
         case PaperSuppressed(file, newer):
             return f"{file} is left out: {newer} is the same paper, newer or more complete"
         case DuplicateFound(pair):

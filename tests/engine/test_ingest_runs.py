@@ -6,7 +6,8 @@ from threading import Event
 import pytest
 
 from ragscience.engine import Engine, PaperFailed, PaperRead, PaperRemoved, PaperStored, PlanMade, SearchRequest
-from ragscience.errors import LibraryBusy
+from ragscience.engine.ingest_events import PaperSuppressed
+from ragscience.errors import LibraryBusy, RagScienceError
 from ragscience.settings import load_settings
 from tests.commands.papers import KILNS
 from tests.conftest import copied
@@ -72,6 +73,32 @@ def test_a_sync_is_planned_and_done(engine):
     assert [paper.file for paper in engine.sync(on_event=events.append).updated] == ["kilns.pdf"]
     assert [event.paper.file for event in events if isinstance(event, PaperRemoved)] == ["tides.pdf"]
     assert engine.sync_plan() == type(plan)((), ())
+
+
+def test_a_removed_paper_stays_out_until_it_is_named_or_the_removal_forgotten(engine):
+    kilns = engine.home.papers / "kilns.pdf"
+    engine.remove(["kilns.pdf"])
+    for run in (engine.add, engine.sync, engine.sync_plan):
+        events = []
+        run(on_event=events.append)
+        (left_out,) = [event for event in events if isinstance(event, PaperSuppressed)]
+        assert (left_out.file, left_out.newer, left_out.path) == ("kilns.pdf", "", kilns)
+    assert len(engine.papers()) == 2
+    assert len(engine.add([engine.home.papers]).added) == 0
+    assert [paper.file for paper in engine.add([kilns]).added] == ["kilns.pdf"]
+    engine.remove(["kilns.pdf"], forget=True)
+    assert [paper.file for paper in engine.add().added] == ["kilns.pdf"]
+    engine.remove(["kilns.pdf"])
+    with pytest.raises(RagScienceError, match=r"no paper 'clay\.pdf'"):
+        engine.remove(["clay.pdf"], forget=True)
+    assert engine.remove(["kilns.pdf"], forget=True) == ()
+    assert [paper.file for paper in engine.sync().added] == ["kilns.pdf"]
+
+
+def test_other_bytes_under_the_name_of_a_removed_paper_are_read(engine):
+    engine.remove(["kilns.pdf"])
+    make_pdf(engine.home.papers / "kilns.pdf", [KILNS[0] + "\nMore of it."])
+    assert [paper.file for paper in engine.add().added] == ["kilns.pdf"]
 
 
 def long_paper():
