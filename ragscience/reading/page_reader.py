@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from ragscience.reading.floats import CAPTION
+from ragscience.reading.glyph_repair import FontRepairs
 from ragscience.reading.layout_model import LayoutBox
+from ragscience.reading.legibility import letter_pairs, mean_bits
 from ragscience.reading.pymupdf_errors import cause_of, failures, load_pymupdf, raise_if_out_of_memory
-from ragscience.reading.text_cleaning import clean_text, illegible_share
+from ragscience.reading.text_cleaning import clean_span, clean_text, illegible_share
 from ragscience.reading.text_spans import PageSpans, read_spans, rule_boxes
 from ragscience.records import Box
 
-__all__ = ["ILLEGIBLE_SHARE", "PageText", "read_page"]
+__all__ = ["PageText", "read_page"]
 
-ILLEGIBLE_SHARE = 0.5
-"""Above it a text layer is useless. Fonts without Unicode values give 0.6 to 0.9 on whole pages; readable papers with
-old bitmap fonts stay below 0.4 on their worst page (a table), and below 0.1 as a whole."""
+_NOISE_SHARE, _LEAST_NOISE = 0.5, 3
+"""A page with this share of illegible characters is no text, nor is a line with so many of them. Fonts without Unicode
+values give 0.6 to 0.9; readable papers stay below 0.1."""
+_NO_WORDS_BITS, _NO_WORDS_PAIRS = 3.4, 200
+"""A page with so many bits a pair, in so many pairs, has letters that stand for others: text has up to 2.9."""
+_MOST_CHARACTERS = 200_000
+"""On a page with a layout."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,27 +43,75 @@ class PageText:
     """Why the layout model failed on it."""
     left_out: str = ""
     """Readers' notes, a line each."""
+    illegible: float = 0.0
+    """The share of illegible characters among those that the file has on the page."""
+    content: dict[str, Any] | None = None
+    """Of the first page, what PyMuPDF's `extractDICT` gives."""
 
 
-def read_page(source: Any, index: int) -> PageText:
+def read_page(source: Any, index: int, repairs: FontRepairs) -> PageText:
     """The text of a page of a `pymupdf.Document`, or the reason why it has none. Raises MemoryError."""
     try:
         page = source[index]
         notes = _without_annotations(source, page)
         textpage = page.get_textpage(flags=load_pymupdf().TEXTFLAGS_TEXT)
         text = clean_text(textpage.extractText()).rstrip("\n")
-        floats = {match["what"][:3].lower() for line in text.split("\n") if (match := CAPTION.match(line))}
-        spans = read_spans(page, textpage, text, has_tables="tab" in floats)
-        rules, drawings = rule_boxes(page) if floats else ((), ())
+        spans, content = PageSpans(0.0, 0.0, (), text), {}
+        rules: list[Box] = []
+        drawings: list[Box] = []
+        if len(text) <= _MOST_CHARACTERS:
+            content = textpage.extractDICT()
+            if repairs.mend(page, textpage, content):
+                content = textpage.extractDICT()
+            text = "\n".join(_text(line) for line in _lines(content)).strip("\n")
+            floats = {match["what"][:3].lower() for line in text.split("\n") if (match := CAPTION.match(line))}
+            has_tables = "tab" in floats
+            lines = _lines(textpage.extractRAWDICT() if has_tables else content)
+            spans = read_spans(page, lines, text, has_tables=has_tables)
+            if floats:
+                rules, drawings = rule_boxes(page)
     except failures() as error:
         raise_if_out_of_memory(error)
         return PageText("", "lost", cause_of(error))
     left_out = "\n".join(notes)
     if not text.strip():
         return PageText("", "blank", left_out=left_out)
-    if (share := illegible_share(text)) > ILLEGIBLE_SHARE:
-        return PageText(text, "illegible", f"{share:.0%} of its characters", left_out=left_out)
-    return PageText(text, spans=spans, rules=tuple(rules), drawings=tuple(drawings), left_out=left_out)
+    said = "\n".join(piece.text for piece in spans.pieces) or text
+    share, (bits, pairs) = illegible_share(said), mean_bits(letter_pairs(said))
+    if bits > _NO_WORDS_BITS and pairs >= _NO_WORDS_PAIRS:
+        return PageText(text, "illegible", "its letters form no words", left_out=left_out, illegible=1.0)
+    spans = _without_noise(spans)
+    if share > _NOISE_SHARE or not spans.plain.strip():
+        return PageText(text, "illegible", f"{share:.0%} of its characters", left_out=left_out, illegible=share)
+    return PageText(
+        spans.plain,
+        spans=spans,
+        rules=tuple(rules),
+        drawings=tuple(drawings),
+        left_out=left_out,
+        content=None if index else content,
+        illegible=share,
+    )
+
+
+def _without_noise(spans: PageSpans) -> PageSpans:
+    """The spans without the pieces of which most characters, are illegible."""
+    pieces = tuple(piece for piece in spans.pieces if not _is_noise(piece.text))
+    lines = [line for line in spans.plain.split("\n") if not _is_noise(line)]
+    return replace(spans, pieces=pieces, plain="\n".join(lines))
+
+
+def _is_noise(text: str) -> bool:
+    share = illegible_share(text)
+    return share > _NOISE_SHARE and share * len("".join(text.split())) >= _LEAST_NOISE
+
+
+def _lines(content: dict[str, Any]) -> list[dict[str, Any]]:
+    return [line for block in content["blocks"] for line in block.get("lines", ())]
+
+
+def _text(line: dict[str, Any]) -> str:
+    return clean_span("".join([span["text"] for span in line["spans"]]))
 
 
 def _without_annotations(source: Any, page: Any) -> list[str]:

@@ -18,11 +18,12 @@ from ragscience.errors import FileProblem, ModelProblem
 from ragscience.metadata import metadata_of
 from ragscience.reading.document_structure import SourcePage, structured_document
 from ragscience.reading.floats import CAPTION
+from ragscience.reading.glyph_repair import FontRepairs
 from ragscience.reading.layout_model import Predict, layout_boxes, load_layout_model, missing_numbers
 from ragscience.reading.ocr import find_tessdata, has_picture, is_writing, recognise
-from ragscience.reading.page_reader import ILLEGIBLE_SHARE, PageText, read_page
+from ragscience.reading.page_reader import PageText, read_page
 from ragscience.reading.pymupdf_errors import cause_of, failures, load_pymupdf, mishaps, raise_if_out_of_memory
-from ragscience.reading.text_cleaning import illegible_share, printable_name, sensible_title
+from ragscience.reading.text_cleaning import printable_name, sensible_title
 from ragscience.reading.text_spans import PageSpans, rule_boxes
 from ragscience.records import LOST_PAGE, REPAIRED_FILE, Document, Metadata
 
@@ -33,6 +34,9 @@ _HEADER_WITHIN_BYTES = 1024
 
 _SCANNED = frozenset({"blank", "illegible"})
 """Pages in such a state may be read by OCR."""
+_HARD_TO_READ, _LEAST_ILLEGIBLE, _AS_SCANNED = 0.02, 20, 0.25
+"""A page with this share of illegible characters, and so many of them, has a warning; above the last it may be read by
+OCR, too."""
 _MOST_PAGES_UNASKED = 100
 """Of a file for which the layout model is used with "auto": it takes more than a minute and a half."""
 _TITLE_PAGES = 3
@@ -76,9 +80,12 @@ def read_pdf(
     """
     predict = load_layout_model() if layout == "always" else None
     with opened(path, password) as source:
-        pages = [read_page(source, index) for index in range(_page_count(source, path))]
+        repairs = FontRepairs()
+        pages = [read_page(source, index, repairs) for index in range(_page_count(source, path))]
+        for index in sorted(repairs.decide()):
+            pages[index] = replace(read_page(source, index, repairs), left_out=pages[index].left_out)
         instead = ""
-        if ocr and any(page.lack in _SCANNED for page in pages):
+        if ocr and any(map(_may_be_recognised, pages)):
             try:
                 tessdata = find_tessdata(ocr)
             except ModelProblem as problem:
@@ -192,8 +199,7 @@ def _page_count(source: Any, path: Path) -> int:
 def _metadata(source: Any, pages: list[PageText]) -> tuple[Metadata, tuple[str, ...]]:
     """The paper's metadata, and a warning where they cannot be read: the document is kept."""
     try:
-        flags = load_pymupdf().TEXTFLAGS_TEXT
-        seen = [] if pages[0].lack or pages[0].is_recognised else [source[0].get_text("dict", flags=flags)]
+        seen = [pages[0].content] if pages[0].content and not pages[0].is_recognised else []
         text = "\n".join(page.text for page in pages[:_TITLE_PAGES])
         return metadata_of(seen, source.metadata or {}, text), ()
     except mishaps() as error:
@@ -201,11 +207,15 @@ def _metadata(source: Any, pages: list[PageText]) -> tuple[Metadata, tuple[str, 
         return Metadata(), (f"without authors, year and title: {cause_of(error)}",)
 
 
+def _may_be_recognised(page: PageText) -> bool:
+    return page.lack in _SCANNED or page.illegible >= _AS_SCANNED
+
+
 def _recognised_page(
     source: Any, index: int, page: PageText, ocr: str, tessdata: str, still_reading: Callable[[], None]
 ) -> PageText:
     """The page, read by OCR if it had no text and OCR finds words. Raises MemoryError."""
-    if page.lack not in _SCANNED:
+    if not _may_be_recognised(page):
         return page
     try:
         drawn = source[index]
@@ -249,11 +259,25 @@ def _require_text(path: Path, pages: list[PageText], instead: str) -> None:
         "Read it with --ocr, which needs Tesseract (apt-get install tesseract-ocr), or give it a text layer first, "
         f"for example with: ocrmypdf --force-ocr {shlex.quote(name)} {shlex.quote(f'text-{name}')}"
     )
-    if (share := illegible_share("\n".join(page.text for page in pages))) > ILLEGIBLE_SHARE:
+    if not all(page.lack for page in pages):
+        return
+    if garbled := [page for page in pages if page.lack == "illegible"]:
+        share = sum(page.illegible * len(page.text) for page in garbled) / sum(len(page.text) for page in garbled)
         what = f"{share:.0%} of its characters are illegible"
         raise FileProblem(f"{name} has no readable text, so it is as good as scanned: {what}.", ocr, reason="no-text")
-    if all(page.lack for page in pages):
-        raise FileProblem(f"{name} has no text on {on_pages}, so it is probably scanned.", ocr, reason="no-text")
+    raise FileProblem(f"{name} has no text on {on_pages}, so it is probably scanned.", ocr, reason="no-text")
+
+
+def _is_hard_to_read(page: PageText) -> bool:
+    """Whether a page with text lacks so many characters that it has a warning."""
+    if page.lack or page.is_recognised:
+        return False
+    return page.illegible >= _HARD_TO_READ and page.illegible * len(page.text) >= _LEAST_ILLEGIBLE
+
+
+def _why_illegible(page: PageText) -> str:
+    why = "fonts without Unicode values"
+    return f"{why}; --ocr reads it as scanned" if page.illegible >= _AS_SCANNED else why
 
 
 def _document(pages: list[PageText], *, title: str, was_repaired: bool) -> Document:
@@ -263,11 +287,19 @@ def _document(pages: list[PageText], *, title: str, was_repaired: bool) -> Docum
         warning = _LACKS[page.lack] + (f" ({page.detail})" if page.detail else "") if page.lack else ""
         if page.is_recognised:
             warning = "read by OCR"
+        elif _is_hard_to_read(page):
+            warning = f"{page.illegible:.0%} of its characters are illegible: {_why_illegible(page)}"
         spans = page.spans or PageSpans(0.0, 0.0, (), "")
         sources.append(SourcePage(number, spans, page.rules, page.drawings, warning, page.parts))
     lacking = Counter(page.lack for page in pages if page.lack)
     warnings = [REPAIRED_FILE] if was_repaired else []
     warnings += [f"{lacking[lack]} of {len(pages)} pages {what}" for lack, what in _LACKS.items() if lacking[lack]]
+    if hard := [page for page in pages if _is_hard_to_read(page)]:
+        low, high = (f"{pick(page.illegible for page in hard):.0%}" for pick in (min, max))
+        shares = low if low == high else f"{low} to {high}"
+        what = f"with illegible characters ({shares}), in fonts without Unicode values"
+        again = "; --ocr reads the worst as scans" if any(page.illegible >= _AS_SCANNED for page in hard) else ""
+        warnings.append(f"{len(hard)} of {len(pages)} pages {what}{again}")
     if recognised_pages := sum(page.is_recognised for page in pages):
         warnings.append(f"{recognised_pages} of {len(pages)} pages read by OCR: some of their words may be wrong")
     if unseen := [page.unseen for page in pages if page.unseen]:

@@ -6,7 +6,15 @@ import re
 import unicodedata
 from pathlib import Path
 
-__all__ = ["clean_span", "clean_text", "illegible_share", "mend_accents", "printable_name", "sensible_title"]
+__all__ = [
+    "LETTER_GROUPS",
+    "clean_span",
+    "clean_text",
+    "illegible_share",
+    "mend_accents",
+    "printable_name",
+    "sensible_title",
+]
 
 _LINE_ENDS = re.compile("\r\n?")
 _UNPRINTABLE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
@@ -15,11 +23,21 @@ _ILLEGIBLE = re.compile("[\ufffd\ue000-\uf8ff\U000f0000-\U0010ffff]")
 """The replacement character and the three private use areas."""
 
 _LIGATURES = {code: unicodedata.normalize("NFKC", chr(code)) for code in range(0xFB00, 0xFB07)}
+_GROUPS = ("Th", "tt", "ti", "tti", "ft", "fft", "fj", "ffj", "tf", "fb", "ffb", "fh", "ffh", "fk", "ffk", "ct", "st")
+_FIRST_GROUP = 0x10F700
+LETTER_GROUPS = {letters: chr(code) for code, letters in _LIGATURES.items() if letters != "st"} | {
+    letters: chr(_FIRST_GROUP + number) for number, letters in enumerate(_GROUPS)
+}
+"""Ligatures as one character each: Unicode's, and for those that it does not have private ones that only `clean_span`
+knows, as MuPDF has room for a single one."""
+_SYMBOL_PARTS = dict(zip(range(0xF8E6, 0xF8FF), "⏐⎯®©™⎛⎜⎝⎡⎢⎣⎧⎨⎩⎪⎮⎞⎟⎠⎤⎥⎦⎫⎬⎭", strict=True))
+"""Parts of large brackets: Adobe's private code points from before Unicode had them."""
 _BLANKS = dict.fromkeys([*b"\t\n\r", 0xA0, 0x1680, *range(0x2000, 0x200B), 0x2028, 0x2029, 0x202F, 0x205F, 0x3000], " ")
 _NOTHING = dict.fromkeys([0x200B, 0x2060, 0xFEFF])
 _SYMBOL_BULLETS = dict.fromkeys([0xF0B7, 0xF0A7, 0xF06E], "•")
 """Bullets of the fonts Symbol and Wingdings, which have private code points."""
-_SPAN = {**_LIGATURES, **_BLANKS, **_NOTHING, **_SYMBOL_BULLETS}
+_SPAN = {**_LIGATURES, **_BLANKS, **_NOTHING, **_SYMBOL_BULLETS, **_SYMBOL_PARTS}
+_SPAN |= {_FIRST_GROUP + number: letters for number, letters in enumerate(_GROUPS)}
 _COMBINING = {"¨": "\u0308", "´": "\u0301", "ˆ": "\u0302", "˜": "\u0303", "ˇ": "\u030c", "˚": "\u030a"}
 _LOOSE_ACCENT = re.compile("([¨´ˆ˜ˇ˚])([A-Za-zı])|([AOUaou]) ?(¨)(?=[A-Za-z])")
 

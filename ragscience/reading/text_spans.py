@@ -24,7 +24,6 @@ ASCENT, DESCENT = 0.78, 0.22
 
 _MOST_PIECES = 4000
 """On a page with a layout. Printed pages have fewer than 1,500; drawings with a label per point may have millions."""
-_MOST_CHARACTERS = 200_000
 _BLANK = 0.13
 """In font sizes: on a page with a table every word is a piece, as columns may be as near as words."""
 _LEAST_SIZE = 2.0
@@ -34,7 +33,6 @@ _FARTHEST = 20_000.0
 _BOLD = re.compile(r"bold|black|heavy|demi|medi(?!ev)|cmb(x|sy|csc)|cmssbx|[-,]bd", re.IGNORECASE)
 _ITALIC = re.compile(r"ital|obli|slant|cmti|cmsl|-it$", re.IGNORECASE)
 _SUBSET = re.compile(r"^[A-Z]{6}\+")
-_LOST_DIGITS = {code: str(code) for code in range(1, 10)}
 _ITALIC_FLAG, _BOLD_FLAG = 2, 16
 
 
@@ -122,24 +120,18 @@ class _Frame:
         return min(x0, x1), min(y0, y1), max(x0, x1), max(y0, y1)
 
 
-def read_spans(page: Any, textpage: Any, plain: str, *, has_tables: bool) -> PageSpans:
-    """The pieces of a `pymupdf.Page`; none where there are too many, or where their places are not numbers.
+def read_spans(page: Any, lines: Sequence[dict[str, Any]], plain: str, *, has_tables: bool) -> PageSpans:
+    """The pieces of the lines of a `pymupdf.Page`; none where there are too many, or where places are not numbers.
 
     A line of PyMuPDF may span two cells of a table: with `has_tables` lines are split at each blank, which needs the
-    box of every character and about twice the time.
+    box of every character: the lines of `extractRAWDICT`, which take about twice the time of `extractDICT`.
     """
     width, height = float(page.rect.width), float(page.rect.height)
-    if len(plain) > _MOST_CHARACTERS:
-        return PageSpans(width, height, (), plain)
     frame = _Frame(tuple(page.rotation_matrix) if page.rotation else None, width, height)
-    content = textpage.extractRAWDICT() if has_tables else textpage.extractDICT()
-    lines = [line for block in content["blocks"] for line in block.get("lines", ())]
     if has_tables:
         lines = [part for line in lines for part in _split_at_blanks(line)]
     if len(lines) > _MOST_PIECES:
         return PageSpans(width, height, (), plain)
-    if "\ufffd" in plain:
-        _restore_digits(lines)
     sizes = _lost_sizes(lines)
     pieces: list[Piece] = []
     for line in lines:
@@ -147,37 +139,6 @@ def read_spans(page: Any, textpage: Any, plain: str, *, has_tables: bool) -> Pag
         if piece is not None:
             pieces.append(piece)
     return PageSpans(width, height, _without_shadows(pieces), plain)
-
-
-def _restore_digits(lines: Sequence[dict[str, Any]]) -> None:
-    """Restore digits that a font without Unicode values has as control characters.
-
-    In some bitmap fonts of old TeX papers the glyphs are renumbered, and 1 to 9 come out as U+0001 to U+0009. Such a
-    font has words and these characters, and never 1 to 9 themselves.
-    """
-    texts: dict[str, list[str]] = {}
-    for line in lines:
-        for span in line["spans"]:
-            texts.setdefault(span["font"], []).append(span["text"])
-    joined = {font: "".join(parts) for font, parts in texts.items()}
-    if not any(map(_has_lost_digits, joined.values())):
-        return
-    # The larger and bolder siblings of such a font are alike.
-    lost = {font for font, text in joined.items() if _has_letters_and_no_digits(text)}
-    for line in lines:
-        for span in line["spans"]:
-            if span["font"] in lost:
-                span["text"] = span["text"].translate(_LOST_DIGITS)
-
-
-def _has_lost_digits(text: str) -> bool:
-    lost = sum("\x01" <= character <= "\x08" for character in text)
-    return lost >= 2 and _has_letters_and_no_digits(text)
-
-
-def _has_letters_and_no_digits(text: str) -> bool:
-    lost = sum("\x01" <= character <= "\x09" for character in text)
-    return sum(map(str.isalpha, text)) > 2 * lost and not any(digit in text for digit in "123456789")
 
 
 def _split_at_blanks(line: dict[str, Any]) -> Iterator[dict[str, Any]]:

@@ -46,7 +46,8 @@ def source_pages(path):
     with opened(path, "") as source:
         for number, page in enumerate(source, 1):
             textpage = page.get_textpage(flags=flags)
-            spans = read_spans(page, textpage, textpage.extractText(), has_tables=True)
+            lines = [line for block in textpage.extractRAWDICT()["blocks"] for line in block["lines"]]
+            spans = read_spans(page, lines, textpage.extractText(), has_tables=True)
             rules, drawings = rule_boxes(page)
             pages.append(SourcePage(number, spans, tuple(rules), tuple(drawings)))
     return pages

@@ -27,7 +27,7 @@ REASONS = {
     "made_lfs_pointer": "not-a-pdf",
     "made_zero_bytes": "empty",
     "no_tounicode_one_page": "no-text",
-    "no_tounicode_paper_garbage": "no-text",
+    "rtl_thuluth_features": "no-text",
     "scan_5pages": "no-text",
     "scan_image_only_3pages": "no-text",
     "scan_jbig2": "no-text",
@@ -56,10 +56,14 @@ def rows():
 
 
 def test_every_shared_paper_is_read_in_full():
-    documents = shared_papers().values()
+    papers = shared_papers()
+    documents = papers.values()
     assert len(documents) == 24
     assert sum(len(document.pages) for document in documents) == 515
-    assert [page for document in documents for page in document.pages if page.warning or page.start == page.end] == []
+    assert [page for document in documents for page in document.pages if page.start == page.end] == []
+    # The labels of their drawings are in fonts whose glyphs have numbers for names.
+    warned = {(name, page.number) for name, document in papers.items() for page in document.pages if page.warning}
+    assert warned == {("neural_ode_1806.07366.pdf", number) for number in (1, 7, 10)}
 
 
 def test_every_nasty_file_ends_as_a_document_or_as_the_problem_it_has(nasty):
@@ -105,6 +109,9 @@ def test_what_can_be_had_of_damaged_files_is_had_with_a_warning(nasty):
     assert sum(not page.warning for page in half.pages) == 3
     assert nasty["page_tree_cycle"].warnings == ("1 of 2 pages could not be read",)
     assert "14 of 16" in nasty["fuzzed_16_pages"].warnings[0]
+    garbage = nasty["no_tounicode_paper_garbage"]
+    assert "21 of 23 pages without readable text" in garbage.warnings[0]
+    assert [page.number for page in garbage.pages if page.end > page.start] == [1, 23]
     assert "9 of 11" in nasty["slides_crispr_spanish_image_heavy"].warnings[0]
 
 

@@ -1,0 +1,322 @@
+"""Gives glyphs without a Unicode value the text that their font knows, before anything reads the page.
+
+MuPDF marks such glyphs and shows their codes instead: a sum sign of TeX is "P", and the "Question" of a figure whose
+codes are 29 below ASCII is "4XHVWLRQ". What a glyph is called in its font is certain. Codes that are shifted by a
+constant are found by their letters, which form words with that constant alone; this takes the text of the whole file,
+so such pages are read twice.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from ragscience.reading.glyph_names import code_of, dingbat, symbol, text_of
+from ragscience.reading.legibility import PAIR_BITS, letter_pairs, mean_bits
+from ragscience.reading.pymupdf_errors import load_pymupdf
+
+__all__ = ["FontRepairs", "constant_shift"]
+
+_UNKNOWN = 128
+"""The flag of a character that is a glyph's code (FZ_STEXT_UNICODE_IS_CID)."""
+_SYNTHETIC = 4
+"""The flag of a blank that MuPDF has put between words."""
+_MAPPED = " mapped"
+"""Added to the name of a font for those of its characters that have a Unicode value, which may be wrong."""
+_MOST_CODES = 20_000
+"""Of one font that are kept to find its constant."""
+_SUSPECT_BITS, _SUSPECT_PAIRS = 3.2, 60
+"""A font with so many bits a pair, in so many pairs of a page, may have shifted codes."""
+_CERTAIN_BITS, _LEAST_PAIRS, _LEAST_LEAD = 2.8, 20, 0.8
+"""A constant is taken if its text has at most so many bits a pair, in so many pairs, and any other so many more."""
+_LEAST_PRINTABLE = 0.95
+_BORDERS = frozenset(" .,;:!?()/'\"-0123456789")
+_ODD_BITS = 9
+"""Of a letter beside another sign."""
+_GARBLED_BITS, _GARBLED_PAIRS = 3.3, 60
+_LEAST_STRANGE, _STRANGE_SHARE = 20, 0.3
+"""Control characters and codes above 255 among the codes of a font that is garbled. In TeX's bitmap fonts for text,
+which have their digits and ligatures at such codes, they are fewer than 0.15."""
+_BASE_FONTS = ("Helvetica", "Times", "Courier", "Arial", "Symbol", "ZapfDingbats")
+"""Fonts that MuPDF replaces by its own if the file does not have them: the glyphs' names are then of its own font."""
+
+
+class FontRepairs:
+    """What the fonts of one file were found to mean."""
+
+    def __init__(self) -> None:
+        self._codes: defaultdict[str, list[str]] = defaultdict(list)
+        """By the full name of a font, the codes of its glyphs without a name, as characters; a string for each run."""
+        self._pages: defaultdict[str, set[int]] = defaultdict(set)
+        self._shifts: dict[str, int] = {}
+        self._garbled: set[str] = set()
+        self._characters: defaultdict[str, Counter[str]] = defaultdict(Counter)
+        """By the name of a font without its subset tag."""
+        self._digits: set[str] = set()
+        self._is_decided = False
+
+    def mend(self, page: Any, textpage: Any, content: Mapping[str, Any]) -> bool:
+        """Replace what can be known in a `pymupdf.TextPage` of the page; whether any character has changed.
+
+        `content` is what `textpage.extractDICT()` gave.
+        """
+        lines = [line["spans"] for block in content["blocks"] for line in block.get("lines", ())]
+        spans = [span for line in lines for span in line]
+        if not self._is_decided:
+            self._count(spans, page.number)
+        texts: defaultdict[str, list[str]] = defaultdict(list)
+        for span in spans:
+            if not span["char_flags"] & _UNKNOWN:
+                texts[span["font"]].append(span["text"])
+        joined = {font: " ".join(parts) for font, parts in texts.items()}
+        swapped = {font for font, text in joined.items() if not text.isascii() and _is_swapped(text)}
+        pictorial = {font for font, text in joined.items() if _is_pictorial(font, text)}
+        suspects = {font for font, text in joined.items() if font not in swapped and _is_suspect(text)}
+        has_unknown = any(span["char_flags"] & _UNKNOWN for span in spans)
+        has_digits = any(span["font"] in self._digits for span in spans)
+        if not (has_unknown or swapped or pictorial or suspects or has_digits):
+            return False
+        changes = 0
+        if swapped or pictorial or has_digits:
+            changes += _exchange(textpage, swapped, pictorial, self._digits)
+        if has_unknown or suspects:
+            concerned = {
+                number
+                for number, line in enumerate(lines)
+                if any(span["char_flags"] & _UNKNOWN or span["font"] in suspects for span in line)
+            }
+            changes += self._repair(page, textpage, suspects, concerned)
+        return changes > 0
+
+    def decide(self) -> set[int]:
+        """Find the constants of the fonts; the indexes of the pages that must be read again."""
+        again: set[int] = set()
+        if any(map(_has_lost_digits, self._characters.values())):
+            self._digits = {
+                font for font, seen in self._characters.items() if _has_lost_digits(seen) or _is_like_lost_digits(seen)
+            }
+            again = set().union(*(self._pages[font] for font in self._digits))
+        for font, runs in self._codes.items():
+            shift = constant_shift(runs)
+            if shift is None and not font.endswith(_MAPPED) and _is_garbled(runs):
+                self._garbled.add(font)
+            elif shift:
+                self._shifts[font] = shift
+            else:
+                continue
+            again |= self._pages[font]
+        self._is_decided = True
+        return again
+
+    def _count(self, spans: Sequence[Mapping[str, Any]], page: int) -> None:
+        for span in spans:
+            self._characters[span["font"]].update(span["text"])
+            if any("\x01" <= one <= "\x09" for one in span["text"]):
+                self._pages[span["font"]].add(page)
+
+    def _repair(self, page: Any, textpage: Any, suspects: set[str], concerned: set[int]) -> int:
+        """Replace the characters whose glyphs have a name or a constant, and note the codes of the others.
+
+        `concerned` are the numbers of the lines to look at.
+        """
+        pymupdf = load_pymupdf()
+        flags = pymupdf.TEXTFLAGS_TEXT & ~pymupdf.TEXT_USE_CID_FOR_UNKNOWN_UNICODE
+        by_glyph = page.get_textpage(flags=flags | pymupdf.TEXT_USE_GID_FOR_UNKNOWN_UNICODE)
+        fonts = _Fonts()
+        changes = 0
+        for line, twin in zip(_lines(textpage, concerned), _lines(by_glyph, concerned), strict=False):
+            run, run_font = "", ""
+            for char, glyph in zip(line, twin, strict=False):
+                if char.origin.x != glyph.origin.x or char.origin.y != glyph.origin.y:
+                    return changes
+                is_unknown = char.flags & (_UNKNOWN | _SYNTHETIC) == _UNKNOWN
+                font, base, is_own = fonts.of(char.font)
+                text, code = "", char.c
+                if is_unknown:
+                    name = fonts.glyph_name(char.font, glyph.c) if is_own else ""
+                    text, code = text_of(name), code_of(name, char.c)
+                else:
+                    font = f"{font}{_MAPPED}" if base in suspects else ""
+                if not text and font:
+                    text = self._by_constant(font, code)
+                    if font != run_font:
+                        self._note(run_font, run, page.number)
+                        run, run_font = "", font
+                    run += chr(code)
+                if text:
+                    char.c, char.flags = ord(text), char.flags & ~_UNKNOWN
+                    changes += 1
+            self._note(run_font, run, page.number)
+        return changes
+
+    def _by_constant(self, font: str, code: int) -> str:
+        if font in self._garbled:
+            return "\ufffd"
+        if font not in self._shifts:
+            return ""
+        shifted = code + self._shifts[font]
+        return chr(shifted) if 0x20 <= shifted < 0x7F else "\ufffd"
+
+    def _note(self, font: str, run: str, page: int) -> None:
+        if not font or not run or self._is_decided:
+            return
+        self._pages[font].add(page)
+        if sum(map(len, self._codes[font])) < _MOST_CODES:
+            self._codes[font].append(run)
+
+
+class _Fonts:
+    """The names of MuPDF's fonts and of their glyphs, each asked for once."""
+
+    def __init__(self) -> None:
+        self._known: dict[int, tuple[str, str, bool]] = {}
+        self._names: dict[tuple[int, int], str] = {}
+
+    def of(self, font: Any) -> tuple[str, str, bool]:
+        """(full name, name without subset tag, whether the file has the font)."""
+        key = int(font.this)
+        if key not in self._known:
+            mupdf = load_pymupdf().mupdf
+            full = str(mupdf.ll_fz_font_name(font))
+            base = full[7:] if full[6:7] == "+" else full
+            is_own = base != full or not base.startswith(_BASE_FONTS)
+            self._known[key] = full, base, is_own and not mupdf.ll_fz_font_flags(font).ft_substitute
+        return self._known[key]
+
+    def glyph_name(self, font: Any, glyph: int) -> str:
+        """The name of a glyph in the font, or its number."""
+        key = int(font.this), glyph
+        if key not in self._names:
+            self._names[key] = str(load_pymupdf().mupdf.ll_fz_get_glyph_name2(font, glyph))
+        return self._names[key]
+
+
+def _lines(textpage: Any, concerned: set[int] | None = None) -> Iterator[list[Any]]:
+    """MuPDF's own characters of each line, or of those lines alone."""
+    text = load_pymupdf().mupdf.FZ_STEXT_BLOCK_TEXT
+    number = 0
+    for block in textpage.this:
+        if block.m_internal.type == text:
+            for line in block:
+                if concerned is None or number in concerned:
+                    yield [char.m_internal for char in line]
+                number += 1
+
+
+def _exchange(textpage: Any, swapped: set[str], pictorial: set[str], digits: set[str]) -> int:
+    """Put right the characters of fonts with swapped bytes, of symbols and dingbats, and lost digits; how many."""
+    fonts = _Fonts()
+    changes = 0
+    for line in _lines(textpage):
+        for char in line:
+            _, base, _ = fonts.of(char.font)
+            text = ""
+            if base in swapped and char.c < 0x10000:
+                code = (char.c & 0xFF) << 8 | char.c >> 8
+                text = "" if 0xD800 <= code <= 0xDFFF else chr(code)
+            elif base in pictorial:
+                text = symbol(base, char.c) if char.c >= 0x100 else "" if char.c == 0x20 else dingbat(char.c)
+            elif base in digits and 1 <= char.c <= 9:
+                text = str(char.c)
+            if text and ord(text) != char.c:
+                char.c, char.flags = ord(text), char.flags & ~_UNKNOWN
+                changes += 1
+    return changes
+
+
+def _is_swapped(text: str) -> bool:
+    """Whether the two bytes of each character were exchanged: "A" is U+4100, a blank U+2000."""
+    seen = [ord(one) for one in text if ord(one) > 0x7F and not one.isspace()]
+    latin = sum(code & 0xFF == 0 and 0x20 < code >> 8 < 0x7F for code in seen)
+    return latin >= 8 and latin >= 0.9 * len(seen) and len(set(seen)) >= 5
+
+
+def _is_pictorial(font: str, text: str) -> bool:
+    """Whether a font has symbols for which MuPDF gives no Unicode value."""
+    lower = font.lower()
+    if "dingbats" in lower:
+        return any(not one.isspace() and one < "\u0100" for one in text)
+    return ("symbol" in lower or "wingdings" in lower) and any("\uf020" <= one <= "\uf0ff" for one in text)
+
+
+def _is_suspect(text: str) -> bool:
+    bits, count = mean_bits(letter_pairs(text))
+    return count >= _SUSPECT_PAIRS and bits > _SUSPECT_BITS
+
+
+def constant_shift(runs: Sequence[str]) -> int | None:
+    """The constant that makes words of a font's codes, 0 where they are words as they are, None where none does.
+
+    `runs` are the codes of glyphs next to each other, as characters.
+    """
+    pairs = Counter(pair for run in runs for pair in zip(f"\0{run}", f"{run}\0", strict=True))
+    codes = Counter("".join(runs))
+    total = sum(codes.values())
+    found: list[tuple[float, int]] = []
+    for shift in range(-128, 128):
+        printable = sum(times for one, times in codes.items() if 0x20 <= ord(one) + shift < 0x7F)
+        if printable < _LEAST_PRINTABLE * total:
+            continue
+        bits, count = _shifted_bits(pairs, shift)
+        if count >= _LEAST_PAIRS and _is_mostly_small(codes, shift):
+            found.append((bits, shift))
+    found.sort()
+    if not found or found[0][0] > _CERTAIN_BITS:
+        return None
+    return found[0][1] if len(found) == 1 or found[1][0] >= found[0][0] + _LEAST_LEAD else None
+
+
+def _shifted_bits(pairs: Mapping[tuple[str, str], int], shift: int) -> tuple[float, int]:
+    """(mean bits of the shifted pairs that have a letter, their number)."""
+    total = count = 0
+    for (first, second), times in pairs.items():
+        pair = _shifted(first, shift), _shifted(second, shift)
+        if pair in PAIR_BITS or (pair[0] + pair[1]).strip(" ?"):
+            total += PAIR_BITS.get(pair, _ODD_BITS) * times
+            count += times
+    return (total / count if count else 0.0), count
+
+
+def _shifted(one: str, shift: int) -> str:
+    """The shifted code as a small letter, " " for what may stand at a word's border, "?" for other signs."""
+    shifted = chr(max(0x20, ord(one) + shift)) if one != "\0" else " "
+    if shifted in _BORDERS:
+        return " "
+    return shifted.lower() if shifted.isascii() and shifted.isalpha() else "?"
+
+
+def _is_mostly_small(codes: Mapping[str, int], shift: int) -> bool:
+    """Whether more of the shifted letters are small than capital."""
+    small = sum(times for one, times in codes.items() if 0x61 <= ord(one) + shift <= 0x7A)
+    return small > sum(times for one, times in codes.items() if 0x41 <= ord(one) + shift <= 0x5A)
+
+
+def _has_lost_digits(seen: Mapping[str, int]) -> bool:
+    """Whether a font for text has 1 to 9 as U+0001 to U+0009, as bitmap fonts of old TeX papers have them.
+
+    Such a font has words and these characters, and never 1 to 9 themselves. `seen` are its characters.
+    """
+    lost, letters = _lost_and_letters(seen)
+    return lost >= 10 and letters > 2 * lost and not any(digit in seen for digit in "123456789")
+
+
+def _is_like_lost_digits(seen: Mapping[str, int]) -> bool:
+    """Whether a font beside such a one is alike: its larger and bolder siblings are. Symbols have other codes, too."""
+    lost, letters = _lost_and_letters(seen)
+    return letters >= lost and not any(one in "123456789\0" or "\x10" <= one < " " for one in seen)
+
+
+def _lost_and_letters(seen: Mapping[str, int]) -> tuple[int, int]:
+    lost = sum(seen.get(chr(code), 0) for code in range(1, 10))
+    return lost, sum(times for one, times in seen.items() if one.isascii() and one.isalpha())
+
+
+def _is_garbled(runs: Sequence[str]) -> bool:
+    """Whether codes are surely no text: their letters form no words, or too many are of no letter at all."""
+    codes = "".join(runs)
+    strange = sum(code > "\xff" or not code.isprintable() for code in codes)
+    if strange >= max(_LEAST_STRANGE, _STRANGE_SHARE * len(codes)):
+        return True
+    bits, count = mean_bits(letter_pairs(" ".join(runs)))
+    return count >= _GARBLED_PAIRS and bits > _GARBLED_BITS
