@@ -40,6 +40,8 @@ _ACRONYM = re.compile(r"[A-Z]\S{2,7}")
 _ARXIV = re.compile(r"\barxiv\b|\bcorr\b|preprint", re.IGNORECASE)
 _PUBLIC_URL = re.compile(r"https?://[^/@\s]+(?:/\S*)?", re.IGNORECASE)
 """A URL that others can open, without user or password."""
+_VERSION = re.compile(r"v\d{1,3}$")
+_YEAR_OF_ID = re.compile(r"(?:[a-zA-Z.-]{1,20}/)?(\d\d)\d\d")
 _CALLED = {"arxiv_id": "arXiv id", "doi": "DOI"}
 _SUFFIX = re.compile(r"(?:Jr|Sr|II|III|IV)\.?", re.IGNORECASE)
 _ORGANISATION = re.compile(
@@ -74,16 +76,23 @@ class Entry:
 
     key: str
     kind: str
-    """ "article" in a journal, "inproceedings" of a conference, or "misc"."""
+    """BibTeX's: "article", "inproceedings", "phdthesis", "mastersthesis", "techreport" or "misc"."""
     title: str
     people: tuple[Person, ...]
     year: int | None
+    """As printed; without one the year of the arXiv id, which `note` says."""
     venue: str
     doi: str
     arxiv_id: str
+    """Without its version, which is in `url`."""
     primary_class: str
     """arXiv's, as "cs.CL"."""
     url: str
+    volume: str
+    number: str
+    """Of a journal's issue or of a report."""
+    pages: str
+    """ "305-313", or an article's number."""
     note: str
     """Uncertain and unknown fields, and the file's name where there is no title; empty for a complete entry."""
 
@@ -138,36 +147,49 @@ def _entry(paper: Paper, key: str) -> Entry:
     known = sure_enough(paper)
     title, venue, doi = one_line(known.title), one_line(known.venue), _joined(known.doi)
     people = tuple(person_of(name) for name in map(one_line, known.authors) if name)
-    missing = [name for name, value in (("title", title), ("authors", people), ("year", known.year)) if not value]
     arxiv_id = _joined(known.arxiv_id)
+    year = known.year or year_of_arxiv_id(arxiv_id)
+    missing = [name for name, value in (("title", title), ("authors", people), ("year", year)) if not value]
+    doubts = [_CALLED.get(name, name) for name in doubtful(known)]
+    says_where = venue or known.kind == "techreport"
     url = f"https://arxiv.org/abs/{arxiv_id}" if arxiv_id else "" if doi else _joined(known.url)
     return Entry(
         key=key,
-        kind=kind_of(venue) if venue else "misc",
+        kind=known.kind or kind_of(venue) if says_where else "misc",
         title=title,
         people=people,
-        year=known.year,
+        year=year,
         venue=venue,
         doi=doi,
-        arxiv_id=arxiv_id,
+        arxiv_id=_VERSION.sub("", arxiv_id),
         primary_class=_joined(known.categories[0]) if arxiv_id and known.categories else "",
         url=url if _PUBLIC_URL.fullmatch(url) else "",
-        note=_note("" if title else paper.file, [_CALLED.get(name, name) for name in doubtful(known)], missing),
+        volume=one_line(known.volume) if says_where else "",
+        number=one_line(known.number) if says_where else "",
+        pages=one_line(known.pages) if says_where else "",
+        note=_note("" if title else paper.file, doubts, missing, from_id=year is not None and not known.year),
     )
 
 
 def _gone(citation: Citation, place: str, taken: set[str]) -> Entry:
     """The entry of a cited paper that is no longer in the library."""
     note = f"{_note(citation.file, (), ())}; no longer in the library"
-    return Entry(unused("gone", place, taken), "misc", "", (), None, "", "", "", "", "", note)
+    return Entry(unused("gone", place, taken), "misc", "", (), None, "", "", "", "", "", "", "", "", note)
 
 
-def _note(file: str, uncertain: Sequence[str], missing: Sequence[str]) -> str:
+def year_of_arxiv_id(arxiv_id: str) -> int | None:
+    """The year in which an id was given: 2017 of "1706.03762v7", 1997 of "hep-th/9711200"; None without an id."""
+    match = _YEAR_OF_ID.match(arxiv_id)
+    return (1900 if int(match[1]) > 90 else 2000) + int(match[1]) if match else None
+
+
+def _note(file: str, uncertain: Sequence[str], missing: Sequence[str], *, from_id: bool = False) -> str:
     """The note. `file` without folders if it is a full path: where papers are stored is private."""
     name = PurePath(file).name if PurePath(file).is_absolute() else file
     parts = (
         f"file {one_line(name)}" if file else "",
         f"uncertain: {', '.join(uncertain)}" if uncertain else "",
+        "year of the arXiv id" if from_id else "",
         f"not known: {', '.join(missing)}" if missing else "",
     )
     return "; ".join(part for part in parts if part)
@@ -231,7 +253,7 @@ def key_stem(paper: Paper) -> str:
     word = next((word for word in words if word and word not in _NO_KEYWORDS), "")
     if not (author or word):
         word = _ascii(PurePath(paper.file).stem) or "paper"
-    return f"{author}{known.year or ''}{word}"
+    return f"{author}{known.year or year_of_arxiv_id(known.arxiv_id) or ''}{word}"
 
 
 def unused(stem: str, source: str, taken: set[str]) -> str:

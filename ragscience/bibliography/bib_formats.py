@@ -30,8 +30,22 @@ _SENTENCE_ENDS = (":", ".", "?", "!", "–", "—")
 _SMALL_CHARS = 3
 """Only words of more letters than this show whether a title capitalises all its words."""
 _FIELD = "  {name:13} = {{{value}}},"
-_CSL_TYPES = {"article": "article-journal", "inproceedings": "paper-conference"}
-_VENUE_FIELDS = {"article": "journal", "inproceedings": "booktitle"}
+_CSL_TYPES = {
+    "article": "article-journal",
+    "inproceedings": "paper-conference",
+    "phdthesis": "thesis",
+    "mastersthesis": "thesis",
+    "techreport": "report",
+}
+_VENUE_FIELDS = {
+    "article": "journal",
+    "inproceedings": "booktitle",
+    "phdthesis": "school",
+    "mastersthesis": "school",
+    "techreport": "institution",
+}
+_PUBLISHERS = frozenset(["phdthesis", "mastersthesis", "techreport"])
+"""Kinds whose venue is a school or an institution."""
 
 
 def as_bibtex(entries: Iterable[Entry]) -> str:
@@ -78,6 +92,9 @@ def _bibtex(entry: Entry) -> str:
         "author": " and ".join(map(_name, entry.people)),
         "year": str(entry.year or ""),
         _VENUE_FIELDS.get(entry.kind, "howpublished"): latex(entry.venue),
+        "volume": latex(entry.volume),
+        "number": latex(entry.number),
+        "pages": latex(entry.pages.replace("-", "--")),
         "doi": _verbatim(entry.doi),
         "eprint": _verbatim(entry.arxiv_id),
         "archivePrefix": "arXiv" if entry.arxiv_id else "",
@@ -116,7 +133,11 @@ def _csl(entry: Entry) -> dict[str, Any]:
         "title": entry.title,
         "author": [_csl_name(person) for person in entry.people],
         "issued": {"date-parts": [[entry.year]]} if entry.year else None,
-        "container-title": entry.venue,
+        "publisher" if entry.kind in _PUBLISHERS else "container-title": entry.venue,
+        "genre": "Master's thesis" if entry.kind == "mastersthesis" else "",
+        "volume": entry.volume,
+        "number" if entry.kind == "techreport" else "issue": entry.number,
+        "page": entry.pages,
         "DOI": entry.doi,
         "archive": "arXiv" if entry.arxiv_id else "",
         "archive_location": entry.arxiv_id,

@@ -201,7 +201,7 @@ def _metadata(source: Any, pages: list[PageText]) -> tuple[Metadata, tuple[str, 
     try:
         seen = [pages[0].content] if pages[0].content and not pages[0].is_recognised else []
         text = "\n".join(page.text for page in pages[:_TITLE_PAGES])
-        return metadata_of(seen, source.metadata or {}, text), ()
+        return metadata_of(seen, source.metadata or {}, text, pages[-1].text), ()
     except mishaps() as error:
         raise_if_out_of_memory(error)
         return Metadata(), (f"without authors, year and title: {cause_of(error)}",)

@@ -22,7 +22,7 @@ from ragscience.store.row_checksums import row_checksum, seal_meta
 
 __all__ = ["SCHEMA_VERSION", "OlderSchema", "connect_for_reading", "connect_for_writing", "database_errors"]
 
-SCHEMA_VERSION = 6
+SCHEMA_VERSION = 7
 OLDEST_VERSION = 5
 """The oldest schema that is brought up to date (store/schema_migrations.py)."""
 _APPLICATION_ID = 0x52534349  # "RSCI": distinguishes our file from any other SQLite database
@@ -63,6 +63,7 @@ CREATE TABLE papers (
     doi TEXT NOT NULL DEFAULT '',
     arxiv_id TEXT NOT NULL DEFAULT '',
     confidence TEXT NOT NULL DEFAULT '{}',
+    publication TEXT NOT NULL DEFAULT '{}',  -- its kind, volume, number and pages, as JSON
     sketch BLOB NOT NULL DEFAULT x'',  -- what its text is compared by, and its elements: store/element_rows.py
     elements BLOB NOT NULL DEFAULT x'',
     references_mark INTEGER NOT NULL DEFAULT 0,  -- sums over its passages: store/row_checksums.py

@@ -36,6 +36,7 @@ __all__ = [
     "set_identity",
 ]
 
+_PUBLICATION = ("kind", "volume", "number", "pages")
 _SURROGATES = re.compile("[\ud800-\udfff]")
 
 
@@ -165,6 +166,9 @@ def _insert_row(db: sqlite3.Connection, new: NewPaper, fingerprint: Fingerprint,
         "doi": _storable(metadata.doi),
         "arxiv_id": _storable(metadata.arxiv_id),
         "confidence": json.dumps(dict(metadata.confidence)),
+        "publication": json.dumps(
+            {name: _storable(text) for name in _PUBLICATION if (text := getattr(metadata, name))}
+        ),
         "sketch": pack_sketch(fingerprint.shingles, fingerprint.sketch),
         "elements": pack_elements([replace(one, section=_storable(one.section)) for one in document.elements]),
     }

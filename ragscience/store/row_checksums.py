@@ -51,6 +51,7 @@ CHECKED_COLUMNS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
             "doi",
             "arxiv_id",
             "confidence",
+            "publication",
             "references_mark",
             "filters_mark",
         ),

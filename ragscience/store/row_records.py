@@ -161,8 +161,10 @@ def _of_source(db: sqlite3.Connection, paper_id: int, row: tuple[Any, ...]) -> s
 
 
 def _metadata(row: Sequence[Any], outside: str | None) -> Metadata:
-    title, authors, year, venue, doi, arxiv_id, confidence = row
-    stated = Metadata(title, tuple(json.loads(authors)), year, venue, doi, arxiv_id, json.loads(confidence))
+    title, authors, year, venue, doi, arxiv_id, confidence, publication = row
+    names = tuple(json.loads(authors))
+    sure = json.loads(confidence)
+    stated = Metadata(title, names, year, venue, doi, arxiv_id, sure, **json.loads(publication))
     return from_outside(stated, outside)
 
 

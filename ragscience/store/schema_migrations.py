@@ -6,7 +6,7 @@ import json
 import sqlite3
 
 from ragscience.store.library_verification import unlike_their_pages, unusable_vectors
-from ragscience.store.row_checksums import seal_all
+from ragscience.store.row_checksums import CHECKED_COLUMNS, is_intact, seal_all, sql_checksum
 from ragscience.store.token_vectors import mark_unkept
 
 __all__ = ["bring_up_to_date"]
@@ -21,23 +21,43 @@ _TO_6 = (
     ("graph_apart", ("checksum",)),
     ("sources", ("checksum",)),
 )
+_FORGET_GUESSED_YEARS = """
+UPDATE papers SET year = NULL, confidence = json_remove(confidence, '$.year')
+WHERE json_valid(confidence) AND json_extract(confidence, '$.year') < 0.5
+"""
+"""Before schema 7 the date of a file stood for a year that is not printed."""
 
 
 def bring_up_to_date(db: sqlite3.Connection) -> None:
-    """From schema 5 to 6: checksums of what is there. Raises sqlite3.Error, and nothing is changed.
+    """From schema 5 to 6: checksums of what is there; to 7: the papers' `publication`, and no guessed years.
 
-    Passages that differ from their pages already, and vectors that are none, get checksums that do not fit, so that
-    they count as damaged.
+    Raises sqlite3.Error, and nothing is changed. Passages that differ from their pages already, and vectors that are
+    none, get checksums that do not fit, so that they count as damaged; what counted as damaged still does.
     """
     db.execute("BEGIN IMMEDIATE")
     try:
-        _add_checksums(db)
-        db.execute("PRAGMA user_version = 6")
+        (version,) = db.execute("PRAGMA user_version").fetchone()
+        damaged = _damaged_papers(db) if version > 5 else []
+        db.execute("ALTER TABLE papers ADD COLUMN publication TEXT NOT NULL DEFAULT '{}'")
+        db.execute(_FORGET_GUESSED_YEARS)
+        if version < 6:
+            _add_checksums(db)
+        else:
+            db.execute(f"UPDATE papers SET checksum = {sql_checksum('papers')}")  # noqa: S608  # ours
+            db.executemany("UPDATE papers SET checksum = -1 WHERE paper_id = ?", damaged)
+        db.execute("PRAGMA user_version = 7")
         db.execute("COMMIT")
     except BaseException:
         if db.in_transaction:
             db.execute("ROLLBACK")
         raise
+
+
+def _damaged_papers(db: sqlite3.Connection) -> list[tuple[int]]:
+    """The papers of schema 6 whose rows do not fit their checksums."""
+    columns = (name for name in CHECKED_COLUMNS["papers"]["checksum"] if name != "publication")
+    rows = db.execute(f"SELECT {', '.join(columns)}, checksum FROM papers")  # noqa: S608  # constants of ours
+    return [(int(row[0]),) for row in rows if not is_intact(row)]
 
 
 def _add_checksums(db: sqlite3.Connection) -> None:

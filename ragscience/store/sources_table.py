@@ -79,6 +79,8 @@ def merged(document: Document, source: Source | None) -> Document:
     more = {name: getattr(outside, name) for name in _ONLY_FROM_OUTSIDE}
     confidence = {**document.metadata.confidence, **dict.fromkeys(fields, 1.0)}
     metadata = replace(document.metadata, **fields, **more, confidence=confidence)
+    if metadata.venue != document.metadata.venue:
+        metadata = replace(metadata, kind="", volume="", number="", pages="")
     return replace(document, title=outside.title or document.title, metadata=metadata)
 
 

@@ -16,7 +16,7 @@ from rich.text import Text
 
 from ragscience.engine.printable import counted, plain
 from ragscience.engine.source_list import cited_label, page_label, section_of, sources_of
-from ragscience.records import Answer, Found, Page, Paper
+from ragscience.records import Answer, Found, Metadata, Page, Paper
 from ragscience.records.paper_records import SURE, title_of
 
 __all__ = [
@@ -209,7 +209,7 @@ def _metadata_rows(paper: Paper) -> dict[str, str]:
         "title": ("title", metadata.title or paper.title),
         "authors": ("authors", ", ".join(metadata.authors)),
         "year": ("year", str(metadata.year or "")),
-        "venue": ("venue", metadata.venue),
+        "venue": ("venue", _venue(metadata)),
         "DOI": ("doi", metadata.doi),
         "arXiv": ("arxiv_id", metadata.arxiv_id),
         "subjects": ("categories", ", ".join(metadata.categories)),
@@ -222,6 +222,12 @@ def _metadata_rows(paper: Paper) -> dict[str, str]:
         if value
     }
     return {"title": "(not known)"} | rows
+
+
+def _venue(metadata: Metadata) -> str:
+    """Where it was published: "Bioinformatics 34(9), 1547-1554"."""
+    issue = metadata.volume + (f"({metadata.number})" if metadata.number else "")
+    return ", ".join(filter(None, (" ".join(filter(None, (metadata.venue, issue))), metadata.pages)))
 
 
 def listing(rows: dict[str, str], console: Console) -> None:

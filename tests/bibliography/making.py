@@ -5,12 +5,23 @@ import hashlib
 from ragscience.records import Answer, Citation, Found, Metadata, Paper
 
 
-def paper(number=1, metadata=None, *, path="/papers/a.pdf", file="", own_title="", **fields):
+def paper(paper_id=1, metadata=None, *, path="/papers/a.pdf", file="", own_title="", **fields):
     """A paper of a library; `fields` are those of its metadata, `own_title` is in the file's properties."""
-    md5 = hashlib.md5(f"{number}".encode(), usedforsecurity=False).hexdigest()
+    md5 = hashlib.md5(f"{paper_id}".encode(), usedforsecurity=False).hexdigest()
     file = file or path.rpartition("/")[2]
     return Paper(
-        number, file, path, md5, 1, 1, 1, 1, own_title, "2026-01-01T00:00:00+00:00", (), metadata or Metadata(**fields)
+        paper_id,
+        file,
+        path,
+        md5,
+        1,
+        1,
+        1,
+        1,
+        own_title,
+        "2026-01-01T00:00:00+00:00",
+        (),
+        metadata or Metadata(**fields),
     )
 
 

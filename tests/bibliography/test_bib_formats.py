@@ -45,11 +45,23 @@ def seen(text):
             "misc",
             "article",
             {
-                "eprint": "1706.03762v7",
+                "eprint": "1706.03762",
                 "archivePrefix": "arXiv",
                 "primaryClass": "cs.CL",
                 "url": "https://arxiv.org/abs/1706.03762v7",
             },
+        ),
+        (
+            {"venue": "Tea Lett.", "kind": "article", "volume": "12", "number": "3", "pages": "7-19"},
+            "article",
+            "article-journal",
+            {"journal": "Tea Lett.", "volume": "12", "number": "3", "pages": "7--19"},
+        ),
+        (
+            {"venue": "Fog 2020", "kind": "inproceedings", "pages": "7-19"},
+            "inproceedings",
+            "paper-conference",
+            {"booktitle": "Fog 2020", "pages": "7--19"},
         ),
         ({"doi": "10.1/a_b%c"}, "misc", "document", {"doi": "10.1/a_b%c"}),
         ({"url": "https://example.org/a%20b.pdf"}, "misc", "document", {"url": "https://example.org/a%20b.pdf"}),
@@ -68,6 +80,37 @@ def test_type_and_fields_come_from_what_is_known(fields, kind, csl_type, holds):
     assert item.get("container-title", "") == fields.get("venue", "")
     assert item.get("DOI", "") == fields.get("doi", "")
     assert item.get("URL", "") == holds.get("url", "")
+
+
+@pytest.mark.parametrize(
+    ("kind", "venue", "csl_type", "field"),
+    [
+        ("phdthesis", "University of Fog", "thesis", "school"),
+        ("mastersthesis", "University of Fog", "thesis", "school"),
+        ("techreport", "Fog Institute", "report", "institution"),
+    ],
+)
+def test_a_thesis_and_a_report_name_their_house(kind, venue, csl_type, field):
+    one = paper(title="Steering in fog", authors=("Ada Bee",), year=2020, kind=kind, venue=venue, number="12")
+    assert written(one)[0] == kind
+    assert written(one)[1][field] == venue
+    item = csl(one)
+    assert (item["type"], item["publisher"]) == (csl_type, venue)
+    assert (item.get("genre") == "Master's thesis") == (kind == "mastersthesis")
+
+
+@pytest.mark.parametrize(
+    ("arxiv_id", "year"), [("1706.03762v7", 2017), ("hep-th/9711200", 1997), ("cs.CL/0112017", 2001)]
+)
+def test_the_year_of_the_arxiv_id_is_taken_where_none_is_printed_and_the_note_says_so(arxiv_id, year):
+    one = paper(title="Steering in fog", authors=("Ada Bee",), arxiv_id=arxiv_id)
+    fields = written(one)[1]
+    assert (fields["year"], fields["note"]) == (str(year), "year of the arXiv id")
+    assert fields["eprint"] == arxiv_id.removesuffix("v7")
+    assert f"bee{year}steering" in as_bibtex(entries_of([one], [one]))
+    printed = paper(title="Steering in fog", authors=("Ada Bee",), arxiv_id=arxiv_id, year=2020)
+    assert written(printed)[1]["year"] == "2020"
+    assert "note" not in written(printed)[1]
 
 
 def test_doubtful_fields_are_marked_and_wrong_ones_are_not_there():

@@ -62,7 +62,8 @@ def test_a_wrong_field_is_left_out_or_marked(compared):
         if row["year"] and "year" in fields and fields["year"] != row["year"]:
             assert "year" in note, row["file"]
         if row["identifier"]:
-            assert f"arXiv:{fields.get('eprint')}" == row["identifier"]
+            assert f"arXiv:{fields.get('eprint')}" == row["identifier"].rpartition("v")[0]
+            assert fields["url"] == f"https://arxiv.org/abs/{row['identifier'].removeprefix('arXiv:')}"
     by_file = {row["file"]: fields for row, fields in compared}
     assert "year" not in by_file["okapi_bm25_trec3.pdf"], "the date of a scan is no year"
     assert not {"booktitle", "howpublished"} & by_file["gpt2_2019.pdf"].keys(), "a LaTeX style names it, nobody else"

@@ -9,7 +9,7 @@ from ragscience.errors import LibraryUnavailable
 from ragscience.store import Library
 from ragscience.store.library_schema import SCHEMA_VERSION, connect_for_reading
 from ragscience.store.lock import WriterLock
-from ragscience.store.row_checksums import CHECKED_COLUMNS
+from ragscience.store.row_checksums import CHECKED_COLUMNS, row_checksum
 
 from .making import add, contents, numbered_paper
 
@@ -33,9 +33,22 @@ def as_of_schema_5(home, *statements):
             marks = ("references_mark", "filters_mark") if table == "papers" else ()
             for column in (*columns, *marks):
                 db.execute(f"ALTER TABLE {table} DROP COLUMN {column}")
+        db.execute("ALTER TABLE papers DROP COLUMN publication")
         for statement in statements:
             db.execute(statement)
         db.execute("PRAGMA user_version = 5")
+
+
+def as_of_schema_6(home, *statements):
+    """Take out what schema 7 added."""
+    columns = ", ".join(name for name in CHECKED_COLUMNS["papers"]["checksum"] if name != "publication")
+    with closing(sqlite3.connect(home.database, isolation_level=None)) as db:
+        db.execute("ALTER TABLE papers DROP COLUMN publication")
+        for paper_id, *values in db.execute(f"SELECT paper_id, {columns} FROM papers").fetchall():
+            db.execute("UPDATE papers SET checksum = ? WHERE paper_id = ?", (row_checksum(*values), paper_id))
+        for statement in statements:
+            db.execute(statement)
+        db.execute("PRAGMA user_version = 6")
 
 
 def version(home):
@@ -58,6 +71,35 @@ def test_it_holds_what_it_held_and_is_under_checksums(filled, opened):
         add(library, numbered_paper(7))
         library.remove_papers([2])
         assert library.verify() == []
+
+
+def test_a_library_of_schema_6_holds_what_it_held_and_its_damage_shows(filled):
+    with Library.open(filled) as library:
+        before, papers = contents(library), library.papers()
+    as_of_schema_6(filled)
+    with Library.open(filled) as library:
+        assert (contents(library), library.papers()) == (before, papers)
+        assert library.verify() == []
+    assert version(filled) == SCHEMA_VERSION
+    as_of_schema_6(filled, "UPDATE papers SET venue = 'Nature' WHERE paper_id = 2")
+    with Library.open(filled) as library:
+        said = [message for message, _ in library.verify()]
+    assert len(said) == 1
+    assert "damaged in the library" in said[0]
+
+
+def test_a_year_that_was_the_file_s_date_is_forgotten_and_a_printed_one_kept(filled):
+    with Library.open(filled) as library:
+        ids = [paper.paper_id for paper in library.papers()]
+    as_of_schema_5(
+        filled,
+        'UPDATE papers SET year = 2004, confidence = \'{"year": 0.3, "title": 0.9}\' WHERE paper_id % 2 = 0',
+        "UPDATE papers SET year = 2005, confidence = '{\"year\": 0.7}' WHERE paper_id % 2 = 1",
+    )
+    with Library.open(filled) as library:
+        found = {paper.paper_id: (paper.metadata.year, dict(paper.metadata.confidence)) for paper in library.papers()}
+        assert library.verify() == []
+    assert found == {one: (2005, {"year": 0.7}) if one % 2 else (None, {"title": 0.9}) for one in ids}
 
 
 def test_what_differs_from_its_page_already_counts_as_damaged(filled):
