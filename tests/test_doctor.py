@@ -306,10 +306,17 @@ def test_the_ledger_is_held_against_the_database(home):
 def test_a_cache_of_another_generation_is_behind(home):
     with Library.open_for_writing(home) as library:
         put(library, home.papers / "late.pdf")
-    assert [one.message for one in grave(home)] == [
-        "The keyword index is behind the library.",
-        "The dense index is behind the library.",
-    ]
+    assert [one.message for one in grave(home)] == ["The keyword index is behind the library."]
+
+
+@pytest.mark.parametrize("lost", [Path.unlink, lambda path: path.write_bytes(b""), lambda path: cut(path, 100)])
+def test_an_index_that_no_search_of_a_small_library_asks_is_not_missed(home, lost):
+    lost(home.faiss)
+    assert grave(home) == []
+
+
+def cut(path, size):
+    path.write_bytes(path.read_bytes()[:size])
 
 
 def test_a_graph_that_is_not_of_its_rows_is_mentioned(home):

@@ -4,44 +4,36 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from ragscience.duplicates import Duplicate
 from ragscience.engine.events import OnEvent, Warned
 from ragscience.engine.ingest_events import (
     DuplicateFound,
-    IndexesRebuilt,
     IngestResult,
     PaperCopied,
     PaperFailed,
     PaperRemoved,
     PaperRenamed,
-    PassagesEmbedded,
     SyncPlan,
 )
-from ragscience.engine.ingest_pipeline import Ingestion, Pipeline, embed_batch
+from ragscience.engine.ingest_pipeline import Ingestion, Pipeline
 from ragscience.engine.left_out_files import remove_older, remove_papers, short_name, without_left_out
-from ragscience.errors import FileProblem, LibraryUnavailable, ModelProblem
+from ragscience.errors import LibraryUnavailable, ModelProblem
 from ragscience.ingestion import (
-    Failure,
     Plan,
     apply_renames,
-    file_state,
     find_pdfs,
     make_plan,
     vanished,
 )
 from ragscience.records import Chunk, Document, Paper
-from ragscience.store import text_hash
 
 if TYPE_CHECKING:
     from threading import Event as Flag
-
-    import numpy as np
-    from numpy.typing import NDArray
 
     from ragscience.engine.model_pool import ModelPool
     from ragscience.models.model_protocols import Embedder
@@ -121,63 +113,6 @@ class IngestRun:
     def keep_newest(self) -> tuple[Duplicate, ...]:
         """Remove the older paper of each pair and suppress its file; for each that went, a pair with a newer one."""
         return remove_older(self.library, self._on_event)
-
-    # Rebuilding
-
-    def rebuild(self, only: Literal["embeddings", "indexes"] | None = None) -> IngestResult:
-        """Read, cut and embed every paper again, or only make the vectors or the search indexes again.
-
-        A file that is gone leaves its paper as it is; vectors are replaced all or none.
-        """
-        if only is None:
-            return self._read_again()
-        if only == "embeddings":
-            self._replace_vectors(self._models.embedder(self._settings, None, self._warn))
-        self._rebuild_indexes()
-        return self._result(Plan(()), None)
-
-    def _read_again(self) -> IngestResult:
-        self._require_layout_model()
-        library, embedder = self.library, self._models.embedder(self._settings, None, self._warn)
-        if library.embedder is not None and library.embedder != embedder.identity:
-            self._replace_vectors(embedder)
-        states, failures, is_whole = [], [], True
-        for paper in library.papers():
-            if not Path(paper.path).exists():
-                is_whole = False
-                text = f"{paper.file} is kept as it was: its file is gone (`python ingest.py sync` removes it)"
-                self._on_event(Warned(text))
-                continue
-            try:
-                states.append(file_state(Path(paper.path)))
-            except FileProblem as problem:
-                failures.append(Failure(Path(paper.path), problem))
-        plan = Plan(tuple(states), failures=tuple(failures))
-        pipeline = self._run(plan, embedder)
-        if is_whole and not failures and len(pipeline.added) + len(pipeline.updated) == len(states):
-            library.set_identity(embedder.identity, self._chunker())
-        self._rebuild_indexes()
-        return self._result(plan, pipeline)
-
-    def _rebuild_indexes(self) -> None:
-        self.library.compact_tokens()
-        self.library.rebuild_indexes()
-        self._on_event(IndexesRebuilt(self.library.chunk_count))
-
-    def _replace_vectors(self, embedder: Embedder) -> None:
-        library = self.library
-        total = library.chunk_count
-        source = self._models.ingest_tokens(self._settings, embedder, self._warn)
-
-        def batches() -> Iterator[tuple[Sequence[int], NDArray[np.float32], dict[bytes, NDArray[np.int8]]]]:
-            done = 0
-            for ids, texts in library.texts(self._settings.embedding_batch):
-                vectors, tokens = embed_batch(embedder, source, texts)
-                yield ids, vectors, {text_hash(text): kept for text, kept in zip(texts, tokens, strict=False)}
-                done += len(ids)
-                self._on_event(PassagesEmbedded(done, total))
-
-        library.replace_vectors(embedder.identity, batches())
 
     # One plan
 

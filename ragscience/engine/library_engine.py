@@ -11,7 +11,7 @@ from pathlib import Path
 from threading import BoundedSemaphore, RLock
 from threading import Event as Flag
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from ragscience.engine.dialogue import Dialogue
 from ragscience.engine.events import Event, ModelChosen, OnEvent, Warned
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from ragscience.engine.model_pool import ModelPool
     from ragscience.engine.paper_outline import PaperOutline
     from ragscience.engine.paper_views import Bibliography, PaperPage
+    from ragscience.engine.rebuild_runs import Part
     from ragscience.engine.saved_answers import SavedAnswers
     from ragscience.engine.source_list import Surroundings
     from ragscience.evaluation.eval_report import Evaluation
@@ -312,14 +313,27 @@ class Engine:
 
     def rebuild(
         self,
-        only: Literal["embeddings", "indexes"] | None = None,
+        only: Part | None = None,
+        papers: Sequence[str] = (),
         *,
         on_event: OnEvent | None = None,
         cancel: Flag | None = None,
     ) -> IngestResult:
-        """Read, cut and embed every paper again, or only make the vectors or the indexes again. Raises as `add`."""
-        with self._writing(on_event, cancel) as run:
-            return run.rebuild(only)
+        """Read, cut and embed every paper again, or those named, or only make one part again. Raises as `add`.
+
+        A database that is damaged as a whole is put aside, and every paper that it had is read again.
+        """
+        from ragscience.engine.rebuild_runs import RebuildRun, put_aside_if_damaged
+
+        told = on_event or _unheard
+        lost = None if only or papers else put_aside_if_damaged(self.home, told)
+        if lost is not None:
+            with self._lock:
+                if "library" in self._shared:
+                    self._shared.pop("library").close()
+        with Library.open_for_writing(self.home) as library:
+            run = RebuildRun(library, self.settings, self.models, told, cancel=cancel)
+            return run.rebuild(only, papers) if lost is None else run.add(lost)
 
     def fetch(
         self,

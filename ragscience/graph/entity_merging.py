@@ -171,7 +171,7 @@ def _most(counts: Counter[str]) -> str:
 def load_graph(library: Library) -> KnowledgeGraph:
     """The graph from the library's rows; empty if there are none.
 
-    Also writes the cache; a failed write is ignored. Raises RagScienceError for an
+    Also writes the cache, unless rows are damaged; a failed write is ignored. Raises RagScienceError for an
     unreadable row.
     """
     state = library.graph.state()
@@ -185,6 +185,8 @@ def load_graph(library: Library) -> KnowledgeGraph:
         state, rows, apart = library.graph.state(), library.graph.rows(), library.graph.apart()
     merged = merge(((paper, decoded(chunk, text)) for chunk, paper, _, text in rows), apart)
     graph = KnowledgeGraph.of(merged.entities, merged.relations)
+    if library.damage():  # what is left out would stay out of the cache without a word
+        return graph
     with contextlib.suppress(RagScienceError), disk_errors(path):
         path.parent.mkdir(exist_ok=True)
         write_atomically(path, graph.saved(state))

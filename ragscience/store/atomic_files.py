@@ -1,20 +1,31 @@
-"""Atomic file writes, and operating-system errors as user messages."""
+"""Atomic file writes, checksums of files, and operating-system errors as user messages."""
 
 from __future__ import annotations
 
 import errno
-import hashlib
+import json
 import os
 import secrets
+import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from ragscience.errors import RagScienceError
 
-__all__ = ["Signature", "disk_errors", "put_in_place", "write_atomically"]
+__all__ = [
+    "DamagedFile",
+    "Signature",
+    "disk_errors",
+    "put_in_place",
+    "read_checked_json",
+    "write_atomically",
+    "write_checked_json",
+]
 
+_PART_BYTES = 1 << 20
 _FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 _FORBIDDEN = {errno.EACCES, errno.EPERM, errno.EROFS}
 _NOT_A_FOLDER = {errno.ENOTDIR, errno.EEXIST}
@@ -51,6 +62,25 @@ def write_atomically(path: Path, content: bytes) -> None:
         raise
 
 
+class DamagedFile(ValueError):
+    """A file is not what was written."""
+
+
+def write_checked_json(path: Path, content: object) -> None:
+    """Replace `path` atomically with `content` as JSON and its CRC-32. Raises OSError."""
+    checksum = zlib.crc32(json.dumps(content).encode())
+    text = json.dumps({"checksum": checksum, "content": content}, indent=1) + "\n"
+    write_atomically(path, text.encode())
+
+
+def read_checked_json(path: Path) -> Any:
+    """What `write_checked_json` wrote. Raises OSError, ValueError, KeyError or TypeError where that is not there."""
+    whole = json.loads(path.read_bytes())
+    if zlib.crc32(json.dumps(whole["content"]).encode()) != whole["checksum"]:
+        raise DamagedFile(f"{path} is not what was written")
+    return whole["content"]
+
+
 def put_in_place(temporary: Path, path: Path) -> None:
     """Sync a finished file, rename it, then sync the folder. Raises OSError."""
     _sync(temporary)
@@ -73,13 +103,20 @@ class Signature:
     size: int
     modified_ns: int
     digest: str
-    """BLAKE2b of 16 bytes, in hexadecimal."""
+    """CRC-32, in hexadecimal."""
 
     @classmethod
     def of(cls, path: Path) -> Signature:
         """The signature of the file as it is now. Raises OSError."""
         stat = path.stat()
         return cls(stat.st_size, stat.st_mtime_ns, _digest(path))
+
+    def is_of(self, path: Path) -> bool:
+        """Whether the file holds what the signature is of: all of it is read."""
+        try:
+            return path.stat().st_size == self.size and _digest(path) == self.digest
+        except OSError:
+            return False
 
     def fits(self, path: Path) -> bool:
         """Whether the file matches the signature; its content is read only if its time differs (a copied home)."""
@@ -93,5 +130,8 @@ class Signature:
 
 
 def _digest(path: Path) -> str:
+    checksum = 0
     with path.open("rb") as file:
-        return hashlib.file_digest(file, lambda: hashlib.blake2b(digest_size=16)).hexdigest()
+        while part := file.read(_PART_BYTES):
+            checksum = zlib.crc32(part, checksum)
+    return f"{checksum:08x}"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
@@ -12,11 +11,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ragscience.store.atomic_files import Signature, put_in_place, write_atomically
+from ragscience.store.atomic_files import Signature, put_in_place, read_checked_json, write_checked_json
 from ragscience.store.index_config import DenseIndexInfo
 from ragscience.store.row_records import State
 
-__all__ = ["Base", "Bits", "VectorSource", "describe", "faiss_package", "write_base"]
+__all__ = ["Base", "Bits", "VectorSource", "describe", "faiss_package", "is_whole", "write_base"]
 
 VectorSource = Callable[[Sequence[int] | NDArray[np.int64]], tuple[NDArray[np.int64], NDArray[np.float32]]]
 """Gives (existing ids, ascending; their vectors, one row each) for the requested ids."""
@@ -24,7 +23,7 @@ VectorSource = Callable[[Sequence[int] | NDArray[np.int64]], tuple[NDArray[np.in
 Bits = NDArray[np.uint8]
 """A bitmap of ids from 0, little-endian: those that a search may find."""
 
-_FORMAT = 2
+_FORMAT = 3
 
 
 class Base:
@@ -48,11 +47,14 @@ class Base:
         if sidecar is None:
             return None
         faiss = faiss_package()
+        info, ids, signature = sidecar
+        # A search reads all of an exact index; of a larger one it reads little, and `doctor` reads all.
+        if info.form == "flat" and not signature.is_of(path):
+            return None
         try:
             index = faiss.read_index(os.fspath(path), faiss.IO_FLAG_MMAP_IFC)
         except RuntimeError:
             return None
-        info, ids, signature = sidecar
         if (index.d, index.ntotal, ids.size) != (state.dimension, info.count, info.count):
             return None
         return cls(index, ids, info, signature.size)
@@ -104,6 +106,12 @@ def describe(path: Path, state: State) -> DenseIndexInfo | None:
     return sidecar[0] if sidecar else None
 
 
+def is_whole(path: Path, state: State) -> bool:
+    """Whether the index on disk holds what was written, if there is one that belongs to the library; reads all."""
+    sidecar = _read_sidecar(path, state)
+    return sidecar is None or sidecar[2].is_of(path)
+
+
 def write_base(path: Path, state: State, index: Any, ids: NDArray[np.int64], info: DenseIndexInfo) -> None:
     """Write an index of `ids` (ascending), then its sidecar. Raises OSError."""
     faiss = faiss_package()
@@ -122,7 +130,7 @@ def write_base(path: Path, state: State, index: Any, ids: NDArray[np.int64], inf
         "signature": asdict(Signature.of(path)),
         "ids": _runs(ids),
     }
-    write_atomically(_sidecar(path), (json.dumps(sidecar) + "\n").encode())
+    write_checked_json(_sidecar(path), sidecar)
 
 
 def faiss_package() -> Any:
@@ -134,7 +142,7 @@ def faiss_package() -> Any:
 
 def _read_sidecar(path: Path, state: State) -> tuple[DenseIndexInfo, NDArray[np.int64], Signature] | None:
     try:
-        sidecar = json.loads(_sidecar(path).read_bytes())
+        sidecar = read_checked_json(_sidecar(path))
         info, signature = DenseIndexInfo(**sidecar["index"]), Signature(**sidecar["signature"])
         if sidecar["made_from"] != _made_from(state) or sidecar["generation"] > state.generation:
             return None

@@ -9,9 +9,9 @@ from threading import RLock
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from ragscience.store import row_records as rows
-from ragscience.store.atomic_files import disk_errors
+from ragscience.store.atomic_files import DamagedFile, disk_errors
 from ragscience.store.dense_build import write_index
-from ragscience.store.dense_files import VectorSource, describe
+from ragscience.store.dense_files import VectorSource, describe, is_whole
 from ragscience.store.dense_index import DenseIndex
 from ragscience.store.home import Home
 from ragscience.store.index_config import DenseIndexInfo, DenseSizes
@@ -32,6 +32,7 @@ _KEPT = 3
 """Generations whose indexes stay in memory: threads that began before a change still search the older one."""
 
 Index = TypeVar("Index", DenseIndex, KeywordIndex)
+T = TypeVar("T")
 
 
 class _Made(Generic[Index]):
@@ -119,9 +120,25 @@ class Indexes:
                 index = index or KeywordIndex.empty(state.library_id)
             if index.generation == state.generation:
                 return index
-            return index.updated(state.generation, rows.chunk_ids(db), partial(rows.texts, db))
+            try:
+                return index.updated(state.generation, rows.chunk_ids(db), partial(rows.texts, db))
+            except DamagedFile:
+                index = KeywordIndex.empty(state.library_id)
+                return index.updated(state.generation, rows.chunk_ids(db), partial(rows.texts, db))
 
         return self._keywords.get(state, make)
+
+    def with_keywords(self, db: sqlite3.Connection, state: State, act: Callable[[KeywordIndex], T]) -> T:
+        """What `act` gives of the keyword index, which is made again where what is on disk is not what was written."""
+        try:
+            return act(self.keywords(db, state))
+        except DamagedFile:
+            with self._keywords.making:
+                self._keywords.clear()
+                empty = KeywordIndex.empty(state.library_id)
+                made = empty.updated(state.generation, rows.chunk_ids(db), partial(rows.texts, db))
+                self._keywords.put(state, made)
+            return act(made)
 
     def save(self, db: sqlite3.Connection, state: State) -> None:
         """Update both caches on disk; the dense one only if it is far enough behind.
@@ -184,16 +201,21 @@ class Indexes:
         return describe(self._home.faiss, state)
 
     def behind(self, db: sqlite3.Connection, state: State) -> list[str]:
-        """Which caches on disk are out of date for a search: "keyword", "dense"."""
+        """Which caches on disk are out of date for a search, or not what was written: "keyword", "dense"; reads all.
+
+        A library so small that no search asks the dense one needs none.
+        """
         ids = rows.chunk_ids(db)
         if not ids.size:
             return []
         found = []
         index = KeywordIndex.load(self._home.keywords, state.library_id, state.generation)
-        if index is None or index.generation != state.generation:
+        if index is None or index.generation != state.generation or not index.is_whole:
             found.append("keyword")
-        if DenseIndex.load(self._home.faiss, state, ids, self._sizes).should_be_saved:
-            found.append("dense")
+        if ids.size > self._sizes.straight:
+            dense = DenseIndex.load(self._home.faiss, state, ids, self._sizes)
+            if dense.should_be_saved or not is_whole(self._home.faiss, state):
+                found.append("dense")
         return found
 
     def _save_keywords(self, db: sqlite3.Connection, state: State) -> None:

@@ -9,7 +9,6 @@ changes no existing postings.
 
 from __future__ import annotations
 
-import json
 import math
 import threading
 import uuid
@@ -21,7 +20,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from ragscience.store.atomic_files import write_atomically
+from ragscience.store.atomic_files import DamagedFile, read_checked_json, write_checked_json
 from ragscience.store.postings import (
     Segment,
     SegmentFile,
@@ -41,7 +40,7 @@ K1 = 1.5
 B = 0.75
 EPSILON = 0.25
 
-_FORMAT = 1
+_FORMAT = 2
 _MANIFEST = "manifest.json"
 _BATCH = 16_384
 _GROWTH = 4
@@ -93,7 +92,7 @@ class KeywordIndex:
         None also for a generation later than the library's own: the database was restored from an older copy.
         """
         try:
-            manifest = json.loads((folder / _MANIFEST).read_bytes())
+            manifest = read_checked_json(folder / _MANIFEST)
             if (manifest["format"], manifest["tokenizer"], manifest["library"]) != (
                 _FORMAT,
                 TOKENIZER_VERSION,
@@ -124,7 +123,7 @@ class KeywordIndex:
             "mean_idf": self._mean_idf,
             "segments": [file.to_json() for file in files],
         }
-        write_atomically(folder / _MANIFEST, (json.dumps(manifest, indent=1) + "\n").encode())
+        write_checked_json(folder / _MANIFEST, manifest)
         named = {_MANIFEST, *(file.name for file in files)}
         for path in folder.iterdir():
             if path.name not in named and path.suffix in {".segment", ".tmp"}:
@@ -159,6 +158,16 @@ class KeywordIndex:
         same = [*map(id, segments)] == [*map(id, self.segments)]
         mean_idf = self._mean_idf if same else _mean_idf(segments)
         return KeywordIndex(self.library_id, generation, segments, mean_idf, is_saved=False)
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether all postings are what was written; reads all of them."""
+        try:
+            for segment in self.segments:
+                segment.verify(slice(0, segment.rows.size))
+        except DamagedFile:
+            return False
+        return True
 
     @property
     def postings_touched(self) -> int:

@@ -314,6 +314,11 @@ class Library:
             writing.bump(db, "vectors_epoch")
             writing.bump(db)
 
+    def put_tokens(self, tokens: Mapping[bytes, NDArray[np.int8]]) -> None:
+        """Keep token vectors, shape (n, 64), int8, by the hash of their text. Raises RagScienceError: disk full."""
+        with self._writing() as db:
+            self._tokens.append(db, tokens)
+
     def compact_tokens(self) -> int:
         """Drop the data that no passage needs; returns the bytes freed."""
         with self._writing() as db:

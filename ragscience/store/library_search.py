@@ -114,7 +114,8 @@ class LibrarySearch:
             if db is None:
                 return nothing()
             state = rows.read_state(db)
-            found = self.indexes.keywords(db, state).search(tokenize(text), k, allowed)
+            tokens = tokenize(text)
+            found = self.indexes.with_keywords(db, state, lambda index: index.search(tokens, k, allowed))
             if not self._transactions.may_write:
                 self.indexes.save_if_free(db, state, dense=False)
             return found
@@ -132,7 +133,8 @@ class LibrarySearch:
         with self._reading() as db:
             if db is None:
                 return np.zeros(wanted.size, np.float64)
-            return self.indexes.keywords(db, rows.read_state(db)).scores_of(tokenize(text), wanted)
+            tokens = tokenize(text)
+            return self.indexes.with_keywords(db, rows.read_state(db), lambda index: index.scores_of(tokens, wanted))
 
     def term_counts(
         self, terms: Sequence[str], ids: Sequence[int] | NDArray[np.int64], allowed: NDArray[np.int64] | None
@@ -146,8 +148,12 @@ class LibrarySearch:
         from ragscience.store.keyword_index import KeywordIndex
 
         with self._reading() as db:
-            index = self.indexes.keywords(db, rows.read_state(db)) if db else KeywordIndex.empty("")
-            return index.counts_of(terms, np.asarray(ids, np.int64), allowed)
+            wanted = np.asarray(ids, np.int64)
+            if db is None:
+                return KeywordIndex.empty("").counts_of(terms, wanted, allowed)
+            return self.indexes.with_keywords(
+                db, rows.read_state(db), lambda index: index.counts_of(terms, wanted, allowed)
+            )
 
     def refresh_indexes(self) -> None:
         """Update both caches on disk from the database. Raises RagScienceError where a write fails."""

@@ -8,6 +8,7 @@ twice.
 from __future__ import annotations
 
 import hashlib
+import zlib
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from functools import lru_cache
@@ -18,12 +19,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ragscience.store.atomic_files import Signature, put_in_place
+from ragscience.store.atomic_files import DamagedFile, Signature, put_in_place
 
 __all__ = ["Segment", "SegmentFile", "build", "merge", "open_segment", "term_key", "without", "write_segment"]
 
 _ALIGNMENT = 64
 _MERGE_BLOCK = 1 << 22
+_BLOCK = 1 << 16
+"""Postings that one checksum is of."""
 _MOST_COUNTED = int(np.iinfo(np.uint16).max)
 
 
@@ -43,11 +46,16 @@ class SegmentFile:
     postings: int
     documents: int
     signature: Signature
+    head: int = 0
+    """CRC-32 of all that comes before the postings."""
+    blocks: tuple[int, ...] = ()
+    """CRC-32 of each block of postings: of its rows, then of its counts."""
 
     @classmethod
     def from_json(cls, value: dict[str, Any]) -> SegmentFile:
         """The inverse of `asdict`. Raises TypeError or KeyError for invalid input."""
-        return cls(**{**value, "signature": Signature(**value["signature"])})
+        signature, blocks = Signature(**value["signature"]), tuple(value["blocks"])
+        return cls(**{**value, "signature": signature, "blocks": blocks})
 
     def to_json(self) -> dict[str, Any]:
         """For the manifest."""
@@ -72,13 +80,30 @@ class Segment:
     """How often the term is in the chunk, shape (postings,)."""
     file: SegmentFile | None = field(default=None, compare=False)
     """The file on disk, if saved."""
+    verified: set[int] = field(default_factory=set, compare=False)
+    """The numbers of the blocks that were found to be what was written."""
+
+    def verify(self, span: slice) -> None:
+        """Raise DamagedFile unless the postings of `span` are what was written; reads each block once."""
+        if self.file is None:
+            return
+        for block in range(span.start // _BLOCK, -(-span.stop // _BLOCK)):
+            if block not in self.verified:
+                if _block_checksum(self.rows, self.counts, block) != self.file.blocks[block]:
+                    raise DamagedFile(f"{self.file.name} is not what was written")
+                self.verified.add(block)
 
     def postings(self, key: int) -> slice:
-        """The slice of a term's postings in `rows` and `counts`; empty if the segment lacks the term."""
+        """The slice of a term's postings in `rows` and `counts`; empty if the segment lacks the term.
+
+        Raises DamagedFile unless they are what was written.
+        """
         place = int(np.searchsorted(self.terms, np.uint64(key)))
         if place == self.terms.size or int(self.terms[place]) != key:
             return slice(0, 0)
-        return slice(int(self.starts[place]), int(self.starts[place + 1]))
+        span = slice(int(self.starts[place]), int(self.starts[place + 1]))
+        self.verify(span)
+        return span
 
 
 def build(documents: Iterable[tuple[int, Sequence[str]]]) -> Segment:
@@ -112,6 +137,8 @@ def build(documents: Iterable[tuple[int, Sequence[str]]]) -> Segment:
 
 def merge(segments: Sequence[Segment]) -> Segment:
     """Merge several segments, whose ids ascend from one to the next; linear in the postings, only terms are sorted."""
+    for segment in segments:
+        segment.verify(slice(0, segment.rows.size))
     terms = np.unique(np.concatenate([segment.terms for segment in segments]))
     places = [np.searchsorted(terms, segment.terms) for segment in segments]
     sizes = np.zeros(terms.size, np.int64)
@@ -151,6 +178,7 @@ def _blocks(starts: NDArray[np.int64]) -> Iterable[tuple[int, int]]:
 
 def without(segment: Segment, gone: NDArray[np.bool_]) -> Segment:
     """The segment without the rows that `gone`, shape (documents,), marks."""
+    segment.verify(slice(0, segment.rows.size))
     kept = ~gone
     new_row = np.cumsum(kept, dtype=np.int32) - np.int32(1)
     stays = kept[segment.rows]
@@ -214,17 +242,33 @@ def write_segment(folder: Path, name: str, segment: Segment) -> Segment:
     except OSError:
         temporary.unlink(missing_ok=True)
         raise
-    return open_segment(folder, SegmentFile(name, *shape, Signature.of(path)))
+    blocks = tuple(
+        _block_checksum(np.ascontiguousarray(segment.rows, "<i4"), np.ascontiguousarray(segment.counts, "<u2"), block)
+        for block in range(-(-segment.rows.size // _BLOCK))
+    )
+    with path.open("rb") as file:
+        head = zlib.crc32(file.read(layout["rows"][0]))
+    return open_segment(folder, SegmentFile(name, *shape, Signature.of(path), head, blocks))
+
+
+def _block_checksum(rows: NDArray[np.int32], counts: NDArray[np.uint16], block: int) -> int:
+    part = slice(block * _BLOCK, (block + 1) * _BLOCK)
+    return zlib.crc32(counts[part].data, zlib.crc32(rows[part].data))
 
 
 def open_segment(folder: Path, file: SegmentFile) -> Segment:
-    """The segment, memory-mapped. Raises OSError or ValueError if the file does not match the manifest."""
+    """The segment, memory-mapped. Raises OSError or ValueError if the file does not match the manifest.
+
+    Of its content all but the postings is verified, which are when they are used.
+    """
     path = folder / file.name
     layout = _layout(file.terms, file.postings, file.documents)
     if file.signature.size != layout[""][0] or not file.signature.fits(path):
         raise ValueError(f"{path} is not what was written")
     data = np.memmap(path, np.uint8, mode="r") if layout[""][0] else np.empty(0, np.uint8)
-    arrays = {}
+    if zlib.crc32(data[: layout["rows"][0]].data) != file.head:
+        raise DamagedFile(f"{path} is not what was written")
+    arrays: dict[str, Any] = {}
     for entry in fields(Segment):
         if entry.name in layout:
             offset, dtype, length = layout[entry.name]

@@ -48,6 +48,7 @@ def _columns(table: str, alias: str) -> str:
 
 
 _PAPER = f"{_columns('papers', 'papers')}, {_columns('sources', 's')}"
+_LIST_DAMAGED = ("The library's list of papers is damaged: some of it is lost or altered.", READ_ALL_AGAIN)
 _OF_PAPER = len(CHECKED_COLUMNS["papers"]["checksum"]) + 1
 _PAGE = _columns("pages", "pages")
 _CHUNK = _columns("chunks", "chunks")
@@ -91,11 +92,14 @@ def set_aside(db: sqlite3.Connection) -> dict[str, str]:
 def papers(db: sqlite3.Connection, where: str = "", parameters: Sequence[object] = ()) -> list[Paper]:
     """The papers that match an SQL condition (a constant of this package), ordered by their short names.
 
-    A paper whose row is damaged is noted and left out.
+    A paper whose row is damaged is noted and left out. Raises LibraryDamaged where all are asked for and rows are lost.
     """
     names = _Names(db)
     query = f"SELECT {_PAPER} FROM papers LEFT JOIN sources AS s USING (md5) {where}"  # noqa: S608  # constants of ours
-    rows = [row for row in db.execute(query, parameters).fetchall() if _is_intact_paper(db, row)]
+    present = db.execute(query, parameters).fetchall()
+    if not where and len(present) != paper_sums(read_meta(db))[0]:
+        raise LibraryDamaged(*_LIST_DAMAGED)
+    rows = [row for row in present if _is_intact_paper(db, row)]
     if not where:
         names.know(row[1] for row in rows)
     found = [
@@ -291,7 +295,7 @@ def chunk_ids(db: sqlite3.Connection, paper_ids: Iterable[int] | None = None) ->
     query = "SELECT paper_id, first_chunk, chunks, references_mark, filters_mark FROM papers ORDER BY first_chunk"
     table = np.array(db.execute(query).fetchall(), dtype=np.int64).reshape(-1, 5)
     if [len(table), *table[:, 1:].sum(axis=0).tolist()] != paper_sums(read_meta(db)):
-        raise LibraryDamaged("The library's list of papers is damaged: some of it is lost or altered.", READ_ALL_AGAIN)
+        raise LibraryDamaged(*_LIST_DAMAGED)
     if paper_ids is not None:
         table = table[np.isin(table[:, 0], list(paper_ids))]
     first, count = table[:, 1], table[:, 2]

@@ -14,6 +14,8 @@ from ragscience.terminal.cli import Debug, HomeFolder, Offline, Quiet, make_app,
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from ragscience.engine.rebuild_runs import Part
+
 app = make_app(
     "Read PDFs into the library: new and changed files of papers/, or the paths given.", default="add", bare="add"
 )
@@ -251,7 +253,11 @@ def watch(
 
 @app.command()
 def rebuild(
+    papers: Annotated[
+        list[str] | None, typer.Argument(help="Papers to read again, by the names that `list` shows; all without any.")
+    ] = None,
     embeddings: Annotated[bool, typer.Option("--embeddings", help="Only make the vectors again.")] = False,
+    tokens: Annotated[bool, typer.Option("--tokens", help="Only make the token vectors that are missing.")] = False,
     indexes: Annotated[bool, typer.Option("--indexes", help="Only rebuild the search indexes.")] = False,
     ocr: Ocr = False,
     layout: Layout = False,
@@ -261,15 +267,19 @@ def rebuild(
     debug: Debug = False,
 ) -> int:
     """Read, cut and embed every paper again, with the settings and models of now."""
-    if embeddings and indexes:
-        raise UsageError("--embeddings and --indexes exclude each other.", "`rebuild` alone does both.")
+    parts: dict[Part, bool] = {"embeddings": embeddings, "tokens": tokens, "indexes": indexes}
+    only = [part for part, is_wanted in parts.items() if is_wanted]
+    if len(only) > 1 or (only and papers):
+        raise UsageError(
+            "--embeddings, --tokens, --indexes and names of papers exclude each other.", "`rebuild` alone makes all."
+        )
     from ragscience.terminal.ingest_view import IngestScreen, show_result
 
     with IngestScreen(quiet=quiet) as screen, opened(screen, **_reading(home, offline, ocr, layout)) as engine:
-        if indexes or embeddings:
-            engine.rebuild("embeddings" if embeddings else "indexes", on_event=screen)
+        if only:
+            engine.rebuild(only[0], on_event=screen)
             return 0
-        return show_result(engine.rebuild(on_event=screen), screen)
+        return show_result(engine.rebuild(papers=papers or (), on_event=screen), screen)
 
 
 @app.command()

@@ -64,6 +64,21 @@ def test_a_damaged_cache_is_made_again_and_finds_the_same(filled, damage, number
         assert results(library) == expected
 
 
+@pytest.mark.parametrize("number", range(4))
+def test_a_flipped_bit_of_a_cache_changes_no_result_though_its_time_stays(filled, number):
+    with Library.open(filled, FROM_FILE) as library:
+        expected = results(library)
+    path = cache_files(filled)[number]
+    rng, whole, time = np.random.default_rng(number), path.read_bytes(), path.stat().st_mtime_ns
+    for bit in rng.integers(0, len(whole) * 8, 12).tolist():
+        data = bytearray(whole)
+        data[bit // 8] ^= 1 << bit % 8
+        path.write_bytes(data)
+        os.utime(path, ns=(time, time))
+        with Library.open(filled, FROM_FILE) as library:
+            assert results(library) == expected, bit
+
+
 def test_a_folder_in_place_of_a_cache_file_is_no_cache(filled):
     with Library.open(filled, FROM_FILE) as library:
         expected = results(library)

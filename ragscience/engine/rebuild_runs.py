@@ -1,0 +1,148 @@
+"""Runs that make a library again: all of it, some papers, its vectors, token vectors or indexes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from ragscience.engine.events import OnEvent, Warned
+from ragscience.engine.ingest_events import IndexesRebuilt, IngestResult, PassagesEmbedded
+from ragscience.engine.ingest_pipeline import embed_batch
+from ragscience.engine.ingest_runs import IngestRun
+from ragscience.errors import FileProblem, UsageError
+from ragscience.ingestion import Failure, Plan, file_state, papers_named
+from ragscience.records import Paper
+from ragscience.store import Home, text_hash
+from ragscience.store.damaged_database import damage_of, put_aside
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from ragscience.models.model_protocols import Embedder
+
+__all__ = ["Part", "RebuildRun", "put_aside_if_damaged"]
+
+Part = Literal["embeddings", "tokens", "indexes"]
+"""What alone is made again."""
+
+
+class RebuildRun(IngestRun):
+    """A library that is open for writing, to be made again."""
+
+    def rebuild(self, only: Part | None = None, papers: Sequence[str] = ()) -> IngestResult:
+        """Read, cut and embed every paper again, or those named; or only make one part again.
+
+        A file that is gone leaves its paper as it is; vectors are replaced all or none. Raises NothingFound for a name
+        that no paper has.
+        """
+        if papers:
+            return self._read_named(papers)
+        if only is None:
+            return self._read_again()
+        if only == "embeddings":
+            self._replace_vectors(self._models.embedder(self._settings, None, self._warn))
+        if only == "tokens":
+            self._make_tokens()
+        else:
+            self._rebuild_indexes()
+        return self._warned(self._result(Plan(()), None))
+
+    def _warned(self, result: IngestResult) -> IngestResult:
+        for text in self.library.damage():
+            self._warn(text)
+        return result
+
+    def _read_named(self, names: Sequence[str]) -> IngestResult:
+        library = self.library
+        self._require_same_reader()
+        embedder = self._models.embedder(self._settings, library.embedder, self._warn)
+        library.require_identity(embedder.identity, self._chunker())
+        plan = self._plan(papers_named(library, names))
+        return self._result(plan, self._run(plan, embedder))
+
+    def _read_again(self) -> IngestResult:
+        self._require_layout_model()
+        library, embedder = self.library, self._models.embedder(self._settings, None, self._warn)
+        if library.embedder is not None and library.embedder != embedder.identity:
+            self._replace_vectors(embedder)
+        plan = self._plan(library.papers())
+        pipeline = self._run(plan, embedder)
+        read = len(pipeline.added) + len(pipeline.updated)
+        if not plan.failures and read == len(plan.to_read) == library.paper_count:
+            library.set_identity(embedder.identity, self._chunker())
+        self._rebuild_indexes()
+        return self._result(plan, pipeline)
+
+    def _plan(self, papers: Sequence[Paper]) -> Plan:
+        """Read these papers again, as far as their files are there."""
+        states, failures = [], []
+        for paper in papers:
+            if not Path(paper.path).exists():
+                text = f"{paper.file} is kept as it was: its file is gone (`python ingest.py sync` removes it)"
+                self._on_event(Warned(text))
+                continue
+            try:
+                states.append(file_state(Path(paper.path)))
+            except FileProblem as problem:
+                failures.append(Failure(Path(paper.path), problem))
+        return Plan(tuple(states), failures=tuple(failures))
+
+    def _rebuild_indexes(self) -> None:
+        self.library.compact_tokens()
+        self.library.rebuild_indexes()
+        self._on_event(IndexesRebuilt(self.library.chunk_count))
+
+    def _replace_vectors(self, embedder: Embedder) -> None:
+        library = self.library
+        total = library.chunk_count
+        source = self._models.ingest_tokens(self._settings, embedder, self._warn)
+
+        def batches() -> Iterator[tuple[Sequence[int], NDArray[np.float32], dict[bytes, NDArray[np.int8]]]]:
+            done = 0
+            for ids, texts in library.texts(self._settings.embedding_batch):
+                vectors, tokens = embed_batch(embedder, source, texts)
+                yield ids, vectors, {text_hash(text): kept for text, kept in zip(texts, tokens, strict=False)}
+                done += len(ids)
+                self._on_event(PassagesEmbedded(done, total))
+
+        library.replace_vectors(embedder.identity, batches())
+
+    def _make_tokens(self) -> None:
+        """Make the token vectors that are lost, damaged or were not kept, up to the size limit."""
+        library, settings = self.library, self._settings
+        embedder = self._models.embedder(settings, library.embedder, self._warn)
+        source = self._models.ingest_tokens(settings, embedder, self._warn)
+        if source is None:
+            raise UsageError("These settings keep no token vectors.", "Set RAG_TOKEN_CACHE_MB, and RAG_RERANK to auto.")
+        library.compact_tokens()
+        lost, unkept = library.passages_without_tokens()
+        wanted, done = [*lost, *unkept], 0
+        room = settings.token_cache_mb * 2**20 - library.token_bytes()
+        for first in range(0, len(wanted), settings.embedding_batch):
+            chunks = library.chunks(wanted[first : first + settings.embedding_batch])
+            texts = [chunk.searched for chunk in chunks]
+            made: dict[bytes, NDArray[np.int8]] = {}
+            for text, tokens in zip(texts, embed_batch(source, source, texts)[1], strict=True):
+                room -= tokens.nbytes
+                if room >= 0:
+                    made[text_hash(text)] = tokens
+            library.put_tokens(made)
+            done += len(chunks)
+            self._on_event(PassagesEmbedded(done, len(wanted)))
+
+
+def put_aside_if_damaged(home: Home, on_event: OnEvent) -> list[Path] | None:
+    """The files to read again where the damage of the database is not of single papers; None where it is sound.
+
+    Such a database is renamed, and stays beside the new one. Raises LibraryBusy while another process writes.
+    """
+    damage = damage_of(home)
+    if damage is None:
+        return None
+    kept = put_aside(home)
+    on_event(
+        Warned(f"{damage.why} All papers are read again.{f' What is left is kept as {kept.name}.' if kept else ''}")
+    )
+    return [home.papers, *(path for path in damage.files if path.exists() and home.papers not in path.parents)]

@@ -1,0 +1,74 @@
+"""A database that is damaged as a whole: how that is told, which papers it had, and how it is put aside."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+
+from ragscience.errors import LibraryDamaged
+from ragscience.store import row_records as rows
+from ragscience.store.home import Home
+from ragscience.store.library_damage import Damage, Database
+from ragscience.store.library_schema import connect_for_reading, database_errors
+from ragscience.store.lock import WriterLock
+from ragscience.store.transactions import listed_files, require_not_lost
+
+__all__ = ["DamagedDatabase", "damage_of", "put_aside"]
+
+
+@dataclass(frozen=True, slots=True)
+class DamagedDatabase:
+    """A database that cannot be mended paper by paper."""
+
+    why: str
+    files: tuple[Path, ...]
+    """The papers that it had, as far as it or the ledger still tells."""
+
+
+def damage_of(home: Home) -> DamagedDatabase | None:
+    """What is wrong with the database as a whole: its structure, its `meta`, its list of papers; None for nothing.
+
+    Raises LibraryUnavailable for another schema.
+    """
+    known: list[str] = []
+    try:
+        with database_errors(home.database):
+            db = connect_for_reading(home.database)
+            if db is None:
+                require_not_lost(home)
+                return None
+            with closing(db):
+                why = _why(db, known)
+    except LibraryDamaged as damage:
+        why = damage.message
+    if not why:
+        return None
+    return DamagedDatabase(why, tuple(Path(path) for path in dict.fromkeys((*listed_files(home), *known))))
+
+
+def _why(db: Database, known: list[str]) -> str:
+    db.damage = Damage()
+    (verdict,) = db.execute("PRAGMA quick_check(1)").fetchone()
+    known += [paper.path for paper in rows.papers(db, "WHERE 1")]
+    rows.read_state(db)
+    rows.chunk_ids(db)
+    if any(kind == "paper" for kind, _ in db.damage.seen(db)):
+        return "The entry of a paper is damaged in the library."
+    return "" if verdict == "ok" else f"The database is damaged: {' '.join(verdict.split())}."
+
+
+def put_aside(home: Home) -> Path | None:
+    """Rename the database, and return its new name; None if there is none. Raises LibraryBusy, OSError."""
+    with WriterLock.acquire(home.lock):
+        if not home.database.exists():
+            return None
+        number = 1
+        while (target := home.database.with_name(f"{home.database.name}.damaged-{number}")).exists():
+            number += 1
+        for ending in ("-wal", "-shm"):
+            log = home.database.with_name(f"{home.database.name}{ending}")
+            if log.exists():
+                log.rename(target.with_name(f"{target.name}{ending}"))
+        home.database.rename(target)
+        return target

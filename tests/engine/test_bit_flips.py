@@ -1,0 +1,181 @@
+"""A flipped bit in any file of a home: no altered word is shown, and no result changes without a warning."""
+
+import os
+import random
+import shutil
+from dataclasses import dataclass, field
+
+import pytest
+
+from ragscience.engine import AskRequest, Engine, SearchRequest, Warned
+from ragscience.errors import RagScienceError
+from ragscience.records import Filters
+from ragscience.settings import load_settings
+from tests.conftest import copied
+from tests.pdf_factory import make_pdf
+
+SEED = 20261122
+QUESTIONS = ("How do bees find their way?", "At what temperature are glazes fired?", "What moves the tides?")
+SEARCHES = (
+    *(SearchRequest(question) for question in QUESTIONS),
+    SearchRequest(QUESTIONS[0], filters=Filters(pages=(1, 1))),
+    SearchRequest("What does BERT outperform on SQuAD?", graph=True),
+)
+BERT = ["BERT and GPT-2\n\nBERT was trained on Wikipedia.\nBERT outperforms GPT-2 on SQuAD by 3 points."]
+APART = ("writer.lock", ".sqlite-shm")
+
+
+@dataclass
+class Shown:
+    """What a user sees of a home."""
+
+    results: dict = field(default_factory=dict)
+    """By the name of each command, what it gave, without times."""
+    words: set = field(default_factory=set)
+    """Each text that was shown: of passages, pages, titles, names, answers."""
+    warnings: list = field(default_factory=list)
+    errors: dict = field(default_factory=dict)
+
+
+def look(home, models=None):
+    """What search, ask, show and page give, each on its own, as separate commands do."""
+    shown = Shown()
+    events = []
+    settings = load_settings(
+        home=home, offline=True, embedder="embedded", answerer="extractive", rerank="late-interaction"
+    )
+    with Engine.open(home, settings, on_event=events.append) as engine:
+        if models is not None:
+            engine._shared["models"] = models
+
+        def run(name, act):
+            try:
+                act(name)
+            except RagScienceError as error:
+                assert error.fix, error
+                shown.errors[name] = str(error)
+
+        def search(request):
+            def act(name):
+                found = engine.search(request)
+                shown.results[name] = [
+                    (hit.chunk.file, hit.chunk.page_start, hit.chunk.text, hit.chunk.section, dict(hit.scores))
+                    for hit in found.hits
+                ]
+                shown.words.update(text for row in shown.results[name] for text in (row[0], row[2], row[3]))
+                shown.warnings.extend(found.warnings)
+
+            return act
+
+        def ask(question):
+            def act(name):
+                answer = engine.ask(AskRequest(question))
+                quotes = [(one.file, one.page, one.quote, one.boxes) for one in answer.citations]
+                shown.results[name] = (answer.text, quotes)
+                shown.words.update({answer.text, *(quote for _, _, quote, _ in quotes)})
+                shown.warnings.extend(answer.warnings)
+
+            return act
+
+        def papers(name):
+            shown.results[name] = [(paper.file, paper.title, paper.pages, paper.metadata) for paper in engine.papers()]
+            shown.words.update(text for row in shown.results[name] for text in row[:2])
+
+        def page(file, number):
+            def act(name):
+                view = engine.page(file, number)
+                shown.results[name] = (view.text, view.page, [(one.kind, one.section) for one in view.elements])
+                shown.words.add(view.text)
+
+            return act
+
+        def outline(file):
+            def act(name):
+                view = engine.outline(file)
+                shown.results[name] = (view.bibtex_key, view.headings, view.tables, view.figures, view.references)
+                shown.words.update(entry.text for entry in view.headings)
+
+            return act
+
+        for number, request in enumerate(SEARCHES):
+            run(f"search {number}", search(request))
+        run("ask", ask(QUESTIONS[1]))
+        run("papers", papers)
+        for file in ("bees.pdf", "kilns.pdf", "tides.pdf"):
+            run(f"page of {file}", page(file, 1))
+            run(f"outline of {file}", outline(file))
+        models = engine.models
+    shown.warnings += [event.text for event in events if isinstance(event, Warned)]
+    return shown, models
+
+
+def flip(path, bit):
+    """Flip one bit; the file's times stay, as they do where a disk fails."""
+    stat = path.stat()
+    with path.open("r+b") as file:
+        file.seek(bit // 8)
+        byte = file.read(1)[0]
+        file.seek(bit // 8)
+        file.write(bytes([byte ^ 1 << bit % 8]))
+    os.utime(path, ns=(stat.st_atime_ns, stat.st_mtime_ns))
+
+
+@pytest.fixture(scope="module")
+def whole(three_papers, tmp_path_factory):
+    """A home with every kind of file, and what is shown of it."""
+    home = copied(three_papers, tmp_path_factory.mktemp("whole") / "home")
+    with Engine.open(home, load_settings(home=home, offline=True, embedder="embedded")) as engine:
+        from ragscience.engine.graph_runs import GraphRequest
+
+        engine.add([make_pdf(tmp_path_factory.mktemp("more") / "bert.pdf", BERT)])
+        engine.graph().build(GraphRequest())
+    shown, models = look(home)
+    assert shown.errors == {}
+    assert shown.warnings == []
+    for name in ("history.sqlite", "audit.jsonl"):
+        for path in (home / "vectorstore").glob(f"{name}*"):
+            path.unlink()
+    return home, shown, models
+
+
+def kinds_of_flips(whole, tmp_path, count):
+    """What each flip did: "unused", "repaired", "warned" or "refused"; fails where one did anything else."""
+    home, before, models = whole
+    files = sorted(
+        path.relative_to(home)
+        for path in (home / "vectorstore").rglob("*")
+        if path.is_file() and path.stat().st_size and not path.name.endswith(APART)
+    )
+    files.append((home / "ingested.json").relative_to(home))
+    rng = random.Random(SEED)
+    kinds = {}
+    for number in range(count):
+        name = files[number % len(files)]
+        copy = tmp_path / "flipped"
+        shutil.copytree(home, copy, copy_function=shutil.copy2, symlinks=True)
+        bit = rng.randrange((copy / name).stat().st_size * 8)
+        flip(copy / name, bit)
+        damaged = (copy / name).read_bytes()
+        after, _ = look(copy, models)
+        where = f"flip {number}: bit {bit} of {name}"
+        assert after.words <= before.words, f"{where}: {after.words - before.words}"
+        changed = [key for key, value in before.results.items() if after.results.get(key) != value]
+        said = [*after.warnings, *after.errors.values()]
+        assert not changed or any("`" in text for text in said), f"{where}: {changed} {said}"
+        kind = "refused" if after.errors else "warned" if after.warnings else None
+        kind = kind or ("unused" if (copy / name).exists() and (copy / name).read_bytes() == damaged else "repaired")
+        kinds[where] = kind
+        shutil.rmtree(copy)
+    return kinds
+
+
+def test_forty_flipped_bits_alter_no_word_and_no_result_without_a_warning(whole, tmp_path):
+    kinds = kinds_of_flips(whole, tmp_path, 40)
+    assert {"refused", "warned"} & set(kinds.values())
+
+
+@pytest.mark.damage
+@pytest.mark.timeout(3600)
+def test_two_hundred_flipped_bits_do_neither(whole, tmp_path):
+    kinds = kinds_of_flips(whole, tmp_path, 200)
+    assert len(kinds) == 200

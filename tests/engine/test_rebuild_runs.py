@@ -1,0 +1,141 @@
+"""What repairs a damaged library: the papers, the token vectors or the database made again."""
+
+import sqlite3
+from contextlib import closing
+
+import pytest
+
+from ragscience.engine import AskRequest, Engine, SearchRequest, Warned
+from ragscience.errors import LibraryDamaged, NothingFound
+from ragscience.settings import load_settings
+from ragscience.store import Home, Library
+from tests.conftest import copied
+from tests.pdf_factory import make_pdf
+
+GLAZE = "At what temperature does the glaze mature?"
+OTHER = ["Voles in winter\n\nThe voles store 47 grams of seed in each burrow."]
+
+
+@pytest.fixture
+def home(library, tmp_path):
+    return Home(copied(library, tmp_path / "home"))
+
+
+def opened(home):
+    chosen = {"embedder": "embedded", "answerer": "extractive", "rerank": "late-interaction"}
+    return Engine.open(home.root, load_settings(home=home.root, offline=True, **chosen))
+
+
+def results(home):
+    """(file, page, text, score) of each hit, and the warnings."""
+    with opened(home) as engine:
+        found = engine.search(SearchRequest(GLAZE))
+        rows = [(hit.chunk.file, hit.chunk.page_start, hit.chunk.text, hit.score) for hit in found.hits]
+        return rows, list(found.warnings)
+
+
+def sql(home, *statements):
+    with closing(sqlite3.connect(home.database)) as db, db:
+        for statement in statements:
+            db.execute(statement)
+
+
+def verified(home):
+    with Library.open(home) as library:
+        return library.verify()
+
+
+def test_a_damaged_paper_is_left_out_of_answers_with_a_warning_and_read_again_by_name(home):
+    before, _ = results(home)
+    assert before[0][0] == "kilns.pdf"
+    sql(
+        home,
+        "UPDATE chunks SET text = replace(text, '1280', '1290')",
+        "UPDATE pages SET text = replace(text, '1280', '1290')",
+    )
+    after, warnings = results(home)
+    assert [row for row in after if row[0] == "kilns.pdf"] == []
+    assert len(warnings) == 1
+    assert "`python ingest.py rebuild kilns.pdf`" in warnings[0]
+    with opened(home) as engine:
+        answer = engine.ask(AskRequest(GLAZE))
+        assert "1290" not in answer.text
+        assert warnings[0] in answer.warnings
+        with pytest.raises(LibraryDamaged, match="Page 1 of kilns"):
+            engine.page("kilns.pdf", 1)
+        with pytest.raises(NothingFound):
+            engine.rebuild(papers=["no such.pdf"])
+        result = engine.rebuild(papers=["kilns.pdf"])
+        assert [paper.file for paper in result.updated] == ["kilns.pdf"]
+        assert (result.embedded, result.papers) == (0, 3), "vectors that are intact are used again"
+    assert results(home) == (before, [])
+    assert verified(home) == []
+
+
+@pytest.mark.parametrize("lost", ["missing", "empty", "cut", "altered", "rows"])
+def test_lost_token_vectors_are_said_by_doctor_and_search_and_made_again(home, lost):
+    before, _ = results(home)
+    (path,) = home.tokens.glob("*.int8")
+    whole = path.read_bytes()
+    if lost == "missing":
+        path.unlink()
+    elif lost == "rows":
+        sql(home, "DELETE FROM tokens")
+    else:
+        content = {"empty": b"", "cut": whole[: len(whole) // 2], "altered": bytes(byte ^ 1 for byte in whole)}[lost]
+        path.write_bytes(content)
+    _, warnings = results(home)
+    assert len(warnings) == 1
+    assert "token vectors" in warnings[0]
+    assert "`python ingest.py rebuild --tokens`" in warnings[0]
+    with opened(home) as engine:
+        (said,) = [one for one in engine.doctor().findings if one.area == "contents"]
+        assert (said.severity, "token vectors" in said.message) == ("error", True)
+        assert "rebuild --tokens" in said.remedy
+        engine.rebuild("indexes")
+        assert len(engine.search(SearchRequest(GLAZE)).warnings) == 1, "they are no index"
+        engine.rebuild("tokens")
+    assert results(home) == (before, [])
+    assert verified(home) == []
+
+
+DAMAGE = {
+    "empty": lambda data: b"",
+    "no database": lambda data: b"This is a text file. " * 500,
+    "a zeroed first page": lambda data: bytes(8192) + data[8192:],
+    "zeroed after the first page": lambda data: data[:8192] + bytes(len(data) - 8192),
+    "cut": lambda data: data[: len(data) // 2],
+    "a paper's title": lambda data: data.replace(b"Predicting tides", b"Predicting sides"),
+    "meta": lambda data: data.replace(b"library_id", b"library_iD"),
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGE)
+def test_a_database_that_is_damaged_as_a_whole_is_said_and_made_again_from_all_its_papers(home, tmp_path, damage):
+    make_pdf(tmp_path / "elsewhere" / "voles.pdf", OTHER)
+    with opened(home) as engine:
+        engine.add([tmp_path / "elsewhere" / "voles.pdf"])
+    before, _ = results(home)
+    content = home.database.read_bytes()
+    home.database.write_bytes(DAMAGE[damage](content))
+    for command in (Engine.papers, lambda engine: engine.search(SearchRequest(GLAZE))):
+        events = []
+        with Engine.open(home.root, load_settings(home=home.root, offline=True), on_event=events.append) as engine:
+            try:
+                made = command(engine)
+                said = [event.text for event in events if isinstance(event, Warned)] + list(
+                    getattr(made, "warnings", ())
+                )
+            except LibraryDamaged as error:
+                said = [str(error)]
+        assert any("`python ingest.py rebuild`" in text for text in said), said
+    with opened(home) as engine:
+        assert engine.doctor().worst == "error"
+        events = []
+        engine.rebuild(on_event=events.append)
+        kept = [event.text for event in events if isinstance(event, Warned) and "is kept as" in event.text]
+        assert len(kept) == 1
+        assert {paper.file for paper in engine.papers()} == {"bees.pdf", "kilns.pdf", "tides.pdf", "voles.pdf"}
+    after, warnings = results(home)
+    assert ([row[:3] for row in after], warnings) == ([row[:3] for row in before], [])
+    assert (home.vectorstore / "library.sqlite.damaged-1").exists()
