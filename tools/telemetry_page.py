@@ -119,7 +119,7 @@ answer.
 
 They are in `timings_ms` of the JSON, and have the same names in the log line. A stage that did not run is left out;
 the times of one that ran twice, as in an answer by the agent, are added. `total_ms` is the whole question,
-`first_token_ms` (JSON alone) the time until the chat model's first word. Tokens are in `tokens`.
+`first_token_ms` (JSON alone) the time from the call of the chat model to its first word. Tokens are in `tokens`.
 
 {stages}
 ## The log line

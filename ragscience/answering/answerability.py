@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from ragscience.records import Found
 from ragscience.text.tokenizing import terms
 
-__all__ = ["LEXICAL", "SIGNALS_OF", "WITH_TOKEN_VECTORS", "answerability", "is_answerable"]
+__all__ = ["LEXICAL", "SIGNALS_OF", "WITHOUT_COSINE", "WITH_TOKEN_VECTORS", "answerability", "is_answerable"]
 
 WITH_TOKEN_VECTORS = {
     "intercept": -11.54,
@@ -24,10 +24,13 @@ WITH_TOKEN_VECTORS = {
     "cosine": 6.85,
 }
 """For the embedded embedder with late interaction: MaxSim and cosine are those of all-MiniLM-L6-v2."""
+WITHOUT_COSINE = {"intercept": -11.00, "keyword_match": 9.66, "maxsim": 12.13, "missing_term": -1.15}
+"""For every other embedder with late interaction: its cosines have another scale."""
 LEXICAL = {"intercept": -3.57, "keyword_match": 15.18, "missing_term": -1.06}
-"""For every other embedder, whose cosines have another scale, and where nothing is read again."""
+"""Where nothing is read again."""
 SIGNALS_OF = {
     "with token vectors": tuple(name for name in WITH_TOKEN_VECTORS if name != "intercept"),
+    "with token vectors, another embedder": tuple(name for name in WITHOUT_COSINE if name != "intercept"),
     "lexical": tuple(name for name in LEXICAL if name != "intercept"),
 }
 """What `tools/fit_answerability.py` fits."""
@@ -50,8 +53,8 @@ def answerability(found: Found, question: str) -> float:
         return _share_of_terms(found, question)
     if "keyword_match" not in seen:
         return 0.5
-    whole = all(name in seen for name in SIGNALS_OF["with token vectors"])
-    log_odds = _weighted(WITH_TOKEN_VECTORS if whole else LEXICAL, seen)
+    reread = WITH_TOKEN_VECTORS if "cosine" in seen else WITHOUT_COSINE
+    log_odds = _weighted(reread if "maxsim" in seen else LEXICAL, seen)
     if "rerank" in seen:
         log_odds = (log_odds + max(-_FARTHEST, min(_FARTHEST, seen["rerank"]))) / 2
     return 0.5 * (1.0 + math.tanh(0.5 * log_odds))

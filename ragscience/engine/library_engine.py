@@ -405,7 +405,7 @@ class Engine:
 
     def model_rows(self) -> Sequence[ModelRow]:
         """What each part ("embedder", "reranker", "answer") would use, where its files are and why."""
-        return self.models.rows(self.settings, self.library.embedder, lambda text: self._publish(Warned(text)))
+        return self.models.rows(self.settings, self.library, lambda text: self._publish(Warned(text)))
 
     def pull_models(self, on_event: OnEvent) -> bool:
         """Fetch the models that are missing; whether all came. Raises UsageError offline."""

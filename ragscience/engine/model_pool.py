@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -21,6 +22,7 @@ from ragscience.models.model_choice import (
 )
 from ragscience.models.model_protocols import TokenEmbedder
 from ragscience.models.ollama_api import Ollama
+from ragscience.models.query_embedder import QueryEmbedder
 
 if TYPE_CHECKING:
     from ragscience.models.llm_reranker import LLMReranker
@@ -102,13 +104,46 @@ class ModelPool:
             self._on_choice(f"embedder: {choice.model.identity.model} ({choice.why})")
         return choice.model
 
+    def query_embedder(self, settings: Settings, required: EmbedderIdentity | None, warn: Warn) -> Embedder:
+        """The same for questions: one that may not be there (a server's, a folder's) fails at its calls, not here.
+
+        A question is then searched by its words. Raises ModelProblem for an empty library.
+        """
+        if required is None or required.provider == "embedded":
+            return self.embedder(settings, required, warn)
+
+        def open_embedder() -> Embedder:
+            try:
+                return self.embedder_choice(settings, required, _ignore).model
+            except ModelProblem:
+                self._forget(_ollama_key(settings))  # its state is asked for again, once the pause is over
+                raise
+
+        def make(_: Warn) -> Embedder:
+            return QueryEmbedder(
+                required, open_embedder, pause_seconds=settings.llm_pause_seconds, clock=time.monotonic
+            )
+
+        key = ("query embedder", settings.embedder, settings.embedding_model, required, settings.llm_pause_seconds)
+        return self._once((*key, *_server(settings)), make, warn)
+
     def ingest_tokens(self, settings: Settings, embedder: Embedder, warn: Warn) -> TokenEmbedder | None:
-        """What makes the token vectors that are kept: the embedded model, if it runs anyway or the settings ask."""
+        """What makes the token vectors that are kept: the embedded model, whatever the embedder is.
+
+        None where the settings keep none or, with a warning, where the embedded model is not installed.
+        """
         if not settings.token_cache_mb:
             return None
         if isinstance(embedder, TokenEmbedder):
             return embedder
-        return self._minilm(settings, warn) if settings.rerank == "late-interaction" else None
+        from ragscience.models.minilm import find_minilm
+
+        try:
+            find_minilm()
+        except ModelProblem as problem:
+            warn(f"No token vectors are kept, so nothing reranks without a cross-encoder: {problem}")
+            return None
+        return self._minilm(settings, warn)
 
     def query_tokens(
         self, settings: Settings, embedder: Embedder, library: Library, warn: Warn
@@ -224,9 +259,10 @@ class ModelPool:
 
     # What there is, and what can be fetched
 
-    def rows(self, settings: Settings, required: EmbedderIdentity | None, warn: Warn) -> Sequence[ModelRow]:
-        """What each part would use, where its files are and why."""
-        late = required is None or required.provider == "embedded"
+    def rows(self, settings: Settings, library: Library, warn: Warn) -> Sequence[ModelRow]:
+        """What each part would use for the library, where its files are and why."""
+        required = library.embedder
+        late = bool(library.token_bytes() if library.chunk_count else settings.token_cache_mb)
         return describe_models(
             embedder=lambda: self.embedder_choice(settings, required, warn),
             reranker=lambda: self.reranker_choice(settings, warn, late=late),
@@ -274,7 +310,11 @@ class ModelPool:
             url, connect, timeout, offline = _server(settings)
             return Ollama(url, connect_seconds=connect, timeout_seconds=timeout, offline=offline)
 
-        return self._once(("ollama", *_server(settings)), make, _ignore)
+        return self._once(_ollama_key(settings), make, _ignore)
+
+    def _forget(self, key: Hashable) -> None:
+        with self._lock:
+            self._entries.pop(key, None)
 
 
 def _server(settings: Settings) -> tuple[str, float, float, bool]:
@@ -284,6 +324,10 @@ def _server(settings: Settings) -> tuple[str, float, float, bool]:
         settings.ollama_timeout_seconds,
         settings.offline,
     )
+
+
+def _ollama_key(settings: Settings) -> Hashable:
+    return ("ollama", *_server(settings))
 
 
 def _ignore(_: str) -> None:

@@ -67,7 +67,7 @@ class QuestionRun:
     def all_warnings(self) -> list[str]:
         """The warnings so far, with those that the models in use have given since they were loaded."""
         if "embedder" in self.__dict__:
-            self.engine.models.embedder_choice(self.settings, self.library.embedder, self.warn)
+            self.engine.models.query_embedder(self.settings, self.library.embedder, self.warn)
         if self.__dict__.get("reranker") is not None and self.llm_reranker is None:
             self.engine.models.reranker(self.settings, self.warn, late=self.tokens_from is not None)
         for text in self.library.damage():
@@ -132,8 +132,8 @@ class QuestionRun:
 
     @cached_property
     def embedder(self) -> Embedder:
-        """The embedder that the library was made with."""
-        return self.engine.models.embedder(self.settings, self.library.embedder, self.warn)
+        """The embedder that the library was made with; its calls raise ModelProblem where it is not there."""
+        return self.engine.models.query_embedder(self.settings, self.library.embedder, self.warn)
 
     @cached_property
     def tokens_from(self) -> TokenEmbedder | None:
@@ -182,7 +182,7 @@ class QuestionRun:
         """What a search alone used, as its stages say; the language model is not looked for."""
         took = found.timings_ms
         return {
-            "embedder": self.embedder.identity.model if "embed_ms" in took else None,
+            "embedder": self.embedder.identity.model if "dense_ms" in took else None,
             "reranker": self.reranker_name if "late_ms" in took or "rerank_ms" in took else None,
         }
 

@@ -29,6 +29,7 @@ __all__ = ["Choice", "ModelRow", "ModelSources", "choose_embedder", "choose_llm"
 Notify = Callable[[str], None]
 Part = TypeVar("Part")
 PULL = "python query.py models pull"
+TOKENS = "python ingest.py rebuild --tokens"
 REBUILD = "python ingest.py rebuild --embeddings"
 
 
@@ -182,8 +183,13 @@ def choose_reranker(
         return Choice(reranker, f"its files are in {folder}")
     if setting == "cross-encoder":
         raise ModelProblem(f"The reranker {model} is not on this machine.", f"Fetch it with `{PULL}`.")
-    order = "late interaction orders the passages" if late else "passages stay in the order of the first search"
-    warning = f"{model} is not on this machine: {order}. `{PULL}` fetches it."
+    if late:
+        warning = f"{model} is not on this machine: late interaction orders the passages. `{PULL}` fetches it."
+    else:
+        warning = (
+            f"{model} is not on this machine, and the library has no token vectors: passages stay in the order of the "
+            f"first search. `{PULL}` fetches it, or `{TOKENS}` makes them."
+        )
     return Choice(None, "its files are not on this machine", warning)
 
 

@@ -49,7 +49,8 @@ class Question:
     """A question and its vector."""
 
     text: str
-    vector: NDArray[np.float32]
+    vector: NDArray[np.float32] | None
+    """None: dense search is left out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,8 +92,10 @@ def first_pass(
     A failing source adds a warning.
     """
     library, allowed = scope.library, scope.allowed
-    with timed(log.timings, "dense_ms"):
-        by_dense = _as_scores(*library.search_dense(question.vector, profile.dense_candidates, allowed))
+    by_dense: dict[int, float] = {}
+    if question.vector is not None:
+        with timed(log.timings, "dense_ms"):
+            by_dense = _as_scores(*library.search_dense(question.vector, profile.dense_candidates, allowed))
     with timed(log.timings, "bm25_ms"):
         by_bm25 = _as_scores(*library.search_keywords(question.text, profile.bm25_candidates, allowed))
     listed = {"dense": by_dense, "bm25": by_bm25}
@@ -106,7 +109,10 @@ def first_pass(
         "dense": by_dense | _dense_of(question, candidates - by_dense.keys(), library),
         "bm25": by_bm25 | _bm25_of(question, candidates - by_bm25.keys(), library),
     }
-    fused = dict.fromkeys(again, 0.0) | _fused(profile, listed, scores)
+    present = {"bm25"} if question.vector is None else {"dense", "bm25"}
+    # A source without candidates for a question is treated as absent.
+    present |= {name for name, found in listed.items() if found}
+    fused = dict.fromkeys(again, 0.0) | _fused(profile, listed, scores, present)
     return FirstPass(listed, scores, _best(fused, profile.prefilter))
 
 
@@ -123,11 +129,15 @@ def _of_source(name: str, source: ScoreSource, question: Question, scope: Scope,
 
 
 def _fused(
-    profile: Profile, listed: Mapping[str, Mapping[int, float]], scores: Mapping[str, Mapping[int, float]]
+    profile: Profile,
+    listed: Mapping[str, Mapping[int, float]],
+    scores: Mapping[str, Mapping[int, float]],
+    present: set[str],
 ) -> dict[int, float]:
     weights = {"dense": profile.dense_weight, "bm25": profile.bm25_weight, **dict(profile.more_weights)}
-    # A source without candidates for a question is treated as absent.
-    weights = shared_weights(weights, {"dense", "bm25"} | {name for name, found in listed.items() if found})
+    if "dense" not in present and not weights["bm25"]:
+        weights["bm25"] = weights["dense"]
+    weights = shared_weights(weights, present)
     if profile.fusion == "rrf":
         return reciprocal_rank([(weight, list(listed[name])) for name, weight in weights.items()])
     scaled = dict(scores)
@@ -152,6 +162,8 @@ def _as_scores(ids: NDArray[np.int64], scores: NDArray[np.floating[Any]]) -> dic
 
 def _dense_of(question: Question, ids: set[int], library: Library) -> dict[int, float]:
     """Exact cosines: a passage below the end of a list does not score 0 there."""
+    if question.vector is None:
+        return {}
     wanted = sorted(ids)
     return dict(zip(wanted, library.dense_scores(question.vector, wanted).tolist(), strict=True))
 

@@ -29,6 +29,9 @@ __all__ = ["SearchModels", "search"]
 RERANK_BATCH = 4
 """Passages per batch of a cross-encoder between two checks of the time budget, if the profile sets no number."""
 
+NO_DENSE = "The embedder failed, so the question was searched by its words alone"
+NO_LATE = "Late interaction is left out, because its model failed"
+
 
 @dataclass(frozen=True, slots=True)
 class SearchModels:
@@ -61,21 +64,22 @@ def search(
     interaction reorders all candidates; the reranker then sets the order of the first `profile.rerank_depth`, or of as
     many as its time allows. Passages of `also` (ids) that the filters allow are candidates like the others.
     Ties go to the passage that was ingested first; of near-identical passages only the first is kept.
-    `Found.signals` are those of retrieval/search_signals.py. Raises NothingFound where a filter fits no paper,
-    ModelProblem where the embedder fails; a failing reranker adds a warning, and the order stays.
+    `Found.signals` are those of retrieval/search_signals.py. Where the embedder fails, keyword search alone gives the
+    candidates; where a reranker fails, the order stays; both with a warning. Raises NothingFound where a filter fits no
+    paper.
     """
     with library.snapshot():
         log = SearchLog()
         with timed(log.timings, "retrieval_ms"):
             scope = Scope(library, library.select(filters))
             with timed(log.timings, "embed_ms"):
-                vector, tokens = _embedded(question, models)
+                vector, tokens = _embedded(question, models, log)
             first = first_pass(Question(question, vector), scope, profile, also=also, sources=models.sources, log=log)
         maxsims, late = {}, {}
         if tokens is not None and models.tokens_from is not None and profile.rerank_depth and first.fused:
             with timed(log.timings, "late_ms"):
-                maxsims = maxsim_scores(tokens, first.fused, library=library, tokens_from=models.tokens_from)
-                late = late_scores(maxsims, first.fused)
+                maxsims = _maxsims(tokens, first, library, models.tokens_from, log)
+                late = late_scores(maxsims, first.fused) if maxsims else {}
         order = sorted(first.fused, key=lambda chunk_id: (-late.get(chunk_id, 0.0), -first.fused[chunk_id], chunk_id))
         depth = max(profile.rerank_depth, profile.top_k) if models.reranker else profile.top_k
         chunks = _once(order, depth, library, log)
@@ -84,8 +88,10 @@ def search(
             with timed(log.timings, "rerank_ms"):
                 ranking = _reranked(question, chunks, ranking, models, profile, log)
         rerank = log_odds(ranking.best, models.reranker.scale) if models.reranker and ranking.by_reranker else None
+        # Cosines of another model than that of the token vectors have another scale.
+        cosines = first.scores["dense"] if models.tokens_from in (None, models.embedder) else {}
         with timed(log.timings, "signals_ms"):
-            seen = signals(question, order, scope, cosines=first.scores["dense"], maxsims=maxsims, rerank=rerank)
+            seen = signals(question, order, scope, cosines=cosines, maxsims=maxsims, rerank=rerank)
         hits = _as_hits(ranking, profile.top_k, chunks, first)
     stages = tuple(log.timings.stages)
     return Found(question, profile.name, hits, tuple(log.warnings), dict(log.timings), seen, stages=stages)
@@ -157,12 +163,37 @@ def _reranked(
     return _Ranking([before.order[number] for number in read.order], before.late, scores)
 
 
-def _embedded(question: str, models: SearchModels) -> tuple[NDArray[np.float32], QuestionTokens | None]:
-    """The question's vector and, for late interaction, its token vectors: from one pass if one model makes both."""
-    if models.tokens_from is None:
-        return models.embedder.embed_query(question), None
-    from ragscience.models.maxsim import question_tokens
+def _embedded(
+    question: str, models: SearchModels, log: SearchLog
+) -> tuple[NDArray[np.float32] | None, QuestionTokens | None]:
+    """The question's vector and, for late interaction, its token vectors: from one pass if one model makes both.
 
-    (whole,) = models.tokens_from.embed_with_tokens([question])
-    vector = whole.vector if models.tokens_from is models.embedder else models.embedder.embed_query(question)
-    return vector, question_tokens(whole)
+    None, with a warning, where a model fails.
+    """
+    vector = tokens = None
+    if models.tokens_from is not None:
+        from ragscience.models.maxsim import question_tokens
+
+        try:
+            (whole,) = models.tokens_from.embed_with_tokens([question])
+            tokens = question_tokens(whole)
+            vector = whole.vector
+        except ModelProblem as problem:
+            log.warnings.append(f"{NO_DENSE if models.tokens_from is models.embedder else NO_LATE}: {problem}")
+    if models.tokens_from is not models.embedder:
+        try:
+            vector = models.embedder.embed_query(question)
+        except ModelProblem as problem:
+            vector = None
+            log.warnings.append(f"{NO_DENSE}: {problem}")
+    return vector, tokens
+
+
+def _maxsims(
+    tokens: QuestionTokens, first: FirstPass, library: Library, tokens_from: TokenEmbedder, log: SearchLog
+) -> dict[int, float]:
+    try:
+        return maxsim_scores(tokens, first.fused, library=library, tokens_from=tokens_from)
+    except ModelProblem as problem:
+        log.warnings.append(f"{NO_LATE}: {problem}")
+        return {}

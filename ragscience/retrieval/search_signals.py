@@ -54,7 +54,7 @@ def signals(
     - `terms`: how many terms the question has.
     - `keyword_match`, `missing_term`: see `lexical_signals`.
     - `maxsim`: the highest MaxSim of a candidate, the mean over the question's tokens, -1 to 1.
-    - `cosine`: the highest of a candidate, -1 to 1.
+    - `cosine`: the highest of a candidate, -1 to 1; missing where another model than that of MaxSim makes it.
     - `rerank`: unchanged.
     """
     seen: dict[str, float] = {}

@@ -4,7 +4,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragscience.answering.answerability import LEXICAL, SIGNALS_OF, WITH_TOKEN_VECTORS, answerability, is_answerable
+from ragscience.answering.answerability import (
+    LEXICAL,
+    SIGNALS_OF,
+    WITH_TOKEN_VECTORS,
+    WITHOUT_COSINE,
+    answerability,
+    is_answerable,
+)
 from ragscience.records import Found
 from tests.answering.passages import SAMPLING, TRAINING
 
@@ -37,13 +44,18 @@ def test_it_is_the_logistic_of_the_weighted_signals():
     assert likely(CLOSE) == pytest.approx(1 / (1 + math.exp(-odds)))
 
 
+def test_with_another_embedder_words_and_maxsim_decide():
+    odds = WITHOUT_COSINE["intercept"] + sum(WITHOUT_COSINE[name] * CLOSE[name] for name in ("keyword_match", "maxsim"))
+    assert likely(without(CLOSE, "cosine")) == pytest.approx(1 / (1 + math.exp(-odds)))
+
+
 def test_without_token_vectors_words_decide_alone():
     lexical = LEXICAL["intercept"] + LEXICAL["keyword_match"] * 0.6
     assert likely(without(CLOSE, "maxsim")) == pytest.approx(1 / (1 + math.exp(-lexical)))
     assert likely(without(CLOSE, "maxsim")) == likely(without(CLOSE, "maxsim", "cosine"))
 
 
-@pytest.mark.parametrize("left_out", [(), ("maxsim",), ("maxsim", "cosine")])
+@pytest.mark.parametrize("left_out", [(), ("cosine",), ("maxsim",), ("maxsim", "cosine")])
 def test_what_is_close_is_likely_and_what_is_far_is_not(left_out):
     assert likely(without(CLOSE, *left_out)) > 0.9
     assert likely(without(FAR, *left_out)) < 0.1

@@ -87,10 +87,80 @@ def test_a_prompt_without_its_context_is_refused_before_anything_is_asked(filled
     assert len(server.requests) == before
 
 
-def test_a_library_of_ollamas_needs_ollama(filled):
-    ran = filled.query("search", "fog", RAG_OLLAMA_URL="http://127.0.0.1:9")
-    assert ran.code == 1
-    assert "ollama serve" in ran.err
+def test_late_interaction_reranks_beside_any_embedder(filled):
+    found = json.loads(filled.query("search", "How fast do bees fly in fog?", "--json").out)
+    assert all(hit["scores"]["rerank"] is not None for hit in found["hits"])
+    assert any("late interaction orders the passages" in warning for warning in found["warnings"])
+    row = next(row for row in json.loads(filled.query("models", "--json").out)["models"] if row["part"] == "reranker")
+    assert "late interaction orders the passages" in row["warning"]
+
+
+def test_a_library_without_token_vectors_says_what_makes_them(commands, server, monkeypatch):
+    monkeypatch.setenv("RAG_OLLAMA_URL", server.url)
+    fill(commands.home / "papers")
+    assert commands.ingest(RAG_TOKEN_CACHE_MB="0").code == 0
+    found = json.loads(commands.query("search", "fog", "--json").out)
+    assert {hit["scores"]["rerank"] for hit in found["hits"]} == {None}
+    assert any("`python ingest.py rebuild --tokens` makes them" in warning for warning in found["warnings"])
+
+
+def test_new_vectors_do_not_cost_the_token_vectors_again(filled):
+    size = _token_file(filled.home).stat().st_size
+    assert filled.ingest("rebuild", "--embeddings").code == 0
+    assert _token_file(filled.home).stat().st_size == size
+
+
+def _token_file(home):
+    (path,) = (home / "vectorstore" / "tokens").glob("*.int8")
+    return path
+
+
+@pytest.mark.parametrize(
+    ("broken", "said"),
+    [
+        ({"status": 500, "error": "out of memory"}, "out of memory"),
+        ({"status": 404, "error": "model not found"}, "Ollama has no model nomic-embed-text:latest"),
+        ({"cut_after": 0}, "The connection to Ollama"),
+        ({"malformed": True}, "could not be read"),
+        ({"dimension": 7}, "gave 1 vectors of dimension [7]"),
+        ({}, "sent nothing for too long"),
+        (None, "Ollama does not answer"),
+    ],
+)
+def test_where_the_embedder_fails_the_words_are_searched_and_that_is_said(filled, server, broken, said):
+    env = {"RAG_OLLAMA_TIMEOUT_SECONDS": "5"}
+    if broken is None:
+        env["RAG_OLLAMA_URL"] = "http://127.0.0.1:9"
+    elif not broken:
+        env["RAG_OLLAMA_TIMEOUT_SECONDS"] = "0.2"
+        server.fault("/api/embed", times=None, until=threading.Event())
+    else:
+        server.fault("/api/embed", times=None, **broken)
+    ran = filled.query("search", "How fast do bees fly in fog?", "--json", **env)
+    assert ran.code == 0, ran.err
+    found = json.loads(ran.out)
+    assert found["hits"][0]["file"] == "bees.pdf"
+    assert all(hit["scores"]["dense"] is None and hit["scores"]["rerank"] is not None for hit in found["hits"])
+    (warning,) = [text for text in found["warnings"] if "searched by its words alone" in text]
+    assert said in warning
+    answer = json.loads(
+        filled.query("ask", "How fast do bees fly in fog?", "--json", RAG_ANSWERER="extractive", **env).out
+    )
+    assert "3.7 metres" in answer["answer"]
+
+
+def test_a_script_of_questions_waits_for_a_dead_embedder_once(filled, server):
+    server.fault("/api/embed", status=500, error="out of memory, for good", times=None)
+    (filled.home / "questions.txt").write_text("How fast do bees fly in fog?\n" * 4)
+    before = len(server.of("/api/embed"))
+    ran = filled.query("ask", "--from", filled.home / "questions.txt", "--json", RAG_ANSWERER="extractive")
+    answers = [json.loads(line) for line in ran.out.splitlines()]
+    assert ["3.7 metres" in answer["answer"] for answer in answers] == [True] * 4
+    assert all(any("words alone" in text for text in answer["warnings"]) for answer in answers)
+    assert len(server.of("/api/embed")) == before + 1
+
+
+def test_a_library_of_ollamas_is_not_searched_with_another_embedder(filled):
     other = filled.query("search", "fog", RAG_EMBEDDER="embedded")
     assert other.code == 5
     assert "rebuild --embeddings" in other.err

@@ -202,6 +202,27 @@ def test_the_rerankers_best_score_is_a_signal_and_a_failed_one_gives_none(librar
     assert "rerank" not in found(library, reranker=Broken()).signals
 
 
+class Unreachable(ToyEmbedder):
+    def embed_query(self, text):
+        raise ModelProblem("The server is down.")
+
+
+@pytest.mark.parametrize(
+    "profile", [DEFAULT, RRF, replace(DEFAULT, fusion="by-max"), replace(DEFAULT, bm25_weight=0.0)]
+)
+def test_where_the_embedder_fails_the_words_alone_are_searched_and_that_is_said(library, profile):
+    ids, scores = library.search_keywords(QUESTION, 20, None)
+    gone = search(QUESTION, library=library, models=SearchModels(Unreachable()), profile=profile, filters=Filters())
+    assert [hit.chunk.chunk_id for hit in gone.hits] == ids.tolist()[: profile.top_k]
+    assert all(hit.scores["dense"] is None and hit.found_by == ("bm25",) for hit in gone.hits)
+    assert [hit.scores["bm25"] for hit in gone.hits] == scores.tolist()[: profile.top_k]
+    assert gone.warnings == (
+        "The embedder failed, so the question was searched by its words alone: The server is down.",
+    )
+    assert "dense_ms" not in gone.timings_ms
+    assert "cosine" not in gone.signals
+
+
 class Scoring(ShortestFirst):
     """Gives every passage the same score, which is of one scale."""
 

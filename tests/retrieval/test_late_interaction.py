@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from ragscience.chunking import chunk_document
+from ragscience.errors import ModelProblem
 from ragscience.models.maxsim import compress, maxsim, question_tokens
 from ragscience.models.minilm import MiniLM
 from ragscience.records import Document, Filters, Page, Profile
@@ -150,3 +151,49 @@ def test_damaged_token_vectors_are_made_anew_for_the_question(home, model):
         result = found(library, model, model)
     assert len(model.read[1]) == 4
     assert result.hits[0].chunk.text == TEXTS[0]
+
+
+class Another:
+    """An embedder of another kind over the same vectors; `fails`: it raises."""
+
+    def __init__(self, model, *, fails=False):
+        self.identity, self._model, self._fails = model.identity, model, fails
+
+    def embed_query(self, text):
+        if self._fails:
+            raise ModelProblem("The server is down.")
+        return self._model.embed_query(text)
+
+
+class Broken(Counting):
+    def embed_with_tokens(self, texts):
+        raise ModelProblem("Its file is damaged.")
+
+
+def test_the_token_vectors_rerank_what_another_embedder_found(home, model):
+    with Library.open(home) as library:
+        own, other = found(library, model, model), found(library, Another(model), model)
+    assert [hit.scores for hit in other.hits] == [hit.scores for hit in own.hits]
+    assert other.signals == {name: value for name, value in own.signals.items() if name != "cosine"}
+    assert other.warnings == ()
+
+
+def test_the_token_vectors_rerank_what_the_words_found_where_the_embedder_fails(home, model):
+    with Library.open(home) as library:
+        result = found(library, Another(model, fails=True), model, question="Do honeybees fly to ferries?")
+    assert {hit.chunk.chunk_id for hit in result.hits} == {1, 4}
+    assert all(hit.scores["rerank"] is not None and hit.scores["dense"] is None for hit in result.hits)
+    assert "maxsim" in result.signals
+    assert len(result.warnings) == 1
+
+
+def test_a_model_of_token_vectors_that_fails_is_left_out_and_that_is_said(home, model, model_cache):
+    broken = Broken(cache_folder=model_cache, on_warning=pytest.fail)
+    with Library.open(home) as library:
+        without = found(library, model, None)
+        result = found(library, Another(model), broken)
+        alone = found(library, broken, broken)
+    assert [hit.scores for hit in result.hits] == [hit.scores for hit in without.hits]
+    assert result.warnings == ("Late interaction is left out, because its model failed: Its file is damaged.",)
+    assert [warning[:20] for warning in alone.warnings] == ["The embedder failed,"]
+    assert alone.hits[0].chunk.text == TEXTS[0]
