@@ -9,7 +9,6 @@ import sqlite3
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
 from ragscience.errors import LibraryDamaged
@@ -214,8 +213,7 @@ def short_names(paths: Iterable[str]) -> dict[str, str]:
 
 
 def _end(path: str, depth: int) -> str:
-    parts = PurePath(path).parts
-    return str(PurePath(*parts[-depth:])) if depth < len(parts) else path
+    return "/".join(path.rsplit("/", depth)[-depth:])
 
 
 def known_files(db: sqlite3.Connection) -> dict[str, tuple[int, int, str, int]]:

@@ -9,12 +9,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
+from rich.cells import cell_len, chop_cells
 from rich.console import Console
 from rich.style import Style
 from rich.table import Table
 from rich.text import Text
 
-from ragscience.engine.printable import counted, plain
+from ragscience.engine.printable import counted, one_line, plain
 from ragscience.engine.source_list import cited_label, page_label, section_of, sources_of
 from ragscience.records import Answer, Found, Metadata, Page, Paper
 from ragscience.records.paper_records import SURE, title_of
@@ -36,6 +37,8 @@ __all__ = [
 
 SNIPPET_CHARS = 480
 SENTENCE_CHARS = 100
+_LEAST_TITLE = 20
+"""Columns that a title has in a list, however narrow the terminal is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,20 +169,40 @@ def verdicts_view(answer: Answer, console: Console, *, every: bool = False) -> N
 
 
 def papers_view(papers: Sequence[Paper], console: Console) -> None:
-    """What the library has, a line a paper."""
-    table = Table(box=None, pad_edge=False)
-    for name in ("file", "pages", "chunks", "title"):
-        table.add_column(name, justify="right" if name in ("pages", "chunks") else "left", overflow="fold")
-    for paper in papers:
-        mark = " ⚠" if paper.warnings else ""
-        table.add_row(Text(plain(paper.file) + mark), str(paper.pages), str(paper.chunks), Text(plain(title_of(paper))))
-    console.print(table)
+    """What the library has, a line a paper, on a terminal with long titles folded.
+
+    Not a table of rich's, which takes 0.3 ms a row.
+    """
+    rows = [
+        (one_line(paper.file) + (" ⚠" if paper.warnings else ""), str(paper.pages), str(paper.chunks), _title(paper))
+        for paper in papers
+    ]
+    heads = ("file", "pages", "chunks")
+    widths = [max(map(cell_len, column)) for column in zip(heads, *(row[:3] for row in rows), strict=True)]
+    indent = sum(widths) + 2 * len(widths)
+    title_width = max(console.width - indent, _LEAST_TITLE) if console.is_terminal else None
+    console.print(Text(_columns((*heads, "title"), widths), style="bold"), soft_wrap=True)
+    for row in rows:
+        first, *others = [row[3]] if title_width is None else chop_cells(row[3], title_width) or [""]
+        console.file.write(_columns((*row[:3], first), widths) + "\n")
+        console.file.writelines(f"{' ' * indent}{part}\n" for part in others)
     console.print(
         Text(
             f"{counted(len(papers), 'paper')}, {counted(sum(paper.chunks for paper in papers), 'passage')}", style="dim"
         ),
         soft_wrap=True,
     )
+
+
+def _title(paper: Paper) -> str:
+    return one_line(title_of(paper))
+
+
+def _columns(row: Sequence[str], widths: Sequence[int]) -> str:
+    """A file's name to the left, two numbers to the right, and the title."""
+    file, pages, passages, title = row
+    blank = " " * (widths[0] - cell_len(file))
+    return f"{file}{blank}  {pages:>{widths[1]}}  {passages:>{widths[2]}}  {title}".rstrip()
 
 
 def paper_view(paper: Paper, pages: Sequence[Page], console: Console) -> None:
