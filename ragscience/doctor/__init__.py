@@ -54,7 +54,7 @@ def _library_checks(home: Home, now: datetime, ocr_language: str, may: May, fast
         if not fast:
             yield from guarded("contents", database.contents, library)
         yield from guarded("clock", machine.clock, known, now)
-        yield from guarded("papers", papers.files, known, may)
+        yield from guarded("papers", papers.files, home, known, may)
         yield from guarded("papers", papers.notes, library, known, ocr_language)
         yield from guarded("papers", papers.new_files, home, library, known)
         yield from guarded("duplicates", papers.versions, library)

@@ -26,13 +26,27 @@ _SCANNED = "scanned"
 """In the warning of a page without a text layer."""
 
 
-def files(papers: Sequence[Paper], may: May) -> Iterator[Finding]:
-    """Whether each paper's file is there, unchanged."""
+def files(home: Home, papers: Sequence[Paper], may: May) -> Iterator[Finding]:
+    """Whether each paper's file is there, unchanged; one that was moved to another place in papers/ is found."""
     problems = [(paper, problem) for paper in papers if (problem := _file_problem(paper, may))]
-    found = [Finding("papers", "warning", f"{paper.file} {what}.", remedy) for paper, (what, remedy) in problems]
+    moved = _moved(home, [paper for paper, _ in problems if not os.path.lexists(paper.path)])
+    found = [
+        Finding("papers", "info", f"{paper.file} is now {moved[paper.md5]}.", "`python ingest.py` notes the new place.")
+        if paper.md5 in moved
+        else Finding("papers", "warning", f"{paper.file} {what}.", remedy)
+        for paper, (what, remedy) in problems
+    ]
     yield from few(found, "papers have such a file")
     if not found:
         yield Finding("papers", "ok", "The files of all papers are unchanged.")
+
+
+def _moved(home: Home, gone: Sequence[Paper]) -> dict[str, Path]:
+    """Where in papers/ the files are now that are gone from their places, by MD5; only those of their sizes are read."""
+    sizes, md5s = {paper.size_bytes for paper in gone}, {paper.md5 for paper in gone}
+    there = find_pdfs([home.papers])[0] if gone and home.papers.is_dir() else []
+    alike = [path for path in there if path.is_file() and path.stat().st_size in sizes]
+    return {md5: path for path in alike if (md5 := _md5(path)) in md5s}
 
 
 def _file_problem(paper: Paper, may: May) -> tuple[str, str] | None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ragscience.engine.printable import plain
@@ -11,6 +12,7 @@ from ragscience.errors import NothingFound
 from ragscience.records import Answer, Citation
 
 if TYPE_CHECKING:
+    from ragscience.records import Paper
     from ragscience.store import Library
 
 __all__ = [
@@ -20,6 +22,7 @@ __all__ = [
     "cited_label",
     "page_label",
     "section_of",
+    "source_now",
     "source_numbered",
     "sources_of",
     "surroundings",
@@ -128,12 +131,27 @@ class Surroundings:
 def surroundings(answer: Answer, number: int, library: Library) -> Surroundings:
     """The page of a source with what is quoted of it. Raises UsageError or NothingFound."""
     source = source_numbered(answer, number)
-    paper = library.paper_by_path(source.path) if source.path else None
+    paper = _paper_of(source, library)
     if paper is None:
         raise NothingFound(f"{plain(source.file)} is no longer in the library.", "`python ingest.py list` shows it.")
     text = library.page_text(paper.paper_id, source.page)
     quotes = _quotes(source, text, library.page(paper.paper_id, source.page).start)
     return Surroundings(source, text, quotes, _windows(quotes, text))
+
+
+def source_now(answer: Answer, number: int, library: Library) -> Source:
+    """A source with the path that its file has now. Raises UsageError for a number that the answer does not list."""
+    source = source_numbered(answer, number)
+    paper = _paper_of(source, library)
+    return replace(source, path=paper.path) if paper else source
+
+
+def _paper_of(source: Source, library: Library) -> Paper | None:
+    """The paper of a source; of an answer from before its file, or the whole home, was moved, the one of its name."""
+    if not source.path:
+        return None
+    alike = [paper for paper in library.papers() if paper.file == source.file]
+    return library.paper_by_path(source.path) or (alike[0] if alike and not Path(source.path).exists() else None)
 
 
 def _quotes(source: Source, text: str, page_start: int) -> tuple[Span, ...]:

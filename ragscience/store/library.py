@@ -6,7 +6,6 @@ and any number of readers run next to one writer: each sees exactly one generati
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -28,6 +27,7 @@ from ragscience.store.library_search import LibrarySearch
 from ragscience.store.library_verification import Verification
 from ragscience.store.library_writes import NewPaper
 from ragscience.store.paper_contents import PaperContents
+from ragscience.store.paper_paths import full_paths, make_relative, stored_path
 from ragscience.store.sources_table import SourcesTable
 from ragscience.store.token_vectors import Tokens
 from ragscience.store.transactions import Transactions
@@ -112,6 +112,11 @@ class Library:
         """
         library = cls(home, Transactions.for_writing(home), sizes)
         try:
+            with library._reading() as db:
+                has_full_paths = db is not None and bool(full_paths(db))
+            if has_full_paths:
+                with library._writing() as db:
+                    make_relative(db)
             library._ledger.write()
         except BaseException:
             library.close()
@@ -225,7 +230,8 @@ class Library:
 
     def paper_by_path(self, path: str) -> Paper | None:
         """The paper that was read from this full path."""
-        return self._paper("WHERE path = ?", os.fsencode(path))
+        with self._reading() as db:
+            return self._paper("WHERE path = ?", stored_path(db, path)) if db else None
 
     def _paper(self, where: str, value: object) -> Paper | None:
         with self._reading() as db:

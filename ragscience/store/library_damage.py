@@ -73,6 +73,8 @@ class Database(sqlite3.Connection):
     """A connection that knows where to note the damage that is seen through it."""
 
     damage: Damage | None = None
+    root = ""
+    """The full path of the home: papers within it are kept by their relative paths (store/paper_paths.py)."""
     is_changing = False
     """Whether a change is under way, during which `meta` has no checksum yet."""
 

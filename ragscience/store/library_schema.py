@@ -7,6 +7,7 @@ Every row carries a checksum (store/row_checksums.py), and `meta` one of all its
 
 from __future__ import annotations
 
+import os
 import sqlite3
 import uuid
 from collections.abc import Iterator
@@ -211,6 +212,7 @@ def _connect(path: Path, options: str) -> Database:
     )
     # Damaged text comes as other text, which its checksum tells, and not as an error of the whole query.
     connection.text_factory = partial(str, encoding="utf-8", errors="replace")
+    connection.root = os.path.abspath(path.parent.parent)  # noqa: PTH100  # a link keeps its own name
     connection.create_function("row_checksum", -1, row_checksum, deterministic=True)
     return connection
 

@@ -17,6 +17,7 @@ from ragscience.similarity import Fingerprint, fingerprint_of
 from ragscience.store import row_records as rows
 from ragscience.store.element_rows import pack_elements, pack_sketch
 from ragscience.store.page_geometry import pack_lines
+from ragscience.store.paper_paths import full_path, stored_path
 from ragscience.store.row_checksums import add_to_sums, mark_papers, seal
 from ragscience.store.token_vectors import mark_unkept
 from ragscience.store.vectors import text_hash
@@ -90,11 +91,11 @@ def inherit_aside(db: sqlite3.Connection, older: Collection[str], md5: str) -> N
 
 def insert_paper(db: sqlite3.Connection, new: NewPaper, fingerprint: Fingerprint) -> int:
     """Add the paper with its pages, chunks and vectors; its id. Raises RagScienceError for a taken path or MD5."""
-    path = os.fsencode(new.path)
+    path = stored_path(db, new.path)
     taken = db.execute("SELECT path FROM papers WHERE md5 = ? OR path = ?", (new.md5, path)).fetchone()
     if taken:
         raise RagScienceError(
-            f"The library has {os.fsdecode(taken[0])} already: the same file, or the same bytes.",
+            f"The library has {full_path(db, taken[0])} already: the same file, or the same bytes.",
             "`python ingest.py sync` updates the library.",
         )
     (first,) = db.execute("SELECT CAST(value AS INTEGER) FROM meta WHERE key = 'next_chunk'").fetchone()
@@ -145,7 +146,7 @@ def _seal_paper(db: sqlite3.Connection, paper_id: int, span: tuple[int, int]) ->
 
 def _insert_row(db: sqlite3.Connection, new: NewPaper, fingerprint: Fingerprint, first_chunk: int) -> int:
     """The paper's own row; its id."""
-    path = os.fsencode(new.path)
+    path = stored_path(db, new.path)
     document, metadata = new.document, new.document.metadata
     columns: dict[str, object] = {
         "path": path,
@@ -232,7 +233,7 @@ def rename_papers(db: sqlite3.Connection, moves: Sequence[tuple[int, str, int]])
     A paper that is not moved but whose path another one takes is removed: its bytes are no longer there.
     """
     moved = [int(paper_id) for paper_id, _, _ in moves]
-    targets = {os.fsencode(path) for _, path, _ in moves}
+    targets = {stored_path(db, path) for _, path, _ in moves}
     displaced = [
         paper_id
         for paper_id, path in db.execute("SELECT paper_id, path FROM papers").fetchall()
@@ -242,11 +243,11 @@ def rename_papers(db: sqlite3.Connection, moves: Sequence[tuple[int, str, int]])
     for paper_id in moved:
         db.execute("UPDATE papers SET path = ? WHERE paper_id = ?", (b"\0moving %d" % paper_id, paper_id))
     for paper_id, path, modified_ns in moves:
-        full = os.fsencode(path)
-        name = os.path.basename(full)  # noqa: PTH119  # bytes, which pathlib does not take
+        kept = stored_path(db, path)
+        name = os.path.basename(kept)  # noqa: PTH119  # bytes, which pathlib does not take
         cursor = db.execute(
             "UPDATE papers SET path = ?, name = ?, modified_ns = ? WHERE paper_id = ?",
-            (full, name, modified_ns, int(paper_id)),
+            (kept, name, modified_ns, int(paper_id)),
         )
         seal(db, "papers", "paper_id = ?", (int(paper_id),))
         if cursor.rowcount == 0:

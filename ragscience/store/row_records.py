@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import sqlite3
 from collections import defaultdict
@@ -14,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from ragscience.errors import LibraryDamaged
 from ragscience.records import EmbedderIdentity, Metadata, Page, Paper, StoredChunk, searched_text
 from ragscience.store.library_damage import READ_ALL_AGAIN, lost_passages, note, note_passages, paper_sums, read_meta
+from ragscience.store.paper_paths import full_path
 from ragscience.store.row_checksums import CHECKED_COLUMNS, is_intact
 from ragscience.store.sources_table import from_outside
 
@@ -105,7 +105,7 @@ def papers(db: sqlite3.Connection, where: str = "", parameters: Sequence[object]
         Paper(
             paper_id,
             names.short(path, name),
-            os.fsdecode(path),
+            full_path(db, path),
             md5,
             size_bytes,
             modified_ns,
@@ -180,14 +180,14 @@ class _Names:
 
     def know(self, paths: Iterable[bytes]) -> None:
         """Take these for the paths of all papers."""
-        self._names = short_names(map(os.fsdecode, paths))
+        self._names = short_names(full_path(self._db, path) for path in paths)
 
     def short(self, path: bytes, name: bytes) -> str:
-        full = os.fsdecode(path)
+        full = full_path(self._db, path)
         if full not in self._names:
             query = f"SELECT {_columns('papers', 'papers')} FROM papers WHERE name = ?"  # noqa: S608  # ours
             alike = {row[1] for row in self._db.execute(query, (name,)).fetchall() if is_intact(row)}
-            self._names |= short_names(os.fsdecode(other) for other in {path, *alike})
+            self._names |= short_names(full_path(self._db, other) for other in {path, *alike})
         return self._names[full]
 
 
@@ -219,7 +219,7 @@ def _end(path: str, depth: int) -> str:
 def known_files(db: sqlite3.Connection) -> dict[str, tuple[int, int, str, int]]:
     """Full path of each paper's file: (size in bytes, mtime in ns, MD5, paper id)."""
     rows = db.execute("SELECT path, size_bytes, modified_ns, md5, paper_id FROM papers")
-    return {os.fsdecode(path): (size, modified, md5, paper_id) for path, size, modified, md5, paper_id in rows}
+    return {full_path(db, path): (size, modified, md5, paper_id) for path, size, modified, md5, paper_id in rows}
 
 
 def chunks(db: sqlite3.Connection, ids: Sequence[int]) -> list[StoredChunk]:
@@ -259,7 +259,7 @@ def _paths(db: sqlite3.Connection, paper_ids: Iterable[int]) -> dict[int, tuple[
     names = _Names(db)
     query = f"SELECT {_columns('papers', 'papers')} FROM papers WHERE paper_id IN (SELECT value FROM json_each(?))"  # noqa: S608  # ours
     rows = db.execute(query, (json.dumps(sorted(paper_ids)),)).fetchall()
-    return {row[0]: (names.short(row[1], row[2]), os.fsdecode(row[1])) for row in rows if _is_intact_paper(db, row)}
+    return {row[0]: (names.short(row[1], row[2]), full_path(db, row[1])) for row in rows if _is_intact_paper(db, row)}
 
 
 def file_names(db: sqlite3.Connection, paper_ids: Iterable[int]) -> dict[int, str]:

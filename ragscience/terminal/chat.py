@@ -110,7 +110,7 @@ class Chat:
     def _open(self, number: str) -> None:
         if (answer := self._last()) is not None:
             wanted = source_number(number, command="/open")
-            open_source(answer, wanted, viewer=self._engine.settings.pdf_viewer)
+            open_source(self._engine, answer, wanted)
 
     def _why(self, _: str) -> None:
         if (answer := self._last()) is not None:

@@ -14,7 +14,7 @@ from rich.text import Text
 
 from ragscience.engine.library_engine import Engine
 from ragscience.engine.printable import one_line
-from ragscience.engine.source_list import Source, source_numbered
+from ragscience.engine.source_list import Source, source_now
 from ragscience.errors import FileProblem, RagScienceError, UsageError
 from ragscience.records import Answer
 from ragscience.terminal.cli import say
@@ -35,13 +35,13 @@ _VIEWERS = (
 """Those that are known to take a page, by their manuals; the first that is installed is taken."""
 
 
-def open_source(answer: Answer, number: int, *, viewer: str) -> None:
-    """Say where a source is, and open it where there is a screen and a viewer. `viewer`: see `viewer_command`.
+def open_source(engine: Engine, answer: Answer, number: int) -> None:
+    """Say where a source is, and open it where there is a screen and a viewer.
 
     Raises UsageError for a number that the answer does not list, FileProblem where the file is gone, RagScienceError
     where the viewer does not start.
     """
-    source = source_numbered(answer, number)
+    source = source_now(answer, number, engine.library)
     out = console()
     line = Text(f"[{source.number}] ")
     line.append(
@@ -51,10 +51,10 @@ def open_source(answer: Answer, number: int, *, viewer: str) -> None:
     if not Path(source.path).is_file():
         raise FileProblem(
             f"{source.path or source.file} is no longer there.",
-            "`python ingest.py` updates the library.",
+            "Put it back; or `python ingest.py sync` takes it out of the library.",
             reason="missing",
         )
-    command = viewer_command(viewer, source.path, source.page)
+    command = viewer_command(engine.settings.pdf_viewer, source.path, source.page)
     if not command:
         say("No viewer was found, or there is no screen: open the page yourself, or set RAG_PDF_VIEWER.")
         return

@@ -152,7 +152,7 @@ def open_page(
     from ragscience.terminal.open_command import open_source
 
     with opened(home=home) as engine:
-        open_source(engine.history.answer(answer or "").answer, number, viewer=engine.settings.pdf_viewer)
+        open_source(engine, engine.history.answer(answer or "").answer, number)
     return 0
 
 

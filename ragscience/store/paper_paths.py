@@ -1,0 +1,45 @@
+"""Paths of papers as the database keeps them: relative to the home for files within it, so that a home may be moved."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+
+from ragscience.store.library_damage import Database
+from ragscience.store.row_checksums import seal
+
+__all__ = ["full_path", "full_paths", "make_relative", "stored_path"]
+
+
+def stored_path(db: sqlite3.Connection, path: str) -> bytes:
+    """A full path as it is kept, in the bytes that the file system knows."""
+    within = _within(db)
+    encoded = os.fsencode(path)
+    return encoded[len(within) :] if within and encoded.startswith(within) else encoded
+
+
+def full_path(db: sqlite3.Connection, stored: bytes) -> str:
+    """The full path of one that is kept."""
+    return os.fsdecode(stored if stored.startswith(b"/") else _within(db) + stored)
+
+
+def full_paths(db: sqlite3.Connection) -> list[tuple[int, bytes]]:
+    """(paper id, path) of the papers within the home that are kept by their full paths, as by older versions."""
+    within = _within(db)
+    query = "SELECT paper_id, path FROM papers WHERE path >= ? AND path < ?"
+    return db.execute(query, (within, within[:-1] + b"0")).fetchall()  # "0" comes after "/"
+
+
+def make_relative(db: sqlite3.Connection) -> None:
+    """Make the full paths of papers within the home relative."""
+    for paper_id, path in full_paths(db):
+        short = path[len(_within(db)) :]
+        if db.execute("SELECT 1 FROM papers WHERE path = ?", (short,)).fetchone() is None:
+            db.execute("UPDATE papers SET path = ? WHERE paper_id = ?", (short, paper_id))
+            seal(db, "papers", "paper_id = ?", (paper_id,))
+
+
+def _within(db: sqlite3.Connection) -> bytes:
+    """What the full paths of files within the home begin with."""
+    root = db.root if isinstance(db, Database) else ""
+    return os.fsencode(os.path.join(root, "")) if root else b""  # noqa: PTH118  # with a separator at its end
