@@ -42,7 +42,7 @@ def files(home: Home, papers: Sequence[Paper], may: May) -> Iterator[Finding]:
 
 
 def _moved(home: Home, gone: Sequence[Paper]) -> dict[str, Path]:
-    """Where in papers/ the files are now that are gone from their places, by MD5; only those of their sizes are read."""
+    """Where in papers/ files are now that are gone from their places, by MD5; only those of their sizes are read."""
     sizes, md5s = {paper.size_bytes for paper in gone}, {paper.md5 for paper in gone}
     there = find_pdfs([home.papers])[0] if gone and home.papers.is_dir() else []
     alike = [path for path in there if path.is_file() and path.stat().st_size in sizes]
