@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import groupby, takewhile
 
-from ragscience.reading.headings import REFERENCES, heading_number
+from ragscience.reading.heading_text import REFERENCES, heading_number
 from ragscience.reading.text_rows import Measures, Placed, is_prose
 
 __all__ = ["Block", "make_blocks"]

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from ragscience.reading.headings import heading_number
+from ragscience.reading.heading_text import heading_number
 from ragscience.reading.text_rows import LaidPage, Measures, Placed, is_prose, widest_gap
 from ragscience.reading.text_spans import box_on_page
 from ragscience.records import Box

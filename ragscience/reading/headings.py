@@ -3,38 +3,45 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from ragscience.reading.text_rows import Measures, Placed, Row
-
-__all__ = ["REFERENCES", "find_headings", "heading_number", "is_known_heading"]
-
-_NUMBERED = re.compile(
-    r"(?:(?P<word>appendix|annex)\s+)?(?P<number>(?:\d{1,2}|[A-Z]|[IVX]{2,5})(?:\.\d{1,2}){0,4})(?P<dot>[.:)]?)\s+(?P<rest>\S.*)",
-    re.IGNORECASE,
+from ragscience.reading.heading_numbers import Numbered, in_sequence, without_articles, without_lists
+from ragscience.reading.heading_text import (
+    LETTER,
+    REFERENCES,
+    is_core_section,
+    is_known_heading,
+    is_label,
+    is_sentence,
+    number_match,
+    sign_after,
+    without_number,
 )
-REFERENCES = re.compile(r"references(?: and notes)?|bibliography|literature cited|works cited", re.IGNORECASE)
-_KNOWN = re.compile(
-    r"""abstract | (?:executive\ )?summary | (?:general\ )?introduction | background | related\ works? | preliminaries
-    | (?:materials?\ and\ )?methods? | methodology | experiments? | evaluation | results? | results\ and\ discussion
-    | discussion | (?:discussion\ and\ )?conclusions? | conclusions?\ and\ .{3,40} | future\ work | limitations
-    | acknowledge?ments? | appendix | appendices | supplementary\ materials? | ethics\ statement | broader\ impacts?
-    | references(?:\ and\ notes)? | bibliography | literature\ cited | works\ cited | contents | table\ of\ contents""",
-    re.IGNORECASE | re.VERBOSE,
-)
+from ragscience.reading.row_styles import Style, has_wide_gap, is_raised, style_of
+from ragscience.reading.text_rows import Measures, Placed
+
+__all__ = ["find_headings"]
+
 _NAME = re.compile(r"[^\W\d_]{3,}|[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 _MATHS = re.compile(r"[∑∏∫√≤≥≈∥∂∇∈∞ˆ˜�]|\b[A-Za-z]{1,2}\([a-z]\)")
-_LETTER = re.compile(r"[^\W\d_]")
-_LONG_WORD = re.compile(r"[^\W\d_]{2,}")
 _LONGEST = 160
 """Characters of a heading's line."""
 _MOST_LINES = 4
 
+_SMALLEST, _SMALLEST_KNOWN = 0.8, 0.7
+"""Share of the text's size: the back matter of a journal is small, with its headings."""
+_TITLE_PAGES = 2
+"""Pages after the first one that a cover may take."""
+_FEW = 4
+"""One sentence in so many lines of a type in a section is an exception."""
+_PARTS = {"chapter", "part", "appendix", "section"}
+_DIGITS = re.compile(r"\d+")
+_NUMBER_AT_END = re.compile(r"(?<= )\d{1,2}$")
+_ITEM = re.compile(r"\(?(?:\d{1,3}[.:)]?|[a-zA-Z][.:)])\)?\s")
+"""The beginning of a line of a list or an algorithm; "3D" is none."""
 _OPENING = "\"“'‘(¿¡"
-
-_Style = tuple[str, float, bool, bool, bool]
-"""Font, size in half points, bold, italic, capitals."""
 
 
 def find_headings(placed: Sequence[Placed], measures: Measures) -> None:
@@ -47,38 +54,98 @@ class _Headings:
 
     def __init__(self, placed: Sequence[Placed], measures: Measures) -> None:
         self.placed, self.measures = placed, measures
-        self.styles = [_style(one.row) for one in placed]
+        self.styles = [style_of(one.row) for one in placed]
 
     def mark(self) -> None:
         """Mark the headings."""
         placed = self.placed
-        candidates = [index for index in range(len(placed)) if self._may_be(index)]
-        numbered = {index: number for index in candidates if (number := self._number_of(index))}
+        running = self._running_heads()
+        candidates = [index for index in range(len(placed)) if index not in running and self._may_be(index)]
+        numbers = {index: number for index in candidates if (number := self._number_of(index))}
         known = {index for index in candidates if is_known_heading(placed[index].row.text)}
-        if len(numbered) >= 6:
+        if len(numbers) >= 6:
             # "Results:" in a box of a paper with numbered sections is not a section.
             known = {index for index in known if not placed[index].row.text.endswith(":")}
-        usual = {style for style, count in self._count((*numbered, *known)).items() if count >= 2}
-        counted = set(numbered)
-        numbered = self._in_sequence(self._without_articles(numbered), usual)
-        items = {index for index in counted - set(numbered) if placed[index].row.text[:1].isdigit()}
+        numbered = {one.index: one.level for one in self._sequence(numbers, known)}
         chosen = {*numbered, *known}
-        heading_styles = set(self._count(index for index in chosen if self._is_distinct(index)))
-        # Above the first heading of the first page are title and authors.
-        head = min(chosen, default=0)
-        candidates = [index for index in candidates if index > head or placed[index].page > placed[0].page]
-        free = self._count(candidates)
-        heading_styles_only = self._styles_of_short_lines(candidates)
-        for index in candidates:
-            if index in chosen | items or not self._may_be_free(index):
-                continue
-            if self._is_free(index, heading_styles, heading_styles_only, free[self.styles[index]], len(numbered)):
-                chosen.add(index)
+        above = self._title_rows(min(chosen, default=0))
+        free = [index for index in candidates if index > above and index not in chosen and self._may_be_free(index)]
+        chosen.update(self._free(free, sorted(chosen), len(numbered)))
         ordered = self._without_entries(sorted(chosen))
         self._set_levels(ordered, numbered, known)
         self._extend(ordered)
 
-    def _count(self, rows: Iterable[int]) -> Counter[_Style]:
+    def _title_rows(self, head: int) -> int:
+        """The index below which no row is a heading by its type: title and authors are above the first heading `head`.
+
+        They may have a cover page, too.
+        """
+        first = self.placed[0].page if self.placed else 0
+        if self.placed and self.placed[head].page <= first + _TITLE_PAGES:
+            return head
+        return max((index for index, one in enumerate(self.placed) if one.page == first), default=0)
+
+    def _running_heads(self) -> set[int]:
+        """The first rows of pages that say the same on three pages, but for a number."""
+        tops: dict[str, list[int]] = {}
+        for index, one in enumerate(self.placed):
+            if index == 0 or self.placed[index - 1].page != one.page:
+                tops.setdefault(_DIGITS.sub("", one.row.text).casefold().strip(), []).append(index)
+        return {index for key, rows in tops.items() if len(rows) >= 3 and key not in _PARTS for index in rows}
+
+    def _free(self, candidates: Sequence[int], chosen: Sequence[int], numbered: int) -> set[int]:
+        """The candidates that are headings by their type and the white around them."""
+        styles = set(self._count(index for index in chosen if self._is_distinct(index)))
+        short_lines = self._styles_of_short_lines(candidates, numbered)
+        counts = self._count(candidates)
+        found = [
+            index
+            for index in candidates
+            if self._is_free(index, styles, short_lines, counts[self.styles[index]], numbered)
+        ]
+        return self._without_examples(found, chosen, numbered)
+
+    def _without_examples(self, found: Sequence[int], chosen: Sequence[int], numbered: int) -> set[int]:
+        """The headings without sentences, what has their type in the same section, and labels that are repeated.
+
+        A paper's examples of prompts and answers look like headings: some of them are sentences.
+        """
+        groups: dict[tuple[int, Style], list[int]] = {}
+        labels: dict[tuple[int, str], list[int]] = {}
+        for index in found:
+            section = bisect_right(chosen, index)
+            groups.setdefault((section, self.styles[index]), []).append(index)
+            labels.setdefault((section, _NUMBER_AT_END.sub("", self.placed[index].row.text)), []).append(index)
+        kept = set(found)
+        for group in groups.values():
+            sentences = {index for index in group if self._is_sentence(index, numbered)}
+            kept -= sentences if _FEW * len(sentences) < len(group) else set(group)
+        for same in labels.values():
+            numbers = [_NUMBER_AT_END.search(self.placed[index].row.text) for index in same]
+            ascending = [int(match[0]) for match in numbers if match]
+            if len(same) > 1 and ascending != list(range(1, len(same) + 1)):
+                kept.difference_update(same)
+        return kept
+
+    def _is_sentence(self, index: int, numbered: int) -> bool:
+        """Whether a heading without a number is a sentence; questions are, in a paper whose sections have numbers."""
+        text = " ".join(self.placed[at].row.text for at in (index, *self._lines_after(index)))
+        is_question = text.endswith("?") and numbered >= 6 and self.styles[index][1] < self.measures.size + 0.9
+        return is_question or is_sentence(text)
+
+    def _lines_after(self, index: int) -> list[int]:
+        """The further lines of the type of a row, close below it."""
+        first = self.placed[index]
+        found = []
+        for other in range(index + 1, len(self.placed)):
+            one = self.placed[other]
+            is_close = one.region == first.region and one.above is not None and one.above <= 1.45 * first.row.size
+            if not is_close or one.kind or self.styles[other][:3] != self.styles[index][:3]:
+                break
+            found.append(other)
+        return found
+
+    def _count(self, rows: Iterable[int]) -> Counter[Style]:
         return Counter(self.styles[index] for index in rows)
 
     def _without_entries(self, chosen: Sequence[int]) -> list[int]:
@@ -90,7 +157,7 @@ class _Headings:
             style = self.styles[index][:3]
             if inside and style not in usual:
                 continue
-            inside = bool(REFERENCES.fullmatch(_without_number(self.placed[index].row.text).strip(" .:")))
+            inside = bool(REFERENCES.fullmatch(without_number(self.placed[index].row.text).strip(" .:")))
             kept.append(index)
             usual.add(style)
         return kept
@@ -104,9 +171,12 @@ class _Headings:
         """Whether a row can be a heading at all."""
         one, style = self.placed[index], self.styles[index]
         row, text = one.row, one.row.text
-        if one.kind or row.turn or not 2 < len(text) <= _LONGEST or len(_LETTER.findall(text)) < 3:
+        if one.kind or row.turn or not 2 < len(text) <= _LONGEST or len(LETTER.findall(text)) < 3:
             return False
-        if not _NAME.search(text) or _MATHS.search(text) or style[1] < 0.8 * self.measures.size:
+        smallest = _SMALLEST_KNOWN if is_known_heading(text) else _SMALLEST
+        if not _NAME.search(text) or _MATHS.search(text) or style[1] < smallest * self.measures.size or is_label(text):
+            return False
+        if has_wide_gap(row) or len(self._lines_after(index)) >= _MOST_LINES:
             return False
         if text[-1] in ",;" or "=" in text or not (text[0].isupper() or text[0].isdigit() or text[0] in _OPENING):
             return False
@@ -118,11 +188,16 @@ class _Headings:
 
     def _number_of(self, index: int) -> str:
         row = self.placed[index].row
-        match = _NUMBERED.fullmatch(row.text)
-        if not match or not self._is_distinct(index):
+        match = number_match(row.text)
+        if (
+            not match
+            or not self._is_distinct(index)
+            or is_raised(row)
+            or self.styles[index][1] < 0.9 * self.measures.size
+        ):
             return ""
         number, rest = match["number"], match["rest"]
-        if not (rest[0].isupper() or rest[0] in "\"“'‘(" or rest[0].isdigit()) or len(_LETTER.findall(rest)) < 3:
+        if not (rest[0].isupper() or rest[0] in "\"“'‘(" or rest[0].isdigit()) or len(LETTER.findall(rest)) < 3:
             return ""
         if rest.endswith(".") and not match["dot"] and len(rest) > 60:
             return ""
@@ -130,42 +205,22 @@ class _Headings:
             return ""
         return number if number[0].isdigit() or number[0].isupper() else ""
 
-    def _without_articles(self, numbered: dict[int, str]) -> dict[int, str]:
-        """The numbers but for the first word of a title: "A Page Behind …" above section 1, or "I" without "II"."""
-        first = min((index for index, number in numbered.items() if number == "1"), default=-1)
-        is_roman = "II" in numbered.values()
-        return {
-            index: number
-            for index, number in numbered.items()
-            if not ((number == "A" and index < first) or (number == "I" and not is_roman))
-            or _sign_after(self.placed[index].row.text)
-        }
+    def _sequence(self, numbered: dict[int, str], known: set[int]) -> list[Numbered]:
+        """The rows whose numbers are those of sections."""
+        texts = [one.row.text for one in self.placed]
+        references = next((at for at, text in enumerate(texts) if REFERENCES.fullmatch(text.strip(" .:"))), len(texts))
+        found = [Numbered(at, number, sign_after(texts[at]), self.styles[at]) for at, number in numbered.items()]
+        core = [self.styles[index] for index in known if is_core_section(texts[index])]
+        found = without_lists(without_articles(found, references), core)
+        return in_sequence(found, [self.styles[index] for index in known])
 
-    def _in_sequence(self, numbered: dict[int, str], usual: set[_Style]) -> dict[int, str]:
-        """The numbers that follow the one before, are the first below it, or are in a usual style."""
-        kept: dict[int, str] = {}
-        seen: set[str] = set()
-        signs = {index: _sign_after(self.placed[index].row.text) for index in numbered}
-        common = Counter(signs[index] for index, number in numbered.items() if number.isdigit()).most_common(1)
-        sign = common[0][0] if common else ""
-        for index, number in numbered.items():
-            if number in seen or (len(numbered) >= 6 and number.isdigit() and signs[index] != sign):
-                continue
-            *above, last = number.split(".")
-            if last.isdigit():
-                earlier = [".".join([*above, str(int(last) - step)]) for step in (1, 2)]
-            else:
-                earlier = [chr(ord(last) - 1)] if len(last) == 1 else []
-            is_first = last in ("1", "A", "I") and (not above or ".".join(above) in seen)
-            if is_first or seen.intersection(earlier) or (self.styles[index] in usual and len(last) <= 2):
-                kept[index] = number
-                seen.add(number)
-        return kept
+    def _styles_of_short_lines(self, candidates: Sequence[int], numbered: int) -> set[Style]:
+        """The styles of which this document has hardly anything but short lines above running text.
 
-    def _styles_of_short_lines(self, candidates: Sequence[int]) -> set[_Style]:
-        """The styles of which this document has hardly anything but short lines above running text."""
+        They may be smaller than the text where few sections have a number.
+        """
         every = Counter(style for one, style in zip(self.placed, self.styles, strict=True) if not one.kind)
-        above: Counter[_Style] = Counter()
+        above: Counter[Style] = Counter()
         font, size = self.measures.font, self.measures.size
         for index in candidates:
             one, after = self.placed[index], self._after(index)
@@ -175,7 +230,11 @@ class _Headings:
         return {
             style
             for style, count in above.items()
-            if count >= 3 and count >= 0.6 * every[style] and style[0] != font and style[1] >= size - 0.1
+            if style[0] != font
+            and (
+                (count >= 3 and count >= 0.6 * every[style] and style[1] >= size - 0.1)
+                or (numbered < 3 and count >= 5 and count >= 0.8 * every[style] and style[1] >= 0.85 * size)
+            )
         }
 
     def _after(self, index: int) -> Placed | None:
@@ -186,20 +245,22 @@ class _Headings:
     def _may_be_free(self, index: int) -> bool:
         """Whether a row without a number or a known name can be a heading."""
         row, size = self.placed[index].row, self.styles[index][1]
+        if _ITEM.match(row.text):
+            return False
         spans = [span for piece in row.pieces for span in piece.spans]
-        worded = [span for span in spans if len(_LETTER.findall(span.text)) > 1]
+        worded = [span for span in spans if len(LETTER.findall(span.text)) > 1]
         is_run_in = worded and (worded[0].bold, worded[0].italic) != (worded[-1].bold, worded[-1].italic)
         if is_run_in or row.text[-1] == "-":
             # A row that begins in one type and ends in another is the first line of a paragraph with a head.
             return False
-        if sum(len(_LETTER.findall(span.text)) for span in spans if span.size < 0.7 * size) > 2:
+        if sum(len(LETTER.findall(span.text)) for span in spans if span.size < 0.7 * size) > 2:
             # The large letters are signs of a formula; small capitals are not so small.
             return False
         after = self._after(index)
         is_closed = row.text[-1] in ".:" and size <= self.measures.size + 0.7
         return not is_closed and after is not None and after.kind not in ("table", "figure")
 
-    def _is_free(self, index: int, styles: set[_Style], heads: set[_Style], count: int, numbered: int) -> bool:
+    def _is_free(self, index: int, styles: set[Style], heads: set[Style], count: int, numbered: int) -> bool:
         """Whether a row without a number or a known name is a heading, by its type and the white around it.
 
         `styles` are those of known headings, `heads` those of short lines; `count` is how many candidates have its
@@ -226,24 +287,30 @@ class _Headings:
             return has_gap or (numbered < 3 and count > 2)
         return False
 
-    def _set_levels(self, chosen: Sequence[int], numbered: dict[int, str], known: set[int]) -> None:
-        by_style: dict[_Style, Counter[int]] = {}
-        for index, number in numbered.items():
-            by_style.setdefault(self.styles[index], Counter())[number.count(".") + 1] += 1
+    def _set_levels(self, chosen: Sequence[int], numbered: dict[int, int], known: set[int]) -> None:
+        by_style: dict[Style, Counter[int]] = {}
+        for index, level in numbered.items():
+            by_style.setdefault(self.styles[index], Counter())[level] += 1
         levels = {style: counts.most_common(1)[0][0] for style, counts in by_style.items()}
+        core = [index for index in known if is_core_section(self.placed[index].row.text)]
+        if len(numbered) < 3 <= len(core):
+            # A box may have a heading that is larger than those of the sections around it.
+            size = max(self.styles[index][1] for index in core)
+            levels.update({self.styles[index]: 2 for index in chosen if self.styles[index][1] > size})
+            levels.update({self.styles[index]: 1 for index in core})
         others = {self.styles[index] for index in chosen if index not in numbered} - set(levels)
         ranked = sorted(others, key=lambda style: (-style[1], not style[4], not style[2]))
         deepest = 1
         for index in chosen:
             style = self.styles[index]
             if index in numbered:
-                level = deepest = numbered[index].count(".") + 1
-            elif index in known and len(numbered) >= 3:
+                level = deepest = numbered[index]
+            elif index in known and (len(numbered) >= 3 or len(core) >= 3):
                 level = 1
             elif style in levels:
                 level = levels[style]
             else:
-                level = min(deepest + 1 if len(numbered) >= 3 else ranked.index(style) + 1, 4)
+                level = min(deepest + 1 if len(numbered) >= 3 else ranked.index(style) + 1 + (len(core) >= 3), 4)
             self.placed[index].kind, self.placed[index].level = "heading", level
 
     def _extend(self, chosen: Sequence[int]) -> None:
@@ -251,46 +318,6 @@ class _Headings:
         for group, index in enumerate(chosen, 1):
             first = self.placed[index]
             first.group = -group
-            for other in range(index + 1, min(index + _MOST_LINES, len(self.placed))):
+            for other in () if is_known_heading(first.row.text) else self._lines_after(index):
                 one = self.placed[other]
-                if one.region != first.region or one.kind or one.above is None or one.above > 1.45 * first.row.size:
-                    break
-                if self.styles[other][:3] != self.styles[index][:3] or is_known_heading(first.row.text):
-                    break
                 one.kind, one.level, one.group = "heading", first.level, first.group
-
-
-def is_known_heading(text: str) -> bool:
-    """Whether a line is nothing but a usual section name."""
-    return bool(_KNOWN.fullmatch(_without_number(text).strip(" .:—–-")))
-
-
-def _without_number(text: str) -> str:
-    match = _NUMBERED.fullmatch(text)
-    return match["rest"] if match else text
-
-
-def heading_number(text: str) -> str:
-    """The number of a heading, "3.2" or "A.1", or ""."""
-    match = _NUMBERED.fullmatch(text)
-    return match["number"] if match else ""
-
-
-def _sign_after(text: str) -> str:
-    """The sign after the number of a heading: ".", ":" or ")", or ""."""
-    match = _NUMBERED.fullmatch(text)
-    return match["dot"] if match else ""
-
-
-def _style(row: Row) -> _Style:
-    letters = [span for piece in row.pieces for span in piece.spans if _LETTER.search(span.text)]
-    size = max((span.size for span in letters), default=row.size)
-    return row.font, round(size * 2) / 2, row.bold, row.italic, _is_in_capitals(row.text)
-
-
-def _is_in_capitals(text: str) -> bool:
-    """Whether a line is in capitals, but for a symbol or a name like "LoRA"."""
-    if text.upper() == text:
-        return True
-    letters = [letter for word in _LONG_WORD.findall(text) for letter in word]
-    return len(letters) >= 5 and sum(map(str.islower, letters)) <= 0.1 * len(letters)

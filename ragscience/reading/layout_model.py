@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from ragscience.errors import ModelProblem
-from ragscience.reading.headings import heading_number, is_known_heading
+from ragscience.reading.heading_text import heading_number, is_known_heading
 from ragscience.reading.text_rows import Measures, Placed, Row, is_prose
 from ragscience.reading.text_spans import PageSpans
 from ragscience.records import Box, Document
