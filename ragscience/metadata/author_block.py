@@ -186,7 +186,7 @@ def _is_below_its_name(
     for other, above in reversed(found[-8:]):
         is_near = 0 < segment.box[1] - other.box[1] < 1.5 * segment.size
         overlap = min(segment.box[2], other.box[2]) - max(segment.box[0], other.box[0])
-        if is_near and overlap > 0 and len(above.names) == 1 and not above.goes_on:
+        if is_near and overlap > 0 and len(above.names) == 1 and not above.goes_on and "@" not in other.text:
             return _is_addressed(above.names[0], addresses) and not _is_addressed(line.names[0], addresses)
     return False
 

@@ -54,7 +54,7 @@ _JOURNALS = tuple(
 )
 """References to an article at the beginning of a line."""
 _CITATION = re.compile(
-    rf"(?:Citation|[Cc]ite this (?:article|paper)(?: as)?):.{{20,600}}?\({_YEAR}\).{{10,400}}?[.?] {_NAME} {_VOL}"
+    rf"(?:Citation|[Cc]ite this (?:article|paper)(?: as)?):.{{4,600}}?\({_YEAR}\).{{10,400}}?[.?] {_NAME} {_VOL}"
     rf"(?:\({_NUM}\))?: ?{_PAGES}"
 )
 _MEETINGS = tuple(

@@ -1,0 +1,222 @@
+"""First pages of made-up papers in the layouts of publishers, and names with loose accents."""
+
+import pytest
+
+from ragscience.metadata import metadata_of
+from ragscience.metadata.plain_letters import plain_text
+from tests.metadata.pages import BOLD, RAISED, body, line, page, row, span
+
+TITLE = row(90, 18, "Steering Ships in Dense Fog", flags=BOLD)
+THREE = ("Ada Bee", "Carl de Dorn", "Eve M. Fox")
+
+
+def read(*lines, file=None, text="", last=""):
+    return metadata_of([page(*lines)], file or {}, text, last)
+
+
+def published(found):
+    return (found.kind, found.venue, found.volume, found.number, found.pages, found.year)
+
+
+LAYOUTS = {
+    "IEEE transactions": (
+        [
+            row(30, 7, "IEEE TRANSACTIONS ON MARITIME SYSTEMS, VOL. 12, NO. 3, MARCH 2010"),
+            TITLE,
+            row(130, 11, "Ada Bee, Student Member, IEEE, Carl de Dorn, and Eve M. Fox, Fellow, IEEE"),
+        ],
+        ("article", "IEEE Transactions on Maritime Systems", "12", "3", "", 2010),
+    ),
+    "ACM columns with e-mails": (
+        [
+            TITLE,
+            row(130, 12, "Ada Bee", left=90),
+            row(130, 12, "Carl de Dorn", left=260),
+            row(130, 12, "Eve M. Fox", left=430),
+            row(144, 10, "Harbour University", left=80),
+            row(144, 10, "Tide Corporation", left=260),
+            row(144, 10, "Harbour University", left=420),
+            row(156, 10, "bee@harbour.edu", left=80),
+            row(156, 10, "dorn@tide.com", left=260),
+            row(156, 10, "fox@harbour.edu", left=420),
+            row(710, 7, "FOGCON’13, June 15–20, 2013, Dublin, Ireland."),
+        ],
+        ("inproceedings", "FOGCON", "", "", "", 2013),
+    ),
+    "Springer lecture notes": (
+        [
+            TITLE,
+            row(130, 10, "Ada Bee", ("1", RAISED), ", Carl de Dorn", ("2", RAISED), ", and Eve M. Fox", ("1", RAISED)),
+            row(150, 9, "1 Harbour University, Oslo, Norway"),
+            row(750, 8, "G. Gull (Ed.): FOG 2005, LNCS 3114, pp. 12–25, 2005."),
+        ],
+        ("inproceedings", "FOG", "3114", "", "12-25", 2005),
+    ),
+    "Elsevier": (
+        [
+            row(40, 7, "Ocean Engineering 172 (2008) 1140–1170"),
+            row(60, 12, "Contents lists available at ScienceDirect"),
+            row(90, 15, "Steering Ships in Dense Fog"),
+            row(130, 12, "Ada Bee", ("a,∗", RAISED), ", Carl de Dorn", ("b", RAISED), ", Eve M. Fox", ("a", RAISED)),
+            row(150, 7, "a Department of Ships, Harbour University, Oslo"),
+        ],
+        ("article", "Ocean Engineering", "172", "", "1140-1170", 2008),
+    ),
+    "BMC": (
+        [
+            row(30, 8, "Bee et al. BMC Ship Research 2014, 14:131"),
+            row(70, 12, "RESEARCH ARTICLE"),
+            TITLE,
+            row(130, 11, "Ada Bee1*, Carl de Dorn2† and Eve M. Fox1,2"),
+        ],
+        ("article", "BMC Ship Research", "14", "", "131", 2014),
+    ),
+    "medical journal": (
+        [
+            TITLE,
+            row(130, 10, "Dr. Ada Bee MD PhD, Carl de Dorn MSc, Eve M. Fox FRCP"),
+            row(770, 7, "Sea Med J 2010;86:272–8. doi:10.1136/smj.2009.1DOI"),
+        ],
+        ("article", "Sea Med J", "86", "", "272-278", 2010),
+    ),
+    "PLOS": (
+        [
+            TITLE,
+            row(130, 11, "Ada Bee", ("1", RAISED), ", Carl de Dorn", ("2", RAISED), ", Eve M. Fox", ("1", RAISED)),
+            row(500, 7, "Citation: Bee A, de Dorn C (2018) Steering Ships in Dense Fog. PLoS ONE 13(6): e0197919."),
+        ],
+        ("article", "PLoS ONE", "13", "6", "e0197919", 2018),
+    ),
+    "society's journal of physics": (
+        [
+            row(30, 8, "Sea Phys. Lett. 98, 082505 (2011)"),
+            TITLE,
+            row(130, 10, "A. Bee, C. de Dorn, and E. M. Fox"),
+        ],
+        ("article", "Sea Phys. Lett.", "98", "", "082505", 2011),
+    ),
+    "proceedings of a meeting": (
+        [
+            TITLE,
+            row(130, 12, "Ada Bee and Carl de Dorn and Eve M. Fox", flags=BOLD),
+            row(755, 8, "Proceedings of the 5th Meeting on Fog, pages 73–81,"),
+            row(765, 8, "Oslo, Norway, July 30, 2017. © 2017 Fog Society"),
+        ],
+        ("inproceedings", "5th Meeting on Fog", "", "", "73-81", 2017),
+    ),
+    "names in capitals, family names first in others": (
+        [TITLE, row(130, 10, "ADA BEE, CARL DE DORN AND EVE M. FOX"), row(160, 10, "June 24, 2022")],
+        ("", "", "", "", "", 2022),
+    ),
+    "preprint server": (
+        [
+            row(20, 7, "bioRxiv preprint doi: https://doi.org/10.1101/2021.01.02.42; posted January 5, 2021."),
+            TITLE,
+            row(130, 11, "Ada Bee", ("1", RAISED), ", Carl de Dorn", ("1,2", RAISED), " & Eve M. Fox", ("2", RAISED)),
+        ],
+        ("", "bioRxiv", "", "", "", 2021),
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_authors_and_publication_of_a_layout(layout):
+    lines, publication = LAYOUTS[layout]
+    found = read(*lines, *body())
+    assert found.title == "Steering Ships in Dense Fog"
+    assert [name.split()[-1] for name in found.authors] == [name.split()[-1] for name in THREE]
+    assert published(found) == publication
+
+
+def test_a_thesis_and_a_report_are_told_by_their_title_page():
+    thesis = read(
+        row(135, 14, "Steering Ships in Dense Fog"),
+        row(200, 12, "by"),
+        row(240, 12, "Ada Bee"),
+        row(300, 12, "A thesis submitted in partial fulfillment"),
+        row(320, 12, "of the requirements for the degree of"),
+        row(340, 12, "Doctor of Philosophy"),
+        row(400, 12, "Harbour University"),
+        row(430, 12, "May 2013"),
+    )
+    assert (thesis.title, thesis.authors) == ("Steering Ships in Dense Fog", ("Ada Bee",))
+    assert published(thesis) == ("phdthesis", "Harbour University", "", "", "", 2013)
+    report = read(
+        row(40, 10, "Fog Institute"), row(60, 10, "Technical Report FI-93-1"), TITLE, row(130, 12, "Ada Bee"), *body()
+    )
+    assert published(report)[:4] == ("techreport", "Fog Institute", "", "FI-93-1")
+
+
+def test_a_name_that_cannot_be_read_does_not_end_the_list_but_makes_it_uncertain():
+    glued = read(TITLE, row(130, 11, "Ada Bee, GusHall, Carl de Dorn, Eve M. Fox"), *body())
+    assert glued.authors == ("Ada Bee", "Gus Hall", "Carl de Dorn", "Eve M. Fox")
+    lone = read(TITLE, row(130, 11, "Ada Bee, Mausam, Carl de Dorn, Eve M. Fox"), *body())
+    assert lone.authors == THREE
+    assert glued.confidence["authors"] == lone.confidence["authors"] < 0.5
+    marked = read(TITLE, row(130, 11, "Ada Bee∗+, Carl de Dorn$, Eve M. Fox#"), *body())
+    assert (marked.authors, marked.confidence["authors"]) == (THREE, 0.85)
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        [row(130, 11, "Ada Bee, Carl de"), row(143, 11, "Dorn, Eve M. Fox")],
+        [row(130, 11, "Ada Bee, Carl de Dorn, Eve M."), row(143, 11, "Fox, Gus Hall")],
+        [row(130, 11, "Ada Bee, Carl de Dorn and"), row(143, 11, "Eve M. Fox")],
+        [
+            row(130, 11, "Ada Bee <bee@sea.org>"),
+            row(143, 11, "Carl de Dorn <dorn@sea.org>"),
+            row(156, 11, "Eve M. Fox"),
+        ],
+        [row(130, 11, "Bee, Ada; de Dorn, Carl; Fox, Eve M.")],
+    ],
+)
+def test_names_over_lines(lines):
+    assert read(TITLE, *lines, *body()).authors[:3] == THREE
+
+
+def test_the_file_s_list_is_taken_where_all_of_it_is_printed():
+    printed = [row(130, 11, "Ada Bee, Carl de Dorn"), row(144, 9, "Tide Corporation"), row(170, 9, "Eve M. Fox")]
+    assert read(TITLE, *printed, *body(), file={"author": ", ".join(THREE)}).authors == THREE
+    assert read(TITLE, *printed, *body(), file={"author": "Ada Bee, Carl de Dorn, Gus Hall"}).authors == THREE[:2]
+
+
+def test_a_subtitle_belongs_to_the_title_and_an_index_below_the_line_stays():
+    subtitle = read(TITLE, row(112, 14, "A Study of Signals With Bells", flags=BOLD), row(150, 10, THREE[0]), *body())
+    assert subtitle.title == "Steering Ships in Dense Fog A Study of Signals With Bells"
+    low = [span("Steering by L", 100, 90, 18), span("0", 220, 100, 12), span(" Norms", 227, 90, 18)]
+    assert read(line(*low), row(130, 10, THREE[0]), *body()).title == "Steering by L0 Norms"
+
+
+@pytest.mark.parametrize(
+    ("printed", "doi"),
+    [
+        ("doi 10.1109/FOG.2010.49DOI 10.1109/FOG.2010.49", "10.1109/FOG.2010.49"),
+        ("https://doi.org/10.18653/v1/P17-1099https://doi.org/10.18653/v1/P17-1099", "10.18653/v1/P17-1099"),
+        ("doi:10.1145/3132847.313291410.1145/3132847.3132914", "10.1145/3132847.3132914"),
+        ("doi:10.1007/s10994-006-6226-1Received: 2 May", "10.1007/s10994-006-6226-1"),
+    ],
+)
+def test_a_doi_without_what_is_glued_to_it(printed, doi):
+    assert read(TITLE, *body(), row(760, 8, printed)).doi == doi
+
+
+def test_the_doi_beside_cite_this_article_on_the_last_page_is_the_paper_s_own():
+    last = "References 1. doi:10.1000/other\n" + "x " * 100 + "\ndoi:10.1186/1472-1\nCite this article as: Bee et al."
+    assert read(TITLE, *body(), last=last).doi == "10.1186/1472-1"
+    assert read(TITLE, *body(), last="References 1. doi:10.1000/other").doi == ""
+
+
+@pytest.mark.parametrize(
+    ("drawn", "meant"),
+    [
+        ("Franc¸ois", "François"), ("Fran¸cois", "François"), ("Franc ̧ois", "François"), ("S¸tefan", "Ştefan"),
+        ("Garc´ıa", "García"), ("Garcı´a", "García"), ("Jos´e P´erez", "José Pérez"), ("Jose´ Pe´rez", "José Pérez"),
+        ("Mu˜noz", "Muñoz"), ("Mun˜oz", "Muñoz"), ("Jo˜ao", "João"), ("M ¨uller", "Müller"), ("Mu¨ller", "Müller"),
+        ("Mikul´aˇs Dvoˇr´ak", "Mikuláš Dvořák"), ("Erd˝os", "Erdős"), ("na¨ıve", "naïve"),
+        ("Ana ´Alvarez", "Ana Álvarez"),
+        ("`attention' is", "`attention' is"),
+    ],
+)  # fmt: skip
+def test_accents_beside_their_letters(drawn, meant):
+    assert plain_text(drawn) == meant
