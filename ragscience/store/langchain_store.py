@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
-from ragscience.errors import LibraryUnavailable
+from ragscience.errors import LibraryUnavailable, UsageError
 from ragscience.records import Filters, StoredChunk
 from ragscience.store.home import Home
 from ragscience.store.library import Library
@@ -25,8 +25,8 @@ def as_vector_store(home: Home, embeddings: Embeddings) -> FAISS:
 
     `embeddings` must be of the model that made the library; it embeds one word here, to compare dimensions. Documents
     carry `source` (full path), `file`, `page`, `page_end`, `section`, `kind`, `header` and `chunk_id`; references are
-    excluded. Adding to the store or deleting from it is not supported: `ingest.py` does that. Raises
-    LibraryUnavailable for an embedder of another dimension or an empty library.
+    excluded. What would change the store or write it elsewhere raises UsageError: `ingest.py` changes the library, and
+    its home is what is kept. Raises LibraryUnavailable for an embedder of another dimension or an empty library.
     """
     from langchain_community.docstore.base import Docstore
     from langchain_community.vectorstores import FAISS
@@ -52,7 +52,21 @@ def as_vector_store(home: Home, embeddings: Embeddings) -> FAISS:
             found = library.chunks([int(search)]) if search.isdecimal() else []
             return Document(**_fields(found[0])) if found else f"ID {search} not found."
 
-    return FAISS(
+    class LibraryStore(FAISS):  # type: ignore[misc]  # for the same reason
+        """The store, for reading alone."""
+
+        def _refuse(self, *_: Any, **__: Any) -> NoReturn:
+            """Whatever the arguments are."""
+            raise UsageError(
+                "This store reads the library and is not one of its own: it cannot be changed, saved or merged.",
+                f"`python ingest.py` adds and removes papers; to keep a copy, copy the home, {home.root}.",
+            )
+
+        save_local = serialize_to_bytes = merge_from = delete = _refuse
+        add_texts = add_documents = add_embeddings = _refuse
+        aadd_texts = aadd_documents = adelete = _refuse
+
+    return LibraryStore(
         embedding_function=embeddings,
         index=_LibraryIndex(library, dimension),
         docstore=LibraryDocstore(),

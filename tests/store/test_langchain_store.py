@@ -1,9 +1,10 @@
+import asyncio
 import warnings
 
 import numpy as np
 import pytest
 
-from ragscience.errors import LibraryUnavailable
+from ragscience.errors import LibraryUnavailable, UsageError
 from ragscience.store import Library
 from ragscience.store.langchain_store import as_vector_store
 from ragscience.text.tokenizing import tokenize
@@ -93,3 +94,32 @@ def test_an_empty_home_is_refused(home):
     with pytest.raises(LibraryUnavailable) as refused:
         as_vector_store(home, HashedWords())
     assert "ingest.py" in refused.value.fix
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda store, folder: store.save_local(str(folder / "index")),
+        lambda store, folder: store.serialize_to_bytes(),
+        lambda store, folder: store.add_texts(["New."]),
+        lambda store, folder: store.add_documents([]),
+        lambda store, folder: store.add_embeddings([("New.", [0.0] * DIMENSION)]),
+        lambda store, folder: store.delete(["1"]),
+        lambda store, folder: store.merge_from(store),
+    ],
+)
+def test_what_would_change_or_write_the_store_is_refused_in_words(filled, store, tmp_path, change):
+    with pytest.raises(UsageError, match="cannot be changed, saved or merged") as caught:
+        change(store, tmp_path)
+    assert "python ingest.py" in caught.value.fix
+    assert str(filled.root) in caught.value.fix
+    assert not (tmp_path / "index").exists()
+
+
+async def _ainvoke(store):
+    await store.aadd_texts(["New."])
+
+
+def test_the_asynchronous_ways_are_refused_too(store):
+    with pytest.raises(UsageError):
+        asyncio.run(_ainvoke(store))
