@@ -276,6 +276,8 @@ def database_errors(path: Path) -> Iterator[None]:
         yield
     except sqlite3.DatabaseError as error:
         raise _explained(path, error) from error
+    except UnicodeDecodeError as error:  # SQLite's own message quotes bytes of a damaged schema
+        raise LibraryDamaged(f"{path} is damaged: its schema is not text.", READ_ALL_AGAIN) from error
 
 
 def _explained(path: Path, error: sqlite3.DatabaseError) -> RagScienceError:

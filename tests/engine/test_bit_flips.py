@@ -33,6 +33,8 @@ class Shown:
     """By the name of each command, what it gave, without times."""
     words: set = field(default_factory=set)
     """Each text that was shown: of passages, pages, titles, names, answers."""
+    quotes: set = field(default_factory=set)
+    """What answers quote, with single spaces."""
     warnings: list = field(default_factory=list)
     errors: dict = field(default_factory=dict)
 
@@ -72,7 +74,7 @@ def look(home, models=None):
                 answer = engine.ask(AskRequest(question))
                 quotes = [(one.file, one.page, one.quote, one.boxes) for one in answer.citations]
                 shown.results[name] = (answer.text, quotes)
-                shown.words.update({answer.text, *(quote for _, _, quote, _ in quotes)})
+                shown.quotes.update(" ".join(quote.split()) for _, _, quote, _ in quotes)
                 shown.warnings.extend(answer.warnings)
 
             return act
@@ -147,18 +149,25 @@ def kinds_of_flips(whole, tmp_path, count):
         if path.is_file() and path.stat().st_size and not path.name.endswith(APART)
     )
     files.append((home / "ingested.json").relative_to(home))
+    texts = {" ".join(text.split()) for text in before.words}
+    database = next(name for name in files if name.name == "library.sqlite")
     rng = random.Random(SEED)
     kinds = {}
     for number in range(count):
-        name = files[number % len(files)]
+        name = files[number // 2 % len(files)] if number % 2 else database
         copy = tmp_path / "flipped"
         shutil.copytree(home, copy, copy_function=shutil.copy2, symlinks=True)
-        bit = rng.randrange((copy / name).stat().st_size * 8)
+        whole_file = (copy / name).read_bytes()
+        bit = rng.randrange(len(whole_file) * 8)
+        while name == database and not whole_file[bit // 8]:  # most of a small database is empty
+            bit = rng.randrange(len(whole_file) * 8)
         flip(copy / name, bit)
         damaged = (copy / name).read_bytes()
         after, _ = look(copy, models)
         where = f"flip {number}: bit {bit} of {name}"
         assert after.words <= before.words, f"{where}: {after.words - before.words}"
+        strange = [quote for quote in after.quotes if not any(quote in text for text in texts)]
+        assert not strange, f"{where}: {strange}"
         changed = [key for key, value in before.results.items() if after.results.get(key) != value]
         said = [*after.warnings, *after.errors.values()]
         assert not changed or any("`" in text for text in said), f"{where}: {changed} {said}"
