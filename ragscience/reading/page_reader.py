@@ -7,6 +7,7 @@ from typing import Any
 
 from ragscience.reading.floats import CAPTION
 from ragscience.reading.glyph_repair import FontRepairs
+from ragscience.reading.hidden_text import hidden_places, place_of
 from ragscience.reading.layout_model import LayoutBox
 from ragscience.reading.legibility import letter_pairs, mean_bits
 from ragscience.reading.pymupdf_errors import cause_of, failures, load_pymupdf, raise_if_out_of_memory
@@ -42,7 +43,7 @@ class PageText:
     unseen: str = ""
     """Why the layout model failed on it."""
     left_out: str = ""
-    """Readers' notes, a line each."""
+    """Readers' notes and text that nobody can see, a line each."""
     illegible: float = 0.0
     """The share of illegible characters among those that the file has on the page."""
     content: dict[str, Any] | None = None
@@ -63,13 +64,16 @@ def read_page(source: Any, index: int, repairs: FontRepairs) -> PageText:
             content = textpage.extractDICT()
             if repairs.mend(page, textpage, content):
                 content = textpage.extractDICT()
-            text = "\n".join(_text(line) for line in _lines(content)).strip("\n")
+            log = page.get_bboxlog()
+            hidden = hidden_places(page, _lines(content), log)
+            notes += [said for line in _lines(content) if (said := _text(line, hidden, is_hidden=True).strip())]
+            text = "\n".join(_text(line, hidden) for line in _lines(content)).strip("\n")
             floats = {match["what"][:3].lower() for line in text.split("\n") if (match := CAPTION.match(line))}
             has_tables = "tab" in floats
-            lines = _lines(textpage.extractRAWDICT() if has_tables else content)
+            lines = _shown(textpage.extractRAWDICT() if has_tables else content, hidden)
             spans = read_spans(page, lines, text, has_tables=has_tables)
             if floats:
-                rules, drawings = rule_boxes(page)
+                rules, drawings = rule_boxes(page, log)
     except failures() as error:
         raise_if_out_of_memory(error)
         return PageText("", "lost", cause_of(error))
@@ -95,7 +99,7 @@ def read_page(source: Any, index: int, repairs: FontRepairs) -> PageText:
 
 
 def _without_noise(spans: PageSpans) -> PageSpans:
-    """The spans without the pieces of which most characters, are illegible."""
+    """The spans without the pieces of which most characters are illegible."""
     pieces = tuple(piece for piece in spans.pieces if not _is_noise(piece.text))
     lines = [line for line in spans.plain.split("\n") if not _is_noise(line)]
     return replace(spans, pieces=pieces, plain="\n".join(lines))
@@ -110,8 +114,20 @@ def _lines(content: dict[str, Any]) -> list[dict[str, Any]]:
     return [line for block in content["blocks"] for line in block.get("lines", ())]
 
 
-def _text(line: dict[str, Any]) -> str:
-    return clean_span("".join([span["text"] for span in line["spans"]]))
+def _shown(content: dict[str, Any], hidden: frozenset[Box]) -> list[dict[str, Any]]:
+    """The lines without the spans at these places."""
+    if not hidden:
+        return _lines(content)
+    lines = [
+        {**line, "spans": [one for one in line["spans"] if place_of(one) not in hidden]} for line in _lines(content)
+    ]
+    return [line for line in lines if line["spans"]]
+
+
+def _text(line: dict[str, Any], hidden: frozenset[Box], *, is_hidden: bool = False) -> str:
+    """The text of those spans that are not at these places, or that are."""
+    spans = [span for span in line["spans"] if (place_of(span) in hidden) == is_hidden]
+    return clean_span("".join([span["text"] for span in spans]))
 
 
 def _without_annotations(source: Any, page: Any) -> list[str]:

@@ -222,7 +222,7 @@ def _recognised_page(
         if not has_picture(drawn):
             return page
         spans = recognise(drawn, ocr, tessdata)
-        rules, drawings = rule_boxes(drawn) if CAPTION.search(spans.plain) else ((), ())
+        rules, drawings = rule_boxes(drawn, drawn.get_bboxlog()) if CAPTION.search(spans.plain) else ((), ())
     except failures() as error:
         raise_if_out_of_memory(error)
         return replace(page, detail=f"OCR failed: {cause_of(error)}")

@@ -279,13 +279,16 @@ def box_on_page(box: Box, turn: int, width: float, height: float) -> Box:
     return round(left, 1), round(top, 1), round(right, 1), round(bottom, 1)
 
 
-def rule_boxes(page: Any) -> tuple[list[Box], list[Box]]:
-    """The boxes of rules (thin lines), and of drawings and pictures, on a `pymupdf.Page` as it is shown."""
+def rule_boxes(page: Any, log: Sequence[tuple[str, Box]]) -> tuple[list[Box], list[Box]]:
+    """The boxes of rules (thin lines), and of drawings and pictures, on a `pymupdf.Page` as it is shown.
+
+    `log` is what `page.get_bboxlog()` gives.
+    """
     width, height = float(page.rect.width), float(page.rect.height)
     frame = _Frame(tuple(page.rotation_matrix) if page.rotation else None, width, height)
     rules: list[Box] = []
     drawings: list[Box] = []
-    for kind, box in page.get_bboxlog():
+    for kind, box in log:
         if "text" in kind or "clip" in kind:
             continue
         x0, y0, x1, y1 = frame.upright(box, 0)

@@ -48,7 +48,7 @@ def source_pages(path):
             textpage = page.get_textpage(flags=flags)
             lines = [line for block in textpage.extractRAWDICT()["blocks"] for line in block["lines"]]
             spans = read_spans(page, lines, textpage.extractText(), has_tables=True)
-            rules, drawings = rule_boxes(page)
+            rules, drawings = rule_boxes(page, page.get_bboxlog())
             pages.append(SourcePage(number, spans, tuple(rules), tuple(drawings)))
     return pages
 
