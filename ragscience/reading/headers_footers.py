@@ -18,8 +18,12 @@ _MARGIN = 0.14
 """Share of the page's height at its top and at its bottom."""
 _SAME_HEIGHT = 5.0
 """Points between the heights of two lines that may be the same running head."""
-_MOST_ROWS = 3
-"""Rows at either end of a page that may be headers or footers."""
+_MOST_ROWS = 6
+"""Rows at either end of a page that may be headers or footers: a licence has up to five."""
+_MOST_NUMBERS = 3
+"""Outermost rows that may be numbers of pages."""
+_FREQUENT = 0.2
+"""Share of the pages on which a line is part of a head or foot of several lines."""
 _DIGITS = re.compile(r"\d+|\b[ivxl]+\b")
 _PAGE_NUMBER = re.compile(r"[\W_]*(?:(?:page|p\.)\s*)?(?:\d{1,4}|[ivxlc]{1,7})(?:\s*(?:of|/)\s*\d{1,4})?[\W_]*", re.I)
 _STAMP = re.compile(r"arxiv:\s?(?:\d{4}\.\d{4,5}|[a-z.-]+/\d{7})", re.I)
@@ -39,12 +43,16 @@ def without_headers_footers(
         _ends([row for row in segments if id(row) not in numbers], height)
         for segments, numbers, height in zip(pages, numbered, heights, strict=True)
     ]
-    repeated = _repeated(ends)
+    repeated = _repeated(ends, least=2 if len(ends) < 6 else 3)
+    frequent = _repeated(ends, least=max(3, round(_FREQUENT * len(ends))))
     kept, texts = [], []
     for segments, numbers, candidates in zip(pages, numbered, ends, strict=True):
         away = set(numbers)
-        for line in candidates:
-            if _key(line) in repeated and _stands_alone(line, segments):
+        margin = [line for line in candidates if _key(line) in repeated]
+        # A head or foot of several lines stands alone as a whole.
+        others = _without(segments, margin)
+        for line in margin:
+            if _stands_alone(line, segments) or (_is_of_words(line, frequent) and _stands_alone(line, others)):
                 away.update(map(id, line))
         away.update(id(row) for row in segments if row.turn and _STAMP.search(row.text))
         rest = [row for row in segments if id(row) not in away]
@@ -88,7 +96,8 @@ def _ends(segments: Sequence[Row], height: float) -> list[list[Row]]:
             lines.append([row])
     top = [line for line in lines[:_MOST_ROWS] if line[0].base < _MARGIN * height]
     bottom = [line for line in lines[-_MOST_ROWS:] if line[0].base > (1 - _MARGIN) * height and line not in top]
-    return top + bottom
+    inner = top[_MOST_NUMBERS:] + bottom[:-_MOST_NUMBERS]
+    return [line for line in top + bottom if line not in inner or _has_words(line)]
 
 
 def _key(line: Sequence[Row]) -> tuple[str, int]:
@@ -96,12 +105,11 @@ def _key(line: Sequence[Row]) -> tuple[str, int]:
     return ("#" if _PAGE_NUMBER.fullmatch(text) else _DIGITS.sub("#", text.lower())), round(line[0].base / _SAME_HEIGHT)
 
 
-def _repeated(ends: Sequence[Sequence[Sequence[Row]]]) -> set[tuple[str, int]]:
-    """The keys of lines on more than one page; a page number may be on a single one."""
+def _repeated(ends: Sequence[Sequence[Sequence[Row]]], *, least: int) -> set[tuple[str, int]]:
+    """The keys of lines on at least so many pages; a page number may be on a single one."""
     counts: Counter[tuple[str, int]] = Counter()
     for candidates in ends:
         counts.update({_key(line) for line in candidates})
-    least = 2 if len(ends) < 6 else 3
     found = set()
     for text, height in counts:
         if text != "#" and not any(map(str.isalpha, text)) and len(text) > 3:
@@ -110,6 +118,20 @@ def _repeated(ends: Sequence[Sequence[Sequence[Row]]]) -> set[tuple[str, int]]:
         if around >= (1 if text == "#" else least):
             found.add((text, height))
     return found
+
+
+def _has_words(line: Sequence[Row]) -> bool:
+    return any(character.isalpha() for row in line for character in row.text)
+
+
+def _is_of_words(line: Sequence[Row], frequent: set[tuple[str, int]]) -> bool:
+    """Whether a line with words is on many pages; numbers may be those of a table or an axis."""
+    return _has_words(line) and _key(line) in frequent
+
+
+def _without(segments: Sequence[Row], lines: Sequence[Sequence[Row]]) -> list[Row]:
+    away = {id(row) for line in lines for row in line}
+    return [row for row in segments if id(row) not in away]
 
 
 def _stands_alone(line: Sequence[Row], segments: Sequence[Row]) -> bool:

@@ -617,3 +617,22 @@ def test_an_equation_has_its_parts_above_and_below(tmp_path):
     (equation,) = of_kind(document, "equation")
     assert all(part in equation for part in ("N", "p(x) =", "i=1", "Many(Q)"))
     assert document.text[document.text.index(equation) - 2 :].startswith(".\n")
+
+
+def test_a_licence_of_several_lines_on_every_page_is_left_out(tmp_path):
+    def page(number):
+        one = Sheet()
+        one.write(60, 34, f"Agyeman et al. Health Services Research 2014, 14:{number}", 7)
+        one.write(60, 44, "http://www.biomedcentral.com/1472-6963/14/1", 7)
+        one.paragraph(60, 80, 20, start=3 * number)
+        one.write(60, 780, "2014 The Author(s) has paid for this article to be freely available under the terms of", 6)
+        one.write(60, 787, "the Creative Commons Attribution Licence which permits unrestricted use, distribution", 6)
+        one.write(60, 794, "and reproduction in any medium, provided the original work is properly cited.", 6)
+        one.write(60, 801, f"Downloaded from https://academic.oup.com by a reader on {number} May", 6)
+        return one
+
+    document = read_pdf(draw(tmp_path / "a.pdf", [page(number) for number in range(1, 7)]))
+    for words in ("Creative Commons", "provided the original", "Downloaded", "Agyeman", "biomedcentral"):
+        assert words not in document.text
+        assert all(words in one.furniture for one in document.pages)
+    assert len(document.text.split()) == 6 * (19 * 9 + 3)
