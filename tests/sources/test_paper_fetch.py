@@ -67,6 +67,7 @@ def arxiv(pdfs):
 
 @pytest.fixture
 def home(tmp_path):
+    (tmp_path / "home").mkdir()
     return Home(tmp_path / "home")
 
 
