@@ -41,7 +41,7 @@ _KNOWN = re.compile(
 )
 _LABEL = re.compile(
     r"(?:theorem|lemma|proposition|corollary|definition|remark|claim|example|exercise|conjecture|observation|fact)"
-    r"\s\d+(?:\.\d+)*\s*(?:\(.*\))?[.:]?|proof(?: of .*)?[.:]?|"
+    r"\s\d+(?:\.\d+)*\b.*|proof(?: of .*)?[.:]?|"
     r"(?:figure|fig\.|table|algorithm|listing|scheme)\s?\d.*|.*(?:\w@\w|@.*\.\w|https?://|\bwww\.).*",
     re.IGNORECASE,
 )

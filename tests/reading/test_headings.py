@@ -162,6 +162,7 @@ def test_small_subheadings_of_a_font_of_their_own_are_found(tmp_path):
     "text",
     [
         "Theorem 2",
+        "Theorem 5.4 For every k there is a kiln",
         "Lemma 3.1 (Heat)",
         "Proof",
         "Proof of Theorem 2.",
