@@ -136,7 +136,7 @@ def _fits(path: str, wanted: str, element: Element | None) -> bool:
     if number:
         label = number.group(1).casefold()
         return any(_label(heading) == label for heading in path.split(" › "))
-    words = re.sub(r"\s+section$|^(?:the|section)\s+", "", name)
+    words = re.sub(r"(?<!\s)\s++section$|^(?:the|section)\s+", "", name)
     return bool(words) and any(words in heading.casefold() for heading in path.split(" › "))
 
 

@@ -21,7 +21,7 @@ _MARK = re.compile(r"[ \t]*(?:(?:>[ \t]*)+|#{1,6}[ \t]+|[-*+•–][ \t]+|\(?(?:
 _LIST_MARK = re.compile(r"[ \t>]*(?:[-*+•–]|\(?(?:\d{1,2}[.)]|[a-z]\)))[ \t]+")
 _FENCE = re.compile(r"[ \t]*(?:```|~~~)[ \t]*[\w+-]{0,20}[ \t]*$")
 _ROW = re.compile(r"[ \t]*\|.*\|[ \t]*$")
-_RULE = re.compile(r"[ \t]*(?:\|?[ \t:|-]*-{2,}[ \t:|-]*\|?|[*_=-]{3,})[ \t]*$")
+_RULE = re.compile(r"(?:(?=[ \t:|-]*?--)[ \t:|-]++|[ \t]*+[*_=-]{3,}+[ \t]*+)$")
 _EMPHASIS = re.compile(r"\*+|`+|\$+|__|(?<!\w)_|_(?!\w)|\\[()\[\]]")
 _QUOTED = re.compile(r"[“\"](.+)[”\"][\s.,;]*")
 _MISSING = re.compile(
@@ -192,7 +192,7 @@ def _stripped(text: str, start: int, end: int) -> tuple[int, int]:
 def _said(text: str) -> str:
     """On one line, without markup."""
     said = " ".join(word[:_LONGEST_WORD] for word in _EMPHASIS.sub("", text.replace("|", " ")).split())
-    return re.sub(r"\s+([.,;:!?])", r"\1", said).strip()
+    return re.sub(r"(?<!\s)\s++([.,;:!?])", r"\1", said).strip()
 
 
 def _classified(

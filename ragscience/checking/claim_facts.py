@@ -23,7 +23,7 @@ _NUMBER = re.compile(
     r"(?:\s?(?P<times>[KMBk](?![^\W_])|thousand\b|million\b|billion\b|trillion\b))?"
 )
 _POWER = re.compile(r"(?<![\d.])(\d+(?:\.\d+)?)\s*[×x*·]\s*10\s*\^?\s*\{?\(?([-+]?\d+)")
-_OF_A_NAME = re.compile(r"[A-Z][^\s]*[-_]$")
+_OF_A_NAME = re.compile(r"(?<!\S)[^\sA-Z]*+[A-Z]\S*+(?<=[-_])$")
 _WIDE_THOUSANDS = re.compile(r"(?<![\d.,])\d{1,3}(?:,\s\d{3})+(?![\d])")
 _TIMES = {"k": 3, "m": 6, "b": 9, "thousand": 3, "million": 6, "billion": 9, "trillion": 12}
 _DASHES = str.maketrans(dict.fromkeys("\u2010\u2011\u2012\u2013\u2014\u2212", "-"))
@@ -36,7 +36,7 @@ _WORD_OR_NUMBER = re.compile(
     r"(?<![\w.])\.\d+|\d+(?:\.\d+)?e[-+]?\d+(?![^\W_])|\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?|[^\W\d_]+(?:['’][^\W\d_]+)?|[^\W_]+"
 )
 _NAME = re.compile(r"(?<![\w\\])[^\W\d_]\w*(?:[-'’]\w+)*")
-_OPENS = re.compile(r"(?:^|[.:!?…]\s|\n)[^\w]*$")
+_OPENS = re.compile(r"^\W*+$|(?<=\w)(?=\W*+$)\W*?(?:[.:!?…]\s|\n)")
 _PARTS_OF_PAPERS = """
 i a the table tables figure figures fig section sections equation eq appendix algorithm chapter theorem lemma page pages
 passage passages source note yes no
@@ -133,7 +133,7 @@ def claim_names(text: str) -> dict[str, bool]:
         if capitals >= 2 or (capitals and digits):
             names[key] = True
         elif word[0].isupper() and terms(word):
-            names[key] = names.get(key, False) or not _OPENS.search(plain[: match.start()])
+            names[key] = names.get(key, False) or not _OPENS.search(plain[max(0, match.start() - 200) : match.start()])
     return names
 
 

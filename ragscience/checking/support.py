@@ -53,7 +53,7 @@ _VERBATIM_CHARS = 12
 """Letters and digits: shorter words are on many pages by chance."""
 _MOST_TIMES = 50
 """Most occurrences of the same words in one passage that are compared."""
-_GAP = re.compile(r"\s*(?:\[?(?:…|\.\.\.)\]?)\s*")
+_GAP = re.compile(r"(?:(?<!\s)\s++)?+\[?(?:…|\.\.\.)\]?\s*+")
 _CLOSING = re.compile(r"[.!?…”\"'’)\]]*")
 _SUBJECT = re.compile(
     r"\W*\w[\w'’-]*\s+(?:is|was|are|were|has|had|can|will|does|do|did|uses?|used|reach(?:es|ed)|achieve[sd]|"

@@ -11,7 +11,7 @@ from ragscience.store import Library
 
 __all__ = ["find_quote", "placed"]
 
-_LEAVES_OUT = re.compile(r"\s*(?:\[…\]|\[\.\.\.\]|…)\s*")
+_LEAVES_OUT = re.compile(r"(?:(?<!\s)\s++)?+(?:\[…\]|\[\.\.\.\]|…)\s*+")
 """Marks the words that a quote leaves out."""
 
 

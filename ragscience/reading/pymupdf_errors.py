@@ -9,7 +9,7 @@ from ragscience.reading.text_cleaning import clean_text
 
 __all__ = ["cause_of", "failures", "load_pymupdf", "mishaps", "raise_if_out_of_memory"]
 
-_OUT_OF_MEMORY = re.compile(r"\b(malloc|calloc|realloc)\b.*\bfailed\b")
+_OUT_OF_MEMORY = re.compile(r"\b(malloc|calloc|realloc)\b.{0,200}\bfailed\b")
 
 
 def load_pymupdf() -> Any:

@@ -33,7 +33,7 @@ def file_name(metadata: Metadata, otherwise: str) -> str:
     if author or title:
         name = "-".join(filter(None, (author, str(metadata.year or ""), title)))
     else:
-        name = _slug(re.sub(r"(?i)(?:\.pdf)+$", "", otherwise), _TITLE_CHARS) or "paper"
+        name = _slug(re.sub(r"(?i)(?<!\.pdf)(?:\.pdf)++$", "", otherwise), _TITLE_CHARS) or "paper"
     return f"{name}-paper.pdf" if _RESERVED.fullmatch(name) else f"{name}.pdf"
 
 

@@ -44,7 +44,7 @@ _TAG = re.compile(
     rf"|assistant|human|tool|turn|eod|sep|cls|mask|end|begin)\s*/?\s*)[{_MORE}]",
     re.IGNORECASE,
 )
-_SQUARE = re.compile(r"[\[［](\s*/?\s*(?:INST|SYS|[A-Z]+(?:_[A-Z]+)+)\s*)[\]］]", re.IGNORECASE)
+_SQUARE = re.compile(r"[\[［]((?:\s*+/)?+\s*+(?:INST|SYS|[A-Z]+(?:_[A-Z]+)+)\s*+)[\]］]", re.IGNORECASE)
 _BRACKETS = re.compile(f"[{_LESS}]+")
 
 

@@ -19,7 +19,7 @@ SENTENCE_LIMIT = 600
 _ROW_LIMIT = 160
 _LINE = re.compile(r"[^\n\r\f\v\x85\u2028\u2029]+")
 _MARKDOWN_TABLE = re.compile(r"(?:^\|[^\n]*(?:\n|\Z))+", re.M)
-_STOP = re.compile(r"""[.!?…]+["'”’»)\]]*(?=\s)|[。！？]+[”’」』）]*""")
+_STOP = re.compile(r"""(?<![.!?…])[.!?…]++["'”’»)\]]*+(?=\s)|[。！？]++[”’」』）]*+""")
 _LAST_WORD = re.compile(r"""[^\s("'“‘\[]+$""")
 _STARTS_SENTENCE = re.compile(r"""["'“‘«(\[•–—\-*]*\s*[^\Wa-z_]|[“«•(\[$\\]""")
 _ENUMERATION = re.compile(r"\(?(?:\d{1,2}|[A-Za-z]|[ivx]{1,4})[.)]")

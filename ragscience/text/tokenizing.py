@@ -45,7 +45,7 @@ _COMPARISON_STOP_WORDS = (
 ) | {"else", "much", "per"}
 
 _WORD_OR_NUMBER = re.compile(r"\d+(?:[.,]\d+)*|[^\W\d_]+(?:[’'][^\W\d_]+)?|[^\W_]+")
-_COMPOUND = re.compile(r"[^\W_]+(?:-[^\W_]+)+")
+_COMPOUND = re.compile(r"(?<![^\W_])[^\W_]++(?:-[^\W_]++)++")
 _BROKEN_WORD = re.compile(r"(\w)[-\u2010\u00ad][ \t]*[\r\n]+[ \t]*(\w)")
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 _THOUSANDS_COMMA = re.compile(r"(?<=\d),\s?(?=\d{3}(?!\d))")
