@@ -29,14 +29,15 @@ _BREAK = re.compile(
     re.IGNORECASE,
 )
 _OPENING = re.compile(rf"^(?:for|in|on|with|according to|given)\b[^,?]*,\s+(?={_ASKING}\b)", re.IGNORECASE)
-_TRAILING = re.compile(rf"[\s,;?.]*(?:\b{_JOINED})?[\s,;?.]*$", re.IGNORECASE)
+_TRAILING = re.compile(rf"(?:(?<![\s,;?.])[\s,;?.]++)?+(?:\b{_JOINED})?[\s,;?.]*+$", re.IGNORECASE)
 _AGAINST = re.compile(
-    r"(?P<cut>)\s*,?\s+(?:versus|vs\.?|as opposed to|in contrast (?:to|with)|(?:compared|relative) (?:to|with)|than"
+    r"(?P<cut>)(?:(?<!\s)\s++(?:,\s++)?+|,\s++)"
+    r"(?:versus|vs\.?|as opposed to|in contrast (?:to|with)|(?:compared|relative) (?:to|with)|than"
     r"|rather than)\s+",
     re.IGNORECASE,
 )
 _SAME_AS = re.compile(r"\bsame\b(?P<thing>[^,;:?]*?)(?P<cut>)\s+as\s+", re.IGNORECASE)
-_AND = re.compile(r"(?P<cut>)\s*,?\s+(?:and|or)\s+", re.IGNORECASE)
+_AND = re.compile(r"(?P<cut>)(?:(?<!\s)\s++(?:,\s++)?+|,\s++)(?:and|or)\s+", re.IGNORECASE)
 _COMPARED_WITH = re.compile(r"^compare\b.*?(?P<cut>)\s+(?:with|to)\s+", re.IGNORECASE)
 _DIFFERING = re.compile(r"\b(?:differ|compare)\b.*$", re.IGNORECASE)
 _LEFT_OUT = re.compile(

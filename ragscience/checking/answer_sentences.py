@@ -19,7 +19,7 @@ _LONGEST_WORD = 200
 """Characters: longer strings are not words, and slow to compare."""
 _MARK = re.compile(r"[ \t]*(?:(?:>[ \t]*)+|#{1,6}[ \t]+|[-*+•–][ \t]+|\(?(?:\d{1,2}[.)]|[a-z]\))[ \t]+)+")
 _LIST_MARK = re.compile(r"[ \t>]*(?:[-*+•–]|\(?(?:\d{1,2}[.)]|[a-z]\)))[ \t]+")
-_FENCE = re.compile(r"[ \t]*(?:```|~~~)[ \t]*[\w+-]{0,20}[ \t]*$")
+_FENCE = re.compile(r"[ \t]*+(?:```|~~~)[ \t]*+[\w+-]{0,20}+[ \t]*+$")
 _ROW = re.compile(r"[ \t]*\|.*\|[ \t]*$")
 _RULE = re.compile(r"(?:(?=[ \t:|-]*?--)[ \t:|-]++|[ \t]*+[*_=-]{3,}+[ \t]*+)$")
 _EMPHASIS = re.compile(r"\*+|`+|\$+|__|(?<!\w)_|_(?!\w)|\\[()\[\]]")

@@ -22,7 +22,7 @@ _NUMBER = re.compile(
     r"(?:(?<!\d[.,])\d+(?:\.\d+)?[eE][-+]?\d+(?![^\W_])|(?<!\d[.,])\d{1,3}(?:,\d{3})+(?:\.\d+)?(?!\d)|\d+(?:\.\d+)?|(?<![\w.])\.\d+)"
     r"(?:\s?(?P<times>[KMBk](?![^\W_])|thousand\b|million\b|billion\b|trillion\b))?"
 )
-_POWER = re.compile(r"(?<![\d.])(\d+(?:\.\d+)?)\s*[×x*·]\s*10\s*\^?\s*\{?\(?([-+]?\d+)")
+_POWER = re.compile(r"(?<![\d.])(\d++(?:\.\d++)?+)\s*+[×x*·]\s*+10\s*+(?:\^\s*+)?+\{?+\(?+([-+]?\d++)")
 _OF_A_NAME = re.compile(r"(?<!\S)[^\sA-Z]*+[A-Z]\S*+(?<=[-_])$")
 _WIDE_THOUSANDS = re.compile(r"(?<![\d.,])\d{1,3}(?:,\s\d{3})+(?![\d])")
 _TIMES = {"k": 3, "m": 6, "b": 9, "thousand": 3, "million": 6, "billion": 9, "trillion": 12}

@@ -22,7 +22,7 @@ _TITLE_CASE = re.compile(r"[A-Z]?[a-z]+")
 _ADJECTIVE = re.compile(
     r".*-(?:aware|based|free|like|style|specific|level|wise|only|related|inspired|trained|tuned|type)", re.I
 )
-_NUMBERED = re.compile(r"[A-Z][a-z]{2,}[a-zA-Z]*-?\d+[A-Za-z]?")
+_NUMBERED = re.compile(r"[A-Z][a-z]{2,}+[a-zA-Z]*+-?\d++[A-Za-z]?")
 LONGEST_WORD = 30
 
 

@@ -37,7 +37,7 @@ MADE = frozenset({"METHOD", "ALGORITHM"})
 IDEAS = MADE | {"CONCEPT", "TASK"}
 DATA = frozenset({"DATASET"})
 _BE = r"(?:(?:is|are|was|were|be|been|being|can be|has been|have been|which is|which are|that is|that are) )?"
-_ADV = r"(?:(?:\w+ly|also|further|then|thus|both|only|still|now|often|even|therefore|instead) )*"
+_ADV = r"(?:(?:\w+ly|also|further|then|thus|both|still|now|often|even|therefore|instead) )*"
 _COST = (
     r"(?:[\w-]+ ){0,2}(?:errors?|perplexity|loss|cost|latency|variance|bias|rate|WER|complexity|overhead|time|memory)\b"
 )
@@ -117,7 +117,8 @@ _CITATION = re.compile(r"\s*(?:\([^()]*\)|\[\d[\d,;\s–-]*\]|\^\d+)")
 _LIST = re.compile(r"\s*(?:,|,? and|,? or|,? as well as)\s+(?:the |a |an |on |both )*", re.IGNORECASE)
 _BEFORE_SUBJECT = re.compile(
     r"\b(?:of|in|on|for|with|from|by|to|at|as|into|via|using|between|like|over|than|through|against|under|within)"
-    r"(?: (?:a|an|the|our|its|their|this|these|\w+-\w+|standard|original|pre-trained|large|deep|each|all|other))*\s*$",
+    r"(?: (?>(?:a|an|the|our|its|their|this|these|\w+-\w+|standard|original|large|deep|each|all|other)(?![\w-])))*+"
+    r"\s*$",
     re.IGNORECASE,
 )
 _REPLACE = re.compile(

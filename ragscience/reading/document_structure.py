@@ -28,7 +28,7 @@ _LEAST_COVERAGE = 0.98
 """Share of a page's visible characters in its structured text; below it the page has the file's plain text."""
 _MARKUP = re.compile(r"[\s|\-\u00ad\u2010^\\\ufffd]+")
 _WORD = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*")
-_BROKEN = re.compile(r"([^\W\d_]+(?:-[^\W\d_]+)*)[-\u00ad\u2010]$")
+_BROKEN = re.compile(r"(?<![^\W\d_])(?<![^\W\d_]-)([^\W\d_]++(?:-[^\W\d_]++)*+)[-\u00ad\u2010]$")
 _HYPHENATED = re.compile(r"\w[-\u2010]\w$")
 _FIRST = re.compile(r"[^\W\d_]+")
 _CLOSE = {("caption", "table"), ("caption", "figure"), ("list", "list"), ("reference", "reference")}

@@ -52,7 +52,9 @@ _PLACEHOLDER = re.compile(
     | doi\b | arxiv: | https?:""",
     re.IGNORECASE | re.VERBOSE,
 )
-_FILE_NAME = re.compile(r"\S*_\S*|.*\.(pdf|dvi|ps|eps|tex|docx?|pptx?|odt|rtf|txt|html?|indd|qxd|fm)", re.IGNORECASE)
+_FILE_NAME = re.compile(
+    r"[^\s_]*+_\S*+|.*\.(pdf|dvi|ps|eps|tex|docx?|pptx?|odt|rtf|txt|html?|indd|qxd|fm)", re.IGNORECASE
+)
 
 
 def clean_text(text: str) -> str:

@@ -40,8 +40,8 @@ _AHEAD = 48
 
 _BARRED = re.compile(rf"[{_LESS}]\s*[{_BAR}]([^{_BAR}\n]{{0,80}})[{_BAR}]\s*[{_MORE}]")
 _TAG = re.compile(
-    rf"[{_LESS}](\s*[/\\]?\s*(?:[A-Za-z]+(?:[_▁][A-Za-z0-9]+)+|s|bos|eos|pad|unk|sys|inst|think|thinking|system|user"
-    rf"|assistant|human|tool|turn|eod|sep|cls|mask|end|begin)\s*/?\s*)[{_MORE}]",
+    rf"[{_LESS}]((?:\s*+[/\\])?+\s*+(?:[A-Za-z]+(?:[_▁][A-Za-z0-9]+)+|s|bos|eos|pad|unk|sys|inst|think|thinking|system|user"
+    rf"|assistant|human|tool|turn|eod|sep|cls|mask|end|begin)(?:\s*+/)?+\s*+)[{_MORE}]",
     re.IGNORECASE,
 )
 _SQUARE = re.compile(r"[\[［]((?:\s*+/)?+\s*+(?:INST|SYS|[A-Z]+(?:_[A-Z]+)+)\s*+)[\]］]", re.IGNORECASE)
