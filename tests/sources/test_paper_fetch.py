@@ -323,7 +323,7 @@ def test_what_makes_no_sense_is_refused_before_anyone_is_asked(run, said, more):
     with pytest.raises(UsageError):
         run(*said, **more)
     assert run.server.faults.requests == []
-    assert not run.home.root.exists()
+    assert list(run.home.root.iterdir()) == []
 
 
 @pytest.mark.parametrize("url", ["file:///etc/passwd", "ftp://127.0.0.1/a.pdf", "http://10.0.0.1/a.pdf"])
@@ -551,6 +551,7 @@ def test_killed_at_any_step_there_is_nothing_or_a_good_paper(arxiv, pdfs, tmp_pa
     outcomes = set()
     for step in range(1, 40):
         home = Home(tmp_path / f"home{step}")
+        home.root.mkdir()
         command = [sys.executable, "-c", KILLED, str(home.root), str(step)]
         done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
         files = [path.read_bytes() for path in home.papers.glob("*")]
