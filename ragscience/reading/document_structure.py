@@ -14,9 +14,10 @@ from ragscience.reading.floats import find_floats
 from ragscience.reading.headers_footers import without_headers_footers
 from ragscience.reading.headings import find_headings
 from ragscience.reading.layout_model import LayoutBox, advise_headings, without_margins
+from ragscience.reading.table_areas import PageTables, find_table_areas
 from ragscience.reading.tables import TableRow, markdown_row, table_rows
 from ragscience.reading.text_cleaning import mend_accents
-from ragscience.reading.text_rows import LaidPage, Row, make_segments, measure, place_rows
+from ragscience.reading.text_rows import LaidPage, Region, Row, TableArea, make_segments, measure, place_rows
 from ragscience.reading.text_spans import PageSpans, box_around, box_on_page
 from ragscience.records import Box, Document, Element, Line, Page
 
@@ -68,7 +69,8 @@ def _structured(sources: Sequence[SourcePage], plain: set[int]) -> Document:
                 pages[number], margin_texts[number] = without_margins(
                     pages[number], margin_texts[number], source.parts, source.spans.height
                 )
-        laid = {source.number: _laid_page(source, rows) for source, rows in zip(sources, pages, strict=True)}
+        found = find_table_areas([(rows, source.rules) for source, rows in zip(sources, pages, strict=True)])
+        laid = {source.number: _laid_page(source, page) for source, page in zip(sources, found, strict=True)}
         assembled = _assembled(laid, {source.number: source.parts for source in sources if source.parts})
         document = _document(sources, assembled, margin_texts, plain)
         lossy = {source.number for source in sources if source.number not in plain and _loses(document, source)}
@@ -87,13 +89,40 @@ def _segments(spans: PageSpans) -> list[Row]:
     return [row for pieces in by_turn for row in make_segments(pieces)]
 
 
-def _laid_page(source: SourcePage, segments: Sequence[Row]) -> LaidPage:
+def _laid_page(source: SourcePage, page: PageTables) -> LaidPage:
     by_turn: dict[int, list[Row]] = {}
-    for row in segments:
+    for row in page.rest:
         by_turn.setdefault(row.turn, []).append(row)
     width, height = source.spans.width, source.spans.height
-    regions = tuple(region for turned in by_turn.values() for region in reading_order(turned, width))
-    return LaidPage(source.number, width, height, regions, source.rules, source.drawings)
+    regions = [region for turned in by_turn.values() for region in reading_order(turned, width)]
+    # Of tables side by side the left one is put in last, before the others.
+    for table in sorted(page.tables, key=lambda table: -table.caption.x0):
+        parts = [_region(rows) for rows in (table.lines, table.rows) if rows]
+        place = _place_of(table, regions)
+        regions[place:place] = parts
+    return LaidPage(source.number, width, height, tuple(regions), source.rules, source.drawings, tuple(page.tables))
+
+
+def _region(rows: Sequence[Row]) -> Region:
+    return Region(tuple(rows), min(row.x0 for row in rows), max(row.x1 for row in rows))
+
+
+def _place_of(table: TableArea, regions: Sequence[Region]) -> int:
+    """The index of the region before which a table is read: after its caption, or after the text above both."""
+    first = table.caption.pieces[0]
+    for number, region in enumerate(regions, 1):
+        if not table.lines and any(first in row.pieces for row in region.rows):
+            return number
+    if not table.lines:
+        return len(regions)
+    rows = (*table.lines, *table.rows)
+    x0, x1, top = min(row.x0 for row in rows), max(row.x1 for row in rows), min(row.base for row in rows)
+    above = [
+        number
+        for number, region in enumerate(regions, 1)
+        if any(row.base < top + 1 and row.x0 < x1 and x0 < row.x1 for row in region.rows)
+    ]
+    return above[-1] if above else 0
 
 
 def _assembled(laid: dict[int, LaidPage], parts: dict[int, tuple[LayoutBox, ...]]) -> Assembled:

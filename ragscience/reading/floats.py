@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from ragscience.reading.heading_text import heading_number
-from ragscience.reading.text_rows import LaidPage, Measures, Placed, is_prose, widest_gap
+from ragscience.reading.text_rows import LaidPage, Measures, Placed, TableArea, is_prose, widest_gap
 from ragscience.reading.text_spans import box_on_page
 from ragscience.records import Box
 
@@ -42,7 +42,10 @@ def find_floats(placed: Sequence[Placed], pages: Mapping[int, LaidPage], measure
         if what := floats.caption_kind(index):
             group = len(captions) + 1
             captions.append(_Caption(what, index, floats.mark_caption(index, group), group))
-    tables = [caption for caption in captions if caption.what == "table"]
+    groups = {id(row): one.group for one in captions if (area := floats.area_of(one)) for row in area.rows}
+    for row in placed:
+        row.group = groups.get(id(row.row), row.group)
+    tables = [caption for caption in captions if caption.what == "table" and not floats.area_of(caption)]
     side = floats.usual_side(tables)
     # Tables with a single choice of rows choose first: those rows are no other caption's.
     while tables:
@@ -67,6 +70,16 @@ class _Floats:
 
     def __init__(self, placed: Sequence[Placed], pages: Mapping[int, LaidPage], measures: Measures) -> None:
         self.placed, self.pages, self.measures = placed, pages, measures
+        self.areas = {id(table.caption.pieces[0]): table for page in pages.values() for table in page.tables}
+        """The tables that were found by their rules, by the first piece of their caption."""
+        inside = {id(row) for table in self.areas.values() for row in table.rows}
+        for one in placed:
+            if id(one.row) in inside:
+                one.kind = "table"
+
+    def area_of(self, caption: _Caption) -> TableArea | None:
+        """A caption's table, if it was found by its rules."""
+        return self.areas.get(id(self.placed[caption.first].row.pieces[0]))
 
     def caption_kind(self, index: int) -> str:
         """What a caption that begins at this row is of: "table", "figure", "other", or "" without one."""
@@ -75,6 +88,8 @@ class _Floats:
         match = CAPTION.match(row.text)
         if not match or one.kind or row.turn or not match["what"][0].isupper():
             return ""
+        if id(row.pieces[0]) in self.areas:
+            return "table"
         before = self.placed[index - 1] if index and self.placed[index - 1].region == one.region else None
         first = row.pieces[0].spans[0]
         is_marked = (

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from ragscience.reading.text_rows import Row, split_row
 
-__all__ = ["side_by_side"]
+__all__ = ["caption_starts", "side_by_side"]
 
 _CAPTION = re.compile(r"(?:Figure|Fig\.|Table|TABLE|FIGURE)\s?[A-Z]?\.?\d{1,3}[a-z]?\s*(?P<end>[:.|]|$|\s)")
 _WORD = re.compile(r"[^\W\d_]{2,}")
@@ -47,7 +47,7 @@ def side_by_side(segments: Sequence[Row]) -> list[list[Row]]:
     """
     rest = list(segments)
     parts: list[list[Row]] = []
-    for start, caption in sorted(_caption_starts(segments), key=lambda item: item[1].base):
+    for start, caption in sorted(caption_starts(segments), key=lambda item: item[1].base):
         zone = _zone_of(rest, start, caption) if any(row is caption for row in rest) else None
         if zone is None:
             continue
@@ -57,7 +57,7 @@ def side_by_side(segments: Sequence[Row]) -> list[list[Row]]:
     return [part for part in (*parts, rest) if part]
 
 
-def _caption_starts(segments: Sequence[Row]) -> Iterator[tuple[float, Row]]:
+def caption_starts(segments: Sequence[Row]) -> Iterator[tuple[float, Row]]:
     """(x, row) of each place where a caption begins, also within a row."""
     for row in segments:
         if not _CAPTION.search(row.text):
@@ -82,7 +82,7 @@ def _zone_of(segments: Sequence[Row], start: float, caption: Row) -> _Zone | Non
     """The zone of the caption that begins at x `start` of a row, or None where nothing is next to its float."""
     left, right = min(row.x0 for row in segments), max(row.x1 for row in segments)
     margin = _LEAST * (right - left)
-    starts = list(_caption_starts(segments))
+    starts = list(caption_starts(segments))
     for x in (round(start - 1, 1), *sorted(_aligned(segments, caption, start))):
         zone = _zone(segments, starts, caption, x) if left + margin < x < right - margin else None
         if zone is not None:

@@ -24,6 +24,7 @@ __all__ = [
     "Placed",
     "Region",
     "Row",
+    "TableArea",
     "is_prose",
     "join_spans",
     "make_rows",
@@ -82,6 +83,16 @@ class Region:
 
 
 @dataclass(frozen=True, slots=True)
+class TableArea:
+    """A table that was found by its rules, and the segment with which its caption begins."""
+
+    caption: Row
+    rows: tuple[Row, ...]
+    lines: tuple[Row, ...] = ()
+    """Of its caption, where the captions of two tables stand side by side; else they are with the text."""
+
+
+@dataclass(frozen=True, slots=True)
 class LaidPage:
     """A page's regions in reading order, and the boxes of its rules and drawings."""
 
@@ -91,6 +102,8 @@ class LaidPage:
     regions: tuple[Region, ...]
     rules: tuple[Box, ...]
     drawings: tuple[Box, ...]
+    tables: tuple[TableArea, ...] = ()
+    """Their rows are regions of their own."""
 
 
 @dataclass(slots=True)
