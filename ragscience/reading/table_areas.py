@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from ragscience.reading.floats import CAPTION
+from ragscience.reading.headings import heading_number
 from ragscience.reading.side_by_side import caption_starts
 from ragscience.reading.table_rules import SAME, Level, levels_of
 from ragscience.reading.text_rows import Row, TableArea, make_rows, split_row, widest_gap
@@ -136,15 +137,21 @@ class _Page:
                     near = row.y0 if step > 0 else row.y1
         last: Row | None = None
         count = 0
+        cells = sorted(
+            _count_cells(row) for row in rows if abs(row.base - (start.y + far) / 2) < abs(start.y - far) / 2
+        )
+        least = max(2, 0.6 * cells[len(cells) // 2]) if cells and step > 0 else 2
         for row in sorted(rows, key=lambda row: step * row.base):
             if step * (row.base - far) <= (0 if step < 0 else 1):
                 continue
             away = step * (row.base - (last.base if last else far))
-            is_row = widest_gap(row) > _CELL_GAP * row.size and not self._is_line_of_text(row, start)
+            is_row = _count_cells(row) >= least and not self._is_line_of_text(row, start)
             if last and not is_row and away < 0.8 * row.size:
                 # A cell at the middle of the lines of its neighbors.
                 continue
-            if away > _ROW_GAP * row.size or not is_row or CAPTION.match(row.text):
+            number = heading_number(row.text)
+            is_heading = bool(number) and not any(map(str.isdigit, row.text[len(number) :]))
+            if away > _ROW_GAP * row.size or not is_row or is_heading or CAPTION.match(row.text):
                 break
             count, last = count + 1, row
         if last is not None:
@@ -292,6 +299,14 @@ def _with_captions_apart(segments: list[Row], levels: Sequence[Level]) -> list[R
         cut = [split_row(row, x - 0.5) if first.base - 1 < row.base < bottom else [row] for row in found]
         found = [part for parts in cut for part in parts]
     return found
+
+
+def _count_cells(row: Row) -> int:
+    count, right = 1, row.pieces[0].x1
+    for piece in row.pieces[1:]:
+        count += piece.x0 - right > _CELL_GAP * row.size
+        right = max(right, piece.x1)
+    return count
 
 
 def _is_text(row: Row, level: Level) -> bool:

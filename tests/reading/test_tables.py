@@ -1,0 +1,240 @@
+"""Tables of real PDFs become the rows and cells that they are printed as."""
+
+import pytest
+
+from ragscience.reading.pdf_reader import read_pdf
+from tests.reading.drawing import Sheet, draw
+from tests.shared_data import needs_shared_data, shared_papers
+
+LINE = 12
+
+
+def tables_of(tmp_path, sheet):
+    """Each table as rows of cells, and the text of all other elements."""
+    document = read_pdf(draw(tmp_path / "a.pdf", [sheet]))
+    parts = [(one.kind, document.text[one.start : one.end]) for one in document.elements]
+    tables = [cells_of(text) for kind, text in parts if kind == "table"]
+    return tables, " ".join(text for kind, text in parts if kind != "table")
+
+
+def cells_of(markdown):
+    lines = [line for line in markdown.split("\n") if not line.startswith("|---")]
+    return [[cell.strip() for cell in line.strip("|").split(" | ")] for line in lines]
+
+
+def write_rows(sheet, xs, y, rows, size=9):
+    for number, row in enumerate(rows):
+        for x, cell in zip(xs, row, strict=True):
+            if cell:
+                sheet.write(x, y + LINE * number, cell, size)
+    return y + LINE * len(rows)
+
+
+SCORES = [
+    ["System", "Dev", "Test", "Rank"],
+    ["Plain", "40.1", "52.3", "3"],
+    ["Larger", "44.5", "57.0", "2"],
+    ["Largest", "47.0", "60.2", "1"],
+]
+
+
+def two_columns(sheet, y, lines):
+    sheet.paragraph(50, y, lines, width=5, start=3)
+    sheet.paragraph(310, y, lines, width=5, start=8)
+
+
+def test_a_table_across_two_columns_of_text_is_one_table(tmp_path):
+    sheet = Sheet().write(50, 80, "Table 1: Scores of the systems that were asked in all of the languages at once.", 9)
+    xs = [60, 200, 330, 470]
+    sheet.rule(50, 92, 545, 92).rule(50, 107, 545, 107).rule(50, 146, 545, 146)
+    write_rows(sheet, xs, 103, SCORES)
+    two_columns(sheet, 180, 30)
+    tables, text = tables_of(tmp_path, sheet)
+    assert tables == [SCORES]
+    assert "Largest" not in text
+
+
+def test_a_header_above_the_first_rule_and_rows_below_the_last_one_belong_to_the_table(tmp_path):
+    others = [
+        ["Reader", "First", "Last", "Size"],
+        ["One", "1", "2", "3"],
+        ["Two", "4", "5", "6"],
+        ["Six", "7", "8", "9"],
+    ]
+    sheet = Sheet()
+    sheet.paragraph(50, 60, 12)
+    sheet.write(50, 280, "Table 1: Scores of all.", 9).rule(50, 313, 460, 313)
+    write_rows(sheet, [60, 200, 300, 400], 310, SCORES)
+    sheet.write(50, 480, "Table 2: Readers and sizes.", 9).rule(50, 513, 460, 513).rule(50, 549, 460, 549)
+    write_rows(sheet, [60, 200, 300, 400], 510, others)
+    sheet.paragraph(50, 600, 12)
+    tables, _ = tables_of(tmp_path, sheet)
+    assert tables == [SCORES, others]
+
+
+def test_a_fully_ruled_table_of_sentences_is_a_table(tmp_path):
+    rows = [
+        ["Group", "What was good", "What was poor"],
+        ["Staff", "the staff is kind and knows", "too few of them and no time"],
+        ["", "what to do at each step", "for any of the patients there"],
+        ["Rooms", "the rooms are new and clean", "the rooms are cold at night"],
+        ["", "and near to each other too", "and the light is never put out"],
+    ]
+    sheet = Sheet().write(50, 80, "Table 1: What the patients said of the hospital.", 9)
+    write_rows(sheet, [55, 125, 285], 103, rows)
+    for y in (92, 107, 131, 155):
+        sheet.rule(50, y, 440, y)
+    for x in (50, 120, 280, 440):
+        sheet.rule(x, 92, x, 155)
+    sheet.paragraph(50, 190, 12)
+    tables, text = tables_of(tmp_path, sheet)
+    assert tables == [
+        [
+            rows[0],
+            ["Staff", "the staff is kind and knows what to do at each step", f"{rows[1][2]} {rows[2][2]}"],
+            ["Rooms", "the rooms are new and clean and near to each other too", f"{rows[3][2]} {rows[4][2]}"],
+        ]
+    ]
+    assert "kind" not in text
+
+
+def test_framed_text_is_no_table(tmp_path):
+    sheet = Sheet().write(50, 60, "Table 1: A prompt.", 9).rule(50, 70, 520, 70)
+    end = sheet.paragraph(55, 84, 9)
+    sheet.rule(50, end, 520, end).paragraph(50, end + 30, 12, start=4)
+    tables, text = tables_of(tmp_path, sheet)
+    assert tables == []
+    assert "The model reads every passage" in text
+
+
+def test_the_names_of_groups_of_columns_stand_above_the_first_of_them(tmp_path):
+    xs = [55, 160, 230, 300, 370]
+    rows = [
+        ["Model", "P@1", "MAP", "P@1", "MAP"],
+        ["Base", "1.5", "2.5", "3.5", "4.5"],
+        ["Big", "5.5", "6.5", "7.5", "8.5"],
+    ]
+    sheet = Sheet().write(50, 80, "Table 1: Two data sets.", 9).rule(50, 90, 420, 90)
+    sheet.write(172, 101, "News stories", 9).write(322, 101, "Web pages", 9)
+    sheet.rule(155, 105, 255, 105).rule(295, 105, 395, 105)
+    write_rows(sheet, xs, 117, rows)
+    sheet.rule(50, 121, 420, 121).rule(50, 146, 420, 146).paragraph(50, 180, 12)
+    tables, _ = tables_of(tmp_path, sheet)
+    assert tables == [[["", "News stories", "", "Web pages", ""], *rows]]
+
+
+def test_a_title_within_a_table_is_not_cut_into_cells(tmp_path):
+    rows = [*SCORES, ["", "", "", ""], ["Other", "50.1", "51.3", "5"], ["Others", "52.1", "53.3", "4"]]
+    sheet = Sheet().write(50, 80, "Table 1: Two parts.", 9).rule(50, 92, 420, 92).rule(50, 107, 420, 107)
+    write_rows(sheet, [60, 200, 280, 360], 103, rows)
+    sheet.write(143, 103 + 4 * LINE, "Systems that were sent to us later (May 2020)", 9)
+    sheet.rule(50, 103 + 6 * LINE + 4, 420, 103 + 6 * LINE + 4).paragraph(50, 220, 12)
+    tables, _ = tables_of(tmp_path, sheet)
+    (table,) = tables
+    assert [cell for cell in table[4] if cell] == ["Systems that were sent to us later (May 2020)"]
+    assert [table[0], table[5]] == [SCORES[0], rows[5]]
+
+
+def test_the_label_of_several_rows_stands_in_the_first_of_them(tmp_path):
+    rows = [["", "Size", "Dev", "Test"], *(["", f"{n}B", f"{n}.1", f"{n}.2"] for n in range(1, 7))]
+    sheet = Sheet().write(50, 80, "Table 1: Sizes.", 9).rule(50, 92, 420, 92).rule(50, 107, 420, 107)
+    write_rows(sheet, [60, 200, 280, 360], 103, rows)
+    # Three rows, with the label in the middle; two rows, with the label between them; one row.
+    for label, middle in (("Small", 2.0), ("Medium", 4.5), ("Large", 6.0)):
+        sheet.write(60, 103 + LINE * middle, label, 9)
+    for after in (3, 5, 6):
+        sheet.rule(50, 107 + LINE * after, 420, 107 + LINE * after)
+    sheet.paragraph(50, 220, 12)
+    tables, _ = tables_of(tmp_path, sheet)
+    (table,) = tables
+    assert [row[0] for row in table] == ["", "Small", "", "", "Medium", "", "Large"]
+    assert [row[1:] for row in table] == [row[1:] for row in rows]
+
+
+def test_a_label_next_to_the_sizes_of_several_rows_is_a_cell(tmp_path):
+    rows = [
+        ["", "Dev", "Test"],
+        ["Palm 8B", "1.5", "4.1"],
+        ["62B", "4.4", "33.0"],
+        ["Mine 1B", "7.5", "8.1"],
+        ["9B", "5.4", "43.0"],
+    ]
+    rows += [["12B", "7.7", "8.8"], ["27B", "5.6", "43.1"]]
+    sheet = Sheet().write(50, 80, "Table 1: Sizes.", 9).rule(50, 92, 300, 92).rule(50, 107, 300, 107)
+    for number, (label, *values) in enumerate(rows):
+        *name, size = label.rsplit(" ", 1)
+        y = 103 + LINE * number
+        sheet.write(60, y, " ".join(name) or "", 9) if name else None
+        sheet.write(84, y, size, 9)
+        for x, value in zip((170, 240), values, strict=True):
+            sheet.write(x, y, value, 9)
+    sheet.rule(50, 181, 300, 181).paragraph(50, 220, 12)
+    tables, _ = tables_of(tmp_path, sheet)
+    assert tables == [
+        [
+            ["", "", "Dev", "Test"],
+            ["Palm", "8B", "1.5", "4.1"],
+            ["", "62B", "4.4", "33.0"],
+            ["Mine", "1B", "7.5", "8.1"],
+            ["", "9B", "5.4", "43.0"],
+            ["", "12B", "7.7", "8.8"],
+            ["", "27B", "5.6", "43.1"],
+        ]
+    ]
+
+
+def test_what_is_added_to_a_value_is_in_its_cell(tmp_path):
+    sheet = Sheet().write(50, 80, "Table 1: Means.", 9).rule(50, 92, 420, 92).rule(50, 107, 420, 107)
+    rows = [
+        ["Model", "Dev", "", "Test", ""],
+        *([f"Model {n}", f"0.9{n}", "(0.8, 1)", f"0.7{n}", "(0.6, 1)"] for n in range(5)),
+    ]
+    write_rows(sheet, [60, 200, 225, 300, 325], 103, rows)
+    sheet.rule(50, 103 + 5 * LINE + 4, 420, 103 + 5 * LINE + 4).paragraph(50, 220, 12)
+    tables, _ = tables_of(tmp_path, sheet)
+    assert tables[0][1] == ["Model 0", "0.90 (0.8, 1)", "0.70 (0.6, 1)"]
+
+
+def test_tables_side_by_side_have_their_own_rows(tmp_path):
+    sheet = Sheet()
+    for x, caption in ((50, "Table 1: The first of them."), (310, "Table 2: The second of them.")):
+        sheet.rule(x, 92, x + 230, 92).rule(x, 107, x + 230, 107).rule(x, 146, x + 230, 146).write(x, 80, caption, 9)
+        write_rows(sheet, [x + 5, x + 80, x + 130, x + 190], 103, SCORES)
+    two_columns(sheet, 180, 30)
+    tables, _ = tables_of(tmp_path, sheet)
+    assert tables == [SCORES, SCORES]
+
+
+def test_tables_in_two_columns_keep_their_captions(tmp_path):
+    sheet = Sheet()
+    for x, top, name in ((50, 60, "Table 1"), (310, 300, "Table 2")):
+        sheet.rule(x, top, x + 230, top).rule(x, top + 15, x + 230, top + 15).rule(x, top + 54, x + 230, top + 54)
+        write_rows(sheet, [x + 5, x + 80, x + 130, x + 190], top + 11, SCORES)
+        sheet.write(x, top + 68, f"{name}: The scores, below them.", 9)
+    sheet.paragraph(50, 160, 40, width=5)
+    sheet.paragraph(310, 60, 18, width=5, start=4)
+    sheet.paragraph(310, 400, 20, width=5, start=5)
+    document = read_pdf(draw(tmp_path / "a.pdf", [sheet]))
+    kinds = [(one.kind, document.text[one.start : one.end].split(":")[0][:12]) for one in document.elements]
+    at = [kinds.index(("caption", name)) for name in ("Table 1", "Table 2")]
+    assert at[0] < at[1]
+    assert [kinds[number + 1] for number in at] == [("table", "| System | D")] * 2
+
+
+@needs_shared_data
+@pytest.mark.parametrize(
+    ("paper", "page", "row"),
+    [
+        ("gpt2_2019", 7, "| Who took the first steps on the moon in 1969? | Neil Armstrong |"),
+        ("retro_2112.04426", 12, "| Baseline transformer (ours) | - | - | - | 21.53 | 22.96 |"),
+        ("retro_2112.04426", 7, "| 132M | 172M (+30%) | 896 | 3,584 | 16 | 64 | 12 |"),
+        ("flashattention_2205.14135", 8, "| GPT-2 small - FlashAttention | 4k | 17.5 | 3.6 days (1.3×) |"),
+        ("instructgpt_2203.02155", 34, "| Customer | demo length | 1533 | 88 | 179 | 0 | 15 | 39 | 88 | 2048 |"),
+        ("bert_1810.04805", 7, "| Top Leaderboard Systems (Dec 10th, 2018) |  |  |  |  |"),
+        ("lora_2106.09685", 10, "|  | # of Trainable Parameters = 18M |  |"),
+    ],
+)
+def test_rows_of_public_papers_are_whole(paper, page, row):
+    document = next(document for name, document in shared_papers().items() if name.startswith(paper))
+    one = document.pages[page - 1]
+    assert row in document.text[one.start : one.end]
