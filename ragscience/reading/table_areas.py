@@ -168,14 +168,24 @@ class _Page:
     def _has_cells(self, rows: Sequence[Row], level: Level) -> bool:
         """Whether rows between rules are those of a table, rather than framed text in one or two columns."""
         top, bottom = min(row.y0 for row in rows), max(row.y1 for row in rows)
-        inner = {
-            round(x0)
-            for x0, y0, _, y1 in self.uprights
-            if level.x0 + SAME < x0 < level.x1 - SAME and top < (y0 + y1) / 2 < bottom
-        }
+        inner = any(
+            level.x0 + SAME < x0 < level.x1 - SAME and y1 - y0 > 0.5 * (bottom - top) and top < (y0 + y1) / 2 < bottom
+            for x0, y0, _, y1 in self._upright_runs()
+        )
         cells = sum(widest_gap(row) > _CELL_GAP * row.size for row in rows)
         text = sum(_is_text(row, level) for row in rows)
-        return cells >= 2 and (bool(inner) or (3 * cells >= len(rows) and 2 * text < len(rows)))
+        return cells >= 2 and (inner or (3 * cells >= len(rows) and 3 * text < len(rows)))
+
+    def _upright_runs(self) -> list[Box]:
+        """The vertical rules, whole even where they are drawn cell by cell."""
+        found: list[Box] = []
+        for rule in sorted(self.uprights, key=lambda rule: (round(rule[0]), rule[1])):
+            last = found[-1] if found else None
+            if last and round(last[0]) == round(rule[0]) and rule[1] <= last[3] + SAME:
+                found[-1] = (*last[:3], max(last[3], rule[3]))
+            else:
+                found.append(rule)
+        return found
 
     def _within(self, level: Level) -> list[Row]:
         return [row for row in self.segments if level.x0 - SAME < (row.x0 + row.x1) / 2 < level.x1 + SAME]
