@@ -160,21 +160,23 @@ class _Page:
             return None
         top, bottom = sorted((near, far))
         inside = [row for row in rows if top - 2 < row.base < bottom + 2]
-        if len(inside) < 2 or (len(chain) < 2 and count < 2) or not self._has_cells(inside, start):
+        if len(inside) < 2 or (len(chain) < 2 and count < 2) or not self._has_cells(inside, chain):
             return None
         is_framed = abs(chain[-1].y - start.y) > 2 * inside[0].size
         return _Area(top, bottom, start.x0, start.x1, distance, is_framed)
 
-    def _has_cells(self, rows: Sequence[Row], level: Level) -> bool:
+    def _has_cells(self, rows: Sequence[Row], chain: Sequence[Level]) -> bool:
         """Whether rows between rules are those of a table, rather than framed text in one or two columns."""
+        level = chain[0]
         top, bottom = min(row.y0 for row in rows), max(row.y1 for row in rows)
         inner = any(
             level.x0 + SAME < x0 < level.x1 - SAME and y1 - y0 > 0.5 * (bottom - top) and top < (y0 + y1) / 2 < bottom
             for x0, y0, _, y1 in self._upright_runs()
         )
         cells = sum(widest_gap(row) > _CELL_GAP * row.size for row in rows)
-        text = sum(_is_text(row, level) for row in rows)
-        return cells >= 2 and (inner or (3 * cells >= len(rows) and 3 * text < len(rows)))
+        counts = [_text_cells(row, level) for row in rows]
+        is_text = 5 * sum(text for text, _ in counts) >= 2 * sum(every for _, every in counts)
+        return cells >= 2 and ((inner and len(rows) <= 8 * len(chain)) or (3 * cells >= len(rows) and not is_text))
 
     def _upright_runs(self) -> list[Box]:
         """The vertical rules, whole even where they are drawn cell by cell."""
@@ -319,18 +321,19 @@ def _count_cells(row: Row) -> int:
     return count
 
 
-def _is_text(row: Row, level: Level) -> bool:
-    """Whether a row is running text in one or several columns: each part of it is long and of words."""
+def _text_cells(row: Row, level: Level) -> tuple[int, int]:
+    """How many cells of a row are lines of running text, long and of words, and how many there are."""
     parts = [[row.pieces[0]]]
     for piece in row.pieces[1:]:
         if piece.x0 - parts[-1][-1].x1 > _CELL_GAP * row.size:
             parts.append([])
         parts[-1].append(piece)
-    return all(
+    text = sum(
         part[-1].x1 - part[0].x0 > 0.2 * (level.x1 - level.x0)
         and sum(len(_WORD.findall(piece.text)) for piece in part) >= 4
         for part in parts
     )
+    return text, len(parts)
 
 
 def _parts(row: Row, area: _Area) -> list[Row]:
