@@ -184,7 +184,7 @@ def test_numbers_in_names_and_private_code_points():
     [
         ("papers2/react_2210.03629", 2, "Question: Aside from the Apple Remote, what other", "4XHVWLRQ"),
         ("papers2/batchnorm_1502.03167", 1, "∑", "X^N"),
-        ("papers/gpt2_2019", 7, "Charles Darwin ✓ 83.4%", "\ufffd"),
+        ("papers/gpt2_2019", 7, "| Charles Darwin | ✓ | 83.4% |", "\ufffd"),
     ],
 )
 def test_papers_in_such_fonts_are_read(name, page, has, lacks):

@@ -35,7 +35,7 @@ def test_metadata_that_cannot_be_read_cost_a_warning_and_not_the_document(tmp_pa
     script = (
         "import sys\n"
         "from ragscience.reading import pdf_reader, worker\n"
-        "pdf_reader.metadata_of = lambda pages, stated, text: 1 // 0\n"
+        "pdf_reader.metadata_of = lambda *_: 1 // 0\n"
         "sys.exit(worker.main(['2000000000', '60']))\n"
     )
     done = subprocess.run(

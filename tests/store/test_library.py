@@ -379,7 +379,7 @@ def test_vectors_are_replaced_all_or_none(filled):
                 raise KeyboardInterrupt
             yield ids, unit_rows(rng, len(texts), 20), {}
 
-    with Library.open_for_writing(filled) as library:
+    with Library.open_for_writing(filled, FROM_FILE) as library:
         before = contents(library), library.generation
         with pytest.raises(KeyboardInterrupt):
             library.replace_vectors(other, batches(library, 7, fail_after=2))
