@@ -20,6 +20,7 @@ __all__ = ["Count", "PageNumber", "Schema", "Share", "from_json", "json_schemas"
 
 T = TypeVar("T")
 
+_SURROGATES = re.compile("[\ud800-\udfff]")
 _UNSEEN = re.compile("[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u206f\ufeff]")
 
 
@@ -122,5 +123,5 @@ def json_schemas(kinds: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, An
 
 
 def storable(text: str) -> str:
-    """The text as SQLite takes it: lone surrogates, as of a file name that is not UTF-8, are replaced."""
-    return text.encode("utf-8", "replace").decode()
+    """The text at the same length as SQLite takes it, in UTF-8: lone surrogates, as of broken PDFs, become U+FFFD."""
+    return text if text.isascii() else _SURROGATES.sub("\ufffd", text)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import sqlite3
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -13,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from ragscience.errors import RagScienceError
 from ragscience.records import Chunk, Document, EmbedderIdentity, Page
+from ragscience.serialization import storable
 from ragscience.similarity import Fingerprint, fingerprint_of
 from ragscience.store import row_records as rows
 from ragscience.store.element_rows import pack_elements, pack_sketch
@@ -38,7 +38,6 @@ __all__ = [
 ]
 
 _PUBLICATION = ("kind", "volume", "number", "pages")
-_SURROGATES = re.compile("[\ud800-\udfff]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,15 +108,15 @@ def insert_paper(db: sqlite3.Connection, new: NewPaper, fingerprint: Fingerprint
                 first + row,
                 paper_id,
                 chunk.ordinal,
-                _storable(chunk.text),
+                storable(chunk.text),
                 chunk.start,
                 chunk.end,
                 chunk.page_start,
                 chunk.page_end,
-                _storable(chunk.section),
+                storable(chunk.section),
                 chunk.kind,
                 json.dumps(page_breaks(chunk, new.document.pages), separators=(",", ":")),
-                _storable(chunk.header),
+                storable(chunk.header),
             )
             for row, chunk in enumerate(new.chunks)
         ),
@@ -154,24 +153,24 @@ def _insert_row(db: sqlite3.Connection, new: NewPaper, fingerprint: Fingerprint,
         "md5": new.md5,
         "size_bytes": new.size_bytes,
         "modified_ns": new.modified_ns,
-        "title": _storable(document.title),
+        "title": storable(document.title),
         "added_at": datetime.now(UTC).isoformat(timespec="seconds"),
-        "warnings": json.dumps([_storable(warning) for warning in document.warnings]),
+        "warnings": json.dumps([storable(warning) for warning in document.warnings]),
         "pages": len(document.pages),
         "first_chunk": first_chunk,
         "chunks": len(new.chunks),
-        "stated_title": _storable(metadata.title),
-        "authors": json.dumps([_storable(author) for author in metadata.authors], ensure_ascii=False),
+        "stated_title": storable(metadata.title),
+        "authors": json.dumps([storable(author) for author in metadata.authors], ensure_ascii=False),
         "year": metadata.year,
-        "venue": _storable(metadata.venue),
-        "doi": _storable(metadata.doi),
-        "arxiv_id": _storable(metadata.arxiv_id),
+        "venue": storable(metadata.venue),
+        "doi": storable(metadata.doi),
+        "arxiv_id": storable(metadata.arxiv_id),
         "confidence": json.dumps(dict(metadata.confidence)),
         "publication": json.dumps(
-            {name: _storable(text) for name in _PUBLICATION if (text := getattr(metadata, name))}
+            {name: storable(text) for name in _PUBLICATION if (text := getattr(metadata, name))}
         ),
         "sketch": pack_sketch(fingerprint.shingles, fingerprint.sketch),
-        "elements": pack_elements([replace(one, section=_storable(one.section)) for one in document.elements]),
+        "elements": pack_elements([replace(one, section=storable(one.section)) for one in document.elements]),
     }
     places = ", ".join(f":{name}" for name in columns)
     query = f"INSERT INTO papers ({', '.join(columns)}) VALUES ({places})"  # noqa: S608  # names of ours, bound values
@@ -188,10 +187,10 @@ def _insert_pages(db: sqlite3.Connection, paper_id: int, document: Document) -> 
                 page.number,
                 page.start,
                 page.end,
-                _storable(page.warning),
-                _storable(_text(document, page)),
+                storable(page.warning),
+                storable(_text(document, page)),
                 pack_lines(page.lines, page.start),
-                _storable(page.furniture),
+                storable(page.furniture),
             )
             for page in document.pages
         ),
@@ -256,8 +255,3 @@ def rename_papers(db: sqlite3.Connection, moves: Sequence[tuple[int, str, int]])
 
 def _text(document: Document, page: Page) -> str:
     return document.text[page.start : page.end]
-
-
-def _storable(text: str) -> str:
-    """The text at the same length, without lone surrogates, which broken PDFs contain and UTF-8 cannot encode."""
-    return text if text.isascii() else _SURROGATES.sub("\ufffd", text)

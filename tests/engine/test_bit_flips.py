@@ -3,6 +3,7 @@
 import os
 import random
 import shutil
+from collections import Counter
 from dataclasses import dataclass, field
 
 import pytest
@@ -187,4 +188,5 @@ def test_forty_flipped_bits_alter_no_word_and_no_result_without_a_warning(whole,
 @pytest.mark.timeout(3600)
 def test_two_hundred_flipped_bits_do_neither(whole, tmp_path):
     kinds = kinds_of_flips(whole, tmp_path, 200)
+    print(Counter(kinds.values()), *kinds, sep="\n")
     assert len(kinds) == 200

@@ -140,10 +140,9 @@ def test_a_file_that_cannot_be_written_is_one_line_before_the_work(commands, com
 
 def test_nothing_of_telemetry_is_loaded_or_written_unless_it_is_asked_for(library, tmp_path):
     code = (
-        "import sys\nsys.argv = ['query.py', 'search', 'fog', '--quiet']\nimport query\n"
-        "from ragscience.terminal.cli import run_app\n"
+        "import runpy, sys\nsys.argv = ['query.py', 'search', 'fog', '--quiet']\n"
         "names = ('opentelemetry', 'prometheus_client', *(f'ragscience.telemetry.{n}' for n in ('l', 'o', 'p')))\n"
-        "try: run_app(query.app)\n"
+        "try: runpy.run_path('query.py', run_name='__main__')\n"
         "finally: print(sorted(name for name in sys.modules if name.startswith(names)), file=sys.stderr)\n"
     )
     home = {**os.environ, "RAG_HOME": str(library), "OTEL_EXPORTER_OTLP_ENDPOINT": "http://collector.example"}
