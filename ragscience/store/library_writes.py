@@ -166,9 +166,7 @@ def _insert_row(db: sqlite3.Connection, new: NewPaper, fingerprint: Fingerprint,
         "doi": storable(metadata.doi),
         "arxiv_id": storable(metadata.arxiv_id),
         "confidence": json.dumps(dict(metadata.confidence)),
-        "publication": json.dumps(
-            {name: storable(text) for name in _PUBLICATION if (text := getattr(metadata, name))}
-        ),
+        "publication": json.dumps({name: storable(text) for name in _PUBLICATION if (text := getattr(metadata, name))}),
         "sketch": pack_sketch(fingerprint.shingles, fingerprint.sketch),
         "elements": pack_elements([replace(one, section=storable(one.section)) for one in document.elements]),
     }
