@@ -102,8 +102,11 @@ class RebuildRun(IngestRun):
         def batches() -> Iterator[tuple[Sequence[int], NDArray[np.float32], dict[bytes, NDArray[np.int8]]]]:
             done = 0
             for ids, texts in library.texts(self._settings.embedding_batch):
-                vectors, tokens = embed_batch(embedder, source, texts)
-                yield ids, vectors, {text_hash(text): kept for text, kept in zip(texts, tokens, strict=False)}
+                if source is None or source is embedder:
+                    vectors, tokens = embed_batch(embedder, source, texts)
+                    yield ids, vectors, {text_hash(text): kept for text, kept in zip(texts, tokens, strict=False)}
+                else:  # token vectors are those of one model, whatever the embedder: what is kept stays
+                    yield ids, embedder.embed_documents(texts), self._lacking_tokens(source, ids, texts)
                 done += len(ids)
                 self._on_event(PassagesEmbedded(done, total))
 

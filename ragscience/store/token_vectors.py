@@ -12,12 +12,14 @@ import os
 import sqlite3
 import uuid
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from ragscience.store.atomic_files import disk_errors
 from ragscience.store.library_damage import note
+from ragscience.store.library_schema import connect_for_reading
 from ragscience.store.row_checksums import row_checksum
 
 if TYPE_CHECKING:
@@ -32,6 +34,8 @@ NOT_KEPT = -1
 """In place of the place in the file: no token vectors are kept of this text."""
 _FILE_KEY = "tokens_file"
 _BATCH = 500
+_PLACES = "SELECT text_hash, start, bytes, checksum, row_checksum FROM tokens"
+_Value = TypeVar("_Value")
 
 
 class Tokens:
@@ -64,25 +68,24 @@ class Tokens:
 
     def of_chunks(self, db: sqlite3.Connection, ids: Sequence[int]) -> dict[int, NDArray[np.int8]]:
         """The token vectors, shape (n, 64), int8, of the chunks that have intact ones; lost ones are noted."""
-        found: dict[int, NDArray[np.int8]] = {}
-        data = self._mapped(db)
-        lost: list[int] = []
-        for first in range(0, len(ids), _BATCH):
-            batch = [int(chunk_id) for chunk_id in ids[first : first + _BATCH]]
-            marks = ",".join("?" * len(batch))
-            query = (
-                "SELECT chunk_id, v.text_hash, start, bytes, t.checksum, row_checksum FROM vectors AS v"  # noqa: S608
-                f" LEFT JOIN tokens AS t USING (text_hash) WHERE chunk_id IN ({marks})"
-            )
-            for chunk_id, *place in db.execute(query, batch):
-                rows = _intact_rows(data, tuple(place))
-                if rows is not None:
-                    found[chunk_id] = rows
-                elif not _is_unkept(tuple(place)):
-                    lost.append(chunk_id)
-        if lost:
-            note(db, "token", None, lost)
-        return found
+        hashes: dict[int, bytes] = {}
+        for batch in _batches([int(chunk_id) for chunk_id in ids]):
+            query = f"SELECT chunk_id, text_hash FROM vectors WHERE chunk_id IN ({_marks(batch)})"  # noqa: S608
+            hashes.update(db.execute(query, batch).fetchall())
+        intact: dict[bytes, NDArray[np.int8]] = {}
+        unkept: set[bytes] = set()
+        with self._current(db) as (table, data):
+            for keys in _batches(list(set(hashes.values()))):
+                for place in table.execute(f"{_PLACES} WHERE text_hash IN ({_marks(keys)})", keys):
+                    rows = _intact_rows(data, place)
+                    if rows is not None:
+                        intact[place[0]] = rows
+                    elif _is_unkept(place):
+                        unkept.add(place[0])
+            lost = [one for one, key in hashes.items() if key not in intact and key not in unkept]
+            if lost and table is db:  # a newer table lacks papers that were removed since
+                note(db, "token", None, lost)
+        return {chunk_id: intact[key] for chunk_id, key in hashes.items() if key in intact}
 
     def missing(self, db: sqlite3.Connection, ids: Sequence[int]) -> tuple[list[int], list[int]]:
         """Those of `ids` whose token vectors are lost or damaged, and those of which none are kept."""
@@ -108,9 +111,7 @@ class Tokens:
     def compact(self, db: sqlite3.Connection) -> int:
         """Copy the intact rows that the table names into a new file next to the old one; returns the bytes dropped."""
         before, old = self.size_bytes(db), self._mapped(db)
-        rows = db.execute(
-            "SELECT text_hash, start, bytes, checksum, row_checksum FROM tokens ORDER BY start"
-        ).fetchall()
+        rows = db.execute(f"{_PLACES} ORDER BY start").fetchall()
         used = {key for (key,) in db.execute("SELECT DISTINCT text_hash FROM vectors")}
         db.execute("DELETE FROM tokens")
         db.execute("DELETE FROM meta WHERE key = ?", (_FILE_KEY,))
@@ -152,6 +153,30 @@ class Tokens:
         name = self._name_or_none(db)
         return None if name is None else self._folder / name
 
+    @contextmanager
+    def _current(self, db: sqlite3.Connection) -> Iterator[tuple[sqlite3.Connection, NDArray[np.int8] | None]]:
+        """A table of places and the file that it belongs to, None if that is lost.
+
+        The table is that of `db`, unless another process has compacted the file that this snapshot names and deleted
+        it: then it is the present one. Token vectors go by the hash of their text, so both mean the same.
+        """
+        table, data = db, self._mapped(db)
+        try:
+            while data is None and (name := self._name_or_none(table)) and not (self._folder / name).exists():
+                newer = _connected_again(table)
+                if newer is None:
+                    break
+                if self._name_or_none(newer) == name:
+                    newer.close()
+                    break
+                if table is not db:
+                    table.close()
+                table, data = newer, self._mapped(newer)
+            yield table, data
+        finally:
+            if table is not db:
+                table.close()
+
     def _mapped(self, db: sqlite3.Connection) -> NDArray[np.int8] | None:
         """The file as memory, as far as it exists now, or None if there is none."""
         import numpy as np
@@ -174,6 +199,23 @@ def mark_unkept(db: sqlite3.Connection, where: str = "1", values: tuple[object, 
     query = f"SELECT DISTINCT text_hash FROM vectors WHERE {where} AND text_hash NOT IN (SELECT text_hash FROM tokens)"  # noqa: S608  # ours
     places = [(key, NOT_KEPT, 0, 0) for (key,) in db.execute(query, values)]
     db.executemany("INSERT INTO tokens VALUES (?, ?, ?, ?, ?)", ((*place, row_checksum(*place)) for place in places))
+
+
+def _connected_again(db: sqlite3.Connection) -> sqlite3.Connection | None:
+    """A connection to the same database as it is now, in a transaction; None for one in memory."""
+    path = next(file for _, name, file in db.execute("PRAGMA database_list") if name == "main")
+    newer = connect_for_reading(Path(path)) if path else None
+    if newer is not None:
+        newer.execute("BEGIN")
+    return newer
+
+
+def _batches(values: list[_Value]) -> Iterator[list[_Value]]:
+    return (values[first : first + _BATCH] for first in range(0, len(values), _BATCH))
+
+
+def _marks(values: list[Any]) -> str:
+    return ",".join("?" * len(values))
 
 
 _Place = tuple[Any, ...]

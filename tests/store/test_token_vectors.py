@@ -3,7 +3,9 @@ import sqlite3
 import numpy as np
 import pytest
 
+from ragscience.store import Library, text_hash
 from ragscience.store.token_vectors import ROW_BYTES, Tokens, mark_unkept
+from tests.store.making import add, numbered_paper
 
 
 @pytest.fixture
@@ -100,3 +102,25 @@ def test_compacting_leaves_waste_and_damage_behind(db, kept, tmp_path):
     assert only_file(tmp_path) != old
     equal(tokens.of_chunks(db, [1, 2, 3]), kept)
     assert tokens.size_bytes(db) == 14 * ROW_BYTES
+
+
+def test_a_reader_whose_file_was_compacted_away_takes_the_new_one(home):
+    with Library.open_for_writing(home) as writer, Library.open(home) as reader:
+        gone = add(writer, numbered_paper(1))
+        removed = [chunk.chunk_id for chunk in writer.paper_chunks(gone.paper_id)]
+        ids = [chunk.chunk_id for chunk in writer.paper_chunks(add(writer, numbered_paper(2)).paper_id)]
+        texts = [chunk.searched for chunk in writer.chunks(ids)]
+        kept = {text_hash(text): rows(number, 3) for number, text in enumerate(texts)}
+        writer.put_tokens(kept)
+        with reader.snapshot():
+            before = reader.papers()
+            writer.remove_papers([gone.paper_id])
+            writer.compact_tokens()
+            writer.put_tokens({text_hash(texts[0]): rows(99, 2)})
+            writer.compact_tokens()
+            assert reader.papers() == before, "it still reads the old snapshot"
+            found = reader.token_vectors([*ids, *removed])
+        assert set(found) == set(ids)
+        assert found[ids[0]].tolist() == rows(99, 2).tolist()
+        assert found[ids[1]].tolist() == kept[text_hash(texts[1])].tolist()
+        assert list(reader.damage()) == []
