@@ -31,6 +31,9 @@ Part = Literal["embeddings", "tokens", "indexes"]
 class RebuildRun(IngestRun):
     """A library that is open for writing, to be made again."""
 
+    _room = 0
+    """Bytes that token vectors may still take."""
+
     def rebuild(self, only: Part | None = None, papers: Sequence[str] = ()) -> IngestResult:
         """Read, cut and embed every paper again, or those named; or only make one part again.
 
@@ -98,15 +101,19 @@ class RebuildRun(IngestRun):
         library = self.library
         total = library.chunk_count
         source = self._models.ingest_tokens(self._settings, embedder, self._warn)
+        self._room = self._token_limit - (0 if source is embedder else library.token_bytes())
 
         def batches() -> Iterator[tuple[Sequence[int], NDArray[np.float32], dict[bytes, NDArray[np.int8]]]]:
             done = 0
             for ids, texts in library.texts(self._settings.embedding_batch):
                 if source is None or source is embedder:
                     vectors, tokens = embed_batch(embedder, source, texts)
-                    yield ids, vectors, {text_hash(text): kept for text, kept in zip(texts, tokens, strict=False)}
-                else:  # token vectors are those of one model, whatever the embedder: what is kept stays
-                    yield ids, embedder.embed_documents(texts), self._lacking_tokens(source, ids, texts)
+                    yield ids, vectors, self._fitting(texts, tokens)
+                else:  # token vectors are of one model, whatever the embedder: those that are kept stay
+                    kept = library.token_vectors(ids)
+                    lacking = [text for chunk_id, text in zip(ids, texts, strict=True) if chunk_id not in kept]
+                    tokens = embed_batch(source, source, lacking)[1] if lacking else []
+                    yield ids, embedder.embed_documents(texts), self._fitting(lacking, tokens)
                 done += len(ids)
                 self._on_event(PassagesEmbedded(done, total))
 
@@ -122,18 +129,26 @@ class RebuildRun(IngestRun):
         library.compact_tokens()
         lost, unkept = library.passages_without_tokens()
         wanted, done = [*lost, *unkept], 0
-        room = settings.token_cache_mb * 2**20 - library.token_bytes()
+        self._room = self._token_limit - library.token_bytes()
         for first in range(0, len(wanted), settings.embedding_batch):
             chunks = library.chunks(wanted[first : first + settings.embedding_batch])
             texts = [chunk.searched for chunk in chunks]
-            made: dict[bytes, NDArray[np.int8]] = {}
-            for text, tokens in zip(texts, embed_batch(source, source, texts)[1], strict=True):
-                room -= tokens.nbytes
-                if room >= 0:
-                    made[text_hash(text)] = tokens
-            library.put_tokens(made)
+            library.put_tokens(self._fitting(texts, embed_batch(source, source, texts)[1]))
             done += len(chunks)
             self._on_event(PassagesEmbedded(done, len(wanted)))
+
+    @property
+    def _token_limit(self) -> int:
+        return self._settings.token_cache_mb * 2**20
+
+    def _fitting(self, texts: Sequence[str], tokens: Sequence[NDArray[np.int8]]) -> dict[bytes, NDArray[np.int8]]:
+        """The token vectors for which there is room, by the hash of their text; none of `texts` without `tokens`."""
+        kept: dict[bytes, NDArray[np.int8]] = {}
+        for text, rows in zip(texts, tokens, strict=False):
+            self._room -= rows.nbytes
+            if self._room >= 0:
+                kept[text_hash(text)] = rows
+        return kept
 
 
 def put_aside_if_damaged(home: Home, on_event: OnEvent) -> list[Path] | None:

@@ -3,13 +3,16 @@
 import sqlite3
 from contextlib import closing
 
+import numpy as np
 import pytest
 
 from ragscience.engine import AskRequest, Engine, SearchRequest, Warned
 from ragscience.errors import LibraryDamaged, NothingFound
+from ragscience.models.minilm import MiniLM
 from ragscience.settings import load_settings
-from ragscience.store import Home, Library
+from ragscience.store import Home, Library, text_hash
 from tests.conftest import copied
+from tests.ollama_server import OllamaServer, embedding_model
 from tests.pdf_factory import make_pdf
 
 GLAZE = "At what temperature does the glaze mature?"
@@ -139,3 +142,42 @@ def test_a_database_that_is_damaged_as_a_whole_is_said_and_made_again_from_all_i
     after, warnings = results(home)
     assert ([row[:3] for row in after], warnings) == ([row[:3] for row in before], [])
     assert (home.vectorstore / "library.sqlite.damaged-1").exists()
+
+
+def test_another_embedder_costs_a_token_pass_only_for_what_lacks_one(home, monkeypatch):
+    passes = []
+    plain = MiniLM.embed_with_tokens
+    monkeypatch.setattr(
+        MiniLM, "embed_with_tokens", lambda self, texts: passes.extend(texts) or plain(self, texts), raising=True
+    )
+    with OllamaServer(models={"nomic-embed-text:latest": embedding_model(96)}) as server:
+        settings = load_settings(home=home.root, embedder="ollama", ollama_url=server.url, rerank="late-interaction")
+        with Engine.open(home.root, settings) as engine:
+            engine.rebuild("embeddings")
+            assert engine.library.embedder.dimension == 96
+        assert passes == []
+        with Library.open(home) as library:
+            (chunk,) = library.chunks([int(library.vectors()[0][0])])
+            assert library.passages_without_tokens() == ([], [])
+        with closing(sqlite3.connect(home.database)) as db, db:
+            db.execute("DELETE FROM tokens WHERE text_hash = ?", (text_hash(chunk.searched),))
+        with Engine.open(home.root, settings) as engine:
+            engine.rebuild("embeddings")
+    assert passes == [chunk.searched]
+    with Library.open(home) as library:
+        assert library.passages_without_tokens() == ([], [])
+
+
+def test_new_vectors_keep_to_the_size_of_the_token_cache(home):
+    sql(home, "DELETE FROM tokens")
+    with OllamaServer(models={"nomic-embed-text:latest": embedding_model(96)}) as server:
+        settings = load_settings(home=home.root, embedder="ollama", ollama_url=server.url, token_cache_mb=1)
+        with Library.open_for_writing(home) as library:
+            library.compact_tokens()
+            (chunk,) = library.chunks([int(library.vectors()[0][0])])
+            library.put_tokens({text_hash(chunk.searched): np.ones(((2**20 - 640) // 64, 64), np.int8)})
+        with Engine.open(home.root, settings) as engine:
+            engine.rebuild("embeddings")
+    with Library.open(home) as library:
+        assert 2**20 - 640 <= library.token_bytes() <= 2**20
+        assert len(library.passages_without_tokens()[0]) == library.chunk_count - 1
