@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from typing import TYPE_CHECKING
 
 from ragscience.records import Paper
@@ -15,9 +15,20 @@ if TYPE_CHECKING:
 __all__ = ["Duplicate", "duplicates", "duplicates_of", "keep_newest"]
 
 
-def duplicates(library: Library) -> list[Duplicate]:
-    """Each pair of papers that are the same, named by `Paper.file`."""
-    return near_duplicates(library.fingerprints())
+def duplicates(library: Library, on_step: Callable[[str, int, int], None] | None = None) -> list[Duplicate]:
+    """Each pair of papers that are the same, named by `Paper.file`.
+
+    `on_step` is told what is done next, its number from 1, and how many steps there are.
+    """
+    tell = on_step or _unheard
+    tell("texts of the papers", 1, 2)
+    fingerprints = library.fingerprints()
+    tell(f"pairs of papers ({len(fingerprints)})", 2, 2)
+    return near_duplicates(fingerprints)
+
+
+def _unheard(what: str, step: int, steps: int) -> None:
+    """Nobody wants to know."""
 
 
 def duplicates_of(library: Library, files: Collection[str]) -> list[Duplicate]:

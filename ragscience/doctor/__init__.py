@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ragscience.doctor.findings import SEVERITIES, Finding, Severity, guarded, worst
 from ragscience.doctor.machine_checks import May
@@ -14,11 +14,24 @@ from ragscience.doctor.machine_checks import May
 if TYPE_CHECKING:
     from ragscience.store import Home
 
-__all__ = ["SEVERITIES", "Finding", "Severity", "examine", "guarded", "worst"]
+__all__ = ["SEVERITIES", "Finding", "OnCheck", "Severity", "examine", "guarded", "worst"]
+
+OnCheck = Callable[[str, int, int], None]
+"""Is told what is looked at next, its number from 1, and how many checks there are."""
+_CHECKS = (
+    "disk", "permissions", "database", "leftovers", "contents", "clock", "files", "notes", "new files", "duplicates",
+    "ledger", "indexes", "conversations",
+)  # fmt: skip
 
 
 def examine(
-    home: Home, *, now: datetime, ocr_language: str, may: May = os.access, fast: bool = False
+    home: Home,
+    *,
+    now: datetime,
+    ocr_language: str,
+    may: May = os.access,
+    fast: bool = False,
+    on_check: OnCheck | None = None,
 ) -> Iterator[Finding]:
     """Check the disk, the databases, the papers' files and the caches. `now` has a time zone.
 
@@ -28,16 +41,23 @@ def examine(
     from ragscience.doctor import database_checks as database
     from ragscience.doctor import machine_checks as machine
 
-    yield from guarded("disk", machine.disk, home)
-    yield from guarded("permissions", machine.permissions, home, may)
-    found = list(guarded("database", partial(database.database, fast=fast), home))
+    def run(name: str, area: str, check: Callable[..., Iterable[Finding]], *given: Any) -> Iterator[Finding]:
+        if on_check is not None:
+            on_check(name, _CHECKS.index(name) + 1, len(_CHECKS))
+        yield from guarded(area, check, *given)
+
+    yield from run("disk", "disk", machine.disk, home)
+    yield from run("permissions", "permissions", machine.permissions, home, may)
+    found = list(run("database", "database", partial(database.database, fast=fast), home))
     yield from found
     if worst(found) != "error":
-        yield from guarded("papers", _library_checks, home, now, ocr_language, may, fast)
-    yield from guarded("database", database.other_databases, home)
+        yield from guarded("papers", _library_checks, run, home, now, ocr_language, may, fast)
+    yield from run("conversations", "database", database.other_databases, home)
 
 
-def _library_checks(home: Home, now: datetime, ocr_language: str, may: May, fast: bool) -> Iterator[Finding]:
+def _library_checks(
+    run: Callable[..., Iterator[Finding]], home: Home, now: datetime, ocr_language: str, may: May, fast: bool
+) -> Iterator[Finding]:
     from ragscience.doctor import database_checks as database
     from ragscience.doctor import machine_checks as machine
     from ragscience.doctor import paper_checks as papers
@@ -45,18 +65,18 @@ def _library_checks(home: Home, now: datetime, ocr_language: str, may: May, fast
 
     with Library.open(home) as library:
         known = library.papers()
-        yield from guarded("leftovers", lambda: machine.leftovers(home, database.token_file(home), now))
+        yield from run("leftovers", "leftovers", lambda: machine.leftovers(home, database.token_file(home), now))
         if not known:
             put = "Put PDFs into papers/ and run `python ingest.py`."
             yield Finding("papers", "warning", "The library is empty.", put)
             return
         yield Finding("papers", "ok", f"{len(known)} papers, {library.chunk_count} passages.")
         if not fast:
-            yield from guarded("contents", database.contents, library)
-        yield from guarded("clock", machine.clock, known, now)
-        yield from guarded("papers", papers.files, home, known, may)
-        yield from guarded("papers", papers.notes, library, known, ocr_language)
-        yield from guarded("papers", papers.new_files, home, library, known)
-        yield from guarded("duplicates", papers.versions, library)
-        yield from guarded("ledger", database.ledger, home, known)
-        yield from guarded("indexes", database.caches, library)
+            yield from run("contents", "contents", database.contents, library)
+        yield from run("clock", "clock", machine.clock, known, now)
+        yield from run("files", "papers", papers.files, home, known, may)
+        yield from run("notes", "papers", papers.notes, library, known, ocr_language)
+        yield from run("new files", "papers", papers.new_files, home, library, known)
+        yield from run("duplicates", "duplicates", papers.versions, library)
+        yield from run("ledger", "ledger", database.ledger, home, known)
+        yield from run("indexes", "indexes", database.caches, library)

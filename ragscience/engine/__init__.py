@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from ragscience.engine.dialogue import Dialogue
     from ragscience.engine.doctor_run import DoctorReport, Finding
-    from ragscience.engine.events import Event, ModelChosen, OnEvent, Searched, StepDone, Token, Warned
+    from ragscience.engine.events import Checking, Event, ModelChosen, OnEvent, Searched, StepDone, Token, Warned
     from ragscience.engine.ingest_events import (
         ArgumentFailed,
         ArgumentKnown,
@@ -48,6 +48,7 @@ __all__ = [
     "ArgumentFailed",
     "ArgumentKnown",
     "AskRequest",
+    "Checking",
     "Dialogue",
     "DoctorReport",
     "DownloadDone",
@@ -91,7 +92,7 @@ __all__ = [
 _MODULES = {
     "dialogue": ("Dialogue",),
     "doctor_run": ("DoctorReport", "Finding"),
-    "events": ("Event", "ModelChosen", "OnEvent", "Searched", "StepDone", "Token", "Warned"),
+    "events": ("Checking", "Event", "ModelChosen", "OnEvent", "Searched", "StepDone", "Token", "Warned"),
     "ingest_events": (
         "ArgumentFailed",
         "ArgumentKnown",

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from ragscience.doctor import Finding, Severity, examine, guarded, worst
 from ragscience.doctor.findings import DoctorOutput
+from ragscience.engine.events import Checking, OnEvent
 from ragscience.errors import RagScienceError
 from ragscience.store import Library
 
@@ -36,12 +37,26 @@ class DoctorReport:
         return worst(self.findings)
 
 
-def doctor(home: Home, settings: Settings, models: ModelPool, *, network: bool, fast: bool = False) -> DoctorReport:
+def doctor(
+    home: Home,
+    settings: Settings,
+    models: ModelPool,
+    *,
+    network: bool,
+    fast: bool = False,
+    on_event: OnEvent | None = None,
+) -> DoctorReport:
     """Check the library and the models, with `network` also the servers; nothing is written or loaded.
 
-    With `fast` the contents of the database are not verified.
+    With `fast` the contents of the database are not verified. `on_event` gets a `Checking` for each check.
     """
-    found = list(examine(home, now=datetime.now(UTC), ocr_language=settings.ocr_language, fast=fast))
+
+    def on_check(what: str, step: int, steps: int) -> None:
+        if on_event is not None:
+            on_event(Checking(what, step, steps))
+
+    now = datetime.now(UTC)
+    found = list(examine(home, now=now, ocr_language=settings.ocr_language, fast=fast, on_check=on_check))
     offline = settings if network else settings.model_copy(update={"offline": True})
     found += guarded("models", _models, offline, models, _made_by(home))
     if network:

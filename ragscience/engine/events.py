@@ -7,7 +7,18 @@ from dataclasses import dataclass
 
 from ragscience.records import Step
 
-__all__ = ["Downloaded", "Downloading", "Event", "ModelChosen", "OnEvent", "Searched", "StepDone", "Token", "Warned"]
+__all__ = [
+    "Checking",
+    "Downloaded",
+    "Downloading",
+    "Event",
+    "ModelChosen",
+    "OnEvent",
+    "Searched",
+    "StepDone",
+    "Token",
+    "Warned",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +59,17 @@ class Searched(Event):
     """The library is searched, by these words."""
 
     query: str
+
+
+@dataclass(frozen=True, slots=True)
+class Checking(Event):
+    """A step begins of a check that reads the whole library."""
+
+    what: str
+    """What is looked at: "contents", "indexes", …"""
+    step: int
+    """From 1."""
+    steps: int
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from ragscience.engine.dialogue import Dialogue
-from ragscience.engine.events import Event, ModelChosen, OnEvent, Warned
+from ragscience.engine.events import Checking, Event, ModelChosen, OnEvent, Warned
 from ragscience.engine.question_run import QuestionRun
 from ragscience.engine.requests import AskRequest, SearchRequest
 from ragscience.errors import RagScienceError
@@ -263,7 +263,11 @@ class Engine:
         """The pairs of papers that are the same one, in other bytes or in an older version."""
         from ragscience.duplicates import duplicates
 
-        return self._said_of_damage(duplicates(self.library))
+        return self._said_of_damage(duplicates(self.library, self._on_check))
+
+    def _on_check(self, what: str, step: int, steps: int) -> None:
+        if self._on_event is not None:
+            self._on_event(Checking(what, step, steps))
 
     # Papers in and out
 
@@ -364,7 +368,7 @@ class Engine:
         """
         from ragscience.engine.doctor_run import doctor
 
-        return doctor(self.home, self.settings, self.models, network=network, fast=fast)
+        return doctor(self.home, self.settings, self.models, network=network, fast=fast, on_event=self._on_event)
 
     @property
     def history(self) -> SavedAnswers:

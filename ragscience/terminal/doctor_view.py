@@ -13,7 +13,7 @@ from ragscience.engine.printable import one_line, plain
 from ragscience.errors import UsageError
 from ragscience.json_output import select
 from ragscience.terminal.cli import as_called, default_home
-from ragscience.terminal.screen import print_json
+from ragscience.terminal.screen import CheckLine, print_json
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -29,8 +29,12 @@ def run_doctor(home: Path | None, console: Console | None, *, network: bool, fas
     """Show the findings, as JSON without a console; 1 where one of them is an error, else 0."""
     settings, found = _settings(home)
     quiet = settings.model_copy(update={"log_file": "", "metrics_file": ""})
-    with Engine.open(settings.home, quiet) as engine:
-        report = DoctorReport((*found, *engine.doctor(network=network, fast=fast).findings))
+    shown = CheckLine(quiet=False)
+    with Engine.open(settings.home, quiet, on_event=shown) as engine:
+        try:
+            report = DoctorReport((*found, *engine.doctor(network=network, fast=fast).findings))
+        finally:
+            shown.clear()
     if console is None:
         print_json(select(DoctorOutput, report))
     elif console.is_terminal:

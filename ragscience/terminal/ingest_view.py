@@ -12,7 +12,7 @@ from threading import Event as Flag
 from types import FrameType, TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
-from ragscience.engine.events import Event, ModelChosen, Warned
+from ragscience.engine.events import Checking, Event, ModelChosen, Warned
 from ragscience.engine.ingest_events import (
     DuplicateFound,
     IndexesRebuilt,
@@ -33,7 +33,7 @@ from ragscience.engine.printable import counted, one_line
 from ragscience.errors import UsageError
 from ragscience.json_output import DuplicateOutput, DuplicatesOutput, WatchOutput, select
 from ragscience.terminal.cli import say
-from ragscience.terminal.screen import print_json
+from ragscience.terminal.screen import CheckLine, print_json
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -63,6 +63,7 @@ class IngestScreen:
         self.quiet = quiet
         self._papers = self._done = 0
         self._started = time.monotonic()
+        self._check = CheckLine(quiet=quiet)
         self._bar: Progress | None = None
         self._task: TaskID | None = None
 
@@ -94,6 +95,8 @@ class IngestScreen:
                 self._update(completed=min(self._done, self._papers))
                 if self._done >= self._papers:
                     self.stop_bar()
+            case Checking():
+                self._check(event)
             case _:
                 self.tell(event_line(event))
 
@@ -102,6 +105,7 @@ class IngestScreen:
         if self.quiet or not line:
             return
         if self._bar is None:
+            self._check.clear()
             say(line)
         else:
             from rich.text import Text
@@ -109,7 +113,8 @@ class IngestScreen:
             self._bar.console.print(Text(one_line(line)), soft_wrap=True)
 
     def stop_bar(self) -> None:
-        """Remove the bar."""
+        """Remove the bar, and the line of a check."""
+        self._check.clear()
         if self._bar is not None:
             self._bar.stop()
             self._bar = None

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ragscience.engine.events import Event, ModelChosen, StepDone, Token, Warned
-from ragscience.engine.printable import counted, plain
+from ragscience.engine.events import Checking, Event, ModelChosen, StepDone, Token, Warned
+from ragscience.engine.printable import counted, one_line, plain
 from ragscience.records import Step
 from ragscience.serialization import to_json
 from ragscience.terminal.cli import say
@@ -16,7 +16,7 @@ from ragscience.terminal.cli import say
 if TYPE_CHECKING:
     from rich.console import Console
 
-__all__ = ["Screen", "console", "cost_line", "hand_over", "print_json", "step_lines"]
+__all__ = ["CheckLine", "Screen", "console", "cost_line", "hand_over", "print_json", "step_lines"]
 
 _LONGEST = 160
 """Characters of a sub-query, a note or a missing thing."""
@@ -56,6 +56,28 @@ class Screen:
         """Show each, once."""
         for text in texts:
             self.warn(text)
+
+
+class CheckLine:
+    """What is being checked, as the last line of a terminal's stderr; nothing elsewhere, or when `quiet`."""
+
+    def __init__(self, *, quiet: bool) -> None:
+        self._is_wanted = not quiet and sys.stderr.isatty()
+        self._is_shown = False
+
+    def __call__(self, event: Event) -> None:
+        """Show the step; other events are none."""
+        if isinstance(event, Checking) and self._is_wanted:
+            sys.stderr.write(f"\r\x1b[K[{event.step}/{event.steps}] checking: {one_line(event.what)} …")
+            sys.stderr.flush()
+            self._is_shown = True
+
+    def clear(self) -> None:
+        """Remove the line."""
+        if self._is_shown:
+            sys.stderr.write("\r\x1b[K")
+            sys.stderr.flush()
+            self._is_shown = False
 
 
 def print_json(value: object) -> None:

@@ -116,3 +116,37 @@ def test_an_empty_home_gives_plain_lines_and_no_error(commands):
     assert ran.code == 0
     assert "warning The library is empty. Put PDFs into papers/" in ran.out
     assert "\x1b" not in ran.out
+
+
+@pytest.mark.parametrize(
+    ("command", "said"),
+    [
+        (["doctor", "--json"], ["[5/13] checking: contents …", "[12/13] checking: indexes …"]),
+        (["doctor", "--json", "--fast"], ["[12/13] checking: indexes …"]),
+        (["duplicates", "--json"], ["[2/2] checking: pairs of papers (1) …"]),
+        (["duplicates", "--json", "--quiet"], []),
+    ],
+)
+def test_a_check_says_on_the_terminal_what_it_looks_at_and_leaves_stdout_alone(commands, command, said):
+    with Library.open_for_writing(Home(commands.home)) as library:
+        add(library, numbered_paper(1))
+    ours, theirs = pty.openpty()
+    try:
+        ran = subprocess.run(
+            [sys.executable, str(ROOT / "ingest.py"), *command],
+            stdout=subprocess.PIPE,
+            stderr=theirs,
+            env={**os.environ, "RAG_HOME": str(commands.home)},
+        )
+        os.set_blocking(ours, False)
+        try:
+            shown = os.read(ours, 65536).decode()
+        except BlockingIOError:
+            shown = ""
+    finally:
+        os.close(theirs)
+        os.close(ours)
+    json.loads(ran.stdout)
+    assert [line for line in said if line not in shown] == []
+    assert ("contents" in shown) == ("--json" in command and "doctor" in command and "--fast" not in command)
+    assert shown.endswith("\r\x1b[K") if said else shown == ""

@@ -6,7 +6,7 @@ from contextlib import closing
 import numpy as np
 import pytest
 
-from ragscience.engine import AskRequest, Engine, SearchRequest, Warned
+from ragscience.engine import AskRequest, Checking, Engine, SearchRequest, Warned
 from ragscience.errors import LibraryDamaged, NothingFound
 from ragscience.models.minilm import MiniLM
 from ragscience.settings import load_settings
@@ -181,3 +181,15 @@ def test_new_vectors_keep_to_the_size_of_the_token_cache(home):
     with Library.open(home) as library:
         assert 2**20 - 640 <= library.token_bytes() <= 2**20
         assert len(library.passages_without_tokens()[0]) == library.chunk_count - 1
+
+
+def test_checks_of_the_whole_library_say_how_far_they_are(home):
+    told = []
+    with Engine.open(home.root, load_settings(home=home.root, offline=True), on_event=told.append) as engine:
+        engine.doctor()
+        checks = [one for one in told if isinstance(one, Checking)]
+        told.clear()
+        engine.duplicates()
+        pairs = [one for one in told if isinstance(one, Checking)]
+    assert [one.step for one in checks] == list(range(1, checks[0].steps + 1))
+    assert [(one.step, one.steps) for one in pairs] == [(1, 2), (2, 2)]
