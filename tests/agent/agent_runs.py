@@ -92,14 +92,11 @@ class ScriptedLLM:
     def reply(self, messages, *, max_tokens, schema=None):
         step = "draft" if schema is None else "split" if "queries" in schema["properties"] else "grade"
 
-        def said():
-            self.calls.append(step)
-            words = self._say(step, messages)
-            if isinstance(words, ModelProblem):
-                raise words
-            yield from [words] if isinstance(words, str) else words
-
-        return ScriptedReply(said(), self._tokens)
+        self.calls.append(step)
+        words = self._say(step, messages)
+        if isinstance(words, str):
+            words = [words]
+        return ScriptedReply(words, self._tokens)
 
     def was_cut(self, messages, prompt_tokens, answer_tokens):
         return False
