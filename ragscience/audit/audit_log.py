@@ -10,6 +10,7 @@ import fcntl
 import json
 import os
 import time
+import zlib
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -18,11 +19,13 @@ from typing import Any
 from ragscience.errors import LibraryUnavailable
 from ragscience.store.atomic_files import disk_errors
 
-__all__ = ["AuditLog", "lock", "rotated_files"]
+__all__ = ["AuditLog", "lock", "rotated_files", "unsealed"]
 
 LOCK_SECONDS = 10.0
 """A writer holds the file for a few milliseconds."""
 _PAUSE_SECONDS = 0.005
+_CHECKSUM = b', "checksum": '
+"""The last field of a line: the CRC-32 of the bytes before it. Records of earlier versions have none."""
 
 
 class AuditLog:
@@ -40,8 +43,7 @@ class AuditLog:
         file ends as before. Raises RagScienceError for a disk error, LibraryUnavailable where another process holds
         the file for LOCK_SECONDS.
         """
-        text = json.dumps(record, ensure_ascii=False, allow_nan=False) + "\n"
-        line = text.encode("utf-8", "backslashreplace")
+        line = _sealed(json.dumps(record, ensure_ascii=False, allow_nan=False).encode("utf-8", "backslashreplace"))
         with disk_errors(self._path):
             handle = self._open_for(len(line))
             try:
@@ -103,6 +105,20 @@ def rotated_files(path: Path) -> list[tuple[int, Path]]:
         return []
     numbered = ((item.name.removeprefix(start), item) for item in path.parent.iterdir() if item.name.startswith(start))
     return sorted((int(end), item) for end, item in numbered if end.isascii() and end.isdecimal())
+
+
+def _sealed(record: bytes) -> bytes:
+    """The line of a JSON object, with the checksum as its last field."""
+    body = record.removesuffix(b"}")
+    return body + _CHECKSUM + str(zlib.crc32(body)).encode() + b"}\n"
+
+
+def unsealed(line: bytes) -> bytes | None:
+    """The JSON object of a line without its checksum; None for one that is not what was written."""
+    body, mark, checksum = line.rstrip().rpartition(_CHECKSUM)
+    if not mark:
+        return line
+    return body + b"}" if checksum == str(zlib.crc32(body)).encode() + b"}" else None
 
 
 def _append(handle: int, line: bytes) -> bool:

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from ragscience.audit.audit_log import lock, rotated_files
+from ragscience.audit.audit_log import lock, rotated_files, unsealed
 from ragscience.audit.audit_record import SCHEMA_VERSION
 from ragscience.errors import RagScienceError, UsageError
 from ragscience.records.answer_records import VERSION_1_NAMES
@@ -39,7 +39,7 @@ class AuditReader:
     def __init__(self, path: Path) -> None:
         self._path = path
         self.skipped = 0
-        """Incomplete records, as of a process that was killed while it wrote."""
+        """Records that are incomplete, as of a process that was killed while it wrote, or not what was written."""
         self.newer = 0
         """Records of a newer version of the program."""
 
@@ -96,8 +96,9 @@ class AuditReader:
             return b""
 
     def _record(self, line: bytes) -> dict[str, Any] | None:
+        whole = unsealed(line)
         try:
-            value = json.loads(line)
+            value: Any = None if whole is None else json.loads(whole)
         except (ValueError, RecursionError):
             value = None
         if isinstance(value, dict) and isinstance(value.get("schema"), int) and value["schema"] > SCHEMA_VERSION:

@@ -98,6 +98,8 @@ class Dialogue:
                         self.warnings.append("There is no conversation to continue: this is a new one.")
                     return
                 self.turns = history.turns(found.conversation_id)
+                if history.damage:
+                    self.warnings.append(history.damage)
                 self._conversation_id, self._name = found.conversation_id, found.name
         except RagScienceError as error:
             self.warnings.append(f"Earlier conversations cannot be read: {error}")

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from ragscience.audit import SCHEMA_VERSION as AUDIT_SCHEMA_VERSION
 from ragscience.audit import AuditReader, delete_log
+from ragscience.engine.events import Warned
 from ragscience.errors import NothingFound
 from ragscience.history import Conversation, History, KeptAnswer
 
@@ -35,7 +37,7 @@ class SavedAnswers:
 
         Without a key it is the last conversation. Raises NothingFound.
         """
-        with History.open(self._history) as history:
+        with self._reading() as history:
             found = history.last() if key is None else history.find(key)
             if found is None:
                 raise NothingFound("No conversation is kept yet.", 'Ask something: python query.py "…"')
@@ -48,7 +50,7 @@ class SavedAnswers:
 
     def answer(self, answer_id: str = "") -> KeptAnswer:
         """The answer whose id begins with `answer_id`, or the last one. Raises NothingFound."""
-        with History.open(self._history) as history:
+        with self._reading() as history:
             kept = history.answer(answer_id)
         if kept is None:
             which = f"answer {answer_id}" if answer_id else "answer yet"
@@ -57,8 +59,17 @@ class SavedAnswers:
 
     def search(self, text: str, limit: int) -> list[KeptAnswer]:
         """The turns that have every word of the text, the newest first."""
-        with History.open(self._history) as history:
+        with self._reading() as history:
             return history.search(text, limit)
+
+    @contextmanager
+    def _reading(self) -> Iterator[History]:
+        with History.open(self._history) as history:
+            try:
+                yield history
+            finally:
+                if history.damage:
+                    self._engine._publish(Warned(history.damage))
 
     def delete(self, key: str | None) -> int:
         """Delete a conversation, one answer, or for None everything; how many turns. Raises NothingFound."""

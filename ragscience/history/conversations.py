@@ -13,7 +13,13 @@ from types import TracebackType
 from typing import Any, Self
 
 from ragscience.errors import NothingFound, RagScienceError, UsageError
-from ragscience.history.history_schema import connect_for_reading, connect_for_writing, history_errors
+from ragscience.history.history_schema import (
+    connect_for_reading,
+    connect_for_writing,
+    has_checksums,
+    history_errors,
+    turn_checksum,
+)
 from ragscience.records import Answer
 from ragscience.records.answer_records import VERSION_1_NAMES
 from ragscience.serialization import from_json, storable, to_json
@@ -30,7 +36,7 @@ SELECT c.conversation_id, c.name, COUNT(t.turn_id), MIN(t.created_at), MAX(t.cre
        (SELECT question FROM turns WHERE conversation_id = c.conversation_id ORDER BY turn_id LIMIT 1)
 FROM conversations c JOIN turns t USING (conversation_id)
 """
-_TURN = "SELECT conversation_id, created_at, record FROM turns"
+_TURN = "SELECT turn_id, conversation_id, created_at, record, {checksum} FROM turns"
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +76,11 @@ class History:
         self._path = path
         self._connection = connection
         """None for a history without a file."""
+        with history_errors(path):
+            is_sealed = connection is not None and has_checksums(connection)
+        self._turn = _TURN.format(checksum="checksum" if is_sealed else "NULL")
+        self._damaged: set[int] = set()
+        """The turns that were left out so far because they are not what was written."""
 
     @classmethod
     def open(cls, path: Path) -> Self:
@@ -89,6 +100,15 @@ class History:
     ) -> None:
         if self._connection is not None:
             self._connection.close()
+
+    @property
+    def damage(self) -> str:
+        """That turns were left out because they are not what was written; empty for none."""
+        if not self._damaged:
+            return ""
+        count = len(self._damaged)
+        what = "1 kept answer is" if count == 1 else f"{count} kept answers are"
+        return f"{what} damaged and left out. `python query.py history delete ID` deletes a conversation with it."
 
     def conversations(self) -> list[Conversation]:
         """All conversations, the last changed first."""
@@ -112,7 +132,7 @@ class History:
 
     def turns(self, conversation_id: int) -> list[KeptAnswer]:
         """The turns of a conversation, the first first."""
-        return self._kept(self._rows(f"{_TURN} WHERE conversation_id = ? ORDER BY turn_id", conversation_id))
+        return self._kept(self._rows(f"{self._turn} WHERE conversation_id = ? ORDER BY turn_id", conversation_id))
 
     def answer(self, start: str = "") -> KeptAnswer | None:
         """The answer whose id begins with `start`, or the newest of all if that is empty; None without one.
@@ -120,10 +140,10 @@ class History:
         Raises UsageError if several ids match.
         """
         if not start:
-            rows = self._rows(f"{_TURN} ORDER BY turn_id DESC LIMIT 1")
+            rows = self._rows(f"{self._turn} ORDER BY turn_id DESC LIMIT 1")
         else:
             text = storable(start)
-            rows = self._rows(f"{_TURN} WHERE substr(answer_id, 1, ?) = ? ORDER BY answer_id", len(text), text)
+            rows = self._rows(f"{self._turn} WHERE substr(answer_id, 1, ?) = ? ORDER BY answer_id", len(text), text)
         kept = self._kept(rows[: SHOWN_MATCHES + 1])
         exact = [item for item in kept if item.answer.answer_id == start]
         if len(kept) > 1 and not exact:
@@ -156,7 +176,7 @@ class History:
         if not words:
             raise UsageError(f"There is no word in {text!r}.", "Give a word of the question or the answer.")
         found = self._by_index(words, limit) or self._by_reading(words, limit)
-        return self._kept(row for number in found for row in self._rows(f"{_TURN} WHERE turn_id = ?", number))
+        return self._kept(row for number in found for row in self._rows(f"{self._turn} WHERE turn_id = ?", number))
 
     def add(
         self, answers: Iterable[tuple[Answer, str]], *, conversation_id: int | None = None, name: str = ""
@@ -230,8 +250,14 @@ class History:
             return self._connection.execute(statement, values).fetchall()
 
     def _kept(self, rows: Iterable[tuple[Any, ...]]) -> list[KeptAnswer]:
+        found = []
         try:
-            return [KeptAnswer(int(row[0]), str(row[1]), from_json(Answer, row[2], VERSION_1_NAMES)) for row in rows]
+            for turn_id, place, created_at, record, checksum in rows:
+                if checksum is not None and checksum != turn_checksum(created_at, record):
+                    self._damaged.add(turn_id)
+                else:
+                    found.append(KeptAnswer(int(place), str(created_at), from_json(Answer, record, VERSION_1_NAMES)))
+            return found
         except ValueError as error:
             raise RagScienceError(
                 f"The history {self._path} is damaged: {error}.", "Move the file away: a new history is begun then."
@@ -280,11 +306,19 @@ def _place(connection: sqlite3.Connection, conversation_id: int | None, name: st
 
 
 def _insert(connection: sqlite3.Connection, conversation_id: int, answer: Answer, created_at: str) -> None:
-    question, text = storable(answer.question), storable(answer.text)
+    question, text, record = storable(answer.question), storable(answer.text), to_json(answer, allow_nan=True)
     cursor = connection.execute(
-        "INSERT OR IGNORE INTO turns (conversation_id, answer_id, created_at, question, answer, record) "
-        "VALUES (?, ?, ?, ?, ?, ?)",
-        (conversation_id, storable(answer.answer_id), created_at, question, text, to_json(answer, allow_nan=True)),
+        "INSERT OR IGNORE INTO turns (conversation_id, answer_id, created_at, question, answer, record, checksum)"
+        " VALUES (?, ?, ?, ?, ?, ?, ?)",
+        (
+            conversation_id,
+            storable(answer.answer_id),
+            created_at,
+            question,
+            text,
+            record,
+            turn_checksum(created_at, record),
+        ),
     )
     if cursor.rowcount and _has_index(connection):
         connection.execute(

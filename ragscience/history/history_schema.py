@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
+import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -11,7 +12,14 @@ from urllib.parse import quote
 
 from ragscience.errors import LibraryUnavailable, RagScienceError
 
-__all__ = ["SCHEMA_VERSION", "connect_for_reading", "connect_for_writing", "history_errors"]
+__all__ = [
+    "SCHEMA_VERSION",
+    "connect_for_reading",
+    "connect_for_writing",
+    "has_checksums",
+    "history_errors",
+    "turn_checksum",
+]
 
 SCHEMA_VERSION = 1
 _APPLICATION_ID = 0x52534348  # "RSCH": distinguishes this file from any other SQLite database
@@ -23,7 +31,8 @@ CREATE TABLE conversations (
     name TEXT UNIQUE
 );
 
--- `record` is the whole answer (history/answer_json.py); question and answer stand beside it to be listed and searched.
+-- `record` is the whole answer as JSON; question and answer stand beside it to be listed and searched. `checksum` is of
+-- what is shown again: see `turn_checksum`. A version without that column may have left it empty.
 CREATE TABLE turns (
     turn_id INTEGER PRIMARY KEY AUTOINCREMENT,
     conversation_id INTEGER NOT NULL REFERENCES conversations ON DELETE CASCADE,
@@ -31,7 +40,8 @@ CREATE TABLE turns (
     created_at TEXT NOT NULL,
     question TEXT NOT NULL,
     answer TEXT NOT NULL,
-    record TEXT NOT NULL
+    record TEXT NOT NULL,
+    checksum INTEGER
 );
 CREATE INDEX turns_by_conversation ON turns (conversation_id, turn_id);
 """
@@ -81,6 +91,7 @@ def connect_for_writing(path: Path) -> sqlite3.Connection:
         try:
             if not _is_made(connection, path):
                 _make(connection, path)
+            _seal_older(connection)
             connection.execute("PRAGMA synchronous = FULL")
             connection.execute("PRAGMA foreign_keys = ON")
             connection.execute("PRAGMA secure_delete = ON")
@@ -113,6 +124,29 @@ def _is_made(connection: sqlite3.Connection, path: Path) -> bool:
             "Use that version, or move the file away: a new history is begun then.",
         )
     return True
+
+
+def turn_checksum(created_at: str, record: str) -> int:
+    """CRC-32 of a turn's time and record, in UTF-8, 0 to 2**32 - 1."""
+    return zlib.crc32(f"{created_at}\0{record}".encode("utf-8", "surrogatepass"))
+
+
+def _seal_older(connection: sqlite3.Connection) -> None:
+    """Give the table of an earlier version its checksums, of what is there now."""
+    if has_checksums(connection):
+        return
+    connection.execute("BEGIN IMMEDIATE")
+    if not has_checksums(connection):  # another process may have been first
+        connection.execute("ALTER TABLE turns ADD COLUMN checksum INTEGER")
+        connection.create_function("turn_checksum", 2, turn_checksum, deterministic=True)
+        connection.execute("UPDATE turns SET checksum = turn_checksum(created_at, record)")
+    connection.execute("COMMIT")
+
+
+def has_checksums(connection: sqlite3.Connection) -> bool:
+    """Whether the turns have checksums; not so in a file that only an earlier version wrote."""
+    query = "SELECT 1 FROM pragma_table_info('turns') WHERE name = 'checksum'"
+    return connection.execute(query).fetchone() is not None
 
 
 def _make(connection: sqlite3.Connection, path: Path) -> None:

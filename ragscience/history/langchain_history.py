@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ragscience.errors import UsageError
+from ragscience.errors import RagScienceError, UsageError
 from ragscience.history.conversations import Conversation, History, check_name
 from ragscience.records import Answer, Found
 
@@ -46,6 +46,8 @@ def chat_message_history(path: Path, session_id: str) -> BaseChatMessageHistory:
             with History.open(path) as history:
                 found = conversation(history)
                 kept = history.turns(found.conversation_id) if found else []
+                if history.damage:
+                    raise RagScienceError(history.damage, "Or go on under another name.")
             messages: list[BaseMessage] = []
             for item in kept:
                 more = {

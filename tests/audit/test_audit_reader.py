@@ -104,3 +104,21 @@ def test_records_of_version_1_are_read_with_todays_names():
         assert one["warnings"] == line["notices"]
         assert [step["summary"] for step in one["trace"]] == [step["said"] for step in line["trace"]]
         assert one["passages"] == line["passages"]
+
+
+def test_no_flipped_bit_alters_a_record_that_is_read(path):
+    AuditLog(path, max_bytes=1 << 20, keep=1).append(record(answer_id="a"))
+    (before,) = AuditReader(path).records()
+    assert "checksum" not in before
+    line = path.read_bytes()
+    left_out = 0
+    for bit in range(0, len(line) * 8, 7):
+        damaged = bytearray(line)
+        damaged[bit // 8] ^= 1 << bit % 8
+        path.write_bytes(damaged)
+        reader = AuditReader(path)
+        found = [{name: one[name] for name in before} for one in reader.records()]
+        assert found in ([], [before])
+        assert reader.skipped or reader.newer or found
+        left_out += not found
+    assert left_out > len(line)

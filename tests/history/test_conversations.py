@@ -6,9 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ragscience.engine import Engine
 from ragscience.errors import NothingFound, RagScienceError, UsageError
 from ragscience.history import History
 from ragscience.history.conversations import check_name
+from ragscience.settings import load_settings
 
 from .making import answer, turn
 
@@ -220,3 +222,45 @@ def test_a_name_that_cannot_be_one_is_refused(name):
 
 def test_a_name_is_kept_without_white_space_around_it():
     assert check_name("  my  thesis 2 ") == "my thesis 2"
+
+
+def altered(path, old, new):
+    with closing(sqlite3.connect(path)) as db, db:
+        db.execute("UPDATE turns SET record = replace(record, ?, ?)", (old, new))
+
+
+def test_an_altered_turn_is_left_out_and_said_to_be(path, history):
+    number = history.add([turn("How fast?", "At 47 m/s.", answer_id="a1"), turn("And now?", "At 5.", answer_id="a2")])
+    altered(path, "47", "46")
+    with History.open(path) as other:
+        assert other.damage == ""
+        assert questions(other.turns(number)) == ["And now?"]
+        assert other.answer("a1") is None
+        assert other.search("fast", 5) == []
+        assert other.damage.startswith("1 kept answer is damaged and left out.")
+
+
+def test_the_turns_of_an_earlier_version_are_read_and_get_checksums(path, history):
+    number = history.add([turn("How fast?", "At 47 m/s.")])
+    history.__exit__(None, None, None)
+    with closing(sqlite3.connect(path)) as db, db:
+        db.execute("ALTER TABLE turns DROP COLUMN checksum")
+    with History.open(path) as older:
+        assert questions(older.turns(number)) == ["How fast?"]
+    with History.open_for_writing(path) as newer:
+        assert questions(newer.turns(number)) == ["How fast?"]
+        altered(path, "47", "46")
+        assert newer.turns(number) == []
+
+
+def test_a_damaged_answer_is_a_warning_of_the_engine(path, tmp_path):
+    (tmp_path / "vectorstore").mkdir()
+    with History.open_for_writing(tmp_path / "vectorstore" / "history.sqlite") as history:
+        history.add([turn("How fast?", "At 47 m/s.")], name="bees")
+    altered(tmp_path / "vectorstore" / "history.sqlite", "47", "46")
+    told = []
+    with Engine.open(tmp_path, load_settings(home=tmp_path, offline=True), on_event=told.append) as engine:
+        _, turns = engine.history.conversation("bees")
+        assert turns == []
+        assert engine.dialogue(name="bees").warnings == [told[-1].text]
+    assert "1 kept answer is damaged" in told[-1].text

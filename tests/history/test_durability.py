@@ -244,7 +244,7 @@ def test_a_record_that_cannot_be_read_is_damage(path):
     with History.open_for_writing(path) as history:
         history.add([turn()])
     with closing(sqlite3.connect(path)) as database:
-        database.execute("UPDATE turns SET record = '{}'")
+        database.execute("UPDATE turns SET record = '{}', checksum = NULL")
         database.commit()
     with History.open(path) as history, pytest.raises(RagScienceError, match=r"damaged.*Move the file away"):
         history.answer()
