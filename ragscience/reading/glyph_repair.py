@@ -8,22 +8,20 @@ so such pages are read twice.
 
 from __future__ import annotations
 
+import re
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+from ragscience.reading.font_glyphs import UNKNOWN, Fonts, is_unknown, lines_of
 from ragscience.reading.glyph_names import code_of, dingbat, symbol, text_of
-from ragscience.reading.legibility import PAIR_BITS, letter_pairs, mean_bits
-from ragscience.reading.pymupdf_errors import load_pymupdf
+from ragscience.reading.legibility import PAIR_BITS, mean_bits
 
 __all__ = ["FontRepairs", "constant_shift"]
 
-_UNKNOWN = 128
-"""The flag of a character that is a glyph's code (FZ_STEXT_UNICODE_IS_CID)."""
-_SYNTHETIC = 4
-"""The flag of a blank that MuPDF has put between words."""
 _MAPPED = " mapped"
 """Added to the name of a font for those of its characters that have a Unicode value, which may be wrong."""
+_LOST_DIGIT = re.compile(r"[\x01-\x09]")
 _MOST_CODES = 20_000
 """Of one font that are kept to find its constant."""
 _SUSPECT_BITS, _SUSPECT_PAIRS = 3.2, 60
@@ -38,8 +36,6 @@ _GARBLED_BITS, _GARBLED_PAIRS = 3.3, 60
 _LEAST_STRANGE, _STRANGE_SHARE = 20, 0.3
 """Control characters and codes above 255 among the codes of a font that is garbled. In TeX's bitmap fonts for text,
 which have their digits and ligatures at such codes, they are fewer than 0.15."""
-_BASE_FONTS = ("Helvetica", "Times", "Courier", "Arial", "Symbol", "ZapfDingbats")
-"""Fonts that MuPDF replaces by its own if the file does not have them: the glyphs' names are then of its own font."""
 
 
 class FontRepairs:
@@ -54,6 +50,7 @@ class FontRepairs:
         self._characters: defaultdict[str, Counter[str]] = defaultdict(Counter)
         """By the name of a font without its subset tag."""
         self._digits: set[str] = set()
+        self._fonts = Fonts()
         self._is_decided = False
 
     def mend(self, page: Any, textpage: Any, content: Mapping[str, Any]) -> bool:
@@ -63,28 +60,28 @@ class FontRepairs:
         """
         lines = [line["spans"] for block in content["blocks"] for line in block.get("lines", ())]
         spans = [span for line in lines for span in line]
-        if not self._is_decided:
-            self._count(spans, page.number)
         texts: defaultdict[str, list[str]] = defaultdict(list)
+        codes: defaultdict[str, list[str]] = defaultdict(list)
         for span in spans:
-            if not span["char_flags"] & _UNKNOWN:
-                texts[span["font"]].append(span["text"])
+            (codes if span["char_flags"] & UNKNOWN else texts)[span["font"]].append(span["text"])
+        if not self._is_decided:
+            for font in texts.keys() | codes.keys():
+                self._count(font, "".join(texts.get(font, []) + codes.get(font, [])), page.number)
         joined = {font: " ".join(parts) for font, parts in texts.items()}
         swapped = {font for font, text in joined.items() if not text.isascii() and _is_swapped(text)}
         pictorial = {font for font, text in joined.items() if _is_pictorial(font, text)}
         suspects = {font for font, text in joined.items() if font not in swapped and _is_suspect(text)}
-        has_unknown = any(span["char_flags"] & _UNKNOWN for span in spans)
-        has_digits = any(span["font"] in self._digits for span in spans)
-        if not (has_unknown or swapped or pictorial or suspects or has_digits):
+        has_digits = not self._digits.isdisjoint(texts.keys() | codes.keys())
+        if not (codes or swapped or pictorial or suspects or has_digits):
             return False
         changes = 0
         if swapped or pictorial or has_digits:
-            changes += _exchange(textpage, swapped, pictorial, self._digits)
-        if has_unknown or suspects:
+            changes += self._exchange(textpage, swapped, pictorial)
+        if codes or suspects:
             concerned = {
                 number
                 for number, line in enumerate(lines)
-                if any(span["char_flags"] & _UNKNOWN or span["font"] in suspects for span in line)
+                if any(span["char_flags"] & UNKNOWN or span["font"] in suspects for span in line)
             }
             changes += self._repair(page, textpage, suspects, concerned)
         return changes > 0
@@ -109,33 +106,29 @@ class FontRepairs:
         self._is_decided = True
         return again
 
-    def _count(self, spans: Sequence[Mapping[str, Any]], page: int) -> None:
-        for span in spans:
-            self._characters[span["font"]].update(span["text"])
-            if any("\x01" <= one <= "\x09" for one in span["text"]):
-                self._pages[span["font"]].add(page)
+    def _count(self, font: str, text: str, page: int) -> None:
+        self._characters[font].update(text)
+        if _LOST_DIGIT.search(text):
+            self._pages[font].add(page)
 
     def _repair(self, page: Any, textpage: Any, suspects: set[str], concerned: set[int]) -> int:
         """Replace the characters whose glyphs have a name or a constant, and note the codes of the others.
 
         `concerned` are the numbers of the lines to look at.
         """
-        pymupdf = load_pymupdf()
-        flags = pymupdf.TEXTFLAGS_TEXT & ~pymupdf.TEXT_USE_CID_FOR_UNKNOWN_UNICODE
-        by_glyph = page.get_textpage(flags=flags | pymupdf.TEXT_USE_GID_FOR_UNKNOWN_UNICODE)
-        fonts = _Fonts()
+        lines = list(lines_of(textpage, concerned))
+        self._fonts.find_glyphs(page, lines, concerned)
+        if not suspects:
+            lines = [[char for char in line if is_unknown(char)] for line in lines]
         changes = 0
-        for line, twin in zip(_lines(textpage, concerned), _lines(by_glyph, concerned), strict=False):
+        for line in lines:
             run, run_font = "", ""
-            for char, glyph in zip(line, twin, strict=False):
-                if char.origin.x != glyph.origin.x or char.origin.y != glyph.origin.y:
-                    return changes
-                is_unknown = char.flags & (_UNKNOWN | _SYNTHETIC) == _UNKNOWN
-                font, base, is_own = fonts.of(char.font)
+            for char in line:
+                font, base, _ = self._fonts.of(char.font)
                 text, code = "", char.c
-                if is_unknown:
-                    name = fonts.glyph_name(char.font, glyph.c) if is_own else ""
-                    text, code = text_of(name), code_of(name, char.c)
+                if is_unknown(char):
+                    name = self._fonts.glyph_name(char.font, code)
+                    text, code = text_of(name), code_of(name, code)
                 else:
                     font = f"{font}{_MAPPED}" if base in suspects else ""
                 if not text and font:
@@ -145,9 +138,32 @@ class FontRepairs:
                         run, run_font = "", font
                     run += chr(code)
                 if text:
-                    char.c, char.flags = ord(text), char.flags & ~_UNKNOWN
+                    char.c, char.flags = ord(text), char.flags & ~UNKNOWN
                     changes += 1
             self._note(run_font, run, page.number)
+        return changes
+
+    def _exchange(self, textpage: Any, swapped: set[str], pictorial: set[str]) -> int:
+        """Put right the characters of fonts with swapped bytes, symbols and dingbats, and lost digits; how many."""
+        has_digits_alone = not swapped and not pictorial
+        changes = 0
+        for line in lines_of(textpage):
+            for char in line:
+                code = char.c
+                if has_digits_alone and not 1 <= code <= 9:
+                    continue
+                _, base, _ = self._fonts.of(char.font)
+                text = ""
+                if base in swapped and code < 0x10000:
+                    other = (code & 0xFF) << 8 | code >> 8
+                    text = "" if 0xD800 <= other <= 0xDFFF else chr(other)
+                elif base in pictorial:
+                    text = symbol(base, code) if code >= 0x100 else "" if code == 0x20 else dingbat(code)
+                elif base in self._digits and 1 <= code <= 9:
+                    text = str(code)
+                if text and ord(text) != code:
+                    char.c, char.flags = ord(text), char.flags & ~UNKNOWN
+                    changes += 1
         return changes
 
     def _by_constant(self, font: str, code: int) -> str:
@@ -166,65 +182,6 @@ class FontRepairs:
             self._codes[font].append(run)
 
 
-class _Fonts:
-    """The names of MuPDF's fonts and of their glyphs, each asked for once."""
-
-    def __init__(self) -> None:
-        self._known: dict[int, tuple[str, str, bool]] = {}
-        self._names: dict[tuple[int, int], str] = {}
-
-    def of(self, font: Any) -> tuple[str, str, bool]:
-        """(full name, name without subset tag, whether the file has the font)."""
-        key = int(font.this)
-        if key not in self._known:
-            mupdf = load_pymupdf().mupdf
-            full = str(mupdf.ll_fz_font_name(font))
-            base = full[7:] if full[6:7] == "+" else full
-            is_own = base != full or not base.startswith(_BASE_FONTS)
-            self._known[key] = full, base, is_own and not mupdf.ll_fz_font_flags(font).ft_substitute
-        return self._known[key]
-
-    def glyph_name(self, font: Any, glyph: int) -> str:
-        """The name of a glyph in the font, or its number."""
-        key = int(font.this), glyph
-        if key not in self._names:
-            self._names[key] = str(load_pymupdf().mupdf.ll_fz_get_glyph_name2(font, glyph))
-        return self._names[key]
-
-
-def _lines(textpage: Any, concerned: set[int] | None = None) -> Iterator[list[Any]]:
-    """MuPDF's own characters of each line, or of those lines alone."""
-    text = load_pymupdf().mupdf.FZ_STEXT_BLOCK_TEXT
-    number = 0
-    for block in textpage.this:
-        if block.m_internal.type == text:
-            for line in block:
-                if concerned is None or number in concerned:
-                    yield [char.m_internal for char in line]
-                number += 1
-
-
-def _exchange(textpage: Any, swapped: set[str], pictorial: set[str], digits: set[str]) -> int:
-    """Put right the characters of fonts with swapped bytes, of symbols and dingbats, and lost digits; how many."""
-    fonts = _Fonts()
-    changes = 0
-    for line in _lines(textpage):
-        for char in line:
-            _, base, _ = fonts.of(char.font)
-            text = ""
-            if base in swapped and char.c < 0x10000:
-                code = (char.c & 0xFF) << 8 | char.c >> 8
-                text = "" if 0xD800 <= code <= 0xDFFF else chr(code)
-            elif base in pictorial:
-                text = symbol(base, char.c) if char.c >= 0x100 else "" if char.c == 0x20 else dingbat(char.c)
-            elif base in digits and 1 <= char.c <= 9:
-                text = str(char.c)
-            if text and ord(text) != char.c:
-                char.c, char.flags = ord(text), char.flags & ~_UNKNOWN
-                changes += 1
-    return changes
-
-
 def _is_swapped(text: str) -> bool:
     """Whether the two bytes of each character were exchanged: "A" is U+4100, a blank U+2000."""
     seen = [ord(one) for one in text if ord(one) > 0x7F and not one.isspace()]
@@ -241,7 +198,7 @@ def _is_pictorial(font: str, text: str) -> bool:
 
 
 def _is_suspect(text: str) -> bool:
-    bits, count = mean_bits(letter_pairs(text))
+    bits, count = mean_bits(text)
     return count >= _SUSPECT_PAIRS and bits > _SUSPECT_BITS
 
 
@@ -318,5 +275,5 @@ def _is_garbled(runs: Sequence[str]) -> bool:
     strange = sum(code > "\xff" or not code.isprintable() for code in codes)
     if strange >= max(_LEAST_STRANGE, _STRANGE_SHARE * len(codes)):
         return True
-    bits, count = mean_bits(letter_pairs(" ".join(runs)))
+    bits, count = mean_bits(" ".join(runs))
     return count >= _GARBLED_PAIRS and bits > _GARBLED_BITS

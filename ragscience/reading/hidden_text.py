@@ -31,9 +31,7 @@ def hidden_places(page: Any, lines: Sequence[dict[str, Any]], log: Sequence[tupl
     """
     spans = [span for line in lines for span in line["spans"] if span["text"].strip()]
     covers, pictures = _covers(log), [box for kind, box in log if "image" in kind]
-    doubtful = {
-        place_of(span) for span in spans if _is_faint(span) or any(_share(span["bbox"], box) > 0.9 for box in covers)
-    }
+    doubtful = {place_of(span) for span in spans if _is_faint(span) or _is_covered(span["bbox"], covers)}
     if not doubtful:
         return frozenset()
     shown = [span["bbox"] for span in spans if place_of(span) not in doubtful]
@@ -78,12 +76,26 @@ def _covers(log: Sequence[tuple[str, Box]]) -> list[Box]:
     found: list[Box] = []
     for kind, box in log:
         if kind in ("fill-text", "stroke-text"):
-            texts.append(box)
+            if box[0] < box[2] and box[1] < box[3]:
+                texts.append(box)
         elif kind == "fill-path" and len(found) < _MOST_COVERS:
             is_large = box[2] - box[0] > _LEAST_COVER and box[3] - box[1] > _LEAST_COVER / 2
-            if is_large and any(_share(text, box) > 0 for text in texts):
+            if is_large and _is_above_any(box, texts):
                 found.append(box)
     return found
+
+
+def _is_above_any(box: Box, texts: Sequence[Box]) -> bool:
+    left, top, right, bottom = box
+    return any(x0 < right and left < x1 and y0 < bottom and top < y1 for x0, y0, x1, y1 in texts)
+
+
+def _is_covered(box: Box, covers: Sequence[Box]) -> bool:
+    x0, y0, x1, y1 = box
+    for left, top, right, bottom in covers:
+        if x0 < right and left < x1 and y0 < bottom and top < y1 and _share(box, (left, top, right, bottom)) > 0.9:
+            return True
+    return False
 
 
 def _share(box: Box, other: Box) -> float:

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections import Counter
 from collections.abc import Mapping
+from functools import lru_cache
 from itertools import pairwise
 
-__all__ = ["PAIR_BITS", "letter_pairs", "mean_bits"]
+__all__ = ["PAIR_BITS", "mean_bits"]
 
 _ROWS = (
     "354334443543424562333454441",
@@ -55,22 +55,26 @@ languages, rounded, at most 9. tools/make_letter_pairs.py makes it, from the cou
 _WORD = re.compile(r"[^\W\d_]{3,20}")
 
 
-def letter_pairs(text: str) -> Counter[tuple[str, str]]:
-    """How often each pair of Latin letters, or of a letter and a word's border, occurs.
+def mean_bits(text: str) -> tuple[float, int]:
+    """(mean bits of the text's pairs of Latin letters, or of a letter and a word's border; their number); 0 for none.
 
-    Words of three letters or more count, but for those in capitals: abbreviations, and sequences of proteins.
+    Words of three letters or more count, but for those in capitals: abbreviations, and sequences of proteins. Text in a
+    language has 2.0 to 2.9 bits a pair; letters at random, or put in each other's place, have above 3.
     """
-    words = " ".join([word for word in _WORD.findall(text) if not word.isupper()])
-    if not words.isascii():
-        words = "".join([one for one in unicodedata.normalize("NFKD", words) if not unicodedata.combining(one)])
-    words = f" {words.lower()} "
-    return Counter({pair: count for pair, count in Counter(pairwise(words)).items() if pair in PAIR_BITS})
+    total = count = 0
+    for word in _WORD.findall(text):
+        bits, pairs = _bits_of(word)
+        total += bits
+        count += pairs
+    return (total / count if count else 0.0), count
 
 
-def mean_bits(pairs: Mapping[tuple[str, str], int]) -> tuple[float, int]:
-    """(mean bits of the pairs, their number); the mean is 0 for none.
-
-    Text in a language has 2.0 to 2.9 bits a pair; letters at random, or put in each other's place, have above 3.
-    """
-    count = sum(pairs.values())
-    return (sum(PAIR_BITS[pair] * times for pair, times in pairs.items()) / count if count else 0.0), count
+@lru_cache(maxsize=32_768)
+def _bits_of(word: str) -> tuple[int, int]:
+    """(bits of a word's pairs, their number)."""
+    if word.isupper():
+        return 0, 0
+    if not word.isascii():
+        word = "".join([one for one in unicodedata.normalize("NFKD", word) if not unicodedata.combining(one)])
+    bits = [PAIR_BITS[pair] for pair in pairwise(f" {word.lower()} ") if pair in PAIR_BITS]
+    return sum(bits), len(bits)

@@ -9,7 +9,7 @@ from ragscience.reading.floats import CAPTION
 from ragscience.reading.glyph_repair import FontRepairs
 from ragscience.reading.hidden_text import hidden_places, place_of
 from ragscience.reading.layout_model import LayoutBox
-from ragscience.reading.legibility import letter_pairs, mean_bits
+from ragscience.reading.legibility import mean_bits
 from ragscience.reading.pymupdf_errors import cause_of, failures, load_pymupdf, raise_if_out_of_memory
 from ragscience.reading.text_cleaning import clean_span, clean_text, illegible_share
 from ragscience.reading.text_spans import PageSpans, read_spans, rule_boxes
@@ -66,7 +66,8 @@ def read_page(source: Any, index: int, repairs: FontRepairs) -> PageText:
                 content = textpage.extractDICT()
             log = page.get_bboxlog()
             hidden = hidden_places(page, _lines(content), log)
-            notes += [said for line in _lines(content) if (said := _text(line, hidden, is_hidden=True).strip())]
+            if hidden:
+                notes += [said for line in _lines(content) if (said := _text(line, hidden, is_hidden=True).strip())]
             text = "\n".join(_text(line, hidden) for line in _lines(content)).strip("\n")
             floats = {match["what"][:3].lower() for line in text.split("\n") if (match := CAPTION.match(line))}
             has_tables = "tab" in floats
@@ -81,7 +82,7 @@ def read_page(source: Any, index: int, repairs: FontRepairs) -> PageText:
     if not text.strip():
         return PageText("", "blank", left_out=left_out)
     said = "\n".join(piece.text for piece in spans.pieces) or text
-    share, (bits, pairs) = illegible_share(said), mean_bits(letter_pairs(said))
+    share, (bits, pairs) = illegible_share(said), mean_bits(said)
     if bits > _NO_WORDS_BITS and pairs >= _NO_WORDS_PAIRS:
         return PageText(text, "illegible", "its letters form no words", left_out=left_out, illegible=1.0)
     spans = _without_noise(spans)
@@ -100,6 +101,8 @@ def read_page(source: Any, index: int, repairs: FontRepairs) -> PageText:
 
 def _without_noise(spans: PageSpans) -> PageSpans:
     """The spans without the pieces of which most characters are illegible."""
+    if not illegible_share(spans.plain) and not illegible_share("\n".join(piece.text for piece in spans.pieces)):
+        return spans
     pieces = tuple(piece for piece in spans.pieces if not _is_noise(piece.text))
     lines = [line for line in spans.plain.split("\n") if not _is_noise(line)]
     return replace(spans, pieces=pieces, plain="\n".join(lines))
@@ -126,7 +129,9 @@ def _shown(content: dict[str, Any], hidden: frozenset[Box]) -> list[dict[str, An
 
 def _text(line: dict[str, Any], hidden: frozenset[Box], *, is_hidden: bool = False) -> str:
     """The text of those spans that are not at these places, or that are."""
-    spans = [span for span in line["spans"] if (place_of(span) in hidden) == is_hidden]
+    spans = line["spans"]
+    if hidden:
+        spans = [span for span in spans if (place_of(span) in hidden) == is_hidden]
     return clean_span("".join([span["text"] for span in spans]))
 
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragscience.reading.legibility import letter_pairs, mean_bits
+from ragscience.reading.legibility import mean_bits
 from ragscience.reading.pdf_reader import read_pdf
 from tests.pdf_factory import make_mapped_pdf, make_pdf
 from tests.reading.drawing import WORDS
@@ -44,24 +44,24 @@ def permuted(text, seed):
 
 @pytest.mark.parametrize("name", LANGUAGES)
 def test_text_in_a_language_has_few_bits_a_pair(name):
-    bits, count = mean_bits(letter_pairs(LANGUAGES[name]))
+    bits, count = mean_bits(LANGUAGES[name])
     assert count > 40
     assert bits < 2.9
 
 
 @pytest.mark.parametrize("name", NOT_JUDGED)
 def test_other_scripts_formulas_and_sequences_are_not_judged(name):
-    assert mean_bits(letter_pairs(NOT_JUDGED[name]))[1] < 10
+    assert mean_bits(NOT_JUDGED[name])[1] < 10
 
 
 def test_letters_in_each_others_place_have_many_bits_a_pair():
-    bits = sorted(mean_bits(letter_pairs(permuted(ENGLISH, seed)))[0] for seed in range(100))
+    bits = sorted(mean_bits(permuted(ENGLISH, seed))[0] for seed in range(100))
     assert bits[5] > 3.2
 
 
 @given(st.text())
 def test_any_text_has_a_measure(text):
-    bits, count = mean_bits(letter_pairs(text))
+    bits, count = mean_bits(text)
     assert count >= 0
     assert 0 <= bits <= 9
 
