@@ -3,7 +3,7 @@
 MuPDF marks such glyphs and shows their codes instead: a sum sign of TeX is "P", and the "Question" of a figure whose
 codes are 29 below ASCII is "4XHVWLRQ". What a glyph is called in its font is certain. Codes that are shifted by a
 constant are found by their letters, which form words with that constant alone; this takes the text of the whole file,
-so such pages are read twice.
+so pages with such codes are read when all were seen.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class FontRepairs:
     def __init__(self) -> None:
         self._codes: defaultdict[str, list[str]] = defaultdict(list)
         """By the full name of a font, the codes of its glyphs without a name, as characters; a string for each run."""
-        self._pages: defaultdict[str, set[int]] = defaultdict(set)
+        self._unsettled: set[int] = set()
         self._shifts: dict[str, int] = {}
         self._garbled: set[str] = set()
         self._characters: defaultdict[str, Counter[str]] = defaultdict(Counter)
@@ -86,30 +86,28 @@ class FontRepairs:
             changes += self._repair(page, textpage, suspects, concerned)
         return changes > 0
 
-    def decide(self) -> set[int]:
-        """Find the constants of the fonts; the indexes of the pages that must be read again."""
-        again: set[int] = set()
+    def is_unsettled(self, page: int) -> bool:
+        """Whether the page of that index must be read again after `decide`."""
+        return not self._is_decided and page in self._unsettled
+
+    def decide(self) -> None:
+        """Find what the codes of the fonts mean, once all pages were seen."""
         if any(map(_has_lost_digits, self._characters.values())):
             self._digits = {
                 font for font, seen in self._characters.items() if _has_lost_digits(seen) or _is_like_lost_digits(seen)
             }
-            again = set().union(*(self._pages[font] for font in self._digits))
         for font, runs in self._codes.items():
             shift = constant_shift(runs)
             if shift is None and not font.endswith(_MAPPED) and _is_garbled(runs):
                 self._garbled.add(font)
             elif shift:
                 self._shifts[font] = shift
-            else:
-                continue
-            again |= self._pages[font]
         self._is_decided = True
-        return again
 
     def _count(self, font: str, text: str, page: int) -> None:
         self._characters[font].update(text)
         if _LOST_DIGIT.search(text):
-            self._pages[font].add(page)
+            self._unsettled.add(page)
 
     def _repair(self, page: Any, textpage: Any, suspects: set[str], concerned: set[int]) -> int:
         """Replace the characters whose glyphs have a name or a constant, and note the codes of the others.
@@ -177,7 +175,7 @@ class FontRepairs:
     def _note(self, font: str, run: str, page: int) -> None:
         if not font or not run or self._is_decided:
             return
-        self._pages[font].add(page)
+        self._unsettled.add(page)
         if sum(map(len, self._codes[font])) < _MOST_CODES:
             self._codes[font].append(run)
 

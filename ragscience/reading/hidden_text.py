@@ -6,12 +6,15 @@ invisible, too, and are kept.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from ragscience.records import Box
 
 __all__ = ["hidden_places", "place_of"]
+
+Log = Sequence[tuple[str, Box]]
 
 _DRAWN = 16 | 32
 """The flags of a character that is filled or stroked (FZ_STEXT_FILLED, FZ_STEXT_STROKED)."""
@@ -19,19 +22,26 @@ _WHITE = 0xF0
 """The least value of each of red, green and blue."""
 _LEAST_POINTS = 0.5
 """The width of a character and the height of its line that somebody can see."""
+_FILLS = re.compile(rb"(?<![^\s\])>}])(?:f\*?|F|B\*?|b\*?|Do|sh)(?![^\s\[(</%])")
+"""The operators that fill a path, paint a shading or draw a form or picture (PDF 1.7 reference, appendix A)."""
 _DOTS_PER_INCH, _MOST_DOTS = 100, 10_000_000
 _LEAST_COVER, _MOST_COVERS = 12.0, 300
 """Points of width of a drawing that may cover text, and how many on a page are looked at."""
 
 
-def hidden_places(page: Any, lines: Sequence[dict[str, Any]], log: Sequence[tuple[str, Box]]) -> frozenset[Box]:
+def hidden_places(page: Any, lines: Sequence[dict[str, Any]], read_log: Callable[[], Log]) -> frozenset[Box]:
     """The boxes of the spans of a `pymupdf.Page` that nobody sees; `place_of` gives that of a span.
 
-    `lines` are those of `extractDICT`, `log` is what `page.get_bboxlog()` gives: what was drawn, in its order.
+    `lines` are those of `extractDICT`. `read_log` gives what `page.get_bboxlog()` does: what was drawn, in its order.
+    It is called where a span is faint or the page fills areas, as it takes as long as the page's text.
     """
     spans = [span for line in lines for span in line["spans"] if span["text"].strip()]
+    faint = {place_of(span) for span in spans if _is_faint(span)}
+    if not faint and not _may_fill(page):
+        return frozenset()
+    log = read_log()
     covers, pictures = _covers(log), [box for kind, box in log if "image" in kind]
-    doubtful = {place_of(span) for span in spans if _is_faint(span) or _is_covered(span["bbox"], covers)}
+    doubtful = faint | {place_of(span) for span in spans if _is_covered(span["bbox"], covers)}
     if not doubtful:
         return frozenset()
     shown = [span["bbox"] for span in spans if place_of(span) not in doubtful]
@@ -44,6 +54,11 @@ def hidden_places(page: Any, lines: Sequence[dict[str, Any]], log: Sequence[tupl
 def place_of(span: dict[str, Any]) -> Box:
     """The box of a span of `extractDICT` or `extractRAWDICT`."""
     return tuple(span["bbox"])
+
+
+def _may_fill(page: Any) -> bool:
+    """Whether a page may fill areas: by its own operators, or by what it refers to."""
+    return bool(_FILLS.search(page.read_contents()) or page.first_widget)
 
 
 def _is_faint(span: dict[str, Any]) -> bool:

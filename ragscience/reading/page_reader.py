@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import Any
 
 from ragscience.reading.floats import CAPTION
@@ -15,7 +16,10 @@ from ragscience.reading.text_cleaning import clean_span, clean_text, illegible_s
 from ragscience.reading.text_spans import PageSpans, read_spans, rule_boxes
 from ragscience.records import Box
 
-__all__ = ["PageText", "read_page"]
+__all__ = ["UNSETTLED", "PageText", "read_page"]
+
+UNSETTLED = "unsettled"
+"""What a page lacks whose fonts are understood only when all pages were seen."""
 
 _NOISE_SHARE, _LEAST_NOISE = 0.5, 3
 """A page with this share of illegible characters is no text, nor is a line with so many of them. Fonts without Unicode
@@ -32,7 +36,7 @@ class PageText:
 
     text: str
     lack: str = ""
-    """"lost", "blank" or "illegible", or empty for a good page."""
+    """"lost", "blank", "illegible" or `UNSETTLED`, or empty for a good page."""
     detail: str = ""
     spans: PageSpans | None = None
     rules: tuple[Box, ...] = ()
@@ -62,10 +66,13 @@ def read_page(source: Any, index: int, repairs: FontRepairs) -> PageText:
         drawings: list[Box] = []
         if len(text) <= _MOST_CHARACTERS:
             content = textpage.extractDICT()
-            if repairs.mend(page, textpage, content):
+            is_mended = repairs.mend(page, textpage, content)
+            if repairs.is_unsettled(index):
+                return PageText("", UNSETTLED, left_out="\n".join(notes))
+            if is_mended:
                 content = textpage.extractDICT()
-            log = page.get_bboxlog()
-            hidden = hidden_places(page, _lines(content), log)
+            read_log = cache(page.get_bboxlog)
+            hidden = hidden_places(page, _lines(content), read_log)
             if hidden:
                 notes += [said for line in _lines(content) if (said := _text(line, hidden, is_hidden=True).strip())]
             text = "\n".join(_text(line, hidden) for line in _lines(content)).strip("\n")
@@ -74,7 +81,7 @@ def read_page(source: Any, index: int, repairs: FontRepairs) -> PageText:
             lines = _shown(textpage.extractRAWDICT() if has_tables else content, hidden)
             spans = read_spans(page, lines, text, has_tables=has_tables)
             if floats:
-                rules, drawings = rule_boxes(page, log)
+                rules, drawings = rule_boxes(page, read_log())
     except failures() as error:
         raise_if_out_of_memory(error)
         return PageText("", "lost", cause_of(error))

@@ -21,7 +21,7 @@ from ragscience.reading.floats import CAPTION
 from ragscience.reading.glyph_repair import FontRepairs
 from ragscience.reading.layout_model import Predict, layout_boxes, load_layout_model, missing_numbers
 from ragscience.reading.ocr import find_tessdata, has_picture, is_writing, recognise
-from ragscience.reading.page_reader import PageText, read_page
+from ragscience.reading.page_reader import UNSETTLED, PageText, read_page
 from ragscience.reading.pymupdf_errors import cause_of, failures, load_pymupdf, mishaps, raise_if_out_of_memory
 from ragscience.reading.text_cleaning import printable_name, sensible_title
 from ragscience.reading.text_spans import PageSpans, rule_boxes
@@ -82,8 +82,11 @@ def read_pdf(
     with opened(path, password) as source:
         repairs = FontRepairs()
         pages = [read_page(source, index, repairs) for index in range(_page_count(source, path))]
-        for index in sorted(repairs.decide()):
-            pages[index] = replace(read_page(source, index, repairs), left_out=pages[index].left_out)
+        repairs.decide()
+        for index, page in enumerate(pages):
+            if page.lack == UNSETTLED:
+                again = read_page(source, index, repairs)
+                pages[index] = replace(again, left_out="\n".join(filter(None, [page.left_out, again.left_out])))
         instead = ""
         if ocr and any(map(_may_be_recognised, pages)):
             try:

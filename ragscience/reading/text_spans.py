@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 import re
-from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -71,7 +70,8 @@ class Piece:
     @property
     def text(self) -> str:
         """Its spans' texts, end to end."""
-        return "".join([span.text for span in self.spans])
+        spans = self.spans
+        return spans[0].text if len(spans) == 1 else "".join([span.text for span in spans])
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,7 +204,7 @@ def _piece(line: dict[str, Any], frame: _Frame, sizes: dict[str, float], number:
     turn = frame.turn_of(line["dir"])
     is_plain = turn == 0 and frame.matrix is None
     spans: list[Span] = []
-    weights: Counter[tuple[float, float]] = Counter()
+    weights: dict[tuple[float, float], int] = {}
     for raw in line["spans"]:
         text = clean_span(raw["text"])
         if not text:
@@ -219,7 +219,7 @@ def _piece(line: dict[str, Any], frame: _Frame, sizes: dict[str, float], number:
         size = _size_of(raw, y1 - y0, sizes)
         is_blank = text.isspace()
         if not is_blank:
-            weights[size, base] += len(text)
+            weights[size, base] = weights.get((size, base), 0) + len(text)
         font, bold, italic = _font_of(raw["font"], raw["flags"] & (_BOLD_FLAG | _ITALIC_FLAG))
         last = spans[-1] if spans else None
         if last and last.font == font and abs(last.size - size) < 0.3 and abs(last.base - base) < 0.2:
@@ -229,7 +229,7 @@ def _piece(line: dict[str, Any], frame: _Frame, sizes: dict[str, float], number:
             spans.append(Span(text, x0, x1, base, size, font, bold, italic))
     if not weights:
         return None
-    size, base = weights.most_common(1)[0][0]
+    size, base = max(weights, key=weights.__getitem__)
     inked = [span for span in spans if not span.text.isspace()]
     x0, x1 = min([span.x0 for span in inked]), max([span.x1 for span in inked])
     whole = "".join([span.text for span in inked])
