@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from ragscience.reading.pymupdf_errors import failures, raise_if_out_of_memory
 from ragscience.records import Box
 
 __all__ = ["hidden_places", "place_of"]
@@ -58,7 +59,12 @@ def place_of(span: dict[str, Any]) -> Box:
 
 def _may_fill(page: Any) -> bool:
     """Whether a page may fill areas: by its own operators, or by what it refers to."""
-    return bool(_FILLS.search(page.read_contents()) or page.first_widget)
+    try:
+        return bool(_FILLS.search(page.read_contents()) or page.first_widget)
+    except failures() as error:
+        # Its operators are damaged or missing: MuPDF draws what it can.
+        raise_if_out_of_memory(error)
+        return True
 
 
 def _is_faint(span: dict[str, Any]) -> bool:
