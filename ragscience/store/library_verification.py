@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import sqlite3
-from itertools import groupby
 
 from ragscience.store import row_records as rows
+from ragscience.store.content_checks import unlike_their_pages
 from ragscience.store.filter_selection import verify_database_indexes
 from ragscience.store.library_damage import Kind, described, note, note_passages
 from ragscience.store.row_checksums import sql_checksum
 from ragscience.store.token_vectors import Tokens
 from ragscience.store.transactions import Transactions
 
-__all__ = ["Verification", "unlike_their_pages", "unusable_vectors", "verify"]
-
-_NORM_TOLERANCE = 1e-3
+__all__ = ["Verification", "verify"]
 
 
 class Verification:
@@ -86,33 +84,3 @@ def _damaged(db: sqlite3.Connection, table: str, key: str, column: str = "checks
     """The keys of the rows whose checksum does not fit."""
     query = f"SELECT {key} FROM {table} NOT INDEXED WHERE {column} <> {sql_checksum(table, column)}"  # noqa: S608  # ours
     return db.execute(query).fetchall()
-
-
-def unlike_their_pages(db: sqlite3.Connection) -> list[int]:
-    """The ids of the passages that are not the characters of their pages that they are said to be."""
-    found: list[int] = []
-    query = 'SELECT paper_id, number, start, "end", text FROM pages ORDER BY paper_id, number'
-    for paper_id, group in groupby(db.execute(query), key=lambda row: row[0]):
-        pages = {number: (start, end, text) for _, number, start, end, text in group}
-        chunks = 'SELECT chunk_id, start, "end", page_start, page_end, text FROM chunks WHERE paper_id = ?'
-        for chunk_id, start, end, first, last, text in db.execute(chunks, (paper_id,)):
-            for number in range(first, min(last, first + len(pages)) + 1):
-                page_start, page_end, page = pages.get(number, (0, 0, ""))
-                low, high = max(start, page_start), min(end, page_end)
-                if low < high and text[low - start : high - start] != page[low - page_start : high - page_start]:
-                    found.append(chunk_id)
-                    break
-    return found
-
-
-def unusable_vectors(db: sqlite3.Connection) -> list[int]:
-    """The ids of the passages whose vectors are not finite or not of length 1."""
-    import numpy as np
-
-    found: list[int] = []
-    for chunk_id, blob in db.execute("SELECT chunk_id, vector FROM vectors"):
-        vector = np.frombuffer(blob, "<f4") if len(blob) % 4 == 0 else np.empty(0, np.float32)
-        norm = float(np.sqrt(np.vecdot(vector, vector, dtype=np.float64)))
-        if not abs(norm - 1) <= _NORM_TOLERANCE:
-            found.append(chunk_id)
-    return found

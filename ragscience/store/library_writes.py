@@ -15,11 +15,11 @@ from ragscience.records import Chunk, Document, EmbedderIdentity, Page
 from ragscience.serialization import storable
 from ragscience.similarity import Fingerprint, fingerprint_of
 from ragscience.store import row_records as rows
+from ragscience.store.content_checks import mark_unkept
 from ragscience.store.element_rows import pack_elements, pack_sketch
 from ragscience.store.page_geometry import pack_lines
 from ragscience.store.paper_paths import full_path, stored_path
 from ragscience.store.row_checksums import add_to_sums, mark_papers, seal
-from ragscience.store.token_vectors import mark_unkept
 from ragscience.store.vectors import text_hash
 
 if TYPE_CHECKING:

@@ -5,9 +5,8 @@ from __future__ import annotations
 import json
 import sqlite3
 
-from ragscience.store.library_verification import unlike_their_pages, unusable_vectors
+from ragscience.store.content_checks import mark_unkept, unlike_their_pages, unusable_vectors
 from ragscience.store.row_checksums import CHECKED_COLUMNS, is_intact, seal_all, sql_checksum
-from ragscience.store.token_vectors import mark_unkept
 
 __all__ = ["bring_up_to_date"]
 

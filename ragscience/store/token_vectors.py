@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ragscience.store.atomic_files import disk_errors
+from ragscience.store.content_checks import NOT_KEPT
 from ragscience.store.library_damage import note
 from ragscience.store.library_schema import connect_for_reading
 from ragscience.store.row_checksums import row_checksum
@@ -26,12 +27,10 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["NOT_KEPT", "ROW_BYTES", "Tokens", "mark_unkept"]
+__all__ = ["ROW_BYTES", "Tokens"]
 
 ROW_BYTES = 64
 """A token's vector: 64 dimensions of int8."""
-NOT_KEPT = -1
-"""In place of the place in the file: no token vectors are kept of this text."""
 _FILE_KEY = "tokens_file"
 _BATCH = 500
 _PLACES = "SELECT text_hash, start, bytes, checksum, row_checksum FROM tokens"
@@ -192,13 +191,6 @@ class Tokens:
         if last is None or last[0] != path.name or len(last[1]) != size:
             last = self._open = path.name, np.memmap(path, np.int8, mode="r", shape=(size,))
         return last[1]
-
-
-def mark_unkept(db: sqlite3.Connection, where: str = "1", values: tuple[object, ...] = ()) -> None:
-    """Note of the passages that fit the condition, a constant of this package, which have no token vectors."""
-    query = f"SELECT DISTINCT text_hash FROM vectors WHERE {where} AND text_hash NOT IN (SELECT text_hash FROM tokens)"  # noqa: S608  # ours
-    places = [(key, NOT_KEPT, 0, 0) for (key,) in db.execute(query, values)]
-    db.executemany("INSERT INTO tokens VALUES (?, ?, ?, ?, ?)", ((*place, row_checksum(*place)) for place in places))
 
 
 def _connected_again(db: sqlite3.Connection) -> sqlite3.Connection | None:

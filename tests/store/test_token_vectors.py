@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from ragscience.store import Library, text_hash
-from ragscience.store.token_vectors import ROW_BYTES, Tokens, mark_unkept
+from ragscience.store.content_checks import mark_unkept
+from ragscience.store.token_vectors import ROW_BYTES, Tokens
 from tests.store.making import add, numbered_paper
 
 
