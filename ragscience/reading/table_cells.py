@@ -44,12 +44,15 @@ class Grid:
         self.edges = list(pairwise([float("-inf"), *bounds, float("inf")]))
         left, right = min(one.row.x0 for one in placed), max(one.row.x1 for one in placed)
         levels = [level for level in levels_of(rules, _SHORTEST_RULE) if level.x0 < right and left < level.x1]
+        self.levels = levels
         self.full = [level for level in levels if level.covers(left, right)]
         self.partial = [level for level in levels if level.x1 - level.x0 < 0.9 * (right - left)]
         top, bottom = placed[0].row.y0, placed[-1].row.y1
-        self.is_grid = any(
-            y1 - y0 > x1 - x0 and left < x0 and x1 < right and top < (y0 + y1) / 2 < bottom for x0, y0, x1, y1 in rules
-        )
+        uprights = [
+            rule for rule in rules if rule[3] - rule[1] > rule[2] - rule[0] and left < rule[0] < rule[2] < right
+        ]
+        self.uprights = [rule for rule in uprights if top < rule[3] and rule[1] < bottom]
+        self.is_grid = any(top < (y0 + y1) / 2 < bottom for _, y0, _, y1 in self.uprights)
         """Whether rules separate columns."""
         uncut = [cells_of(one, WORD_GAP, ()) for one in placed]
         self.inside: list[list[Cell]] = [[] for _ in self.edges]
@@ -101,7 +104,9 @@ class Grid:
         low, high = cell.base - 0.1 * cell.size, cell.base + 1.3 * cell.size
         for level in self.partial:
             is_below = low < level.y < high and level.x0 - SAME < cell.x0 and cell.x1 < level.x1 + SAME
-            if is_below and not any(level.x0 < other.middle < level.x1 for other in line if other is not cell):
+            is_name = cell.x0 - level.x0 < cell.size or abs(cell.middle - (level.x0 + level.x1) / 2) < cell.size
+            others = any(level.x0 < other.middle < level.x1 for other in line if other is not cell)
+            if is_below and is_name and not others:
                 middles = [(x0 + x1) / 2 for x0, x1 in self.extents]
                 columns = [c for c, middle in enumerate(middles) if level.x0 - SAME < middle < level.x1 + SAME]
                 if len(columns) > 1:
@@ -133,12 +138,14 @@ class Grid:
     def widen_single_values(self, header: int) -> None:
         """Let a row's only value span all columns after the first where it is at their middle.
 
-        That is so in the first `header` lines, and below them if several rows have such a value.
+        That is so in the first `header` lines, and below them if several rows have such a value. After two columns of
+        labels it is so only between the columns' own middles.
         """
         if len(self.edges) < 4:
             return
-        middles = [(self.extents[first][0] + self.extents[-1][1]) / 2 for first in (0, 1)]
+        middles = [self._middle(first, len(self.edges) - 1) for first in (0, 1)]
         body = []
+        self._widen_beyond_second(header)
         for number, line in enumerate(self.lines):
             if not line or [one.first for one in line[:-1]] not in ([], [0]):
                 continue
@@ -151,6 +158,47 @@ class Grid:
                 body.append(number)
         for number in body if len(body) > 1 else ():
             self.lines[number][-1] = Spanning(self.lines[number][-1].cell, 1, len(self.edges) - 1)
+
+    def _widen_beyond_second(self, header: int) -> None:
+        """Let single values after a label in the second column span the columns after it."""
+        last = len(self.edges) - 1
+        found = []
+        for number, line in enumerate(self.lines[header:], header):
+            if last < 4 or [one.first for one in line[:-1]] not in ([1], [0, 1]):
+                continue
+            cell, column = line[-1].cell, line[-1].first
+            is_own = column == line[-1].last and abs(self._middle(column, column) - cell.middle) < _CENTERED
+            if column > 1 and not is_own and abs(self._middle(2, last) - cell.middle) < _CENTERED:
+                found.append(number)
+        for number in found if len(found) > 1 else ():
+            self.lines[number][-1] = Spanning(self.lines[number][-1].cell, 2, last)
+
+    def _middle(self, first: int, last: int) -> float:
+        return (self.extents[first][0] + self.extents[last][1]) / 2
+
+    def first_column(self, one: Spanning, others: Sequence[Spanning]) -> int:
+        """The first column of a cell: it spans those before it if no `others` are there and no rule is between them."""
+        first, y, slack = one.first, one.cell.base - 0.3 * one.cell.size, 0.5 * one.cell.size
+        while first and not any(other.first < first for other in others):
+            low, high = self.extents[first - 1][1] - slack, self.extents[first][0] + slack
+            near = [rule for rule in self.uprights if low < rule[0] < high]
+            if not near or any(y0 < y < y1 for _, y0, _, y1 in near):
+                break
+            first -= 1
+        return first
+
+    def separators(self, start: int) -> list[Level]:
+        """The levels below the lines before `start` that reach the right end, from the first column or a later one."""
+        top = self.placed[start - 1].row.base if start else float("-inf")
+        bottom = self.placed[-1].row.base
+        levels = [level for level in sorted(self.levels) if top - 2 < level.y < bottom]
+        right = max((level.x1 for level in levels), default=0.0)
+        return [
+            level
+            for level in levels
+            if level.x1 > right - SAME
+            and all(not cell.x0 + SAME < level.x0 < cell.x1 - SAME for cells in self.inside for cell in cells)
+        ]
 
     def level_between(self, above: Placed, below: Placed, levels: Sequence[Level]) -> bool:
         """Whether one of the levels is between two lines."""

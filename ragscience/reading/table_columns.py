@@ -133,13 +133,19 @@ def _settled(placed: Sequence[Placed], bounds: Sequence[float]) -> list[float]:
 
 def _refined(placed: Sequence[Placed], bounds: list[float]) -> list[float]:
     """The bounds and those between columns of numbers that are as near to each other as words."""
-    more: list[float] = []
     lines = [cells_of(one, 0.0, ()) for one in placed]
-    for left, right in pairwise([float("-inf"), *bounds, float("inf")]):
-        rows = [[cell for cell in line if left < (cell.x0 + cell.x1) / 2 < right] for line in lines]
-        rows = [words for words in rows if words]
+    more: list[float] = []
+    for rows in _columns_of(lines, bounds):
         more += _between_numbers(rows) or _beside_numbers(rows) or _after_labels(rows)
-    return sorted([*bounds, *more])
+    bounds = sorted([*bounds, *more])
+    return sorted([*bounds, *(x for rows in _columns_of(lines, bounds) for x in _before_sizes(rows))])
+
+
+def _columns_of(lines: Sequence[Sequence[Cell]], bounds: Sequence[float]) -> list[list[list[Cell]]]:
+    """The words of each column line by line, without the lines that have none there."""
+    edges = pairwise([float("-inf"), *bounds, float("inf")])
+    columns = [[[cell for cell in line if left < cell.middle < right] for line in lines] for left, right in edges]
+    return [[words for words in rows if words] for rows in columns]
 
 
 def _between_numbers(rows: Sequence[Sequence[Cell]]) -> list[float]:
@@ -179,6 +185,20 @@ def _after_labels(rows: Sequence[Sequence[Cell]]) -> list[float]:
         if labelled and labels > 1 and bare >= max(2, 0.4 * len(starts)) and aligned >= 0.9 * len(starts) and not near:
             return [x - 0.6]
     return []
+
+
+def _before_sizes(rows: Sequence[Sequence[Cell]]) -> list[float]:
+    """The x before numbers that end below each other, beside labels of several rows: "PaLM   8B", "62B", "540B"."""
+    sizes = [row[-1] for row in rows if row[-1].is_number]
+    labels = [row[:-1] if row[-1].is_number else row for row in rows]
+    labels = [label for label in labels if label]
+    if len(sizes) < 4 or len(sizes) < 0.6 * len(rows) or not 2 <= len(labels) <= 0.6 * len(sizes):
+        return []
+    ends = Counter(round(size.x1) for size in sizes).most_common(1)[0][0]
+    start, end = min(size.x0 for size in sizes), max(label[-1].x1 for label in labels)
+    is_even = all(abs(size.x1 - ends) <= _LEAST_WHITE for size in sizes)
+    has_number = any(word.is_number for label in labels for word in label)
+    return [(start + end) / 2] if is_even and end < start and not has_number else []
 
 
 def _gaps(rows: Sequence[Sequence[Cell]]) -> list[tuple[float, float]]:

@@ -9,6 +9,7 @@ from itertools import pairwise
 
 from ragscience.reading.table_cells import Grid, Spanning
 from ragscience.reading.table_columns import Cell, column_bounds
+from ragscience.reading.table_rules import SAME, Level
 from ragscience.reading.text_rows import Placed, join_spans
 from ragscience.reading.text_spans import box_around
 from ragscience.records import Box
@@ -83,9 +84,11 @@ class _Table:
         beyond = self._header_end()
         self.grid.widen_single_values(beyond)
         header = self._header(beyond) if beyond else []
-        blocks = self._blocks(beyond)
-        body = self._ruled(blocks) if self._is_ruled(blocks) else self._body(beyond)
-        return [*header, *self._with_labels_first(body)]
+        separators = self.grid.separators(beyond)
+        blocks = self._blocks(beyond, separators)
+        if self._is_ruled(blocks):
+            return [*header, *self._ruled(blocks, separators)]
+        return [*header, *_with_hanging_lines(self._with_labels_first(self._body(beyond)), self.ends)]
 
     def _row(self, line: Sequence[Spanning], places: Sequence[Placed]) -> _Row:
         slots: list[list[Cell]] = [[] for _ in self.grid.edges]
@@ -138,14 +141,17 @@ class _Table:
                 at.append(one)
         return [*rows, self._row(own, at)] if own else rows
 
-    def _blocks(self, start: int) -> list[list[int]]:
-        """The numbers of the lines between each two rules, from line `start` on."""
+    def _blocks(self, start: int, separators: Sequence[Level]) -> list[list[int]]:
+        """The numbers of the lines between each two rules that separate rows, from line `start` on."""
         blocks: list[list[int]] = []
+        above = -1
         for number in range(start, len(self.placed)):
-            if blocks and not self.grid.level_between(self.placed[number - 1], self.placed[number], self.grid.full):
-                blocks[-1].append(number)
-            else:
-                blocks.append([number])
+            row = self.placed[number].row
+            count = sum(level.y < row.base - 0.3 * row.size for level in separators)
+            if count > above:
+                blocks.append([])
+            blocks[-1].append(number)
+            above = max(above, count)
         return blocks
 
     def _is_ruled(self, blocks: Sequence[Sequence[int]]) -> bool:
@@ -159,19 +165,31 @@ class _Table:
         wordy = 2 * sum(cell.is_wordy for cell in cells) >= len(cells) and len(self.grid.edges) > 1
         return (self.grid.is_grid and 2 * len(blocks) >= lines) or (wordy and 6 * len(blocks) >= lines)
 
-    def _ruled(self, blocks: Sequence[Sequence[int]]) -> list[_Row]:
-        rows = []
-        for block in blocks:
+    def _ruled(self, blocks: Sequence[Sequence[int]], separators: Sequence[Level]) -> list[_Row]:
+        """A row for the lines between two rules; a cell that reaches over several is in the first of them."""
+        rows = [self._row([], [self.placed[number] for number in block]) for block in blocks]
+        shared: dict[tuple[int, float], list[tuple[int, Cell]]] = {}
+        for number, block in enumerate(blocks):
             line = [one for number in block for one in self.lines[number]]
-            rows.append(self._row(line, [self.placed[number] for number in block]))
-        return rows
+            for one in line:
+                base, size = one.cell.base, one.cell.size
+                over = [lv.y for lv in separators if lv.y < base - 0.3 * size and lv.x0 - SAME < one.cell.x0]
+                place = self.grid.first_column(one, line), max(over, default=float("-inf"))
+                shared.setdefault(place, []).append((number, one.cell))
+        for (column, top), cells in shared.items():
+            is_one = all(below.base - cell.base < 1.6 * cell.size for (_, cell), (_, below) in pairwise(cells))
+            first = next(number for number, block in enumerate(blocks) if self.placed[block[-1]].row.base > top)
+            for number, cell in cells:
+                rows[min(first, number) if is_one else number].slots[column].append(cell)
+        return [row for row in rows if row.filled]
 
     def _body(self, start: int, beyond: int | None = None) -> list[_Row]:
         """The lines from `start` to `beyond`, those that belong to the row above joined to it."""
         rows: list[_Row] = []
         for one, line in zip(self.placed[start:beyond], self.lines[start:beyond], strict=True):
             row = self._row(line, [one])
-            if rows and self._belongs_above(row.slots, rows[-1].slots, one, rows[-1].lines[-1]):
+            is_value = len(line) == 2 and line[1].is_over and not line[0].is_over
+            if rows and not is_value and self._belongs_above(row.slots, rows[-1].slots, one, rows[-1].lines[-1]):
                 above = rows[-1]
                 above.slots = [old + new for old, new in zip(above.slots, row.slots, strict=True)]
                 above.lines.append(one)
@@ -224,6 +242,42 @@ def _is_whole(line: Sequence[Spanning]) -> bool:
     return len(line) > 1 and line[0].first == 0
 
 
+def _with_hanging_lines(rows: list[_Row], ends: Sequence[float]) -> list[_Row]:
+    """The rows, with cells that are set back from the left edge of their column joined to those above.
+
+    Lines of labels may be set back as parts of a label above; so it is done where other columns have such lines too.
+    """
+    edges = []
+    for column in range(len(rows[0].slots) if rows else 0):
+        starts = sorted(row.slots[column][0].x0 for row in rows if row.slots[column])
+        edges.append(next((x for x in starts if sum(abs(x - other) < 1 for other in starts) > 0.5 * len(starts)), None))
+    found = [
+        (number, column)
+        for number, row in enumerate(rows)
+        for column in row.filled
+        if number and _hangs(row.slots[column], rows[number - 1].slots[column], edges[column], ends[column])
+    ]
+    if len({number for number, column in found if column}) < 2 or len({column for _, column in found}) < 2:
+        return rows
+    for number, column in reversed(found):
+        rows[number - 1].slots[column] += rows[number].slots[column]
+        rows[number].slots[column] = []
+        if not rows[number].filled:
+            rows[number - 1].lines += rows[number].lines
+    return [row for row in rows if row.filled]
+
+
+def _hangs(cells: Sequence[Cell], above: Sequence[Cell], edge: float | None, end: float) -> bool:
+    """Whether a line is set back from the edge of its column, and its first word did not fit on the line above."""
+    if edge is None or not cells or not above:
+        return False
+    first, last = cells[0], max(above, key=lambda cell: cell.base)
+    is_near = first.base - last.base < 1.8 * first.size
+    is_set_back = 0.6 * first.size < first.x0 - edge < 2 * first.size
+    is_full = len(last.text.split()) > 1 and end - last.x1 < _first_word(cells) + first.size
+    return is_near and is_set_back and is_full and bool(_WORD.search(first.text))
+
+
 def _label_groups(rows: list[_Row]) -> list[list[_Row]]:
     """Rows between two rules in groups with a label at the middle of each; all as one where labels are elsewhere."""
     groups: list[list[_Row]] = []
@@ -271,10 +325,15 @@ def _wraps(above: Sequence[Cell], below: Sequence[Cell], end: float) -> bool:
     """Whether text continues below because its next word did not fit: several words that fill the column."""
     last = max(above, key=lambda cell: (cell.base, cell.x1))
     text = " ".join(piece.text for cell in above if abs(cell.base - last.base) < 1 for piece in cell.pieces)
-    first = min(below, key=lambda cell: cell.x0).pieces[0]
+    is_full = end - last.x1 < _first_word(below) + 0.2 * last.size
+    return len(text.split()) >= 3 and len(_WORD.findall(text)) >= 2 and is_full
+
+
+def _first_word(cells: Sequence[Cell]) -> float:
+    """The width of the first word of a line."""
+    first = min(cells, key=lambda cell: cell.x0).pieces[0]
     word = first.text.split()[0] if first.text.split() else ""
-    width = (first.x1 - first.x0) * len(word) / max(len(first.text), 1)
-    return len(text.split()) >= 3 and len(_WORD.findall(text)) >= 2 and end - last.x1 < width + 0.2 * last.size
+    return (first.x1 - first.x0) * len(word) / max(len(first.text), 1)
 
 
 def _table_row(row: _Row, joiner: Joiner) -> TableRow:

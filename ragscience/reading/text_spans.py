@@ -27,6 +27,8 @@ _BLANK = 0.13
 """In font sizes: on a page with a table every word is a piece, as columns may be as near as words."""
 _LEAST_SIZE = 2.0
 """Points: readable text is not smaller."""
+_SHORTEST_RULE = 12.0
+"""Points: shorter lines belong to figures and letters, unless several make one rule."""
 _FARTHEST = 20_000.0
 """Points from the page's corner: text farther away is not on the page, or its place is not a number."""
 _BOLD = re.compile(r"bold|black|heavy|demi|medi(?!ev)|cmb(x|sy|csc)|cmssbx|[-,]bd", re.IGNORECASE)
@@ -288,6 +290,7 @@ def rule_boxes(page: Any, log: Sequence[tuple[str, Box]]) -> tuple[list[Box], li
     frame = _Frame(tuple(page.rotation_matrix) if page.rotation else None, width, height)
     rules: list[Box] = []
     drawings: list[Box] = []
+    parts: list[Box] = []
     for kind, box in log:
         if "text" in kind or "clip" in kind:
             continue
@@ -295,8 +298,22 @@ def rule_boxes(page: Any, log: Sequence[tuple[str, Box]]) -> tuple[list[Box], li
         if not all(abs(value) < _FARTHEST for value in (x0, y0, x1, y1)):
             continue
         if min(x1 - x0, y1 - y0) <= 3.5:
-            if max(x1 - x0, y1 - y0) >= 12:
+            if max(x1 - x0, y1 - y0) >= _SHORTEST_RULE:
                 rules.append((x0, y0, x1, y1))
+            elif y1 - y0 >= 5 and x1 - x0 <= 1.5:
+                parts.append((x0, y0, x1, y1))
         elif (x1 - x0) * (y1 - y0) < 0.8 * width * height:
             drawings.append((x0, y0, x1, y1))
-    return rules, drawings
+    return [*rules, *_joined_uprights(parts)], drawings
+
+
+def _joined_uprights(parts: Sequence[Box]) -> list[Box]:
+    """The vertical rules that short lines make, each drawn next to one row of a table, end to end."""
+    joined: list[Box] = []
+    for x0, y0, x1, y1 in sorted(parts, key=lambda box: (round(box[0]), box[1])):
+        last = joined[-1] if joined else None
+        if last and abs(x0 - last[0]) < 0.5 and abs(y0 - last[3]) < 1.5:
+            joined[-1] = (last[0], last[1], last[2], max(last[3], y1))
+        else:
+            joined.append((x0, y0, x1, y1))
+    return [box for box in joined if box[3] - box[1] >= _SHORTEST_RULE]

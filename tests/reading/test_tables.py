@@ -195,6 +195,86 @@ def test_what_is_added_to_a_value_is_in_its_cell(tmp_path):
     assert tables[0][1] == ["Model 0", "0.90 (0.8, 1)", "0.70 (0.6, 1)"]
 
 
+def test_rules_below_some_columns_separate_their_rows_only(tmp_path):
+    # Vertical rules in pieces of one line each; "Texts" names three rows, "Reading" two, "Both of them" two columns.
+    xs, tops = [50, 120, 230, 330], [92, 104, 116, 128, 140]
+    sheet = Sheet().write(50, 80, "Table 1: Tasks.", 9)
+    write_rows(sheet, [60, 130, 240], 101, [["Area", "Task", "System"], ["", "", "One"], ["", "", "Two"]])
+    sheet.write(60, 125, "Texts", 9).write(130, 119, "Reading", 9)
+    write_rows(sheet, [130, 240], 137, [["Writing", "Three"], ["", "Four"]])
+    sheet.write(122, 149, "Both of them", 9)
+    for y, x in zip([*tops, 152], (50, 50, 230, 120, 50, 50), strict=True):
+        sheet.rule(x, y, 330, y)
+    for y in tops:
+        for x in xs if y < 140 else (50, 230, 330):
+            sheet.rule(x, y + 0.5, x, y + 11.5)
+    sheet.paragraph(50, 190, 12)
+    tables, _ = tables_of(tmp_path, sheet)
+    assert tables == [
+        [
+            ["Area", "Task", "System"],
+            ["Texts", "Reading", "One"],
+            ["", "", "Two"],
+            ["", "Writing", "Three"],
+            ["Both of them", "", "Four"],
+        ]
+    ]
+
+
+def test_numbers_that_end_below_each_other_are_a_column_beside_labels_of_several_rows(tmp_path):
+    values = [["8B", "1.5", "4.1"], ["62B", "4.4", "3.0"], ["540B", "8.8", "5.5"]] * 2
+    sheet = Sheet().write(50, 80, "Table 1: Sizes.", 9).rule(50, 92, 300, 92).rule(50, 107, 300, 107)
+    write_rows(sheet, [170, 240], 103, [["Dev", "Test"], *(row[1:] for row in values)])
+    for number, (size, *_) in enumerate(values, 1):
+        # Digits are 5 points wide and a B 6.
+        sheet.write(120 - 5.004 * len(size), 103 + LINE * number, size, 9)
+    sheet.write(60, 103 + LINE * 2, "Palm", 9).write(60, 103 + LINE * 5, "Mine", 9)
+    sheet.rule(50, 107 + LINE * 3, 300, 107 + LINE * 3).rule(50, 107 + LINE * 6, 300, 107 + LINE * 6)
+    sheet.paragraph(50, 230, 12)
+    tables, _ = tables_of(tmp_path, sheet)
+    labels = ["Palm", "", "", "Mine", "", ""]
+    rows = [[label, *row] for label, row in zip(labels, values, strict=True)]
+    assert tables == [[["", "", "Dev", "Test"], *rows]]
+
+
+def test_a_single_value_after_two_columns_of_labels_spans_the_others(tmp_path):
+    sheet = Sheet().write(50, 80, "Table 1: Settings.", 9).rule(50, 92, 440, 92).rule(50, 107, 440, 107)
+    rows = [["Method", "Set", "Aa", "Bb", "Cc", "Dd"], ["", "Batch", "16", "32", "64", "96"]]
+    rows += [["Mine", "Epochs", "10", "20", "30", "40"], ["", "Size", "12", "24", "36", "48"]]
+    write_rows(sheet, [60, 130, 230, 290, 350, 410], 103, rows)
+    for number, (label, value) in enumerate((("Rate", "0.1"), ("Rank", "0.8")), 4):
+        sheet.write(130, 103 + LINE * number, label, 9).write(319, 103 + LINE * number, value, 9)
+    sheet.rule(50, 167, 440, 167).paragraph(50, 200, 12)
+    tables, _ = tables_of(tmp_path, sheet)
+    assert [row[1:] for row in tables[0][-2:]] == [["Rate", "0.1", "", "", ""], ["Rank", "0.8", "", "", ""]]
+
+
+def test_lines_set_back_in_several_columns_belong_to_the_cells_above(tmp_path):
+    rows = [
+        ["Domain", "Substrate", "Drugs"],
+        ["Both domains", "Bradykinin", "Captopril and lisinopril,"],
+        ["", "Angiotensin", ""],
+        ["One of both", "Peptides", "Enalapril, perindoprilat,"],
+        ["", "", ""],
+        ["None of them", "Other", "No drug is known yet"],
+    ]
+    sheet = Sheet().write(50, 80, "Table 1: Drugs.", 9).rule(50, 92, 440, 92).rule(50, 107, 440, 107)
+    write_rows(sheet, [60, 180, 290], 103, rows)
+    sheet.write(68, 103 + LINE * 2, "approximately", 9).write(298, 103 + LINE * 2, "ramiprilat and more", 9)
+    sheet.write(298, 103 + LINE * 4, "inhibitors of them", 9)
+    sheet.rule(50, 171, 440, 171).paragraph(50, 200, 12)
+    tables, _ = tables_of(tmp_path, sheet)
+    assert tables == [
+        [
+            rows[0],
+            ["Both domains approximately", "Bradykinin", "Captopril and lisinopril, ramiprilat and more"],
+            ["", "Angiotensin", ""],
+            ["One of both", "Peptides", "Enalapril, perindoprilat, inhibitors of them"],
+            rows[5],
+        ]
+    ]
+
+
 def test_tables_side_by_side_have_their_own_rows(tmp_path):
     sheet = Sheet()
     for x, caption in ((50, "Table 1: The first of them."), (310, "Table 2: The second of them.")):
