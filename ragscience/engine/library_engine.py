@@ -266,7 +266,7 @@ class Engine:
         return self._said_of_damage(duplicates(self.library, self._on_check))
 
     def _on_check(self, what: str, step: int, steps: int) -> None:
-        if self._on_event is not None:
+        if self._on_event is not None:  # each time, unlike `_publish`
             self._on_event(Checking(what, step, steps))
 
     # Papers in and out
