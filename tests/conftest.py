@@ -6,6 +6,7 @@ import io
 import os
 import runpy
 import shutil
+import signal
 import subprocess
 import sys
 import warnings
@@ -20,6 +21,8 @@ settings.register_profile("ci", deadline=None, suppress_health_check=[HealthChec
 settings.register_profile("dev", settings.get_profile("ci"), max_examples=15, derandomize=True)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "dev"))
 
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # of a run in the background, which its processes would inherit
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # the tests have a process for each core already
 
 ROOT = Path(__file__).resolve().parent.parent
