@@ -111,7 +111,9 @@ def load_layout_model() -> Predict:
         _raise_memory_limit()
         try:
             import pymupdf.layout
-        except _load_failures() as error:
+        except MemoryError:
+            raise
+        except Exception as error:  # With little memory the native packages raise whatever the failing call leads to.
             raise _not_there(str(error)) from error
         pymupdf.layout.activate()
 
@@ -140,7 +142,9 @@ def layout_boxes(page: Any, spans: PageSpans, predict: Predict) -> tuple[LayoutB
         return ()
     try:
         parts = predict(page)
-    except _model_failures() as error:
+    except MemoryError:
+        raise
+    except Exception as error:  # The errors of onnxruntime have no common base but this.
         if "alloc" in str(error):
             raise MemoryError(str(error)) from error
         raise ValueError(str(error)) from error
@@ -152,18 +156,6 @@ def layout_boxes(page: Any, spans: PageSpans, predict: Predict) -> tuple[LayoutB
 def _box(numbers: list[float]) -> Box:
     x0, y0, x1, y1 = map(float, numbers[:4])
     return x0, y0, x1, y1
-
-
-def _load_failures() -> tuple[type[Exception], ...]:
-    return (ImportError, OSError) if find_spec("onnxruntime") is None else (ImportError, OSError, *_model_failures())
-
-
-def _model_failures() -> tuple[type[Exception], ...]:
-    """The errors of onnxruntime, which have no common base but Exception."""
-    from onnxruntime.capi import onnxruntime_pybind11_state as state
-
-    names = ("Fail", "InvalidArgument", "InvalidGraph", "InvalidProtobuf", "NoSuchFile", "RuntimeException")
-    return tuple(getattr(state, name) for name in names)
 
 
 def _not_there(why: str) -> ModelProblem:
