@@ -5,8 +5,10 @@ from __future__ import annotations
 import time
 import uuid
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from ragscience.answering.answer_blocks import as_text
 from ragscience.answering.answer_context import AnswerContext, AnswerRequest, Searcher
 from ragscience.answering.answerability import is_answerable
 from ragscience.answering.extractive import extract_parts, lead_line, quoted
@@ -15,7 +17,7 @@ from ragscience.answering.query_rewriting import standalone
 from ragscience.answering.replies import worded
 from ragscience.checking.check import Checked, check
 from ragscience.models.model_protocols import ChatModel
-from ragscience.records import Answer, Found, Hit, Sentence, Stage
+from ragscience.records import Answer, Block, Found, Hit, Sentence, Stage
 from ragscience.stage_timing import Timings, timed
 
 if TYPE_CHECKING:
@@ -113,13 +115,16 @@ class _AnswerRun:
         context = self._context
         with timed(self._timings, "quotes_ms"):
             units, more = extract_parts(found, embedder=context.embedder, limit=context.extractive_sentences)
-            text, citations = quoted(units)
-            quotes = check(text, found.hits, scorer=None, on_sentence=context.raise_if_cancelled)
-            text = f"{lead_line(units)}\n\n{text}" if units else text
+            blocks = quoted(units)
+            quotes = check(as_text(blocks), found.hits, scorer=None, on_sentence=context.raise_if_cancelled)
+            blocks = (Block("text", lead_line(units)), *blocks) if units else ()
+        text = as_text(blocks)
+        citations = tuple(dict.fromkeys(citation for block in blocks for citation in block.citations))
         warnings = (*warnings, *more)
         if not begun:
             self._show(text)
-            return self._answer(found, "extractive", Checked(text, citations, quotes.sentences), warnings)
+            answer = self._answer(found, "extractive", Checked(text, citations, quotes.sentences), warnings)
+            return replace(answer, blocks=blocks)
         checked = self._check(begun, given)
         self._show(BROKEN_OFF + text)
         both = Checked(

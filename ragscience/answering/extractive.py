@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 
 from ragscience.answering.quote_candidates import Unit, continued, units_of
 from ragscience.errors import ModelProblem
-from ragscience.records import Citation, Found, Hit
-from ragscience.text.page_spans import page_label, page_parts
+from ragscience.records import Block, Citation, Found, Hit
+from ragscience.text.page_spans import page_parts
 from ragscience.text.tokenizing import joined_lines, numbers, terms
 
 if TYPE_CHECKING:
@@ -106,26 +106,22 @@ def extract_parts(found: Found, *, embedder: Embedder | None, limit: int) -> tup
     return chosen[:limit], tuple(dict.fromkeys(warning for _, warnings in each for warning in warnings))
 
 
-def quoted(units: Sequence[Unit]) -> tuple[str, tuple[Citation, ...]]:
-    """The units as quotes, `“…” (file.pdf, p.N)` each, and a citation for each page that they have words on.
+def quoted(units: Sequence[Unit]) -> tuple[Block, ...]:
+    """A quote for each unit, with a citation for each page that it has words on.
 
     The papers come in the order of their best units, which `units` are in, and the quotes of a paper as they follow
-    each other in it. A quote is shown on one line, a row of a table behind the table's caption and header; its citation
+    each other in it. A quote is on one line, a row of a table behind the table's caption and header; its citation
     keeps the words as they are on the page.
     """
     best: dict[str, int] = {}
     for unit in units:
         best.setdefault(unit.place[0], len(best))
-    lines: list[str] = []
-    citations: list[Citation] = []
+    blocks: list[Block] = []
     for unit in sorted(units, key=lambda unit: (best[unit.place[0]], unit.place[1])):
-        chunk = unit.hit.chunk
-        parts = list(page_parts(chunk, unit.start, unit.end))
-        places = " ".join(page_label(chunk.file, page) for page, _, _ in parts)
-        lead = f"{unit.lead} … " if unit.lead else ""
-        lines.append(f"“{lead}{joined_lines(unit.text)}” {places}")
-        citations += [_citation(unit, page, start, end) for page, start, end in parts]
-    return "\n\n".join(lines), tuple(dict.fromkeys(citations))
+        parts = page_parts(unit.hit.chunk, unit.start, unit.end)
+        citations = tuple(_citation(unit, page, start, end) for page, start, end in parts)
+        blocks.append(Block("quote", joined_lines(unit.text), citations, unit.lead))
+    return tuple(blocks)
 
 
 def lead_line(units: Sequence[Unit]) -> str:

@@ -272,9 +272,16 @@ class QuestionRun:
             from ragscience.engine.agent_run import agent_answer
 
             return agent_answer(self, request)
-        return self._answer_from_one_search(request)
+        from ragscience.engine.quote_location import placed
+        from ragscience.engine.routed_answer import routed_answer
 
-    def _answer_from_one_search(self, request: AskRequest) -> Answer:
+        routed = routed_answer(self, request)
+        if isinstance(routed, Answer):
+            return placed(routed, self.library)
+        return self._answer_from_one_search(request, routed)
+
+    def _answer_from_one_search(self, request: AskRequest, routed: Found | None) -> Answer:
+        """The answer from what one search finds, or from what a route has `routed` to the language model."""
         from ragscience.answering.answer_context import AnswerRequest
         from ragscience.answering.answers import answer
         from ragscience.answering.query_rewriting import evidence_again
@@ -286,7 +293,7 @@ class QuestionRun:
             self.graph.llm = self.cancellable(llm) if self.engine.circuit.allows() else None
         first: dict[str, Found] = {}
         first_times = Timings()
-        if llm is not None and not history:
+        if llm is not None and not history and routed is None:
             from ragscience.answering.chain import import_langchain
 
             imports = Thread(target=import_langchain)
@@ -298,6 +305,8 @@ class QuestionRun:
                 imports.join()
 
         def find(text: str) -> Found:
+            if routed is not None:
+                return routed
             if text in first:
                 return first[text]
             also = evidence_again(self.question, history)

@@ -46,6 +46,8 @@ class AskRequest(SearchRequest):
     """Answer in several steps: sub-questions, drafts, a second look."""
     corrective: bool | None = None
     """Grade the results, and search again, reworded, if they are doubtful; None: by settings and profile."""
+    plain: bool = False
+    """Answer every question from one search, also one that a route of its own would answer."""
 
 
 def check_question(text: str, max_chars: int) -> str:

@@ -10,6 +10,7 @@ from typing_extensions import TypedDict
 from ragscience.errors import RagScienceError
 from ragscience.records import (
     Answer,
+    Block,
     Citation,
     Found,
     PathStep,
@@ -149,6 +150,16 @@ class AnswerOutput(SearchOutput):
     tokens: Mapping[str, Count]
     trace: Sequence[Step]
     """The agent's steps; empty without --agent."""
+    confidence: Annotated[str | None, Schema(enum=["high", "medium", "low", None])]
+    """How sure it is that the quotes hold the answer; null for a refusal and for the answer of an LLM."""
+    missing: Sequence[str]
+    """What was asked for and does not occur near the quotes, a sentence each."""
+    route: str
+    """How it was found: "passages", or by a route of its own ("papers", "summary", …)."""
+    route_note: str
+    """What was done, in one line."""
+    blocks: Sequence[Block]
+    """The answer's parts; empty for the answer of an LLM and for a refusal."""
 
 
 class Problem(TypedDict):

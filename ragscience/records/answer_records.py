@@ -10,6 +10,9 @@ from ragscience.records.paper_records import Box
 from ragscience.records.search_records import Found, Stage
 from ragscience.serialization import Count, PageNumber, Schema, Share
 
+PASSAGES = "passages"
+"""The usual route of a question: a search for passages, and an answer from them."""
+
 
 @dataclass(frozen=True, slots=True)
 class Turn:
@@ -52,6 +55,22 @@ class Sentence:
     """How much of it the cited pages support."""
     evidence: Citation | None
     """The best quote for it, cited or not; None where no passage supports any of it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """A part of an answer that is shown by itself."""
+
+    kind: Annotated[str, Schema(enum=["text", "heading", "quote", "table", "formula", "item"])]
+    """ "text": words of the program; "item": a line of a list."""
+    text: str
+    """On one line, a table in Markdown; a quote without its quotation marks."""
+    citations: tuple[Citation, ...] = ()
+    """The pages that its words are on."""
+    lead: str = ""
+    """What stands over it on its page and says what it is about: a heading, the caption of a table."""
+    is_brief: bool = False
+    """Whether a line is enough for it: it comes after better ones."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,6 +136,16 @@ class Answer:
     """32 hexadecimal digits, the same in the log, the spans and the audit log; empty for answers older than those."""
     stages: tuple[Stage, ...] = ()
     """The summands of `timings_ms` without the search's own (`Found.stages`), with their start times."""
+    confidence: Annotated[str | None, Schema(enum=["high", "medium", "low", None])] = None
+    """How sure it is that the quotes hold the answer; None for a refusal and for the answer of an LLM."""
+    missing: tuple[str, ...] = ()
+    """What was asked for and does not occur near the quotes, a sentence each."""
+    route: str = PASSAGES
+    """How it was found: PASSAGES, or the name of one of the routes in ragscience/routes/."""
+    route_note: str = ""
+    """What was done, in one line; empty for PASSAGES."""
+    blocks: tuple[Block, ...] = ()
+    """What `text` is made of; empty for the answer of an LLM and for a refusal."""
 
 
 VERSION_1_NAMES = {"notices": "warnings", "said": "summary"}

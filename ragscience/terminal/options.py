@@ -32,6 +32,7 @@ __all__ = [
     "NoHistory",
     "Output",
     "Pages",
+    "Plain",
     "Ranking",
     "Run",
     "Text",
@@ -102,6 +103,10 @@ Corrective = Annotated[
         help="Judge what was found, and search again in other words where it is doubtful; on in the profile even.",
         show_default=False,
     ),
+]
+Plain = Annotated[
+    bool,
+    typer.Option("--plain", help="One search and its quotes for every question: no summaries, lists or counts."),
 ]
 Graph = Annotated[
     bool | None,

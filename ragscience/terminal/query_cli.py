@@ -27,6 +27,7 @@ from ragscience.terminal.options import (
     NoHistory,
     Output,
     Pages,
+    Plain,
     Ranking,
     Run,
     Text,
@@ -61,6 +62,7 @@ def ask(
     no_history: NoHistory = False,
     agent: ByAgent = False,
     corrective: Corrective = None,
+    plain: Plain = False,
     highlight: Highlight = None,
     run: LoggedRun,
 ) -> int:
@@ -72,7 +74,7 @@ def ask(
     from ragscience.terminal.screen import Screen
 
     filters = narrow.filters(pages)
-    request = AskRequest("", filters, top_k=narrow.k, strict=strict, agent=agent)
+    request = AskRequest("", filters, top_k=narrow.k, strict=strict, agent=agent, plain=plain)
     screen = Screen(quiet=run.quiet)
     flags = how.flags() | run.flags() | {"history": False if no_history else None}
     with opened(screen, corrective=switch(corrective), **flags) as engine:
@@ -123,6 +125,7 @@ def chat(
     name: ChatName = None,
     no_history: NoHistory = False,
     agent: ByAgent = False,
+    plain: Plain = False,
     run: LoggedRun,
 ) -> int:
     """Talk with the papers; /help lists what else can be typed. Ctrl-C stops an answer, Ctrl-D leaves."""
@@ -134,7 +137,7 @@ def chat(
     screen = Screen(quiet=run.quiet)
     flags = how.flags() | run.flags() | {"history": False if no_history else None}
     with opened(screen, **flags) as engine:
-        request = AskRequest("", filters, top_k=narrow.k, agent=agent)
+        request = AskRequest("", filters, top_k=narrow.k, agent=agent, plain=plain)
         return Chat(engine, request, engine.dialogue(name=name, continue_last=go_on), screen).run()
 
 

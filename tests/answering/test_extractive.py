@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ragscience.answering.answer_blocks import as_text
 from ragscience.answering.extractive import extract, extract_parts, lead_line, quoted
 from ragscience.answering.quote_candidates import continued, units_of
 from ragscience.checking.check import check
@@ -16,12 +17,19 @@ from ragscience.text.page_spans import page_parts
 from ragscience.text.tokenizing import joined_lines, numbers, terms
 from tests.answering.passages import SAMPLING, TRAINING, WordEmbedder, hit
 
+
+def shown_and_cited(units):
+    """The quotes as the answer has them, and what they cite."""
+    blocks = quoted(units)
+    return as_text(blocks), tuple(citation for block in blocks for citation in block.citations)
+
+
 QUESTION = "How many days did training of the big models take?"
 
 
 def test_the_sentence_that_answers_is_quoted_with_its_page():
     units, warnings = extract(QUESTION, [TRAINING, SAMPLING], embedder=WordEmbedder(), limit=1)
-    text, citations = quoted(units)
+    text, citations = shown_and_cited(units)
     assert "Training took 3.5 days for the big models." in text
     assert text.startswith("“") and text.endswith("” (attention.pdf, p.7)")
     assert [(c.file, c.page, c.supported) for c in citations] == [("attention.pdf", 7, True)]
@@ -137,14 +145,14 @@ def test_a_quote_over_two_pages_cites_both_with_their_own_words():
     text = "The sentence begins on the page that comes first and it ends on the page that comes after it."
     cut = text.index("and it ends")
     one = hit(text, breaks=((0, 4), (cut, 5)))
-    shown, citations = quoted(units_of(one))
+    shown, citations = shown_and_cited(units_of(one))
     assert shown.endswith("(attention.pdf, p.4) (attention.pdf, p.5)")
     assert [(c.page, c.quote) for c in citations] == [(4, text[:cut].strip()), (5, text[cut:])]
 
 
 def test_a_quote_is_shown_on_one_line_and_cited_as_on_the_page():
     one = hit("A scien-\ntific   paper\nuses GPT-\n3 here.")
-    shown, citations = quoted(units_of(one))
+    shown, citations = shown_and_cited(units_of(one))
     assert shown == "“A scientific paper uses GPT-3 here.” (attention.pdf, p.3)"
     assert citations[0].quote == one.chunk.text
 
@@ -161,7 +169,7 @@ TABLE = (
 
 def test_a_row_is_quoted_behind_its_caption_and_header():
     units, _ = extract("test score of Beta with retrieval", [hit(TABLE)], embedder=None, limit=1)
-    shown, citations = quoted(units)
+    shown, citations = shown_and_cited(units)
     assert shown.startswith("“Table 2: Test scores of the models on both sets. Model Dev Test")
     assert "Beta with retrieval and large reranker and long training 50.3 50.4" in shown
     assert "Table 2" not in citations[0].quote
@@ -179,7 +187,7 @@ MARKDOWN_TABLE = (
 def test_what_the_quote_leaves_out_between_caption_and_head_is_marked_and_the_quote_is_supported():
     (passage,) = [hit(MARKDOWN_TABLE)]
     units, _ = extract("error of the kiln at 1240 degrees", [passage], embedder=None, limit=1)
-    shown, _ = quoted(units)
+    shown, _ = shown_and_cited(units)
     assert shown.startswith("“Table 3. Error of the kiln by its heat. … | Heat | Error |")
     assert "| 1240 degrees | 6.7 percent |" in shown
     assert [sentence.verdict for sentence in check(shown, [passage], scorer=None).sentences] == ["supported"]
@@ -232,7 +240,7 @@ def test_papers_come_by_their_best_quote_and_quotes_as_they_stand_in_the_paper()
     early = hit(long_sentences("Bees slow down."), file="a.pdf", rank=3, start=10, page=1)
     other = hit(long_sentences("Kilns are hot."), file="b.pdf", rank=2, page=4)
     units = [units_of(late)[0], units_of(other)[0], units_of(early)[0]]
-    text, citations = quoted(units)
+    text, citations = shown_and_cited(units)
     assert [(c.file, c.page) for c in citations] == [("a.pdf", 1), ("a.pdf", 9), ("b.pdf", 4)]
     assert text.index("Bees slow") < text.index("Bees like") < text.index("Kilns")
     assert lead_line(units) == "Found in 2 papers: a.pdf, b.pdf"
@@ -241,7 +249,7 @@ def test_papers_come_by_their_best_quote_and_quotes_as_they_stand_in_the_paper()
 
 def test_a_citation_says_where_in_the_document_its_words_stand():
     one = hit(" \n The first sentence is here. ", start=700, breaks=((0, 1), (3, 2)))
-    _, citations = quoted(units_of(one))
+    _, citations = shown_and_cited(units_of(one))
     assert [(c.start, c.end, c.path) for c in citations] == [(703, 730, "/papers/attention.pdf")]
     assert citations[0].quote == "The first sentence is here."
 
@@ -353,7 +361,7 @@ def test_chosen_quotes_never_share_words_of_the_page(sentences):
 
 def test_nothing_to_quote():
     assert extract("x", [], embedder=WordEmbedder(), limit=5) == ([], ())
-    assert quoted([]) == ("", ())
+    assert quoted([]) == ()
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,49 @@
+"""What a route is given, and what it gives."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from ragscience.paper_names import PaperNames
+from ragscience.records import Block, Filters, Found, Hit
+
+if TYPE_CHECKING:
+    from ragscience.store import Library
+
+__all__ = ["RouteContext", "Routed"]
+
+
+@dataclass(frozen=True)
+class RouteContext:
+    """What a route may use."""
+
+    library: Library
+    search: Callable[[str, Filters], Found]
+    """The passages for a question, within filters."""
+    filters: Filters
+    """What the user keeps the question to."""
+
+    @cached_property
+    def names(self) -> PaperNames:
+        """Which papers a text names."""
+        return PaperNames.of(self.library)
+
+
+@dataclass(frozen=True, slots=True)
+class Routed:
+    """The answer of a route."""
+
+    route: str
+    """The route's name, as in `Answer.route`."""
+    note: str
+    """What was done, in one line."""
+    blocks: tuple[Block, ...]
+    hits: tuple[Hit, ...] = ()
+    """The passages that it rests on, best first; none for what the papers' metadata says."""
+    confidence: str | None = "high"
+    """As `Answer.confidence`."""
+    for_llm: bool = False
+    """Whether a language model, where there is one, answers from `hits` instead."""

@@ -1,0 +1,29 @@
+"""How an answer's blocks read."""
+
+from ragscience.answering.answer_blocks import as_text
+from ragscience.records import Block, Citation
+
+
+def cite(page):
+    return Citation("a.pdf", page, "words", True)
+
+
+def test_each_kind_of_block_reads_as_it_should():
+    blocks = (
+        Block("text", "Found in 1 paper: a.pdf"),
+        Block("quote", "It took a day.", (cite(3), cite(4), cite(4)), "Table 1: Costs."),
+        Block("heading", "Data"),
+        Block("item", "SQuAD", (cite(2),)),
+        Block("item", "MNLI"),
+        Block("table", "| a |\n|---|\n| 1 |", (cite(5),), "Table 2: Sizes."),
+        Block("formula", "E = mc²", (cite(6),)),
+    )
+    assert as_text(blocks) == (
+        "Found in 1 paper: a.pdf\n\n"
+        "“Table 1: Costs. … It took a day.” (a.pdf, p.3) (a.pdf, p.4)\n\n"
+        "**Data**\n\n"
+        "- SQuAD (a.pdf, p.2)\n- MNLI\n\n"
+        "Table 2: Sizes. (a.pdf, p.5)\n\n| a |\n|---|\n| 1 |\n\n"
+        "(a.pdf, p.6)\n\nE = mc²"
+    )
+    assert as_text(()) == ""
