@@ -111,9 +111,7 @@ def load_layout_model() -> Predict:
         _raise_memory_limit()
         try:
             import pymupdf.layout
-        except MemoryError:
-            raise
-        except Exception as error:  # With little memory the native packages raise whatever the failing call leads to.
+        except _failures() as error:
             raise _not_there(str(error)) from error
         pymupdf.layout.activate()
 
@@ -142,9 +140,7 @@ def layout_boxes(page: Any, spans: PageSpans, predict: Predict) -> tuple[LayoutB
         return ()
     try:
         parts = predict(page)
-    except MemoryError:
-        raise
-    except Exception as error:  # The errors of onnxruntime have no common base but this.
+    except _failures() as error:
         if "alloc" in str(error):
             raise MemoryError(str(error)) from error
         raise ValueError(str(error)) from error
@@ -156,6 +152,17 @@ def layout_boxes(page: Any, spans: PageSpans, predict: Predict) -> tuple[LayoutB
 def _box(numbers: list[float]) -> Box:
     x0, y0, x1, y1 = map(float, numbers[:4])
     return x0, y0, x1, y1
+
+
+def _failures() -> tuple[type[Exception], ...]:
+    """What the model's packages raise; with little memory, whatever the call leads to that fails first.
+
+    The errors of onnxruntime have no common base but Exception.
+    """
+    state = sys.modules.get("onnxruntime.capi.onnxruntime_pybind11_state")
+    names = ("EPFail", "Fail", "InvalidArgument", "InvalidGraph", "InvalidProtobuf", "NoSuchFile", "RuntimeException")
+    own = [getattr(state, name) for name in names if hasattr(state, name)]
+    return (ImportError, OSError, RuntimeError, SystemError, AttributeError, *own)
 
 
 def _not_there(why: str) -> ModelProblem:
