@@ -43,9 +43,10 @@ class PaperNames:
         for paper in papers:
             title = title_of(paper)
             before, colon, _ = title.partition(":")
-            stem = re.sub(r"[\W_]*\d{4}[.\d v]*$", "", Path(paper.file).stem)
-            for name, strength in ((title, 1.0), (before if colon else "", 0.9), (stem, 0.8)):
+            for name, strength in ((title, 1.0), (before if colon else "", 0.9), (Path(paper.file).stem, 0.8)):
                 words = tuple(_words(name))
+                while strength == 0.8 and words and words[-1].removeprefix("v").isdigit():
+                    words = words[:-1]  # of a file's name, its year or arXiv number
                 if sum(map(len, words)) >= _FEWEST_LETTERS:
                     self._by_words[words].setdefault(paper.paper_id, (paper, strength))
         self._longest = max(map(len, self._by_words), default=0)
