@@ -114,13 +114,14 @@ class _AnswerRun:
         """Quotes, after the text that an LLM had `begun` from the passages `given` before it failed."""
         context = self._context
         with timed(self._timings, "quotes_ms"):
-            units, more = extract_parts(found, embedder=context.embedder, limit=context.extractive_sentences)
+            choice = extract_parts(found, embedder=context.embedder, limit=context.extractive_sentences)
+            units = [one.unit for one in choice.units]
             blocks = quoted(units)
             quotes = check(as_text(blocks), found.hits, scorer=None, on_sentence=context.raise_if_cancelled)
             blocks = (Block("text", lead_line(units)), *blocks) if units else ()
         text = as_text(blocks)
         citations = tuple(dict.fromkeys(citation for block in blocks for citation in block.citations))
-        warnings = (*warnings, *more)
+        warnings = (*warnings, *choice.warnings)
         if not begun:
             self._show(text)
             answer = self._answer(found, "extractive", Checked(text, citations, quotes.sentences), warnings)

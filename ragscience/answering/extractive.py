@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import chain, zip_longest
 from typing import TYPE_CHECKING
 
+from ragscience.answering.question_needs import QuestionNeeds, needs_of
 from ragscience.answering.quote_candidates import Unit, continued, units_of
 from ragscience.errors import ModelProblem
 from ragscience.records import Block, Citation, Found, Hit
@@ -19,12 +20,12 @@ from ragscience.text.tokenizing import joined_lines, numbers, terms
 if TYPE_CHECKING:
     from ragscience.models.model_protocols import Embedder
 
-__all__ = ["extract", "extract_parts", "lead_line", "quoted"]
+__all__ = ["Choice", "ScoredUnit", "extract", "extract_parts", "lead_line", "quoted"]
 
 _CANDIDATES = 12
 """Units embedded per question; docs/choices.md measures larger numbers."""
-_DENSE, _WORDS, _RANK, _NUMBERS = 0.4, 0.45, 0.15, 0.1
-"""Weights of a unit's score, chosen in docs/choices.md."""
+_WEIGHTS = {"meaning": 0.4, "words": 0.45, "rank": 0.15, "number": 0.1}
+"""Weights of a unit's features (`ScoredUnit`), chosen in docs/choices.md."""
 _FRAGMENT = 0.85
 """What a unit's score is multiplied with where the passage cuts it."""
 _LIKENESS = 0.4
@@ -53,10 +54,32 @@ class _Candidate:
     numbers: frozenset[str]
 
 
-def extract(
-    question: str, hits: Sequence[Hit], *, embedder: Embedder | None, limit: int
-) -> tuple[list[Unit], tuple[str, ...]]:
-    """At most `limit` units that answer best, the best first, and warnings.
+@dataclass(frozen=True, slots=True)
+class ScoredUnit:
+    """A unit that was chosen, and why: for whoever judges how sure an answer is."""
+
+    unit: Unit
+    score: float
+    """By which it was chosen, higher is better; comparable between the units of all questions."""
+    features: Mapping[str, float]
+    """The summands of the score before their weights, by name: `words` (share of the question's terms that it holds,
+    weighted by rarity, 0 to 1), `meaning` (likeness to the question, -1 to 1; 0 without a model), `rank` (1 over the
+    root of its passage's rank), `number` (0 to 1; 0 unless the question asks for one)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """The units that are quoted of what a search found."""
+
+    needs: QuestionNeeds
+    """What the question asks for."""
+    units: tuple[ScoredUnit, ...]
+    """The best first."""
+    warnings: tuple[str, ...] = ()
+
+
+def extract(question: str, hits: Sequence[Hit], *, embedder: Embedder | None, limit: int) -> Choice:
+    """At most `limit` units that answer best.
 
     A unit is scored by its cosine with the question, by the question's terms that it holds (weighted by rarity among
     the units), by its passage's rank, and, if the question asks for a number, by its numbers that are not in the
@@ -76,48 +99,53 @@ def extract(
     candidates, rank = [candidates[i] for i in order], [rank[i] for i in order]
     cosine, warnings = _cosines(question, [one.unit.scored_text for one in candidates], embedder)
     wants_number, given = bool(_ASKS_FOR_A_NUMBER.search(question)), numbers(question)
-    scores = []
+    scored = []
     for i, one in enumerate(candidates):
-        score = _DENSE * cosine[i] + _WORDS * _held(weight, one.own) + _RANK * rank[i]
+        features = {"words": _held(weight, one.own), "meaning": cosine[i], "rank": rank[i], "number": 0.0}
         if wants_number:
-            score += _NUMBERS * min(1.0, len(one.numbers - given) / _ENOUGH_NUMBERS)
-        scores.append(score if one.unit.whole else score * _FRAGMENT)
-    return continued([candidates[i].unit for i in _chosen(candidates, scores, limit)]), warnings
+            features["number"] = min(1.0, len(one.numbers - given) / _ENOUGH_NUMBERS)
+        score = sum(_WEIGHTS[name] * value for name, value in features.items())
+        scored.append(ScoredUnit(one.unit, score if one.unit.whole else score * _FRAGMENT, features))
+    chosen = [scored[i] for i in _chosen(candidates, [one.score for one in scored], limit)]
+    longer = continued([one.unit for one in chosen])
+    units = tuple(replace(one, unit=unit) for one, unit in zip(chosen, longer, strict=True))
+    return Choice(needs_of(question), units, warnings)
 
 
-def extract_parts(found: Found, *, embedder: Embedder | None, limit: int) -> tuple[list[Unit], tuple[str, ...]]:
-    """As `extract`, for what `found` found: at most `limit` units and warnings.
+def extract_parts(found: Found, *, embedder: Embedder | None, limit: int) -> Choice:
+    """As `extract`, for what `found` found, with what its whole question needs.
 
     Where the question was searched for in parts, the parts choose in turn, each among its own passages, and the whole
     question after them; a place that was chosen before is passed over.
     """
+    whole = extract(found.question, found.hits, embedder=embedder, limit=limit)
     if not found.parts:
-        return extract(found.question, found.hits, embedder=embedder, limit=limit)
-    asked = [
-        (part.question, [hit for hit in found.hits if hit.chunk.chunk_id in part.chunk_ids]) for part in found.parts
-    ]
+        return whole
     each = [
-        extract(text, hits, embedder=embedder, limit=limit) for text, hits in (*asked, (found.question, found.hits))
+        extract(
+            part.question,
+            [hit for hit in found.hits if hit.chunk.chunk_id in part.chunk_ids],
+            embedder=embedder,
+            limit=limit,
+        )
+        for part in found.parts
     ]
-    chosen: list[Unit] = []
-    for unit in chain.from_iterable(zip_longest(*(units for units, _ in each))):
-        if unit is not None and not any(_overlap(unit, other) for other in chosen):
-            chosen.append(unit)
-    return chosen[:limit], tuple(dict.fromkeys(warning for _, warnings in each for warning in warnings))
+    chosen: list[ScoredUnit] = []
+    for one in chain.from_iterable(zip_longest(*(choice.units for choice in (*each, whole)))):
+        if one is not None and not any(_overlap(one.unit, other.unit) for other in chosen):
+            chosen.append(one)
+    warnings = dict.fromkeys(warning for choice in (*each, whole) for warning in choice.warnings)
+    return Choice(whole.needs, tuple(chosen[:limit]), tuple(warnings))
 
 
 def quoted(units: Sequence[Unit]) -> tuple[Block, ...]:
-    """A quote for each unit, with a citation for each page that it has words on.
+    """A quote for each unit, in their order, with a citation for each page that it has words on.
 
-    The papers come in the order of their best units, which `units` are in, and the quotes of a paper as they follow
-    each other in it. A quote is on one line, a row of a table behind the table's caption and header; its citation
-    keeps the words as they are on the page.
+    A quote is on one line, a row of a table behind the table's caption and header; its citation keeps the words as they
+    are on the page.
     """
-    best: dict[str, int] = {}
-    for unit in units:
-        best.setdefault(unit.place[0], len(best))
     blocks: list[Block] = []
-    for unit in sorted(units, key=lambda unit: (best[unit.place[0]], unit.place[1])):
+    for unit in units:
         parts = page_parts(unit.hit.chunk, unit.start, unit.end)
         citations = tuple(_citation(unit, page, start, end) for page, start, end in parts)
         blocks.append(Block("quote", joined_lines(unit.text), citations, unit.lead))

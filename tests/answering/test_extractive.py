@@ -8,14 +8,29 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ragscience.answering import extractive
 from ragscience.answering.answer_blocks import as_text
-from ragscience.answering.extractive import extract, extract_parts, lead_line, quoted
+from ragscience.answering.extractive import lead_line, quoted
+from ragscience.answering.question_needs import needs_of
 from ragscience.answering.quote_candidates import continued, units_of
 from ragscience.checking.check import check
 from ragscience.records import Found, Part
 from ragscience.text.page_spans import page_parts
 from ragscience.text.tokenizing import joined_lines, numbers, terms
 from tests.answering.passages import SAMPLING, TRAINING, WordEmbedder, hit
+
+
+def extract(*arguments, **options):
+    """The chosen units without their scores, and the warnings."""
+    return of_choice(extractive.extract(*arguments, **options))
+
+
+def extract_parts(*arguments, **options):
+    return of_choice(extractive.extract_parts(*arguments, **options))
+
+
+def of_choice(choice):
+    return [one.unit for one in choice.units], choice.warnings
 
 
 def shown_and_cited(units):
@@ -235,16 +250,24 @@ def long_sentences(*beginnings):
     return " ".join(f"{beginning} {ALONE}until it ends." for beginning in beginnings)
 
 
-def test_papers_come_by_their_best_quote_and_quotes_as_they_stand_in_the_paper():
+def test_quotes_come_in_the_order_of_their_choice():
     late = hit(long_sentences("Bees like fog."), file="a.pdf", rank=1, start=5000, page=9)
     early = hit(long_sentences("Bees slow down."), file="a.pdf", rank=3, start=10, page=1)
     other = hit(long_sentences("Kilns are hot."), file="b.pdf", rank=2, page=4)
     units = [units_of(late)[0], units_of(other)[0], units_of(early)[0]]
     text, citations = shown_and_cited(units)
-    assert [(c.file, c.page) for c in citations] == [("a.pdf", 1), ("a.pdf", 9), ("b.pdf", 4)]
-    assert text.index("Bees slow") < text.index("Bees like") < text.index("Kilns")
+    assert [(c.file, c.page) for c in citations] == [("a.pdf", 9), ("b.pdf", 4), ("a.pdf", 1)]
+    assert text.index("Bees like") < text.index("Kilns") < text.index("Bees slow")
     assert lead_line(units) == "Found in 2 papers: a.pdf, b.pdf"
     assert lead_line(units[:1]) == "Found in 1 paper: a.pdf"
+
+
+def test_a_choice_says_what_was_asked_for_and_why_each_unit_was_chosen():
+    choice = extractive.extract(QUESTION, [TRAINING, SAMPLING], embedder=WordEmbedder(), limit=2)
+    assert choice.needs == needs_of(QUESTION)
+    first, second = choice.units
+    assert first.score > second.score
+    assert first.features["number"] > 0 and 0 < first.features["words"] <= 1
 
 
 def test_a_citation_says_where_in_the_document_its_words_stand():
