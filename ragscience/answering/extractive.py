@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING
 
 from ragscience.answering.question_needs import QuestionNeeds, needs_of
 from ragscience.answering.quote_candidates import Unit, continued, units_of
+from ragscience.answering.quote_headings import without_headings
 from ragscience.errors import ModelProblem
 from ragscience.records import Block, Citation, Found, Hit
 from ragscience.text.page_spans import page_parts
-from ragscience.text.tokenizing import joined_lines, numbers, terms
+from ragscience.text.tokenizing import numbers, terms
 
 if TYPE_CHECKING:
     from ragscience.models.model_protocols import Embedder
@@ -148,7 +149,8 @@ def quoted(units: Sequence[Unit]) -> tuple[Block, ...]:
     for unit in units:
         parts = page_parts(unit.hit.chunk, unit.start, unit.end)
         citations = tuple(_citation(unit, page, start, end) for page, start, end in parts)
-        blocks.append(Block("quote", joined_lines(unit.text), citations, unit.lead))
+        headings, words = without_headings(unit.text, unit.hit.chunk.section)
+        blocks.append(Block("quote", words, citations, unit.lead or headings))
     return tuple(blocks)
 
 
