@@ -1,4 +1,4 @@
-"""Asks the questions of benchmarks/questions/kinds*.jsonl and writes docs/answers.md: each answer, and how a person judged it.
+"""Writes docs/answers.md: the questions of benchmarks/questions/kinds*.jsonl, with answers and judgements.
 
 python tools/make_answers_page.py HOME     HOME holds the papers that the questions are asked of
 
