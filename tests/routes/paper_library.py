@@ -1,0 +1,56 @@
+"""A library with papers whose elements are given, for routes that read them: real SQLite, no PDF."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from ragscience.records import Chunk, Document, Element, EmbedderIdentity, Filters, Found, Page
+from ragscience.routes import RouteContext
+from ragscience.store import Library
+from ragscience.store.home import Home
+from ragscience.store.library_writes import NewPaper
+
+Given = tuple[int, str, str] | tuple[int, str, str, int]
+"""Page, kind and words of an element, and the level of a heading."""
+
+
+def make_library(home: Path, papers: dict[str, tuple[str, Sequence[Given]]]) -> Library:
+    """A library of papers by the name of their file, each a title and its elements; each page is a passage."""
+    library = Library.open_for_writing(Home(home))
+    library.set_identity(EmbedderIdentity("embedded", "none", "0", 4), "none")
+    for file, (title, elements) in papers.items():
+        document, chunks = _document(title, elements)
+        vectors = np.tile(np.array([1, 0, 0, 0], np.float32), (len(chunks), 1))
+        library.add_paper(NewPaper(str(home / file), f"{file:0>32}"[-32:], 1, 1, document, chunks, vectors))
+    return library
+
+
+def context(library: Library, filters: Filters | None = None) -> RouteContext:
+    """What a route is given; it may not search."""
+
+    def search(question: str, filters: Filters) -> Found:
+        raise AssertionError(question)
+
+    return RouteContext(library, search, filters or Filters())
+
+
+def _document(title: str, given: Sequence[Given]) -> tuple[Document, list[Chunk]]:
+    text, page_starts, elements = "", {}, []
+    section: list[str] = []
+    for page, kind, words, *level in given:
+        if page not in page_starts:
+            page_starts[page] = len(text)
+        elif text:
+            text += "\n\n"
+        if kind == "heading":
+            section = [*section[: level[0] - 1], words]
+        start, text = len(text), text + words
+        elements.append(Element(start, len(text), kind, page, *(level or [0]), " › ".join(section)))
+    ends = [*list(page_starts.values())[1:], len(text)]
+    pages = tuple(Page(n, start, end) for (n, start), end in zip(page_starts.items(), ends, strict=True))
+    chunks = [
+        Chunk(n, text[page.start : page.end], page.start, page.end, page.number, page.number)
+        for n, page in enumerate(pages)
+    ]
+    return Document(text, pages, title, (), tuple(elements)), chunks
