@@ -6,16 +6,19 @@ any@k, full@k       a page of some evidence, or of each, among the first k passa
 evidence            the share of its evidence that has a page among all passages the answer was made from: its recall
 all evidence        whether that is all of it
 answer              all that must be said is in the answer's words, its citations and file names left out
+first quote         it is in the first quote, table, formula or item; not defined for an answer without blocks
 passages            it is in the passages that the answer was made from
 cited               one of the answer's citations, at least, is on a page of the evidence
 cited share         the share of its citations that are on such a page, their precision; not defined for
                     answers without citations
 refused             the answer was refused, though there is one
+doubted             it was refused or its confidence is low, though there is one
 
-For a question without an answer, "rightly refused": the answer was refused; the mean is the recall of refusals. For
-each refused question, "refusal precision": it has no answer. For each other one, "unsupported": the share of its
-claims that no page supports, by the citation check. And the cost of each: COSTS. A failed question counts as one with
-no passages, no answer and no refusal.
+For a question without an answer, "rightly refused": the answer was refused; the mean is the recall of refusals; and
+"rightly doubted": it was refused or its confidence is low. For each answer of high confidence, "sure and right": it
+holds what must be said. For each refused question, "refusal precision": it has no answer. For each other one,
+"unsupported": the share of its claims that no page supports, by the citation check. And the cost of each: COSTS. A
+failed question counts as one with no passages, no answer and no refusal.
 Whether a text contains the required phrases is tested in three ways, from strict to loose, since PDFs break lines and
 words: with blanks collapsed, with words joined across line ends, and without blanks and hyphens (for equations, and
 for text layers that split words).
@@ -31,6 +34,7 @@ from functools import lru_cache
 
 import numpy as np
 
+from ragscience.answering.answer_blocks import as_text
 from ragscience.evaluation.question_file import KnownQuestion, Place
 from ragscience.records import Answer, Hit
 
@@ -103,6 +107,8 @@ def _whole(wanted: str) -> re.Pattern[str]:
 
 
 DEPTHS = (1, 4)
+_QUOTED = ("quote", "table", "formula", "item")
+"""The kinds of blocks whose words are the papers'."""
 RESAMPLES = 2000
 SEED = 20_260_101
 COSTS = ("searches", "LLM calls", "tokens", "seconds")
@@ -114,13 +120,17 @@ MEASURES = (
     "evidence",
     "all evidence",
     "answer",
+    "first quote",
     "passages",
     "cited",
     "cited share",
     "unsupported",
     "refused",
+    "doubted",
     "rightly refused",
+    "rightly doubted",
     "refusal precision",
+    "sure and right",
     *JUDGED,
     *COSTS,
 )
@@ -148,8 +158,12 @@ def measure(question: KnownQuestion, answer: Answer | None, cost: Mapping[str, f
         values["refusal precision"] = float(not question.answerable)
     elif answer is not None:
         values |= _unsupported(answer)
+    doubted = float(bool(refused) or (answer is not None and answer.confidence == "low"))
+    says_it = answer is not None and not refused and holds_all(_words(answer, answer.text), question.must_contain)
+    if answer is not None and answer.confidence == "high":
+        values["sure and right"] = float(question.answerable and says_it)
     if not question.answerable:
-        return values | {"rightly refused": refused}
+        return values | {"rightly refused": refused, "rightly doubted": doubted}
     hits: Sequence[Hit] = answer.found.hits if answer else ()
     for k in DEPTHS:
         covered = [any(_touches(hit, pages) for hit in hits[:k]) for pages in question.evidence]
@@ -161,11 +175,15 @@ def measure(question: KnownQuestion, answer: Answer | None, cost: Mapping[str, f
     values |= {
         "evidence": sum(covered) / len(covered) if covered else 0.0,
         "all evidence": float(all(covered)),
-        "answer": float(answer is not None and not refused and holds_all(_words(answer), question.must_contain)),
+        "answer": float(says_it),
         "passages": float(holds_all(passages, question.must_contain)),
         "cited": float(any(on_right)),
         "refused": refused,
+        "doubted": doubted,
     }
+    first = next((block for block in answer.blocks if block.kind in _QUOTED), None) if answer else None
+    if answer is not None and first is not None:
+        values["first quote"] = float(holds_all(_words(answer, as_text([first])), question.must_contain))
     if on_right:
         values["cited share"] = sum(on_right) / len(on_right)
     return values
@@ -199,9 +217,8 @@ def _touches(hit: Hit, pages: frozenset[Place]) -> bool:
     return any((chunk.file, page) in pages for page in range(chunk.page_start, chunk.page_end + 1))
 
 
-def _words(answer: Answer) -> str:
-    """The answer without its citations and the names of files: "p.8" is no 8, and bert.pdf does not say BERT."""
-    text = answer.text
+def _words(answer: Answer, text: str) -> str:
+    """The answer's `text` without its citations and the names of files: "p.8" is no 8, bert.pdf does not say BERT."""
     for citation in answer.citations:
         text = text.replace(f"({citation.file}, p.{citation.page})", " ")
     files = {hit.chunk.file for hit in answer.found.hits} | {citation.file for citation in answer.citations}

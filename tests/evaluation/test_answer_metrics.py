@@ -1,5 +1,7 @@
 """What is measured of answers."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -10,7 +12,7 @@ from ragscience.evaluation.answer_metrics import JUDGED, MEASURES, estimate, mea
 from ragscience.evaluation.eval_report import EXPLAINED
 from ragscience.evaluation.eval_run import Meter
 from ragscience.evaluation.question_file import KnownQuestion
-from ragscience.records import Answer, Citation, Found, Sentence
+from ragscience.records import Answer, Block, Citation, Found, Sentence
 from tests.answering.passages import hit
 
 QUESTION = KnownQuestion(
@@ -117,9 +119,32 @@ def test_a_refusal_of_what_can_be_answered():
 
 
 def test_a_refusal_of_what_cannot():
-    right = {"seconds": 2.0, "rightly refused": 1, "refusal precision": 1}
+    right = {"seconds": 2.0, "rightly refused": 1, "rightly doubted": 1, "refusal precision": 1}
     assert measure(NONE, answered("No.", refused=True), {"seconds": 2.0}) == right
-    assert measure(NONE, answered("Yes."), {"tokens": 2.0}) == {"tokens": 2.0, "rightly refused": 0}
+    wrong = {"tokens": 2.0, "rightly refused": 0, "rightly doubted": 0}
+    assert measure(NONE, answered("Yes."), {"tokens": 2.0}) == wrong
+
+
+@pytest.mark.parametrize(("confidence", "doubted"), [("high", 0), ("medium", 0), ("low", 1), (None, 0)])
+def test_an_answer_of_low_confidence_is_doubted(confidence, doubted):
+    said = replace(answered("1280 and 12"), confidence=confidence)
+    assert measure(QUESTION, said, {})["doubted"] == measure(NONE, said, {})["rightly doubted"] == doubted
+
+
+def test_of_sure_answers_it_counts_whether_they_are_right():
+    sure = replace(answered("1280 and 12"), confidence="high")
+    assert measure(QUESTION, sure, {})["sure and right"] == 1
+    assert measure(NONE, sure, {})["sure and right"] == 0
+    assert measure(QUESTION, replace(sure, text="1280"), {})["sure and right"] == 0
+    assert "sure and right" not in measure(QUESTION, replace(sure, confidence="medium"), {})
+
+
+def test_the_first_quote_alone_is_looked_at_too():
+    blocks = (Block("text", "1280 12"), Block("quote", "1280 degrees, 12 cm"), Block("quote", "No."))
+    said = replace(answered("…"), blocks=blocks)
+    assert measure(QUESTION, said, {})["first quote"] == 1
+    assert measure(QUESTION, replace(said, blocks=blocks[::-1]), {})["first quote"] == 0
+    assert "first quote" not in measure(QUESTION, answered("1280 12"), {})
 
 
 def test_a_question_that_failed_found_nothing():
@@ -132,7 +157,8 @@ def test_a_question_that_failed_found_nothing():
 def test_every_measure_has_its_place():
     cost = Meter(lambda: 0.0).read(None)
     refused = measure(NONE, answered("", refused=True), cost)
-    said = measure(QUESTION, answered("", cited=[("kilns.pdf", 1)], verdicts=["weak"]), cost)
+    cited = answered("", cited=[("kilns.pdf", 1)], verdicts=["weak"])
+    said = measure(QUESTION, replace(cited, confidence="high", blocks=(Block("quote", "…"),)), cost)
     assert {*said, *refused, *JUDGED} == set(MEASURES) == set(EXPLAINED)
     assert list(summary([said])) == [name for name in MEASURES if name in said]
 
