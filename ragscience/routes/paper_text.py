@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -20,6 +21,9 @@ __all__ = ["PaperText", "Paragraph", "Part", "Sentence", "paragraphs_of"]
 _PROSE = ("text", "abstract", "list")
 _FLOATS = ("caption", "table", "figure", "footnote")
 """What may stand between the two pieces of a paragraph."""
+_BULLET = re.compile(r"\s*(?:[•◦▪·‣∙●○*–—-]|\(?\d{1,2}[.)]|\(?[a-z][.)])\s")
+_RUN_IN = 40
+"""Characters of a heading in a paragraph's first line."""
 _MOST_HITS = 8
 _NO_SCORES = {"dense": None, "bm25": None, "fused": None, "rerank": None}
 
@@ -54,7 +58,7 @@ class Sentence:
     paragraph: int
     """From 0."""
     is_first: bool
-    """Whether its paragraph begins with it."""
+    """Whether its paragraph begins with it, but for a heading in its line."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,9 +138,11 @@ class PaperText:
         """The sentences of a paragraph."""
         paragraph = self.paragraphs[number]
         first = paragraph.parts[0]
-        for n, (text, held) in enumerate(paragraph.spans()):
+        before = 0
+        for text, held in paragraph.spans():
             cited = tuple(self.cite_span(*span) for span in held)
-            yield Sentence(text, cited, first.section, first.kind, number, n == 0)
+            yield Sentence(text, cited, first.section, first.kind, number, before < _RUN_IN)
+            before += len(text)
 
     def cite(self, parts: Sequence[Part]) -> tuple[Citation, ...]:
         """A citation of each part, whole."""
@@ -176,7 +182,7 @@ def paragraphs_of(parts: Sequence[Part]) -> Iterator[Paragraph]:
 
 
 def _continues(before: Part, part: Part) -> bool:
-    if part.kind not in _PROSE:
+    if part.kind not in _PROSE or (part.kind == "list" and _BULLET.match(part.text)):
         return False
     if part.start - before.end <= 1:
         return True

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ragscience.routes import element_route, library_route
+from ragscience.routes import element_route, library_route, summary_route
 from ragscience.routes.route_records import RouteContext, Routed
 
 __all__ = ["ROUTES", "route"]
 
-ROUTES: tuple[Callable[[str, RouteContext], Routed | None], ...] = (library_route.answer, element_route.answer)
+ROUTES: tuple[Callable[[str, RouteContext], Routed | None], ...] = (
+    library_route.answer,
+    element_route.answer,
+    summary_route.answer,
+)
 """In the order in which they are asked; a route gives None for a question that is not its own."""
 
 
