@@ -23,7 +23,7 @@ __all__ = ["Reflection", "added_timings", "draft", "guarded", "lower_of", "own_s
 _NOTES_CHARS = 2000
 """Of what tools said, in the request for a draft."""
 _SUMMED = ("llm_ms", "check_ms", "quotes_ms")
-_WORTH = {"supported": 1.0, "weak": 0.5, "unsupported": 0.0}
+_WORTH = {"supported": 1.0, "quote": 1.0, "weak": 0.5, "unsupported": 0.0}
 """Of a claim in the score, by its verdict."""
 _PART_COVERED = 0.5
 """Share of a sub-query's terms that one passage must hold, else the sub-query counts as not answered yet."""
@@ -74,7 +74,7 @@ def guarded(best: Answer, notes: Sequence[str]) -> Answer:
     if (
         not best.refused
         and best.sentences
-        and not any(each.verdict in ("supported", "weak") for each in best.sentences)
+        and not any(each.verdict in ("supported", "weak", "quote") for each in best.sentences)
     ):
         why = "The passages hold no sentence of the draft, so it is not given as an answer."
         best = replace(best, text=REFUSAL, refused=True, citations=(), sentences=(), warnings=(*best.warnings, why))
@@ -123,9 +123,10 @@ class Reflection:
 def reflect(question: str, parts: Sequence[str], draft: Answer) -> Reflection:
     """The grade of a draft: the lowest of support, coverage and answerability; 0 for a refusal.
 
-    Support is the mean over the draft's claims: 1 where the cited page holds it, 0.5 where it does so weakly. Coverage
-    is the share of the question's terms that the passages hold between them. Answerability is the calibrated one
-    (answering/answerability.py). `parts` are the sub-queries that the question was split into.
+    Support is the mean over the draft's claims and quotes: 1 for a quote and where the cited page holds a claim, 0.5
+    where it does so weakly. Coverage is the share of the question's terms that the passages hold between them.
+    Answerability is the calibrated one (answering/answerability.py). `parts` are the sub-queries that the question was
+    split into.
     """
     texts = [set(tokenize(hit.chunk.searched)) for hit in draft.found.hits]
     words = _missing_words(question, texts)

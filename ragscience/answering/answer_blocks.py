@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ragscience.records import Block, Citation
+from ragscience.records import Block, Citation, Sentence
 from ragscience.text.page_spans import page_label
 
-__all__ = ["as_text", "places"]
+__all__ = ["as_text", "places", "quotes_of"]
 
 
 def as_text(blocks: Sequence[Block]) -> str:
@@ -19,6 +19,11 @@ def as_text(blocks: Sequence[Block]) -> str:
         text += (gap if text else "") + _block_text(block)
         before = block.kind
     return text
+
+
+def quotes_of(blocks: Sequence[Block]) -> tuple[Sentence, ...]:
+    """The blocks with words of a page, each as a sentence of `as_text(blocks)`: there is nothing in it to check."""
+    return tuple(Sentence(_block_text(block), "quote", 1.0, block.citations[0]) for block in blocks if block.citations)
 
 
 def places(citations: Sequence[Citation]) -> str:

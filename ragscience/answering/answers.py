@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from ragscience.answering.answer_blocks import as_text
+from ragscience.answering.answer_blocks import as_text, quotes_of
 from ragscience.answering.answer_context import AnswerContext, AnswerRequest, Searcher
 from ragscience.answering.answerability import is_answerable
 from ragscience.answering.extractive import extract_parts, lead_line, quoted
@@ -117,21 +117,21 @@ class _AnswerRun:
             choice = extract_parts(found, embedder=context.embedder, limit=context.extractive_sentences)
             units = [one.unit for one in choice.units]
             blocks = quoted(units)
-            quotes = check(as_text(blocks), found.hits, scorer=None, on_sentence=context.raise_if_cancelled)
+            quotes = quotes_of(blocks)
             blocks = (Block("text", lead_line(units)), *blocks) if units else ()
         text = as_text(blocks)
         citations = tuple(dict.fromkeys(citation for block in blocks for citation in block.citations))
         warnings = (*warnings, *choice.warnings)
         if not begun:
             self._show(text)
-            answer = self._answer(found, "extractive", Checked(text, citations, quotes.sentences), warnings)
+            answer = self._answer(found, "extractive", Checked(text, citations, quotes), warnings)
             return replace(answer, blocks=blocks)
         checked = self._check(begun, given)
         self._show(BROKEN_OFF + text)
         both = Checked(
             checked.text + BROKEN_OFF + text,
             tuple(dict.fromkeys((*checked.citations, *citations))),
-            (*checked.sentences, *quotes.sentences),
+            (*checked.sentences, *quotes),
         )
         return self._answer(found, "llm", both, (*warnings, *_check_warnings(checked, broken_off=True)))
 

@@ -30,7 +30,8 @@ def as_markdown(title: str, turns: Sequence[KeptAnswer]) -> str:
         parts.append(_inert(_marked(answer.text, answer.sentences)) + "\n")
         if answer.citations:
             parts.append("Sources:\n")
-            parts += [f"- {_source(citation)}" for citation in dict.fromkeys(answer.citations)]
+            marked = not _is_quotes(answer)
+            parts += [f"- {_source(citation, marked=marked)}" for citation in dict.fromkeys(answer.citations)]
             parts.append("")
         if answer.sentences:
             parts.append(f"{_summary(answer)}\n")
@@ -65,18 +66,26 @@ def _marked(text: str, sentences: Sequence[Sentence]) -> str:
 
 def _summary(answer: Answer) -> str:
     claims = [sentence.verdict for sentence in answer.sentences if sentence.verdict in MARKS]
+    if _is_quotes(answer):
+        sure = f" Confidence: {answer.confidence}." if answer.confidence else ""
+        return " ".join([f"Quotes, word for word.{sure}", *map(_line, answer.missing)])
     counts = ", ".join(
         f"{claims.count(verdict)} {verdict} ({mark})" for verdict, mark in MARKS.items() if verdict in claims
     )
     return f"Checked: {counts}." if counts else "Checked: nothing in it could be checked."
 
 
-def _source(citation: Citation) -> str:
+def _is_quotes(answer: Answer) -> bool:
+    """Whether there are quotes and nothing that a model worded."""
+    verdicts = {sentence.verdict for sentence in answer.sentences}
+    return "quote" in verdicts and not verdicts & MARKS.keys()
+
+
+def _source(citation: Citation, *, marked: bool) -> str:
     quote = " ".join(citation.quote.split())
     said = f": “{_inert(quote)}”" if quote else ""
-    return (
-        f"{_line(citation.file)}, p.{citation.page}{said} {MARKS['supported' if citation.supported else 'unsupported']}"
-    )
+    mark = f" {MARKS['supported' if citation.supported else 'unsupported']}" if marked else ""
+    return f"{_line(citation.file)}, p.{citation.page}{said}{mark}"
 
 
 def _inert(text: str) -> str:

@@ -208,7 +208,7 @@ def summary(measured: Sequence[Mapping[str, float]]) -> dict[str, Estimate]:
 
 
 def _unsupported(answer: Answer) -> dict[str, float]:
-    claims = [sentence.verdict for sentence in answer.sentences if sentence.verdict != "no-claim"]
+    claims = [sentence.verdict for sentence in answer.sentences if sentence.verdict not in ("no-claim", "quote")]
     return {"unsupported": claims.count("unsupported") / len(claims)} if claims else {}
 
 

@@ -49,8 +49,8 @@ class Sentence:
 
     text: str
     """As in the answer, with its citations."""
-    verdict: Annotated[str, Schema(enum=["supported", "weak", "unsupported", "no-claim"])]
-    """ "no-claim" where it says nothing that a page could support."""
+    verdict: Annotated[str, Schema(enum=["supported", "weak", "unsupported", "no-claim", "quote"])]
+    """ "no-claim" where it says nothing that a page could support; "quote": the page's own words, not checked."""
     score: Share
     """How much of it the cited pages support."""
     evidence: Citation | None

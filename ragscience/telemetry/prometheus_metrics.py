@@ -52,7 +52,7 @@ FAMILIES = (
     Family("counter", "ragscience_failures_total", "Questions that ended with an error.", "error"),
     Family("counter", "ragscience_citations_total", "Citations checked.", "verdict", ("supported", "unsupported")),
     Family("counter", "ragscience_sentences_total", "Sentences of answers checked.", "verdict",
-           ("supported", "weak", "unsupported", "no-claim")),
+           ("supported", "weak", "unsupported", "no-claim", "quote")),
     Family("counter", "ragscience_passages_total", "Passages found."),
     Family("counter", "ragscience_tokens_total", "Tokens that the chat model took.", "kind", ("prompt", "answer")),
     Family("histogram", "ragscience_question_duration_seconds", "Time of a whole question.", "how"),

@@ -191,8 +191,11 @@ def _warn_of_skipped(path: Path, reader: AuditReader) -> None:
 def _supported(record: Record) -> str:
     if record["refused"]:
         return "refused"
-    claims = [item for item in record["sentences"] if item["verdict"] != "no-claim"]
-    return f"{sum(item['verdict'] == 'supported' for item in claims)} of {len(claims)}"
+    verdicts = [item["verdict"] for item in record["sentences"] if item["verdict"] != "no-claim"]
+    claims = [verdict for verdict in verdicts if verdict != "quote"]
+    if verdicts and not claims:
+        return counted(len(verdicts), "quote")
+    return f"{claims.count('supported')} of {len(claims)}"
 
 
 def _model(model: Record) -> str:

@@ -60,6 +60,11 @@ _VERDICTS = {
     "unsupported": _Mark("✗", "x", "red"),
 }
 _DOUBTFUL = ("weak", "unsupported")
+_CONFIDENCE = {
+    "high": ("high", "green"),
+    "medium": ("medium: read the pages", "dim"),
+    "low": ("low: these passages may not answer it", "yellow"),
+}
 
 
 def hits_view(found: Found, console: Console, *, whole: bool = False) -> None:
@@ -147,9 +152,15 @@ def answer_footer(answer: Answer, console: Console) -> None:
 
 
 def verdicts_view(answer: Answer, console: Console, *, every: bool = False) -> None:
-    """How many of an answer's sentences its pages hold; then those in doubt, or `every` one, with the nearest page."""
+    """Of sentences that a model worded, how many its pages hold; then those in doubt, or `every` one, with its page.
+
+    Quotes are the pages' own words: for them it says how sure they are the answer, and what is missing.
+    """
+    if answer.refused:
+        return
+    _confidence(answer, console)
     claims = [sentence for sentence in answer.sentences if sentence.verdict in _VERDICTS]
-    if not claims or answer.refused:
+    if not claims:
         return
     supported = sum(sentence.verdict == "supported" for sentence in claims)
     mark = _VERDICTS["supported" if supported == len(claims) else "weak" if supported else "unsupported"]
@@ -166,6 +177,14 @@ def verdicts_view(answer: Answer, console: Console, *, every: bool = False) -> N
             style = link_style(evidence.path, evidence.page, console.file)
             line.append(cited_label(evidence.file, evidence.page), style)
         console.print(line, soft_wrap=True)
+
+
+def _confidence(answer: Answer, console: Console) -> None:
+    if answer.confidence is not None:
+        says, colour = _CONFIDENCE[answer.confidence]
+        console.print(Text(f"Confidence: {says}", colour), soft_wrap=True)
+    for line in answer.missing:
+        console.print(Text(plain(line), "yellow"), soft_wrap=True)
 
 
 def papers_view(papers: Sequence[Paper], console: Console) -> None:

@@ -108,11 +108,11 @@ class Looks:
         return self.made == self.at
 
 
-def test_each_sentence_and_stage_of_quotes_is_a_place_to_end_at():
+def test_each_stage_of_quotes_is_a_place_to_end_at():
     search = Search(TRAINING, SAMPLING)
     looks = Looks(0)
-    given = ask(None, search, cancelled=looks)
-    assert looks.made >= 3 + len(given.sentences) > 3
+    assert ask(None, search, cancelled=looks).sentences
+    assert looks.made >= 3
     for at in range(1, looks.made + 1):
         with pytest.raises(Cancelled):
             ask(None, search, cancelled=Looks(at))

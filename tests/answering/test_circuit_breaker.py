@@ -114,7 +114,7 @@ def test_memory_that_runs_out_on_the_way_keeps_what_came(server, llm):
     given = ask(llm, Search(TRAINING))
     assert given.text.startswith("Training took 3.5 […]")
     assert "RAG_NUM_CTX" in given.warnings[0]
-    assert {sentence.verdict for sentence in given.sentences} >= {"supported"}
+    assert {sentence.verdict for sentence in given.sentences} >= {"quote"}
 
 
 def test_a_rewriting_that_fails_leaves_quotes_for_the_whole_question(server, llm):

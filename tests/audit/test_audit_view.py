@@ -33,6 +33,8 @@ def log(home):
 def test_the_list_has_the_newest_first_and_safe_words(engine, home, log, capsys):
     log.append(record(answer_id="a" * 12, question="Old?\x1b[31m\nred", refused=True))
     unsure = (Sentence("So:", "no-claim", 0.0, None), Sentence("Fast.", "weak", 0.4, None))
+    quotes = (Sentence("One.", "quote", 1.0, None), Sentence("Two.", "quote", 1.0, None))
+    log.append(record(answer_id="c" * 12, question="Quoted?", sentences=quotes))
     log.append(record(answer_id="b" * 12, question="New?", sentences=unsure))
     assert list_answers(engine, limit=None, as_json=False) == 0
     out = capsys.readouterr().out
@@ -40,6 +42,7 @@ def test_the_list_has_the_newest_first_and_safe_words(engine, home, log, capsys)
     assert "\x1b[31m" not in out
     assert "refused" in out
     assert "0 of 1" in out
+    assert "2 quotes" in out
     assert "2026-01-31 09:05 UTC" in " ".join(out.split())
     list_answers(engine, limit=1, as_json=True)
     told = json.loads(capsys.readouterr().out)

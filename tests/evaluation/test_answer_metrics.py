@@ -74,6 +74,7 @@ def test_the_share_of_the_evidence_that_was_given(hits, expected):
         (("supported", "unsupported", "no-claim", "weak", "unsupported"), 0.5),
         (("supported", "weak"), 0),
         (("no-claim",), None),
+        (("quote", "quote"), None),
         ((), None),
     ],
 )

@@ -51,6 +51,16 @@ def test_a_sentence_that_is_not_in_the_answer_leaves_no_mark():
     assert "Checked: nothing in it could be checked." in nothing
 
 
+def test_quotes_have_their_confidence_and_no_marks():
+    quote = Sentence("“3.7 m/s” (bees.pdf, p.2)", "quote", 1.0, cite())
+    given = kept(text=quote.text, sentences=(quote,), citations=(cite(),), confidence="low", missing=("‘mph’ is not.",))
+    text = as_markdown("t", [given])
+    assert "- bees.pdf, p.2: “3.7 m/s”\n\nQuotes, word for word. Confidence: low. ‘mph’ is not.\n" in text
+    assert not any(mark in text for mark in "✓~✗")
+    older = as_markdown("t", [kept(text=quote.text, sentences=(quote,), citations=(cite(),))])
+    assert "Quotes, word for word.\n" in older
+
+
 HOSTILE = [
     "<script>alert(1)</script>",
     "<img src=https://example.org/a>",

@@ -5,6 +5,7 @@ from rich.console import Console
 
 from ragscience.engine.source_list import source_numbered, sources_of
 from ragscience.errors import NothingFound
+from ragscience.records import Sentence
 from ragscience.terminal.views import answer_footer, answer_view, verdicts_view
 
 from .answers import BEES_1, CHECKED, SENTENCES, answer, hit
@@ -123,3 +124,32 @@ def test_nothing_of_a_file_s_name_reaches_the_terminal_as_a_command(shown):
     text = shown(answer_footer, given) + shown(answer_view, given)
     assert "\x1b]8;;http" not in text
     assert "\x07" not in text
+
+
+QUOTE = Sentence("“Bees steer.” (bees.pdf, p.1)", "quote", 1.0, BEES_1)
+
+
+@pytest.mark.parametrize(
+    ("level", "words"),
+    [("high", "high"), ("medium", "medium: read the pages"), ("low", "low: these passages may not answer it")],
+)
+def test_quotes_have_no_marks_but_how_sure_they_are_the_answer(shown, level, words):
+    given = answer(citations=[BEES_1], sentences=[QUOTE], confidence=level, missing=["‘wasps’ does not occur."])
+    assert shown(answer_footer, given, tty=False).splitlines() == [
+        "Sources: [1] bees.pdf, p.1",
+        f"Confidence: {words}",
+        "‘wasps’ does not occur.",
+    ]
+
+
+def test_quotes_from_before_there_was_a_confidence_show_none(shown):
+    assert shown(verdicts_view, answer(citations=[BEES_1], sentences=[QUOTE])) == ""
+
+
+def test_a_refusal_shows_no_confidence(shown):
+    assert shown(verdicts_view, answer(refused=True, confidence="low", missing=["x"])) == ""
+
+
+def test_behind_what_a_model_worded_quotes_are_not_counted(shown):
+    text = shown(verdicts_view, answer(sentences=[*SENTENCES, QUOTE]), tty=False)
+    assert text.splitlines()[0] == "~ 1 of 3 sentences supported"
