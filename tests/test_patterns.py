@@ -14,6 +14,7 @@ from ragscience.checking.citations import _Forms
 from ragscience.engine import quote_location
 from ragscience.evaluation import answer_metrics
 from ragscience.graph import llm_extraction, relation_patterns
+from ragscience.routes import summary_cues
 from tests.answering.passages import SAMPLING, TRAINING, hit
 from tests.cpu_limit import cpu_limit
 from tests.pattern_texts import Pattern, Unknown, all_patterns, hostile_texts, use
@@ -38,6 +39,7 @@ MADE = {
     ],
     "ragscience.graph.map_data:_stands": lambda: [re.compile(r"(?<!\w)beam[\s-]*search", re.IGNORECASE)],
     "ragscience.graph.relation_patterns:_patterns": lambda: [each.between for each in relation_patterns.PATTERNS],
+    "ragscience.routes.summary_cues:_cues": lambda: [aspect.cues for aspect in summary_cues.ASPECTS],
     "ragscience.agent.corrective:expansions": lambda: [re.compile(r"(?<!\w)BLEU"), re.compile(r"(?<!\w)BLEUs?(?!\w)")],
 }
 """Patterns that are made when the program runs: examples, as made from names and words that stand in papers."""
