@@ -48,7 +48,7 @@ QUESTION = (1_000, "reads a question, of the person or rewritten, which has 600 
 SENTENCE = (700, "reads one sentence of a paper, which is cut at 600 characters")
 TYPED = (200, "reads what a person types")
 READ_SHORT = {
-    "ragscience.agent.question_splitting:": QUESTION,
+    "ragscience.question_parts.question_splitting:": QUESTION,
     "ragscience.agent.tool_planning:": QUESTION,
     "ragscience.answering.query_rewriting:": QUESTION,
     "ragscience.checking.citations:_PATH": (100, "reads a name of at most 83 characters"),

@@ -22,7 +22,6 @@ from ragscience.agent.agent_state import (
 from ragscience.agent.answer_drafts import Reflection, added_timings, draft, guarded, lower_of, own_stages
 from ragscience.agent.answer_drafts import reflect as reflect_by_rules
 from ragscience.agent.llm_steps import Split, SplitRequest, ask_for_grade, ask_for_queries
-from ragscience.agent.query_planning import SubQuery, more_queries, not_asked, placed, query_of, sub_queries
 from ragscience.agent.run_searches import RunSearches, merged_found
 from ragscience.agent.token_budget import BoundedLLM, Spending
 from ragscience.answering.generation import CancellableLLM
@@ -30,6 +29,7 @@ from ragscience.answering.query_rewriting import standalone
 from ragscience.errors import RagScienceError
 from ragscience.models.model_protocols import ChatModel
 from ragscience.models.structured_output import Structured
+from ragscience.question_parts.sub_queries import SubQuery, more_queries, not_asked, placed, query_of, sub_queries
 from ragscience.records import Answer, Found, Stage, Step
 
 __all__ = ["Nodes"]
@@ -129,7 +129,7 @@ class Nodes:
                 asked,
             )
         names = [query.text for query in queue]
-        plain = [{"text": query.text, "papers": list(query.papers)} for query in queue]
+        plain = [{"text": query.text, "papers": list(query.papers), "words": query.words} for query in queue]
         return _Done(
             {
                 "question": question,

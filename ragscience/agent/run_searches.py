@@ -8,10 +8,10 @@ from typing import Any
 
 from ragscience.agent.agent_context import AgentContext
 from ragscience.agent.agent_state import MOST_QUERIES, answer_of, found_of
-from ragscience.agent.query_planning import SubQuery, home_papers
 from ragscience.agent.token_budget import Spending
 from ragscience.answering.answerability import answerability
 from ragscience.errors import RagScienceError
+from ragscience.question_parts.sub_queries import SubQuery, home_papers
 from ragscience.records import Answer, Found, Hit, Part, StoredChunk
 from ragscience.stage_timing import Timings, timed
 
@@ -48,7 +48,7 @@ class RunSearches:
         known = None if query.papers else self._names.get(query.text)
         if isinstance(known, RagScienceError):
             raise known
-        return known or self._search(query.text, query.papers)
+        return known or self._search(query.searched, query.papers, shown=query.text)
 
     def found_for_names(self) -> list[Found]:
         """The results for names alone: the only ones if every sub-query fails."""
@@ -74,13 +74,13 @@ class RunSearches:
         if absent:
             self._chunks |= {chunk.chunk_id: chunk for chunk in self._context.passages(absent)}
 
-    def _search(self, text: str, papers: tuple[str, ...]) -> Found:
+    def _search(self, text: str, papers: tuple[str, ...], *, shown: str = "") -> Found:
         self._spending.searches += 1
         timings = Timings()
         with timed(timings, "search_ms"):
             found = self._context.search(text, papers)
         both = {**found.timings_ms, **timings}
-        return replace(found, question=text, timings_ms=both, stages=(*found.stages, *timings.stages))
+        return replace(found, question=shown or text, timings_ms=both, stages=(*found.stages, *timings.stages))
 
 
 def merged_found(question: str, parts: Sequence[str], found: Sequence[Found], limit: int) -> Found:

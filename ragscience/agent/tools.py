@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ragscience.agent.calculator import calculate
-from ragscience.agent.paper_mentions import named_papers
 from ragscience.agent.tool_results import ToolResult, looked_up, page_text, paper_list, section_of, shown
 from ragscience.bibliography import as_bibtex, entries_of
 from ragscience.errors import NothingFound, RagScienceError, UsageError
+from ragscience.question_parts.paper_mentions import named_papers
 from ragscience.records import Filters, Found, Paper
 from ragscience.store.filter_selection import match_papers
 from ragscience.text.prompt_sanitizer import sanitize, sendable

@@ -135,6 +135,7 @@ class Engine:
         `cancel` is set.
         """
         from ragscience.answering.query_rewriting import standalone
+        from ragscience.engine.split_search import search_in_parts
         from ragscience.telemetry import of_search
 
         run = QuestionRun(self, request, on_event=on_event, cancel=cancel)
@@ -143,7 +144,7 @@ class Engine:
 
         def find() -> Found:
             with timed(timings, "search_ms"):
-                return run.search(question, request.filters)
+                return search_in_parts(run, question, request.filters)
 
         found = self._recorded("search", question, find)
         found = replace(

@@ -287,7 +287,9 @@ class QuestionRun:
         from ragscience.answering.query_rewriting import evidence_again
         from ragscience.engine.question_timing import after_first_search
         from ragscience.engine.quote_location import placed
+        from ragscience.engine.split_search import search_in_parts
 
+        in_parts = QuestionRun.search if request.plain else search_in_parts
         library, llm, history, filters = self.library, self.llm, request.history, request.filters
         if self.graph is not None:
             self.graph.llm = self.cancellable(llm) if self.engine.circuit.allows() else None
@@ -300,7 +302,7 @@ class QuestionRun:
             imports.start()
             try:
                 with timed(first_times, "search_ms"):
-                    first[self.question] = self.search(self.question, filters, profile=self.answer_profile)
+                    first[self.question] = in_parts(self, self.question, filters, profile=self.answer_profile)
             finally:
                 imports.join()
 
@@ -310,7 +312,7 @@ class QuestionRun:
             if text in first:
                 return first[text]
             also = evidence_again(self.question, history)
-            return self.search(text, filters, also, profile=self.answer_profile)
+            return in_parts(self, text, filters, also, self.answer_profile)
 
         given = answer(
             AnswerRequest(self.question, history, request.strict),

@@ -29,7 +29,7 @@ def test_question_of_two_parts_is_searched_for_whole_and_in_parts():
     answer = run(TWO_PARTS, library)
     asked = [query for query, _ in library.asked]
     assert TWO_PARTS in asked
-    assert ("how many days did pre-training of the large take", ("bert.pdf",)) in library.asked
+    assert ("How many days did pre-training of the large take?", ("bert.pdf",)) in library.asked
     assert {hit.chunk.chunk_id for hit in answer.found.hits} >= {1, 4}
     assert "3.5 days" in answer.text
     assert "4 days" in answer.text

@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragscience.agent.paper_mentions import named_papers
 from ragscience.agent.tool_planning import MOST_PLANNED, expressions, planned_calls
 from ragscience.agent.tools import checked_arguments
+from ragscience.question_parts.paper_mentions import named_papers
 from ragscience.records import Metadata, Paper
 
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
-from ragscience.agent.paper_mentions import Word, is_name, words
+from ragscience.question_parts.paper_mentions import Word, is_name, words
 from ragscience.text.tokenizing import terms
 
 __all__ = ["PREPOSITION", "Differs", "cut", "is_elliptic", "side_by_side"]
@@ -24,7 +24,7 @@ PREPOSITION = r"(?:in|on|at|for|with|by|from|of|to|after|before|under)"
 _VERB = r"(?:does|do|did|is|are|was|were|can|could|has|have|had|will|would)"
 _JOINED = r"(?:and|but|or|while|whereas)"
 _BREAK = re.compile(
-    rf"[?;]\s+|[.!]\s+(?=[A-Z])|,?\s+{_JOINED}\s+(?=(?:{PREPOSITION}\s+)?{_ASKING}\b)"
+    rf"[?;]\s+|(?<!\bal)[.!]\s+(?=(?-i:[A-Z]))|,?\s+{_JOINED}\s+(?=(?:{PREPOSITION}\s+)?{_ASKING}\b)"
     rf"|,\s+(?=(?:{PREPOSITION}\s+)?{_ASKING}\b)|,\s+{_JOINED}\s+(?={_VERB}\b)",
     re.IGNORECASE,
 )
@@ -36,6 +36,14 @@ _AGAINST = re.compile(
     r"|rather than)\s+",
     re.IGNORECASE,
 )
+_ONLY_THAN = re.compile(r"^[\s,]*than\b", re.IGNORECASE)
+_OF_SOMETHING = re.compile(rf"\b{PREPOSITION}\b", re.IGNORECASE)
+"""Behind "than": what the other thing has ("than that of X") is compared; "faster than X" is one question."""
+_BEGINS_ANEW = re.compile(
+    rf"(?:{PREPOSITION}|{_ASKING}|that|those|the|an?|their|its|both|compare)\b|(?-i:[^\W_a-z])|\w+(?-i:[A-Z\d-])",
+    re.IGNORECASE,
+)
+"""Behind "and" another thing begins, not only another verb."""
 _SAME_AS = re.compile(r"\bsame\b(?P<thing>[^,;:?]*?)(?P<cut>)\s+as\s+", re.IGNORECASE)
 _AND = re.compile(r"(?P<cut>)(?:(?<!\s)\s++(?:,\s++)?+|,\s++)(?:and|or)\s+", re.IGNORECASE)
 _COMPARED_WITH = re.compile(r"^compare\b.*?(?P<cut>)\s+(?:with|to)\s+", re.IGNORECASE)
@@ -45,7 +53,9 @@ _LEFT_OUT = re.compile(
 )
 """A noun that the clause before has: "which one for X", "and that of Y", "how many with Z"."""
 _TOGETHER = re.compile(r"\b(?:both|each|respectively|between|either)\s+", re.IGNORECASE)
+_EACH_DOES = re.compile(r"\b(does|did) each\b", re.IGNORECASE)
 _COORDINATORS = frozenset({"and", "or", "nor", "versus", "vs", "than"})
+_RELATIVE = frozenset({"that", "which", "who"})
 _DETERMINERS = frozenset({"the", "a", "an", "their", "its", "both", "either", "neither", "between", "each"})
 _PREPOSITIONS = frozenset(PREPOSITION.strip("(?:)").split("|"))
 _ENDING = _PREPOSITIONS | frozenset(
@@ -85,6 +95,10 @@ def _halves(clause: str, differ: Differs) -> list[str]:
             left, right = clause[: found.start("cut")], clause[found.end() :]
             if not (differ(left, right) and terms(left) and terms(right)):
                 continue
+            if _ONLY_THAN.search(found[0]) and not _OF_SOMETHING.search(right):
+                continue
+            if pattern is _AND and not _BEGINS_ANEW.match(right):
+                continue
             if pattern is _SAME_AS:
                 return [left, f"{found['thing'].strip()} {right}"]
             shared = _DIFFERING.search(right)
@@ -110,15 +124,24 @@ def side_by_side(clause: str) -> list[tuple[str, str]]:
             continue
         last = _phrase_behind(read, index + 1, clause)
         first = last and _phrase_before(read, index - 1, clause, with_preposition=_is_preposition(read[last.start]))
-        if not first or not last:
+        if not first or not last or (coordinator == "than" and not is_name(read[index - 1].bare)):
             continue
         items = [first, last]
         while coordinator == "and" and (before := _listed_before(read, items[0], clause)):
             items.insert(0, before)
         head, tail = clause[: read[items[0].start].start], clause[read[last.stop - 1].end :]
-        named = [clause[read[item.start].start : read[item.stop - 1].end] for item in items]
-        return [(" ".join(_TOGETHER.sub("", head + item + tail).split()), item) for item in named]
+        named = [_TOGETHER.sub("", clause[read[item.start].start : read[item.stop - 1].end]) for item in items]
+        each = _EACH_DOES.sub(r"\1 it", _TOGETHER.sub("", head)), _EACH_DOES.sub(r"\1 it", tail)
+        return [(_about_one(each[0], item, _TOGETHER.sub("", each[1])), item) for item in named]
     return []
+
+
+def _about_one(head: str, item: str, tail: str) -> str:
+    """The clause with one item; "the A paper and the B paper" has its noun once for each."""
+    noun = item.rsplit(" ", 1)[-1]
+    if tail.lstrip().startswith(f"{noun} "):
+        tail = tail.lstrip()[len(noun) :]
+    return " ".join(f"{head}{item}{tail}".split())
 
 
 def _phrase_behind(read: Sequence[Word], at: int, clause: str) -> range | None:
@@ -142,6 +165,10 @@ def _phrase_before(
     start, lower = at + 1, ""
     while start and at - start < LONGEST_PHRASE:
         lower = read[start - 1].text.casefold()
+        if lower in _RELATIVE and start <= at:
+            holder = _phrase_before(read, start - 2, clause) if start > 1 else None
+            start = holder.start if holder else start
+            break
         if lower in _ENDING or (start <= at and _is_broken(read, start, clause)):
             break
         start -= 1

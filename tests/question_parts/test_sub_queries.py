@@ -2,9 +2,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragscience.agent.paper_mentions import PaperNames, names_in
-from ragscience.agent.query_planning import MOST_QUERIES, SubQuery, home_papers, more_queries, placed, sub_queries
-from ragscience.agent.question_splitting import side_by_side
+from ragscience.question_parts.paper_mentions import PaperNames, names_in
+from ragscience.question_parts.question_splitting import side_by_side
+from ragscience.question_parts.sub_queries import MOST_QUERIES, SubQuery, home_papers, more_queries, placed, sub_queries
 from ragscience.records import Found, Hit, Metadata, Paper, StoredChunk
 
 
@@ -85,10 +85,13 @@ def terms_of(text):
 
 
 def test_what_is_asked_is_asked_of_each_in_its_paper():
-    assert asked("How large is the inner layer in OakMap and in Fern with hidden size 768?") == [
-        SubQuery("How large is the inner layer in with hidden size 768", (OAK,)),
-        SubQuery("How large is the inner layer in with hidden size 768", (FERN,)),
+    parts = asked("How large is the inner layer in OakMap and in Fern with hidden size 768?")
+    assert parts == [
+        SubQuery("How large is the inner layer in OakMap with hidden size 768?", (OAK,)),
+        SubQuery("How large is the inner layer in Fern with hidden size 768?", (FERN,)),
     ]
+    # Within its paper its name favours what repeats it.
+    assert {part.searched for part in parts} == {"How large is the inner layer in with hidden size 768?"}
 
 
 @pytest.mark.parametrize(
@@ -112,7 +115,12 @@ def test_each_of_two_compared_papers_is_searched_for_what_is_compared(question):
     parts = asked(question)
     assert {part.papers for part in parts} == {(OAK,), (FERN,)}
     assert all("depth" in part.text for part in parts)
-    assert not any(name in part.text for part in parts for name in ("OakMap", "Fern", "Quill") if part.papers)
+    assert not any(name in part.searched for part in parts for name in ("OakMap", "Fern", "Quill"))
+    assert len({part.text for part in parts}) == len(parts)
+    for part in parts:
+        own, other = ("OakMap", "Fern") if part.papers == (OAK,) else ("Fern", "OakMap")
+        assert own in part.text or "Quill" in part.text
+        assert other not in part.text
 
 
 def test_three_way_comparison():
@@ -138,20 +146,22 @@ def test_clause_that_names_nothing_stays_with_the_paper_before_it():
 
 def test_clause_that_names_nothing_takes_the_name_along_where_no_paper_is_known():
     assert asked("What is the leaf area of Quercus, and how many years does growing it take?")[1] == SubQuery(
-        "Quercus how many years does growing it take"
+        "Quercus: how many years does growing it take"
     )
 
 
 def test_ellipsis_takes_the_words_of_the_clause_before():
     first, second = asked("Which fertiliser was used for OakMap, and which one for Fern?")
-    assert first == SubQuery("Which fertiliser was used for", (OAK,))
-    assert second.papers == (FERN,)
-    assert "fertiliser" in second.text
+    assert first == SubQuery("Which fertiliser was used for OakMap?", (OAK,))
+    assert second == SubQuery("Which fertiliser was used for Fern?", (FERN,))
 
 
 def test_what_opens_the_question_holds_for_each_clause():
     parts = asked("For dry soils, which depth has OakMap, and which width has Fern?")
-    assert [part.text for part in parts] == ["For dry soils, which depth has", "For dry soils, which width has"]
+    assert [part.text for part in parts] == [
+        "For dry soils, which depth has OakMap?",
+        "For dry soils, which width has Fern?",
+    ]
 
 
 def test_paper_named_beside_the_compared_ones_is_searched_too():
@@ -169,9 +179,10 @@ def test_home_of_a_name_that_is_in_no_title():
     first, second, third = asked("What depth have the base Willow, the Reed and Zinnia?", home)
     assert asked_for == ["the base Willow", "the Reed", "the Zinnia"]
     assert first.papers == (SOIL,)
-    assert "Willow" not in first.text
-    assert second == SubQuery("What depth have the Reed", (OAK, SOIL))
-    assert third == SubQuery("What depth have Zinnia")
+    assert first.text == "What depth has the base Willow?"
+    assert "Willow" not in first.searched
+    assert second == SubQuery("What depth has the Reed?", (OAK, SOIL))
+    assert third == SubQuery("What depth has Zinnia?")
 
 
 def test_home_of_a_clause_is_that_of_a_name_with_an_article():
@@ -213,8 +224,8 @@ def test_name_that_is_everywhere_is_at_home_nowhere():
 
 def test_query_worded_by_somebody_else_finds_its_papers():
     assert placed("  depth of OakMap and  Fern ", PAPERS) == (
-        SubQuery("depth of and Fern", (OAK,)),
-        SubQuery("depth of OakMap and", (FERN,)),
+        SubQuery("depth of OakMap and Fern", (OAK,)),
+        SubQuery("depth of OakMap and Fern", (FERN,)),
     )
     assert placed("depth of roots", PAPERS) == (SubQuery("depth of roots"),)
 
@@ -222,13 +233,13 @@ def test_query_worded_by_somebody_else_finds_its_papers():
 def test_more_asks_for_a_missing_phrase_where_it_belongs():
     question = "What depth has OakMap?"
     more = more_queries(question, sub_queries(question, PAPERS), ["width of young roots"], PAPERS)
-    assert more == (SubQuery("width of young roots", (OAK,)), SubQuery("OakMap width of young roots"))
+    assert more == (SubQuery("width of young roots", (OAK,)), SubQuery("OakMap: width of young roots"))
 
 
 def test_more_asks_for_names_but_not_for_lone_words_or_names_of_papers():
     question = "What depth has OakMap?"
     more = more_queries(question, sub_queries(question, PAPERS), ["take", "OakMap", "Path-X"], PAPERS)
-    assert [query.text for query in more] == ["Path-X", "OakMap Path-X"]
+    assert [query.text for query in more] == ["Path-X", "OakMap: Path-X"]
 
 
 def test_more_asks_the_parts_that_there_was_no_room_for_and_ends():

@@ -9,11 +9,12 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
-from ragscience.agent.paper_mentions import PaperNames, is_name, names_in, without, words
-from ragscience.agent.question_splitting import PREPOSITION, cut, is_elliptic, side_by_side
+from ragscience.question_parts.paper_mentions import PaperNames, is_name, names_in, without, words
+from ragscience.question_parts.question_splitting import PREPOSITION, cut, is_elliptic, side_by_side
+from ragscience.question_parts.sub_question_wording import completed, set_side_by_side, worded
 from ragscience.records import Found, Paper
 from ragscience.text.tokenizing import terms
 
@@ -49,10 +50,17 @@ _WITH_ARTICLE = re.compile(r"\bthe\s+(?:[a-z]+\s+)?(?P<name>[\w-]+)", re.IGNOREC
 
 @dataclass(frozen=True, slots=True)
 class SubQuery:
-    """A search: its words, and the files of the papers to look in; no file means the whole library."""
+    """A search: the question, and the files of the papers to look in; no file means the whole library."""
 
     text: str
     papers: tuple[str, ...] = ()
+    words: str = field(default="", compare=False)
+    """What is searched for: the question, within a paper without the paper's name."""
+
+    @property
+    def searched(self) -> str:
+        """The words of the search."""
+        return self.words or self.text
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,9 +98,8 @@ def sub_queries(question: str, papers: Sequence[Paper], home: Home | None = None
             found.append(_at_home(part, files, name))
         else:
             files = files or (() if part.listed else before)
-            found += [_inside(part.text, file, known) for file in files] or [
-                SubQuery(_with_names(part.text, part.names))
-            ]
+            text = part.text if files else _with_names(part.text, part.names)
+            found += [_inside(text, file, known) for file in files] or [SubQuery(text)]
         before = files if len(files) == 1 else before
     looked_in = {file for query in found for file in query.papers}
     found += [_inside(question, file, known) for file in known.likely(question) if file not in looked_in]
@@ -135,7 +142,7 @@ def not_asked(wanted: Sequence[SubQuery], asked: Sequence[Mapping[str, Any]]) ->
 
 def query_of(plain: Mapping[str, Any]) -> SubQuery:
     """The sub-query that a state holds."""
-    return SubQuery(plain["text"], tuple(plain["papers"]))
+    return SubQuery(plain["text"], tuple(plain["papers"]), plain.get("words", ""))
 
 
 def _written(query: SubQuery) -> tuple[str, tuple[str, ...]]:
@@ -163,18 +170,27 @@ def _parts(question: str, known: PaperNames) -> list[_Part]:
         return bool((one or names_in(left)) and (other or names_in(right)) and (not one or one != other))
 
     parts: list[_Part] = []
-    first, *later = cut(question, differ)
+    first, *later = cut(set_side_by_side(question), differ)
     for clause in [first, *later]:
         text = clause
         if parts and is_elliptic(_unnamed(clause, known)):
-            text = f"{_unnamed(first, known) if names_in(clause) else first} {clause}"
+            named = [word.text for word in words(first) if known.likely(word.text)] or [*names_in(first), ""]
+            spoken_of = named[0]
+            text = completed(first, clause, spoken_of) or f"{_unnamed(first, known)}: {clause}"
         items = side_by_side(text)
         owners = {known.likely(item) for _, item in items}
         if len(owners) > 1 or owners == {()}:
-            parts += [_Part(each, item, listed=True) for each, item in items]
+            parts += [_Part(worded(each, item), item, listed=True) for each, item in items]
         else:
             parts.append(_Part(text, clause, listed=False, names=() if names_in(clause) else names_in(first)))
+    if len(parts) > 1:
+        parts = [part if part.listed else replace(part, text=_worded(part)) for part in parts]
     return parts
+
+
+def _worded(part: _Part) -> str:
+    name = next(iter(names_in(part.subject)), "")
+    return worded(part.text, name) if name else part.text
 
 
 def _homeless(part: _Part, *, spoken_of: bool) -> str:
@@ -193,7 +209,7 @@ def _at_home(part: _Part, files: tuple[str, ...], name: str) -> SubQuery:
     """A part about a name, looked for in its papers; in a single one its name would favour what repeats it."""
     dropped = set(names_in(name)) if part.listed or _WITH_ARTICLE.search(part.subject) else set()
     inside = without(part.text, lambda word: word.bare in dropped) if len(files) == 1 else ""
-    return SubQuery(inside if terms(inside) else part.text, files)
+    return SubQuery(part.text, files, inside if terms(inside) else "")
 
 
 def _unnamed(text: str, known: PaperNames) -> str:
@@ -203,13 +219,14 @@ def _unnamed(text: str, known: PaperNames) -> str:
 
 def _with_names(text: str, names: Iterable[str]) -> str:
     own = {word.bare.casefold() for word in words(text)}
-    return " ".join([*(name for name in dict.fromkeys(names) if name.casefold() not in own), text])
+    missing = [name for name in dict.fromkeys(names) if name.casefold() not in own]
+    return f"{', '.join(missing)}: {text}" if missing else text
 
 
 def _inside(text: str, file: str, known: PaperNames) -> SubQuery:
     """A search within one paper: its own name says nothing there, and would favour passages that repeat it."""
     inside = without(text, lambda word: file in known.likely(word.text))
-    return SubQuery(inside if terms(inside) else text, (file,))
+    return SubQuery(text, (file,), inside if terms(inside) else "")
 
 
 def _spread(queries: Sequence[SubQuery]) -> list[SubQuery]:
