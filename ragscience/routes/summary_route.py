@@ -44,13 +44,14 @@ _FRAMES = tuple(
         r"(?:what(?:['’]s| is| are| were) )?" + _REF + r"['’]s? " + _MAIN + _WHAT,
     )
 )
-_ASPECT_OF = (
-    ("contribut|novel|propose|present|introduce", "contributions"),
-    ("finding|result|conclu|takeaway|find|show", "findings"),
-    ("limit|weak|shortcoming|drawback", "limitations"),
-    ("method|approach|idea", "method"),
-    ("goal|aim|objective|purpose|motivation|question|hypothes", "question"),
-)
+_ASPECT_OF = {
+    "contributions": ("contribut", "novel", "propose", "present", "introduce"),
+    "findings": ("finding", "result", "conclu", "takeaway", "find", "show"),
+    "limitations": ("limit", "weak", "shortcoming", "drawback"),
+    "method": ("method", "approach", "idea"),
+    "question": ("goal", "aim", "objective", "purpose", "motivation", "research question", "hypothes"),
+}
+"""What is asked for, by how the words for it begin; a summary for all others."""
 _BY_NAME = {aspect.name: aspect for aspect in ASPECTS}
 _MOST = 6
 _MOST_PAPERS = 6
@@ -69,7 +70,7 @@ def answer(question: str, context: RouteContext) -> Routed | None:
             what = (groups.get("asked") or groups.get("verb") or "").casefold()
             texts = [PaperText(context.library, paper) for paper in papers[:_MOST_PAPERS]]
             return _routed(
-                context, texts, next((name for words, name in _ASPECT_OF if re.match(words, what)), "summary")
+                context, texts, next((name for name, words in _ASPECT_OF.items() if what.startswith(words)), "summary")
             )
     return None
 
