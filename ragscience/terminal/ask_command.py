@@ -97,12 +97,17 @@ def ask_once(engine: Engine, request: AskRequest, *, dialogue: Dialogue, screen:
     """Show one answer, as it comes where a person watches, with its sources, and return it."""
     from ragscience.terminal.views import answer_footer, answer_view
 
-    screen.shows_tokens = sys.stdout.isatty() and not request.agent
-    screen.shows_steps, screen.streamed = not screen.quiet, ""
+    screen.begin_answer(shows_tokens=sys.stdout.isatty() and not request.agent)
     answer = engine.ask(request, dialogue=dialogue, on_event=screen)
+    out = console()
+    if screen.brief:
+        from ragscience.terminal.brief_view import brief_line
+
+        out.print(brief_line(answer), soft_wrap=True)
+        screen.warn_all(answer.warnings)
+        return answer
     if request.agent and not screen.quiet:
         say(cost_line(answer.trace))
-    out = console()
     if screen.streamed:
         out.print()
     if screen.streamed.strip() != answer.text.strip():

@@ -34,8 +34,8 @@ from ragscience.engine.events import Event
 from ragscience.engine.printable import plain
 from ragscience.errors import UsageError
 from ragscience.terminal.cli import say
+from ragscience.terminal.links import can_encode
 from ragscience.terminal.screen import Screen, console, print_json
-from ragscience.terminal.views import can_encode
 
 if TYPE_CHECKING:
     from ragscience.engine.library_engine import Engine

@@ -10,8 +10,9 @@ from ragscience.engine.printable import plain
 from ragscience.engine.source_list import Span, Surroundings, cited_label, page_label
 from ragscience.errors import UsageError
 from ragscience.records import Answer, Hit
+from ragscience.terminal.links import can_encode, link_style
 from ragscience.terminal.screen import cost_line, step_lines
-from ragscience.terminal.views import can_encode, link_style, verdicts_view
+from ragscience.terminal.views import verdicts_view
 
 __all__ = ["source_number", "surroundings_view", "why_view"]
 

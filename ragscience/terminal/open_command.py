@@ -18,8 +18,8 @@ from ragscience.engine.source_list import Source, source_now
 from ragscience.errors import FileProblem, RagScienceError, UsageError
 from ragscience.records import Answer
 from ragscience.terminal.cli import say
+from ragscience.terminal.links import link_style
 from ragscience.terminal.screen import console, hand_over
-from ragscience.terminal.views import link_style
 
 __all__ = ["LAST", "cited_text", "open_source", "show_bib", "viewer_command"]
 

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from ragscience.records import Filters
 
 __all__ = [
+    "Brief",
     "ByAgent",
     "ChatName",
     "Corrective",
@@ -107,6 +108,9 @@ Corrective = Annotated[
 Plain = Annotated[
     bool,
     typer.Option("--plain", help="One search and its quotes for every question: no summaries, lists or counts."),
+]
+Brief = Annotated[
+    bool, typer.Option("--brief", help="One line for an answer: the best quote, its page, how sure it is.")
 ]
 Graph = Annotated[
     bool | None,

@@ -13,6 +13,7 @@ from ragscience.terminal.config_commands import config_app
 from ragscience.terminal.graph_commands import graph_app
 from ragscience.terminal.history_commands import history_app, models_app
 from ragscience.terminal.options import (
+    Brief,
     ByAgent,
     ChatName,
     Corrective,
@@ -63,6 +64,7 @@ def ask(
     agent: ByAgent = False,
     corrective: Corrective = None,
     plain: Plain = False,
+    brief: Brief = False,
     highlight: Highlight = None,
     run: LoggedRun,
 ) -> int:
@@ -73,9 +75,11 @@ def ask(
     from ragscience.engine.requests import AskRequest
     from ragscience.terminal.screen import Screen
 
+    if brief and json:
+        raise UsageError("--brief and --json are two forms.", "Give one of them.")
     filters = narrow.filters(pages)
     request = AskRequest("", filters, top_k=narrow.k, strict=strict, agent=agent, plain=plain)
-    screen = Screen(quiet=run.quiet)
+    screen = Screen(quiet=run.quiet, brief=brief)
     flags = how.flags() | run.flags() | {"history": False if no_history else None}
     with opened(screen, corrective=switch(corrective), **flags) as engine:
         named = engine.dialogue(name=name, continue_last=go_on) if go_on or name is not None else None
@@ -126,6 +130,7 @@ def chat(
     no_history: NoHistory = False,
     agent: ByAgent = False,
     plain: Plain = False,
+    brief: Brief = False,
     run: LoggedRun,
 ) -> int:
     """Talk with the papers; /help lists what else can be typed. Ctrl-C stops an answer, Ctrl-D leaves."""
@@ -134,7 +139,7 @@ def chat(
     from ragscience.terminal.screen import Screen
 
     filters = narrow.filters()
-    screen = Screen(quiet=run.quiet)
+    screen = Screen(quiet=run.quiet, brief=brief)
     flags = how.flags() | run.flags() | {"history": False if no_history else None}
     with opened(screen, **flags) as engine:
         request = AskRequest("", filters, top_k=narrow.k, agent=agent, plain=plain)

@@ -24,14 +24,20 @@ _INDENT = " " * 4
 
 
 class Screen:
-    """Shows events: call it with each. Warnings go to stderr unless `quiet`, tokens to stdout with `shows_tokens`."""
+    """Shows events: call it with each. Warnings go to stderr unless `quiet`, tokens to stdout with `shows_tokens`.
 
-    def __init__(self, *, quiet: bool, shows_steps: bool = False, shows_tokens: bool = False) -> None:
+    The first token is shown with the second: what comes in one piece (quotes, a refusal) is shown from the answer.
+    """
+
+    def __init__(self, *, quiet: bool, brief: bool = False, shows_tokens: bool = False) -> None:
         self.quiet = quiet
-        self.shows_steps = shows_steps and not quiet
+        self.brief = brief
+        """Whether an answer is one line."""
+        self.shows_steps = False
         self.shows_tokens = shows_tokens
         self.streamed = ""
-        """The tokens that are on the screen since this was last emptied."""
+        """The tokens of this answer that are on the screen."""
+        self._held: str | None = None
         self._shown: set[str] = set()
 
     def __call__(self, event: Event) -> None:
@@ -42,9 +48,21 @@ class Screen:
             for line in step_lines(event.step):
                 say(line)
         elif isinstance(event, Token) and self.shows_tokens:
-            self.streamed += event.text
-            sys.stdout.write(plain(event.text))
-            sys.stdout.flush()
+            self._stream(event.text)
+
+    def begin_answer(self, *, shows_tokens: bool) -> None:
+        """Get ready for the events of another answer."""
+        self.shows_tokens, self.shows_steps = shows_tokens and not self.brief, not (self.quiet or self.brief)
+        self.streamed, self._held = "", None
+
+    def _stream(self, text: str) -> None:
+        if self._held is None:
+            self._held = text
+            return
+        text = text if self.streamed else self._held + text
+        self.streamed += text
+        sys.stdout.write(plain(text))
+        sys.stdout.flush()
 
     def warn(self, text: str) -> None:
         """Show it on stderr, once."""

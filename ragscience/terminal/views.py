@@ -2,33 +2,26 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import IO
 
 from rich.cells import cell_len, chop_cells
 from rich.console import Console
-from rich.style import Style
-from rich.table import Table
 from rich.text import Text
 
 from ragscience.engine.printable import counted, one_line, plain
 from ragscience.engine.source_list import cited_label, page_label, section_of, sources_of
 from ragscience.records import Answer, Found, Metadata, Page, Paper
 from ragscience.records.paper_records import SURE, title_of
+from ragscience.terminal.links import can_encode, can_link, link_style
 
 __all__ = [
     "answer_footer",
     "answer_view",
-    "can_encode",
-    "can_link",
     "hits_view",
-    "link_style",
     "listing",
-    "page_uri",
     "paper_view",
     "papers_view",
     "shortened",
@@ -107,7 +100,15 @@ def shortened(text: str, chars: int) -> str:
 
 
 def answer_view(answer: Answer, console: Console) -> None:
-    """The answer's text: each doubtful sentence in the colour of its verdict, each citation a link."""
+    """The answer's blocks on a terminal; else its text: doubtful sentences in a colour, each citation a link."""
+    if answer.route_note:
+        console.print(Text(plain(answer.route_note), style="dim"), soft_wrap=not console.is_terminal)
+        console.print()
+    if answer.blocks and console.is_terminal:
+        from ragscience.terminal.answer_blocks_view import blocks_view
+
+        blocks_view(answer, console)
+        return
     text = Text(plain(answer.text))
     at = 0
     for sentence in answer.sentences:
@@ -274,40 +275,11 @@ def _venue(metadata: Metadata) -> str:
 
 def listing(rows: dict[str, str], console: Console) -> None:
     """Names and values, a line each."""
+    from rich.table import Table
+
     table = Table(box=None, show_header=False, pad_edge=False)
     table.add_column(style="dim")
     table.add_column(overflow="fold")
     for name, value in rows.items():
         table.add_row(name, Text(plain(value)))
     console.print(table)
-
-
-def page_uri(path: str, page: int) -> str:
-    """`file:///papers/a%20b.pdf#page=3`; empty for a path that is not absolute.
-
-    Every byte of the path that is no plain letter is percent-encoded, so that no name can end the link, or give the
-    terminal a command. `#page` is Adobe's "Parameters for Opening PDF Files", which browsers and most viewers know.
-    """
-    place = Path(path)
-    return f"{place.as_uri()}#page={page}" if place.is_absolute() else ""
-
-
-def can_link(stream: IO[str]) -> bool:
-    """Whether links may be written: to a terminal that is not dumb, without a request for plain text."""
-    terminal = os.environ.get("TERM", "dumb")
-    return stream.isatty() and terminal not in ("dumb", "unknown") and not os.environ.get("NO_COLOR")
-
-
-def link_style(path: str, page: int, stream: IO[str]) -> Style:
-    """A style that makes text on `stream` a link to a page; one that does nothing where there can be no links."""
-    uri = page_uri(path, page) if can_link(stream) else ""
-    return Style(link=uri) if uri else Style.null()
-
-
-def can_encode(text: str, stream: IO[str]) -> bool:
-    """Whether the stream's encoding has all characters of `text`."""
-    try:
-        text.encode(getattr(stream, "encoding", None) or "ascii")
-    except (UnicodeEncodeError, LookupError):
-        return False
-    return True

@@ -16,7 +16,7 @@ from functools import cache, lru_cache
 from itertools import chain
 from typing import Any
 
-__all__ = ["STOP_WORDS", "TOKENIZER_VERSION", "joined_lines", "numbers", "terms", "tokenize"]
+__all__ = ["STOP_WORDS", "TOKENIZER_VERSION", "is_unspaced", "joined_lines", "numbers", "terms", "tokenize"]
 
 TOKENIZER_VERSION = "1"
 """Increased when the same text gives other terms: an index of another version is rebuilt."""
@@ -94,6 +94,11 @@ def tokenize(text: str) -> list[str]:
     return list(chain.from_iterable(map(_terms, units)))
 
 
+def is_unspaced(text: str) -> bool:
+    """Whether any of it is in a script that puts no spaces between words, as Chinese, Japanese, Korean and Thai."""
+    return not text.isascii() and bool(_UNSPACED.search(text))
+
+
 def joined_lines(text: str) -> str:
     r"""`text` on one line: words that were hyphenated at a line's end are joined, blanks collapsed.
 
@@ -159,7 +164,7 @@ def _part_terms(part: str) -> list[str]:
         part = part.replace(",", "")
     if part.startswith("."):
         part = f"0{part}"
-    if not part.isascii() and _UNSPACED.search(part):
+    if is_unspaced(part):
         return _unspaced_terms(part)
     return _spellings(part)
 

@@ -4,7 +4,7 @@ import json
 import jsonschema
 from rich.console import Console
 
-from ragscience.engine.events import StepDone
+from ragscience.engine.events import StepDone, Token
 from ragscience.json_output import answer_output
 from ragscience.json_schemas import schemas
 from ragscience.records import Step
@@ -43,7 +43,8 @@ def test_cost_is_that_of_all_steps():
 
 
 def test_live_line_goes_to_stderr_and_nothing_in_it_reaches_the_terminal(capsys):
-    screen = Screen(quiet=False, shows_steps=True)
+    screen = Screen(quiet=False)
+    screen.begin_answer(shows_tokens=False)
     screen(StepDone(Step("decompose_query", 1, "1 query", "rules", ("a\x1b[2J\nb" + "x" * 500,))))
     told = capsys.readouterr()
     assert told.out == ""
@@ -64,3 +65,23 @@ def test_trace_in_the_json_is_what_its_schema_says():
     assert made["trace"][0]["queries"] == ["bees in fog", "radar"]
     assert made["trace"][2]["score"] == 0.4
     assert answer_output(answer())["trace"] == ()
+
+
+def test_what_comes_in_one_piece_is_left_to_the_answer_and_a_stream_is_shown_from_its_second_piece(capsys):
+    screen = Screen(quiet=False)
+    screen.begin_answer(shows_tokens=True)
+    screen(Token("“All of it.”"))
+    assert (screen.streamed, capsys.readouterr().out) == ("", "")
+    screen.begin_answer(shows_tokens=True)
+    for piece in ("Bees ", "steer\x1b[2J ", "home."):
+        screen(Token(piece))
+    assert screen.streamed == "Bees steer\x1b[2J home."
+    assert capsys.readouterr().out == "Bees steer␛[2J home."
+
+
+def test_a_brief_answer_is_not_streamed(capsys):
+    screen = Screen(quiet=False, brief=True)
+    screen.begin_answer(shows_tokens=True)
+    screen(Token("Bees "))
+    screen(Token("steer."))
+    assert capsys.readouterr().out == ""
