@@ -12,7 +12,8 @@ from ragscience.errors import Cancelled
 from ragscience.records import Found, Turn
 
 if TYPE_CHECKING:
-    from ragscience.models.model_protocols import ChatModel, Embedder, Reranker
+    from ragscience.answering.extractive import Matcher
+    from ragscience.models.model_protocols import ChatModel, Reranker
 
 __all__ = ["AnswerContext", "AnswerRequest", "Searcher"]
 
@@ -35,9 +36,10 @@ class AnswerContext:
 
     llm: ChatModel | None
     """None gives quotes."""
-    embedder: Embedder | None
+    matcher: Matcher | None
+    """For the choice of quotes; None: words decide."""
     scorer: Reranker | None
-    """For the citation check; optional."""
+    """A cross-encoder, for the choice of quotes and the citation check; optional."""
     models: Mapping[str, str | None]
     """As `Answer.models`."""
     prompts: Prompts

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from ragscience.answering.answer_blocks import as_text, quotes_of
 from ragscience.answering.answer_context import AnswerContext, AnswerRequest, Searcher
 from ragscience.answering.answerability import is_answerable
-from ragscience.answering.extractive import extract_parts, lead_line, quoted
+from ragscience.answering.extractive import Readers, extract_parts, lead_line, quoted
 from ragscience.answering.prompts import NOT_FOUND, REFUSAL, prompt_name
 from ragscience.answering.query_rewriting import standalone
 from ragscience.answering.replies import worded
@@ -114,7 +114,8 @@ class _AnswerRun:
         """Quotes, after the text that an LLM had `begun` from the passages `given` before it failed."""
         context = self._context
         with timed(self._timings, "quotes_ms"):
-            choice = extract_parts(found, embedder=context.embedder, limit=context.extractive_sentences)
+            readers = Readers(context.matcher, context.scorer)
+            choice = extract_parts(found, readers=readers, limit=context.extractive_sentences)
             units = [one.unit for one in choice.units]
             blocks = quoted(units)
             quotes = quotes_of(blocks)

@@ -2,57 +2,59 @@
 
 from __future__ import annotations
 
-import math
-import re
-from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, zip_longest
 from typing import TYPE_CHECKING
 
-from ragscience.answering.question_needs import QuestionNeeds, needs_of
-from ragscience.answering.quote_candidates import Unit, continued, units_of
+from ragscience.answering.question_needs import QuestionNeeds
+from ragscience.answering.quote_candidates import Unit, follows, joined, units_of
 from ragscience.answering.quote_headings import without_headings
+from ragscience.answering.unit_scores import Piece, features_of, pieces_of, score_of
 from ragscience.errors import ModelProblem
-from ragscience.records import Block, Citation, Found, Hit
+from ragscience.records import Block, Citation, Found, Hit, StoredChunk
 from ragscience.text.page_spans import page_parts
-from ragscience.text.tokenizing import numbers, terms
 
 if TYPE_CHECKING:
-    from ragscience.models.model_protocols import Embedder
+    from ragscience.models.model_protocols import Reranker
+    from ragscience.retrieval import TokenMatches
 
-__all__ = ["Choice", "ScoredUnit", "extract", "extract_parts", "lead_line", "quoted"]
+__all__ = ["Choice", "Matcher", "Readers", "ScoredUnit", "extract", "extract_parts", "lead_line", "quoted"]
 
-_CANDIDATES = 12
-"""Units embedded per question; docs/choices.md measures larger numbers."""
-_WEIGHTS = {"meaning": 0.4, "words": 0.45, "rank": 0.15, "number": 0.1}
-"""Weights of a unit's features (`ScoredUnit`), chosen in docs/choices.md."""
-_FRAGMENT = 0.85
-"""What a unit's score is multiplied with where the passage cuts it."""
-_LIKENESS = 0.4
-"""What a unit loses that has all its terms in common with one chosen before it; less, the fewer they share."""
+Matcher = Callable[[str, Sequence[StoredChunk]], "TokenMatches"]
+"""The matches of a question in passages. Raises ModelProblem."""
+
+_RUN_UNITS, _RUN_CHARS = 3, 400
+"""Sentences that are scored together, and their length;"""
+_LATER_UNITS, _LATER_CHARS = 2, 250
+"""in quotes after the first."""
+_FIRST_CHARS = 600
+"""The first quote takes up its neighbours, the better one first, to this length."""
+_CHARS_A_QUOTE = 205
+"""All quotes together have as many characters times their limit, but there are"""
+_FEWEST = 3
+"""at least so many."""
+_BRIEF_FROM = 3
+"""Quotes from this number on, from 0, may be shown on a line."""
+_LOOKED_AT = 80
+"""Runs that may be quoted: the best ones."""
+_LIKENESS = 0.1
+"""What a run loses that has all its terms in common with one chosen before it; less, the fewer they share."""
 _SAME = 0.7
-"""Share of its terms that a unit may have in common with a better one before it counts as a repetition,"""
+"""Share of its terms that a run may have in common with a better one before it counts as a repetition,"""
 _FEWEST_SHARED = 4
 """provided that they share as many."""
-_ENOUGH_NUMBERS = 3
-_ASKS_FOR_A_NUMBER = re.compile(
-    r"\b(?:how (?:many|much|long|often|large|big|far|fast|high|low|small)|by (?:how much|what factor)|at what|"
-    r"(?:what|which)\b.{0,40}\b(?:number|share|percentage|rate|size|factor|score|accuracy|value|error|estimates?))\b",
-    re.IGNORECASE | re.DOTALL,
-)
+_READ_UNITS, _READ_WEIGHT = 12, 0.5
+"""How many runs a cross-encoder reads, and what its best score, scaled to 1, adds."""
 
 
 @dataclass(frozen=True, slots=True)
-class _Candidate:
-    """A unit with what its choice needs."""
+class Readers:
+    """The models that choose quotes, each optional: without them words decide."""
 
-    unit: Unit
-    terms: frozenset[str]
-    """Of its words and its lead."""
-    own: frozenset[str]
-    """Of its words alone."""
-    numbers: frozenset[str]
+    matcher: Matcher | None = None
+    scorer: Reranker | None = None
+    """A cross-encoder."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,11 +63,9 @@ class ScoredUnit:
 
     unit: Unit
     score: float
-    """By which it was chosen, higher is better; comparable between the units of all questions."""
+    """By which it was chosen, higher is better; comparable between questions."""
     features: Mapping[str, float]
-    """The summands of the score before their weights, by name: `words` (share of the question's terms that it holds,
-    weighted by rarity, 0 to 1), `meaning` (likeness to the question, -1 to 1; 0 without a model), `rank` (1 over the
-    root of its passage's rank), `number` (0 to 1; 0 unless the question asks for one)."""
+    """As in unit_scores.py; `read`, 0 to 1 among the runs of this question, where a cross-encoder read it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,54 +79,62 @@ class Choice:
     warnings: tuple[str, ...] = ()
 
 
-def extract(question: str, hits: Sequence[Hit], *, embedder: Embedder | None, limit: int) -> Choice:
+@dataclass(frozen=True, slots=True)
+class _Run:
+    """Pieces `first` to `last`, which follow each other."""
+
+    first: int
+    last: int
+    unit: Unit
+    score: float
+    features: Mapping[str, float]
+    terms: frozenset[str]
+    """With those of a row's header."""
+    numbers: frozenset[str]
+
+
+def extract(question: str, hits: Sequence[Hit], *, readers: Readers, limit: int) -> Choice:
     """At most `limit` units that answer best.
 
-    A unit is scored by its cosine with the question, by the question's terms that it holds (weighted by rarity among
-    the units), by its passage's rank, and, if the question asks for a number, by its numbers that are not in the
-    question. Without an embedder, or if it fails, the other terms decide.
-
-    Units are selected one by one by maximal marginal relevance (Carbonell and Goldstein 1998, SIGIR); duplicates are
-    left out, and a unit in two overlapping passages counts once. Each quote is then extended by the text after it
-    (`quote_candidates.continued`).
+    All runs of up to three sentences, and single rows, are scored (unit_scores.py) and chosen one by one by maximal
+    marginal relevance (Carbonell and Goldstein 1998, SIGIR). The first takes up its neighbours; later ones are shorter.
+    Repetitions are left out, and a place in two overlapping passages counts once. A model that fails costs a warning.
     """
-    everything = [_candidate(unit) for hit in hits for unit in units_of(hit)]
-    candidates = [one for one in everything if one.own]
-    asked = frozenset(terms(question))
-    weight = _rarity(asked, [one.terms for one in candidates])
-    rank = [1.0 / math.sqrt(one.unit.hit.rank) for one in candidates]
-    first = [_held(weight, one.terms) + 0.3 * rank[i] for i, one in enumerate(candidates)]
-    order = sorted(range(len(candidates)), key=lambda i: (-first[i], i))[:_CANDIDATES]
-    candidates, rank = [candidates[i] for i in order], [rank[i] for i in order]
-    cosine, warnings = _cosines(question, [one.unit.scored_text for one in candidates], embedder)
-    wants_number, given = bool(_ASKS_FOR_A_NUMBER.search(question)), numbers(question)
-    scored = []
-    for i, one in enumerate(candidates):
-        features = {"words": _held(weight, one.own), "meaning": cosine[i], "rank": rank[i], "number": 0.0}
-        if wants_number:
-            features["number"] = min(1.0, len(one.numbers - given) / _ENOUGH_NUMBERS)
-        score = sum(_WEIGHTS[name] * value for name, value in features.items())
-        scored.append(ScoredUnit(one.unit, score if one.unit.whole else score * _FRAGMENT, features))
-    chosen = [scored[i] for i in _chosen(candidates, [one.score for one in scored], limit)]
-    longer = continued([one.unit for one in chosen])
-    units = tuple(replace(one, unit=unit) for one, unit in zip(chosen, longer, strict=True))
-    return Choice(needs_of(question), units, warnings)
+    units = [unit for hit in hits for unit in units_of(hit)]
+    matches, warnings = None, list[str]()
+    if readers.matcher is not None and hits:
+        try:
+            matches = readers.matcher(question, [hit.chunk for hit in hits])
+        except ModelProblem as problem:
+            warnings.append(f"Quotes are chosen by words alone, because the embedder failed: {problem}")
+    asked, pieces = pieces_of(question, units, matches)
+    runs = []
+    for first, last in _spans(pieces):
+        features = features_of(pieces[first : last + 1], asked)
+        runs.append(_run(pieces, first, last, features))
+    if readers.scorer is not None and runs:
+        try:
+            runs = _read(question, runs, readers.scorer)
+        except ModelProblem as problem:
+            warnings.append(f"No cross-encoder chose the quotes, because it failed: {problem}")
+    chosen = _chosen(pieces, runs, limit)
+    return Choice(asked.needs, tuple(ScoredUnit(run.unit, run.score, run.features) for run in chosen), tuple(warnings))
 
 
-def extract_parts(found: Found, *, embedder: Embedder | None, limit: int) -> Choice:
+def extract_parts(found: Found, *, readers: Readers, limit: int) -> Choice:
     """As `extract`, for what `found` found, with what its whole question needs.
 
     Where the question was searched for in parts, the parts choose in turn, each among its own passages, and the whole
     question after them; a place that was chosen before is passed over.
     """
-    whole = extract(found.question, found.hits, embedder=embedder, limit=limit)
+    whole = extract(found.question, found.hits, readers=readers, limit=limit)
     if not found.parts:
         return whole
     each = [
         extract(
             part.question,
             [hit for hit in found.hits if hit.chunk.chunk_id in part.chunk_ids],
-            embedder=embedder,
+            readers=readers,
             limit=limit,
         )
         for part in found.parts
@@ -135,8 +143,13 @@ def extract_parts(found: Found, *, embedder: Embedder | None, limit: int) -> Cho
     for one in chain.from_iterable(zip_longest(*(choice.units for choice in (*each, whole)))):
         if one is not None and not any(_overlap(one.unit, other.unit) for other in chosen):
             chosen.append(one)
+    length, fitting = 0, list[ScoredUnit]()
+    for one in chosen[:limit]:
+        length += len(one.unit.shown)
+        if len(fitting) < max(_FEWEST, len(each)) or length <= _CHARS_A_QUOTE * limit:
+            fitting.append(one)
     warnings = dict.fromkeys(warning for choice in (*each, whole) for warning in choice.warnings)
-    return Choice(whole.needs, tuple(chosen[:limit]), tuple(warnings))
+    return Choice(whole.needs, tuple(fitting), tuple(warnings))
 
 
 def quoted(units: Sequence[Unit]) -> tuple[Block, ...]:
@@ -146,11 +159,11 @@ def quoted(units: Sequence[Unit]) -> tuple[Block, ...]:
     are on the page.
     """
     blocks: list[Block] = []
-    for unit in units:
+    for number, unit in enumerate(units):
         parts = page_parts(unit.hit.chunk, unit.start, unit.end)
         citations = tuple(_citation(unit, page, start, end) for page, start, end in parts)
         headings, words = without_headings(unit.text, unit.hit.chunk.section)
-        blocks.append(Block("quote", words, citations, unit.lead or headings))
+        blocks.append(Block("quote", words, citations, unit.lead or headings, number >= _BRIEF_FROM))
     return tuple(blocks)
 
 
@@ -168,48 +181,87 @@ def _citation(unit: Unit, page: int, start: int, end: int) -> Citation:
     return Citation(chunk.file, page, quote, True, chunk.path, begin, begin + len(quote))
 
 
-def _candidate(unit: Unit) -> _Candidate:
-    own = frozenset(terms(unit.text))
-    return _Candidate(unit, own | frozenset(terms(unit.lead)), own, numbers(unit.text))
+def _spans(pieces: Sequence[Piece]) -> Iterator[tuple[int, int]]:
+    """First and last of each run that is scored; a row is one alone."""
+    for first, piece in enumerate(pieces):
+        yield first, first
+        if piece.unit.lead or piece.unit.is_row:
+            continue
+        for last in range(first + 1, min(first + _RUN_UNITS, len(pieces))):
+            if not follows(pieces[last - 1].unit, pieces[last].unit):
+                break
+            if pieces[last].unit.end - piece.unit.start > _RUN_CHARS:
+                break
+            yield first, last
 
 
-def _rarity(asked: frozenset[str], texts: Sequence[frozenset[str]]) -> dict[str, float]:
-    """For each term asked log(1 + texts / (1 + those with it)), as shares of their sum; sorted, so that sums agree."""
-    frequency = Counter(term for each in texts for term in asked & each)
-    weight = {term: math.log(1 + len(texts) / (1 + frequency[term])) for term in sorted(asked)}
-    total = sum(weight.values()) or 1.0
-    return {term: value / total for term, value in weight.items()}
+def _run(pieces: Sequence[Piece], first: int, last: int, features: Mapping[str, float]) -> _Run:
+    run = pieces[first : last + 1]
+    unit = joined(run[0].unit, run[-1].unit)
+    words = frozenset[str]().union(*(piece.terms for piece in run))
+    return _Run(
+        first, last, unit, score_of(features), features, words, frozenset[str]().union(*(each.numbers for each in run))
+    )
 
 
-def _held(weight: dict[str, float], text: frozenset[str]) -> float:
-    return sum(value for term, value in weight.items() if term in text)
+def _read(question: str, runs: Sequence[_Run], scorer: Reranker) -> list[_Run]:
+    """The runs; the best ones, which the cross-encoder reads, with what it adds. Raises ModelProblem."""
+    order = sorted(range(len(runs)), key=lambda i: (-runs[i].score, i))[:_READ_UNITS]
+    scores = [float(score) for score in scorer.score(question, [runs[i].unit.shown for i in order])]
+    lowest, highest = min(scores), max(scores)
+    read = {i: (score - lowest) / ((highest - lowest) or 1.0) for i, score in zip(order, scores, strict=True)}
+    return [
+        replace(run, score=run.score + _READ_WEIGHT * read[i], features={**run.features, "read": read[i]})
+        if i in read
+        else run
+        for i, run in enumerate(runs)
+    ]
 
 
-def _cosines(question: str, texts: Sequence[str], embedder: Embedder | None) -> tuple[list[float], tuple[str, ...]]:
-    """Cosine of each text with the question; zeros without an embedder."""
-    if embedder is None or not texts:
-        return [0.0] * len(texts), ()
-    try:
-        rows = embedder.embed_documents(texts)
-        asked = embedder.embed_query(question)
-    except ModelProblem as problem:
-        return [0.0] * len(texts), (f"Quotes are chosen by words alone, because the embedder failed: {problem}",)
-    return [float(value) for value in rows @ asked], ()
-
-
-def _chosen(candidates: Sequence[_Candidate], scores: Sequence[float], limit: int) -> list[int]:
-    """Numbers of the candidates that are quoted, in the order of their choice."""
-    chosen: list[int] = []
-    likeness = [0.0] * len(candidates)
-    left = list(range(len(candidates)))
+def _chosen(pieces: Sequence[Piece], runs: Sequence[_Run], limit: int) -> list[_Run]:
+    """The runs that are quoted, in the order of their choice."""
+    chosen: list[_Run] = []
+    left, length = sorted(range(len(runs)), key=lambda i: (-runs[i].score, i))[:_LOOKED_AT], 0
+    likeness = dict.fromkeys(left, 0.0)
     while left and len(chosen) < limit:
-        best = max(left, key=lambda i: (scores[i] - _LIKENESS * likeness[i], -i))
+        best = runs[max(left, key=lambda i: (runs[i].score - _LIKENESS * likeness[i], -i))]
+        if not chosen:
+            best = _grown(pieces, runs, best)
+            left = [i for i in left if _is_short(runs[i])]
+        length += len(best.unit.shown)
+        if len(chosen) >= _FEWEST and length > _CHARS_A_QUOTE * limit:
+            break
         chosen.append(best)
-        left = [i for i in left if i != best and not _repeats(candidates[i], candidates[best])]
+        left = [i for i in left if not _repeats(runs[i], best)]
         for i in left:
-            ours, others = candidates[i].terms, candidates[best].terms
-            likeness[i] = max(likeness[i], len(ours & others) / len(ours | others))
+            likeness[i] = max(likeness[i], len(runs[i].terms & best.terms) / len(runs[i].terms | best.terms))
     return chosen
+
+
+def _is_short(run: _Run) -> bool:
+    units = run.last - run.first + 1
+    return units == 1 or (units <= _LATER_UNITS and run.unit.end - run.unit.start <= _LATER_CHARS)
+
+
+def _grown(pieces: Sequence[Piece], runs: Sequence[_Run], run: _Run) -> _Run:
+    """The run with its neighbours up to `_FIRST_CHARS`, the better one first, and the score of the run itself."""
+    alone = {each.first: each.score for each in runs if each.first == each.last}
+    first, last = run.first, run.last
+    while True:
+        before, after = first - 1, last + 1
+        wider = []
+        if before >= 0 and follows(pieces[before].unit, pieces[first].unit):
+            wider.append((alone[before], before, last))
+        if after < len(pieces) and follows(pieces[last].unit, pieces[after].unit):
+            wider.append((alone[after], first, after))
+        fitting = [each for each in wider if _length(pieces[each[1]].unit, pieces[each[2]].unit) <= _FIRST_CHARS]
+        if not fitting:
+            return replace(_run(pieces, first, last, run.features), score=run.score)
+        _, first, last = max(fitting)
+
+
+def _length(first: Unit, last: Unit) -> int:
+    return len(first.lead) + last.end - first.start
 
 
 def _overlap(one: Unit, other: Unit) -> bool:
@@ -217,10 +269,10 @@ def _overlap(one: Unit, other: Unit) -> bool:
     return path == other_path and start < other_end and other_start < end
 
 
-def _repeats(one: _Candidate, other: _Candidate) -> bool:
+def _repeats(one: _Run, other: _Run) -> bool:
     if _overlap(one.unit, other.unit):
         return True
     if one.numbers - other.numbers:
         return False  # other figures are other facts, in whatever words
-    shared = len(one.own & other.own)
-    return shared >= _FEWEST_SHARED and shared > _SAME * min(len(one.own), len(other.own))
+    shared = len(one.terms & other.terms)
+    return shared >= _FEWEST_SHARED and shared > _SAME * min(len(one.terms), len(other.terms))

@@ -10,10 +10,10 @@ from ragscience.records import Hit, StoredChunk
 from ragscience.text.sentences import Span, split_sentences
 from ragscience.text.tokenizing import joined_lines
 
-__all__ = ["Unit", "continued", "units_of"]
+__all__ = ["Unit", "follows", "joined", "table_head_end", "units_of"]
 
-_QUOTE_CHARS = 400
-"""A quote gathers neighbouring rows or two sentences, and goes on with what follows, up to this length;"""
+_BLOCK_CHARS = 400
+"""Neighbouring rows that are not of a Markdown table are one unit up to this length;"""
 _EQUATION_CHARS = 500
 """an equation and the sentence that leads to it up to this one."""
 _LEAD_CHARS = 200
@@ -26,6 +26,7 @@ _LEADS_ON = re.compile(r"(?:[:,=]|[^\W\d_])$")
 _RELATION = re.compile(r"[=≤≥≈≠∝≪≫∈≜≡<>]")
 _LONG_WORD = re.compile(r"[^\W\d_]{4,}")
 _HEADING = re.compile(r"(?:\d{1,2}(?:\.\d{1,2})*\.?|[A-Z](?:\.\d{1,2})+\.?)\s+[A-Z][^=≤≥<>]{2,80}$")
+_BEGINS_ANEW = re.compile(r"(?:\d{1,2}(?:\.\d{1,2})*+\.?|[A-Z](?:\.\d{1,2})++\.?)\s++[A-Z]|(?i:table|figure|fig\.) ?\d")
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,8 +38,6 @@ class Unit:
     end: int
     lead: str
     """Of a row: the table's caption and header, on one line; otherwise empty."""
-    whole: bool
-    """False where the passage cuts it: its first or last words may be missing."""
 
     @property
     def text(self) -> str:
@@ -46,9 +45,14 @@ class Unit:
         return self.hit.chunk.text[self.start : self.end]
 
     @property
-    def scored_text(self) -> str:
-        """What it is compared by: lead and words, on one line."""
+    def shown(self) -> str:
+        """Lead and words, on one line."""
         return f"{self.lead} {joined_lines(self.text)}".strip()
+
+    @property
+    def is_row(self) -> bool:
+        """Whether it is of a table in Markdown."""
+        return self.hit.chunk.text[self.start] == "|"
 
     @property
     def place(self) -> tuple[str, int, int]:
@@ -57,10 +61,9 @@ class Unit:
 
 
 def units_of(hit: Hit) -> list[Unit]:
-    """What may be quoted of a hit, in the order of its text; a sentence may be in two of them, with either neighbour.
+    """What may be quoted of a hit, in the order of its text: sentences, rows of tables, equations.
 
-    A sentence is offered together with the next one: what a question asks for is often next to the words that it
-    asks in. The rows of a table are offered in blocks, and an equation with the sentence before it.
+    A sentence has the heading before it, an equation the sentence before it.
     """
     text = hit.chunk.text
     spans = split_sentences(text)
@@ -76,33 +79,36 @@ def units_of(hit: Hit) -> list[Unit]:
             first, covered = _block(text, spans, i)
             lead = "" if first < i else _lead(text, spans, i)
         else:
-            first, covered = i - _heads(text, spans, i - 1), _pair_end(spans, i)
+            first, covered = i - _heads(text, spans, i - 1), i + 1
             lead = ""
         start, end = spans[first].start, spans[covered - 1].end
         if not units or end > units[-1].end:
-            units.append(Unit(hit, start, end, lead, _is_whole(hit.chunk, start, end)))
+            units.append(Unit(hit, start, end, lead))
     return units
 
 
-def continued(units: Sequence[Unit]) -> list[Unit]:
-    """The same units, each with as much of what follows it as makes a quote, and none of it in two of them."""
-    longer: list[Unit] = []
-    for n, unit in enumerate(units):
-        chunk = unit.hit.chunk
-        others = [*longer, *units[n + 1 :]]
-        taken = [place[1] - chunk.start for place in (other.place for other in others) if place[0] == chunk.path]
-        limit = min([unit.start + _QUOTE_CHARS, *(start for start in taken if start >= unit.end)])
-        spans = split_sentences(chunk.text)
-        end = unit.end
-        for i, span in enumerate(spans):
-            if span.start < unit.end:
-                continue
-            begins_table = _is_table_head(chunk.text, spans, i) and chunk.text[unit.start] != "|"
-            if span.end > limit or span.kind == "caption" or begins_table or _heads(chunk.text, spans, i):
-                break
-            end = max(end, span.end)
-        longer.append(replace(unit, end=end, whole=_is_whole(chunk, unit.start, end)))
-    return longer
+def follows(unit: Unit, other: Unit) -> bool:
+    """Whether `other`, the unit after `unit` of a passage, may be in one quote with it.
+
+    Rows of one table may; of the rest what has no caption or header of its own, and begins neither a section nor a
+    caption.
+    """
+    if other.hit is not unit.hit or other.start < unit.end:
+        return False
+    if unit.is_row or other.is_row:
+        return unit.is_row and other.is_row and unit.lead == other.lead
+    return not (unit.lead or other.lead or _BEGINS_ANEW.match(other.text))
+
+
+def joined(first: Unit, last: Unit) -> Unit:
+    """What stands from `first` to `last`, which is the same or follows it."""
+    return replace(first, end=last.end)
+
+
+def table_head_end(text: str) -> int:
+    """Where the rows of a table's passage begin, behind its caption and header."""
+    line = text.find("|-")
+    return max(0, text.find("\n", line) if line >= 0 else text.find("|"))
 
 
 def _heads(text: str, spans: Sequence[Span], i: int) -> bool:
@@ -110,13 +116,6 @@ def _heads(text: str, spans: Sequence[Span], i: int) -> bool:
     if i < 0 or i + 1 == len(spans) or spans[i].kind != "row" or spans[i + 1].kind != "sentence":
         return False
     return bool(_HEADING.match(joined_lines(text[spans[i].start : spans[i].end])))
-
-
-def _pair_end(spans: Sequence[Span], i: int) -> int:
-    """Index behind the last span that is quoted together with sentence `i`."""
-    if i + 1 < len(spans) and spans[i + 1].kind == "sentence" and spans[i + 1].end - spans[i].start <= _QUOTE_CHARS:
-        return i + 2
-    return i + 1
 
 
 def _caption_of_table(chunk: StoredChunk, spans: Sequence[Span]) -> int:
@@ -145,7 +144,7 @@ def _block(text: str, spans: Sequence[Span], i: int) -> tuple[int, int]:
         if spans[end - 1].end - spans[i - 1].start <= _EQUATION_CHARS:
             return i - 1, end
     end = i + 1
-    while end < run and spans[end].end - spans[i].start <= _QUOTE_CHARS:
+    while end < run and spans[end].end - spans[i].start <= _BLOCK_CHARS:
         end += 1
     return i, end
 
@@ -180,10 +179,3 @@ def _lead(text: str, spans: Sequence[Span], i: int) -> str:
         said += f"{' ' if is_next else ' … '}{text[span.start : span.end]}"
         end = span.end
     return joined_lines(said).strip()
-
-
-def _is_whole(chunk: StoredChunk, start: int, end: int) -> bool:
-    text = chunk.text
-    if chunk.start > 0 and not text[:start].strip() and not (text[start].isupper() or text[start].isdigit()):
-        return False
-    return bool(text[end:].strip()) or text[end - 1] in ".!?。！？”\"')]"

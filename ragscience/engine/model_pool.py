@@ -23,8 +23,10 @@ from ragscience.models.model_choice import (
 from ragscience.models.model_protocols import TokenEmbedder
 from ragscience.models.ollama_api import Ollama
 from ragscience.models.query_embedder import QueryEmbedder
+from ragscience.retrieval import token_matches
 
 if TYPE_CHECKING:
+    from ragscience.answering.extractive import Matcher
     from ragscience.models.llm_reranker import LLMReranker
     from ragscience.models.model_download import PullProgress
     from ragscience.models.model_protocols import Embedder, Reranker
@@ -156,6 +158,13 @@ class ModelPool:
         if settings.rerank == "late-interaction" or library.token_bytes():
             return self._minilm(settings, warn)
         return None
+
+    def matcher(self, settings: Settings, embedder: Embedder, library: Library, warn: Warn) -> Matcher | None:
+        """What matches a question with the words of passages, for quotes; None where no token vectors are stored."""
+        tokens_from = self.query_tokens(settings, embedder, library, warn) if library.token_bytes() else None
+        if tokens_from is None:
+            return None
+        return partial(token_matches, library=library, tokens_from=tokens_from)
 
     def _minilm(self, settings: Settings, warn: Warn) -> TokenEmbedder:
         from ragscience.models.minilm import MiniLM

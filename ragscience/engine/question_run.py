@@ -209,7 +209,7 @@ class QuestionRun:
         settings = self.settings
         return AnswerContext(
             llm=self.llm,
-            embedder=self.embedder if self.library.chunk_count else None,
+            matcher=self.engine.models.matcher(self.settings, self.embedder, self.library, self.warn),
             scorer=self.scorer,
             models=self.models_used,
             prompts=self.prompts,

@@ -139,10 +139,13 @@ class MiniLM:
         for encoding, ids, windows in zip(encodings, pieces, spans, strict=True):
             vector, token_vectors = pool_windows(states[taken : taken + len(windows)], windows)
             taken += len(windows)
-            offsets = np.array(encoding.offsets[1:-1], dtype=np.int32).reshape(-1, 2)
-            tokens = tuple(encoding.tokens[1:-1])
-            results.append(TokenVectors(vector, np.array(ids, dtype=np.int32), token_vectors, offsets, tokens))
+            results.append(TokenVectors(vector, np.array(ids, dtype=np.int32), token_vectors, *_places(encoding)))
         return results
+
+    def pieces_of(self, text: str) -> tuple[NDArray[np.int32], tuple[str, ...]]:
+        """Where each word piece of `text` begins and ends, shape (n, 2), and the n pieces. Raises ModelProblem."""
+        tokenizer, _ = self._load()
+        return _places(tokenizer.encode(sendable(text)))
 
     def _load(self) -> tuple[Any, BertSession]:
         with self._loading:
@@ -156,6 +159,11 @@ class MiniLM:
                 )
                 self._loaded = load_tokenizer(folder), session
             return self._loaded
+
+
+def _places(encoding: Any) -> tuple[NDArray[np.int32], tuple[str, ...]]:
+    """Offsets and pieces of an encoded text, without its special tokens."""
+    return np.array(encoding.offsets[1:-1], dtype=np.int32).reshape(-1, 2), tuple(encoding.tokens[1:-1])
 
 
 def pool_windows(

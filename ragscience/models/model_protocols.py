@@ -39,6 +39,9 @@ class TokenEmbedder(Embedder, Protocol):
     def embed_with_tokens(self, texts: Sequence[str]) -> list[TokenVectors]:
         """For each text its vector and those of its word pieces. Raises ModelProblem."""
 
+    def pieces_of(self, text: str) -> tuple[NDArray[np.int32], tuple[str, ...]]:
+        """As `offsets`, shape (n, 2), and `pieces` of TokenVectors, without a pass. Raises ModelProblem."""
+
 
 class Reranker(Protocol):
     """Scores passages against a question, reading both together."""

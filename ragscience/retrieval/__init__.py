@@ -3,14 +3,18 @@
 from ragscience.retrieval.first_pass import ScoreSource
 from ragscience.retrieval.hybrid_search import SearchModels, search
 from ragscience.retrieval.profiles import PROFILE_NAMES, all_profiles, profile_named, read_by_llm, with_graph
+from ragscience.retrieval.token_matches import PassageMatches, TokenMatches, token_matches
 
 __all__ = [
     "PROFILE_NAMES",
+    "PassageMatches",
     "ScoreSource",
     "SearchModels",
+    "TokenMatches",
     "all_profiles",
     "profile_named",
     "read_by_llm",
     "search",
+    "token_matches",
     "with_graph",
 ]

@@ -264,7 +264,9 @@ class Settings(BaseSettings):
         ge=1,
         le=200,
     )
-    extractive_sentences: int = setting(5, ANSWER, "Quotes in an answer without an LLM.", ge=1, le=20)
+    extractive_sentences: int = setting(
+        8, ANSWER, "Most quotes in an answer without an LLM; about five of them fit into its length.", ge=1, le=20
+    )
     max_question_chars: int = setting(8000, NOTHING, "Longest question, in characters.", ge=100, le=100_000)
     answer_seconds: float = setting(
         600.0, ANSWER, "Time for an LLM's answer; what came by then is kept, and quotes follow.", gt=0, le=86400

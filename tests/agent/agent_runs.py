@@ -12,7 +12,7 @@ from ragscience.answering.prompts import Prompts
 from ragscience.errors import ModelProblem
 from ragscience.records import Found
 from ragscience.text.tokenizing import tokenize
-from tests.answering.passages import WordEmbedder, hit
+from tests.answering.passages import hit
 
 LIMITS = Limits(iterations=3, seconds=60.0, tokens=100_000, enough=0.7, passages=12, tool_calls=3)
 TEXTS = (
@@ -104,7 +104,7 @@ class ScriptedLLM:
 
 def context_of(question, library, *, llm=None, limits=LIMITS, **how):
     given = {
-        "embedder": WordEmbedder(),
+        "matcher": None,
         "scorer": None,
         "models": {"embedder": "words", "reranker": None, "llm": getattr(llm, "name", None)},
         "prompts": Prompts(),

@@ -122,7 +122,7 @@ def test_no_time_still_gives_an_answer_from_one_search():
 
 
 def test_empty_library_is_refused():
-    answer = run(ANSWERED, Library(()), embedder=None)
+    answer = run(ANSWERED, Library(()))
     assert (answer.refused, answer.found.hits) == (True, ())
 
 
@@ -153,5 +153,5 @@ def test_what_a_tool_says_answers_where_no_passage_does():
     def use_tools(*_, **__):
         return ToolsUsed((ToolNote("calculate(6*7)", "6*7 = 42"),))
 
-    answer = run("What is 6*7?", Library(()), embedder=None, use_tools=use_tools)
+    answer = run("What is 6*7?", Library(()), use_tools=use_tools)
     assert (answer.text, answer.refused) == ("calculate(6*7): 6*7 = 42", False)

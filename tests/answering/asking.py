@@ -8,7 +8,6 @@ from ragscience.answering.circuit_breaker import Circuit
 from ragscience.answering.prompts import Prompts
 from ragscience.models.ollama_api import Ollama
 from ragscience.models.ollama_llm import ChatOptions, OllamaLLM
-from tests.answering.passages import WordEmbedder
 
 QUESTION = "How long did training of the big models take?"
 SAID = "Training took 3.5 days for the big models (attention.pdf, p.7)."
@@ -41,7 +40,7 @@ def circuit(failures=3, pause_seconds=60.0, clock=lambda: 0.0):
 
 def context_of(llm, **how):
     given = {
-        "embedder": WordEmbedder(),
+        "matcher": None,
         "scorer": None,
         "models": MODELS,
         "prompts": Prompts(),

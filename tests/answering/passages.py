@@ -1,12 +1,8 @@
-"""Hits, a searcher and an embedder for the tests of the answering room."""
+"""Hits and a searcher for the tests of the answering room."""
 
 from collections.abc import Sequence
 
-import numpy as np
-
-from ragscience.errors import ModelProblem
-from ragscience.records import EmbedderIdentity, Found, Hit, StoredChunk
-from tests.ollama_server import hashed_embedding
+from ragscience.records import Found, Hit, StoredChunk
 
 
 def hit(text, *, file="attention.pdf", page=3, rank=1, start=0, breaks=None, dense=0.5):
@@ -42,25 +38,6 @@ class Search:
     def __call__(self, question: str) -> Found:
         self.asked.append(question)
         return Found(question, "default", self.hits, self.warnings)
-
-
-class WordEmbedder:
-    """Vectors of hashed words: texts that share words are near. `broken` makes it fail as a server does."""
-
-    identity = EmbedderIdentity("embedded", "words", "0", 64)
-
-    def __init__(self, *, broken: bool = False):
-        self.broken = broken
-        self.embedded: list[str] = []
-
-    def embed_documents(self, texts):
-        if self.broken:
-            raise ModelProblem("Ollama does not answer.", "Start it.")
-        self.embedded += texts
-        return np.array([hashed_embedding(text, 64) for text in texts], dtype=np.float32)
-
-    def embed_query(self, text):
-        return self.embed_documents([text])[0]
 
 
 TRAINING = hit(

@@ -6,10 +6,10 @@ from contextlib import ExitStack
 import pytest
 
 from ragscience.answering.answers import REFUSAL
-from ragscience.errors import NothingFound
+from ragscience.errors import ModelProblem, NothingFound
 from ragscience.records import Turn
 from tests.answering.asking import MODELS, QUESTION, SAID, ask, open_llm, prompt
-from tests.answering.passages import SAMPLING, TRAINING, Search, WordEmbedder, hit
+from tests.answering.passages import SAMPLING, TRAINING, Search, hit
 from tests.ollama_server import OllamaServer
 
 
@@ -314,8 +314,11 @@ def test_quotes_have_the_same_shape():
     assert {"search_ms", "quotes_ms", "total_ms"} == set(given.timings_ms)
 
 
-def test_an_embedder_that_fails_still_gives_quotes():
-    given = ask(None, Search(TRAINING), embedder=WordEmbedder(broken=True))
+def test_a_model_that_fails_still_gives_quotes():
+    def broken(question, chunks):
+        raise ModelProblem("Its file is damaged.")
+
+    given = ask(None, Search(TRAINING), matcher=broken)
     assert "3.5 days" in given.text
     assert any("by words alone" in warning for warning in given.warnings)
 

@@ -4,29 +4,32 @@ import re
 import sys
 from itertools import pairwise
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from ragscience.answering import extractive
 from ragscience.answering.answer_blocks import as_text
-from ragscience.answering.extractive import lead_line, quoted
+from ragscience.answering.extractive import Readers, lead_line, quoted
 from ragscience.answering.question_needs import needs_of
-from ragscience.answering.quote_candidates import continued, units_of
+from ragscience.answering.quote_candidates import follows, units_of
 from ragscience.checking.check import check
+from ragscience.errors import ModelProblem
 from ragscience.records import Found, Part
+from ragscience.retrieval import PassageMatches, TokenMatches
 from ragscience.text.page_spans import page_parts
 from ragscience.text.tokenizing import joined_lines, numbers, terms
-from tests.answering.passages import SAMPLING, TRAINING, WordEmbedder, hit
+from tests.answering.passages import SAMPLING, TRAINING, hit
 
 
-def extract(*arguments, **options):
+def extract(question, hits, *, limit, **models):
     """The chosen units without their scores, and the warnings."""
-    return of_choice(extractive.extract(*arguments, **options))
+    return of_choice(extractive.extract(question, hits, readers=Readers(**models), limit=limit))
 
 
-def extract_parts(*arguments, **options):
-    return of_choice(extractive.extract_parts(*arguments, **options))
+def extract_parts(found, *, limit, **models):
+    return of_choice(extractive.extract_parts(found, readers=Readers(**models), limit=limit))
 
 
 def of_choice(choice):
@@ -43,7 +46,7 @@ QUESTION = "How many days did training of the big models take?"
 
 
 def test_the_sentence_that_answers_is_quoted_with_its_page():
-    units, warnings = extract(QUESTION, [TRAINING, SAMPLING], embedder=WordEmbedder(), limit=1)
+    units, warnings = extract(QUESTION, [TRAINING, SAMPLING], limit=1)
     text, citations = shown_and_cited(units)
     assert "Training took 3.5 days for the big models." in text
     assert text.startswith("“") and text.endswith("” (attention.pdf, p.7)")
@@ -58,12 +61,12 @@ def test_no_more_than_asked_for(limit):
         hit(f"Training number {i} took {i} days of work by people {i}x.", page=i, rank=i, start=999 * i)
         for i in range(1, 9)
     ]
-    units, _ = extract(QUESTION, passages, embedder=WordEmbedder(), limit=limit)
+    units, _ = extract(QUESTION, passages, limit=limit)
     assert len(units) == limit
 
 
 def test_without_an_embedder_words_decide():
-    units, warnings = extract(QUESTION, [SAMPLING, TRAINING], embedder=None, limit=1)
+    units, warnings = extract(QUESTION, [SAMPLING, TRAINING], limit=1)
     assert "3.5 days" in units[0].text
     assert warnings == ()
 
@@ -79,63 +82,106 @@ def test_each_part_of_a_question_chooses_among_its_own_passages():
     first, second = TRAINING.chunk.chunk_id, SAMPLING.chunk.chunk_id
     parts = (("How many days did training take", (first,)), ("which beam size was used", (second,)))
     for order in (parts, parts[::-1]):
-        units, warnings = extract_parts(in_parts(*order), embedder=WordEmbedder(), limit=2)
+        units, warnings = extract_parts(in_parts(*order), limit=2)
         assert [unit.hit.chunk.chunk_id for unit in units] == [part[1][0] for part in order]
         assert warnings == ()
 
 
 def test_parts_never_quote_the_same_place_twice():
     both = (TRAINING.chunk.chunk_id, SAMPLING.chunk.chunk_id)
-    units, _ = extract_parts(in_parts(("training days", both), ("days of training", both)), embedder=None, limit=5)
+    units, _ = extract_parts(in_parts(("training days", both), ("days of training", both)), limit=5)
     places = sorted(unit.place for unit in units)
     assert len(places) > 1
     assert all(a[0] != b[0] or a[2] <= b[1] for a, b in pairwise(places))
 
 
 def test_a_question_in_one_piece_is_quoted_as_ever():
-    whole = extract(TWO_PARTS, (TRAINING, SAMPLING), embedder=None, limit=3)
-    assert extract_parts(in_parts(), embedder=None, limit=3) == whole
+    whole = extract(TWO_PARTS, (TRAINING, SAMPLING), limit=3)
+    assert extract_parts(in_parts(), limit=3) == whole
 
 
-def test_an_embedder_that_fails_is_said_once_whatever_the_parts():
+def broken(question, chunks):
+    raise ModelProblem("Its file is damaged.")
+
+
+def test_a_model_that_fails_is_said_once_whatever_the_parts():
     ids = (TRAINING.chunk.chunk_id,)
-    broken = WordEmbedder(broken=True)
-    _, warnings = extract_parts(in_parts(("training", ids), ("days", ids)), embedder=broken, limit=1)
+    _, warnings = extract_parts(in_parts(("training", ids), ("days", ids)), matcher=broken, limit=1)
     assert len(warnings) == 1
 
 
-def test_an_embedder_that_fails_costs_a_warning():
-    units, warnings = extract(QUESTION, [TRAINING], embedder=WordEmbedder(broken=True), limit=1)
+def test_a_model_that_fails_costs_a_warning():
+    units, warnings = extract(QUESTION, [TRAINING], matcher=broken, limit=1)
     assert "3.5 days" in units[0].text
-    assert "Ollama does not answer" in warnings[0]
+    assert "Its file is damaged" in warnings[0]
 
 
-def test_the_embedder_decides_where_words_cannot():
-    one = hit("Alpha beta gamma delta. " + "Nothing of this kind is here, and it goes on and on for longer. " * 3)
+def matches_of(question, words):
+    """A matcher by which each of `words` fits the question's only word."""
 
-    class Prefers(WordEmbedder):
-        def embed_documents(self, texts):
-            return super().embed_documents(["same" if "lpha" in text or text == "zzz" else "other" for text in texts])
-
-    units, _ = extract("zzz", [one], embedder=Prefers(), limit=1)
-    assert units[0].text.startswith("Alpha")
-
-
-def test_few_units_are_embedded_however_many_there_are():
-    alone = (
-        "it is quite long, so that it stands alone as a unit of its own, because short ones are joined with the next"
-    )
-    passages = [
-        hit(
-            " ".join(f"Sentence {i} of passage {r} is about topic {i * r}, and {alone}." for i in range(40)),
-            rank=r,
-            page=r,
+    def matcher(asked, chunks):
+        assert asked == question
+        places = {chunk.chunk_id: [(m.start(), m.end()) for m in re.finditer(r"\w+", chunk.text)] for chunk in chunks}
+        return TokenMatches(
+            ((0, len(question)),),
+            {
+                chunk.chunk_id: PassageMatches(
+                    np.array(places[chunk.chunk_id]),
+                    np.array([[float(chunk.text[a:b] in words)] for a, b in places[chunk.chunk_id]]),
+                )
+                for chunk in chunks
+            },
         )
-        for r in range(1, 5)
-    ]
-    embedder = WordEmbedder()
-    extract("topic", passages, embedder=embedder, limit=5)
-    assert len(embedder.embedded) == 12 + 1
+
+    return matcher
+
+
+def test_token_vectors_decide_where_words_cannot():
+    filling = "Nothing of this kind is here, and it goes on and on for longer than anybody would like to read. " * 10
+    one = hit(f"{filling}Alpha beta gamma delta. {filling}")
+    units, _ = extract("zzz", [one], matcher=matches_of("zzz", {"gamma"}), limit=1)
+    assert "gamma" in units[0].text
+    units, _ = extract("zzz", [one], limit=1)
+    assert "gamma" not in units[0].text
+
+
+def test_a_passage_without_token_vectors_is_compared_by_words():
+    def matcher(question, chunks):
+        return TokenMatches(((0, 3),), {})
+
+    one = hit(f"{ALONE}. Fog stops bees at the hive in the morning. {ALONE}.")
+    units, _ = extract("fog bees", [one], matcher=matcher, limit=2)
+    assert "Fog stops" in units[0].text
+
+
+class CrossEncoder:
+    name, scale = "cross", "log-odds"
+
+    def __init__(self, wanted):
+        self.wanted, self.read = wanted, []
+
+    def score(self, question, passages):
+        self.read += passages
+        return np.array([9.0 if self.wanted in passage else -9.0 for passage in passages], np.float32)
+
+
+def test_a_cross_encoder_reads_the_best_runs_and_reorders_them():
+    text = " ".join(f"Bee {i} was followed by radar in the fog, {ALONE}until it ended." for i in range(30))
+    scorer = CrossEncoder("Bee 3 ")
+    choice = extractive.extract("bee radar fog", [hit(text)], readers=Readers(scorer=scorer), limit=3)
+    assert len(scorer.read) == 12
+    assert "Bee 3 " in choice.units[0].unit.text
+    assert choice.units[0].features["read"] == 1.0
+
+
+def test_a_cross_encoder_that_fails_costs_a_warning():
+    class Damaged(CrossEncoder):
+        def score(self, question, passages):
+            raise ModelProblem("Its file is damaged.")
+
+    units, warnings = extract(QUESTION, [TRAINING], scorer=Damaged(""), limit=1)
+    assert "3.5 days" in units[0].text
+    assert "cross-encoder" in warnings[0]
 
 
 def test_overlapping_passages_give_a_sentence_once():
@@ -144,7 +190,7 @@ def test_overlapping_passages_give_a_sentence_once():
     )
     first = hit(text, rank=1, start=0)
     second = hit(text[20:], rank=2, start=20)
-    units, _ = extract(QUESTION, [first, second], embedder=None, limit=5)
+    units, _ = extract(QUESTION, [first, second], limit=5)
     assert len(units) == 1
 
 
@@ -152,7 +198,7 @@ def test_the_same_said_in_two_papers_is_quoted_once():
     text = (
         "The Transformer was trained on eight GPUs for three and a half days of wall clock time by its authors in 2017."
     )
-    units, _ = extract("Transformer trained", [hit(text), hit(text, file="b.pdf", rank=2)], embedder=None, limit=5)
+    units, _ = extract("Transformer trained", [hit(text), hit(text, file="b.pdf", rank=2)], limit=5)
     assert len(units) == 1
 
 
@@ -183,7 +229,7 @@ TABLE = (
 
 
 def test_a_row_is_quoted_behind_its_caption_and_header():
-    units, _ = extract("test score of Beta with retrieval", [hit(TABLE)], embedder=None, limit=1)
+    units, _ = extract("test score of Beta with retrieval", [hit(TABLE)], limit=1)
     shown, citations = shown_and_cited(units)
     assert shown.startswith("“Table 2: Test scores of the models on both sets. Model Dev Test")
     assert "Beta with retrieval and large reranker and long training 50.3 50.4" in shown
@@ -201,7 +247,7 @@ MARKDOWN_TABLE = (
 
 def test_what_the_quote_leaves_out_between_caption_and_head_is_marked_and_the_quote_is_supported():
     (passage,) = [hit(MARKDOWN_TABLE)]
-    units, _ = extract("error of the kiln at 1240 degrees", [passage], embedder=None, limit=1)
+    units, _ = extract("error of the kiln at 1240 degrees", [passage], limit=1)
     shown, _ = shown_and_cited(units)
     assert shown.startswith("“Table 3. Error of the kiln by its heat. … | Heat | Error |")
     assert "| 1240 degrees | 6.7 percent |" in shown
@@ -216,15 +262,6 @@ def test_an_equation_is_quoted_with_the_words_that_lead_to_it():
     )
     [unit] = [unit for unit in units_of(hit(text)) if "max(0" in unit.text]
     assert unit.text.startswith("The output of every layer")
-
-
-def test_a_sentence_that_the_passage_cuts_is_not_whole():
-    begun = (
-        "tinued from before, and it is so long that it is joined to nothing else, as it has very many words in it, and "
-    )
-    units = units_of(hit(f"{begun}goes on and on. This one is whole. And this one is cut in the", start=100))
-    assert units[0].whole is False
-    assert units[-1].whole is False
 
 
 @given(
@@ -263,11 +300,11 @@ def test_quotes_come_in_the_order_of_their_choice():
 
 
 def test_a_choice_says_what_was_asked_for_and_why_each_unit_was_chosen():
-    choice = extractive.extract(QUESTION, [TRAINING, SAMPLING], embedder=WordEmbedder(), limit=2)
+    choice = extractive.extract(QUESTION, [TRAINING, SAMPLING], readers=Readers(), limit=2)
     assert choice.needs == needs_of(QUESTION)
     first, second = choice.units
     assert first.score > second.score
-    assert first.features["number"] > 0 and 0 < first.features["words"] <= 1
+    assert first.features["kind"] > 0 and 0 < first.features["words"] <= 1
 
 
 def test_a_citation_says_where_in_the_document_its_words_stand():
@@ -282,9 +319,9 @@ def test_where_a_number_is_asked_for_a_sentence_with_one_comes_first():
         f"The bees of the field station were counted by people, {ALONE}as said. "
         f"The bees of the field station were 412 in the count, {ALONE}as said."
     )
-    units, _ = extract("How many bees of the field station?", [hit(text)], embedder=None, limit=1)
+    units, _ = extract("How many bees of the field station?", [hit(text)], limit=1)
     assert "412" in units[0].text
-    units, _ = extract("Who counted the bees of the field station?", [hit(text)], embedder=None, limit=1)
+    units, _ = extract("Who counted the bees of the field station?", [hit(text)], limit=1)
     assert "412" not in units[0].text
 
 
@@ -293,46 +330,45 @@ def test_what_is_like_a_chosen_quote_gives_way_to_something_else():
         return hit(f"{words} " + f"x{page}y " * 60 + ".", page=page, rank=1, start=9000 * page)
 
     passages = [said("glaze kiln cobalt blue 1", 1), said("glaze kiln cobalt blue 2", 2), said("glaze radar 3", 3)]
-    units, _ = extract("glaze kiln cobalt", passages, embedder=None, limit=2)
+    units, _ = extract("glaze kiln cobalt", passages, limit=2)
     assert [unit.hit.chunk.page_start for unit in units] == [1, 2]
     alike = "harbour tide engine wheel brass sum error Dover moon chart"
-    passages = [said(f"glaze kiln {alike} 1", 1), said(f"glaze kiln {alike} 2", 2), said("glaze fog wind 3", 3)]
-    units, _ = extract("glaze kiln", passages, embedder=None, limit=2)
+    passages = [said(f"glaze kiln {alike} 1", 1), said(f"glaze kiln {alike} 2", 2), said("glaze kiln fog wind 3", 3)]
+    units, _ = extract("glaze kiln", passages, limit=2)
     assert [unit.hit.chunk.page_start for unit in units] == [1, 3]
 
 
-def test_a_quote_goes_on_with_what_follows_up_to_its_length_and_not_into_another():
+def test_the_first_quote_takes_up_its_neighbours_and_later_ones_are_shorter():
     text = " ".join(
-        f"Sentence number {i} of this passage has a hundred characters or nearly as many as that." for i in range(9)
+        f"Bee {i} was followed by radar through the dense fog of the morning for some time." for i in range(40)
     )
-    units = units_of(hit(text))
-    first, second = units[0], units[3]
-    longer, after = continued([first, second])
-    assert longer.start == first.start
-    assert first.end < longer.end <= second.start
-    assert after.end - after.start <= 400 < units[6].end - after.start
-    assert text[longer.end - 1] == "." and text[after.end - 1] == "."
-    assert continued([after]) == [after]
+    (first, *later), _ = extract("Which bee was followed by radar?", [hit(text)], limit=8)
+    assert 500 < first.end - first.start <= 600
+    assert later and all(unit.end - unit.start <= 250 for unit in later)
 
 
-def test_what_was_chosen_is_quoted_with_what_follows():
-    text = " ".join(
-        f"Bee {i} was followed by radar through the dense fog of the morning for some time." for i in range(9)
-    )
-    ((unit,), _) = extract("Which bee was followed by radar?", [hit(text)], embedder=None, limit=1)
-    assert unit.end - unit.start > 320
+def test_quotes_are_as_many_as_fit_but_three_at_least():
+    few = [hit(long_sentences("Bees like fog."), rank=1), hit(long_sentences("Kilns and bees."), rank=2, start=9000)]
+    many = hit(" ".join(f"Bee {i} likes the fog number {i}." for i in range(30)), rank=3, start=90_000)
+    units, _ = extract("bees in fog", [*few, many], limit=8)
+    assert 3 <= len(units) <= 8
+    assert sum(len(unit.shown) for unit in units) <= 8 * 205 or len(units) == 3
 
 
-def test_a_quote_does_not_go_on_into_the_next_section_or_a_caption():
+def test_a_quote_does_not_take_up_the_next_section_or_a_caption():
     prose = "The last sentence of a section stands here, and it is as wide as any other line of this whole passage."
-    heading = f"{prose}\n4.2 What Comes Next\n{prose}\n"
-    (unit, *_) = units_of(hit(heading))
-    assert continued([unit])[0].text == prose
-    caption = (
-        f"{prose}\nTable 3: What is in the table, told in a caption that is as wide as any other line of it all.\n"
-    )
-    (unit, *_) = units_of(hit(caption))
-    assert continued([unit])[0].text == prose
+    for behind in (
+        "4.2 What Comes Next",
+        "Table 3: What is in the table, told in a caption that is as wide as a line.",
+    ):
+        (first, second) = units_of(hit(f"{prose}\n{behind}\n{prose}\n"))[:2]
+        assert not follows(first, second)
+
+
+def test_the_first_quote_of_a_table_takes_up_rows_beside_the_best():
+    units, _ = extract("error of the kiln at 1240 degrees", [hit(MARKDOWN_TABLE)], limit=1)
+    assert units[0].text.count("\n") >= 1
+    assert "| 1240 degrees | 6.7 percent |" in units[0].text
 
 
 def test_a_heading_is_quoted_with_the_sentence_under_it_alone():
@@ -362,8 +398,7 @@ def test_a_long_run_of_rows_is_a_table_even_with_signs_in_it():
 @given(st.text(st.sampled_from("ab.9 \nA=-"), max_size=400))
 def test_no_quote_is_cut_in_a_word_or_a_number(text):
     one = hit(text, start=3)
-    everything = units_of(one)
-    for unit in [*everything, *continued(everything)]:
+    for unit in units_of(one):
         before, after = text[: unit.start][-1:], text[unit.end :][:1]
         assert unit.text == unit.text.strip() != ""
         assert not (before.strip() and before.isalnum() and unit.text[0].isalnum())
@@ -377,13 +412,13 @@ def test_no_quote_is_cut_in_a_word_or_a_number(text):
 )
 def test_chosen_quotes_never_share_words_of_the_page(sentences):
     one, two = hit("\n".join(sentences), rank=1), hit("\n".join(sentences), rank=2, start=7)
-    units, _ = extract("How hot are kilns and bees?", [one, two], embedder=None, limit=5)
+    units, _ = extract("How hot are kilns and bees?", [one, two], limit=5)
     places = sorted((unit.place[1], unit.place[2]) for unit in units)
     assert all(end <= start for (_, end), (start, _) in pairwise(places))
 
 
 def test_nothing_to_quote():
-    assert extract("x", [], embedder=WordEmbedder(), limit=5) == ([], ())
+    assert extract("x", [], limit=5) == ([], ())
     assert quoted([]) == ()
 
 

@@ -109,7 +109,7 @@ def test_settings_of_the_record_hold_over_those_of_today(asked):
     told = asked.again(answer)
     assert told["same"]
     assert said(told, "setting") == [
-        "extractive_sentences is 5 today; it is asked with 2, as it was.",
+        "extractive_sentences is 8 today; it is asked with 2, as it was.",
         "profile is default today; it is asked with rrf, as it was.",
         "rerank is auto today; it is asked with off, as it was.",
     ]

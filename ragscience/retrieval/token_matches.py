@@ -1,0 +1,81 @@
+"""How well each part of a passage matches each word of a question, by the token vectors stored at ingest.
+
+Stored rows have no positions. They are in the order of the text and of the word pieces that carry meaning
+(models/maxsim.py), so tokenizing the passage again, a millisecond each, tells where each row stands.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from ragscience.models.model_protocols import TokenEmbedder
+    from ragscience.records import StoredChunk
+    from ragscience.store import Library
+
+__all__ = ["PassageMatches", "TokenMatches", "token_matches"]
+
+
+@dataclass(frozen=True, slots=True)
+class PassageMatches:
+    """The cosines of a passage's n word pieces with the question's q."""
+
+    places: NDArray[np.int32]
+    """Where each piece begins and ends, in characters of `chunk.text`; negative in the header. Shape (n, 2)."""
+    cosines: NDArray[np.float32]
+    """Shape (n, q)."""
+
+    def best(self, start: int | None, end: int) -> tuple[float, ...]:
+        """For each piece of the question the highest cosine in `chunk.text[start:end]`, or -1 where that has no piece.
+
+        `start` None: from the beginning of the passage's header.
+        """
+        inside = self.places[:, 1] <= end
+        if start is not None:
+            inside &= self.places[:, 0] >= start
+        if not inside.any():
+            return tuple(-1.0 for _ in range(self.cosines.shape[1]))
+        best: list[float] = self.cosines[inside].max(axis=0).tolist()
+        return tuple(best)
+
+
+@dataclass(frozen=True, slots=True)
+class TokenMatches:
+    """The pieces of a question, and their matches in passages."""
+
+    asked: tuple[tuple[int, int], ...]
+    """Where each of the question's q word pieces begins and ends in the question."""
+    passages: Mapping[int, PassageMatches]
+    """By chunk id; without those whose token vectors are not stored, or are of another text."""
+
+
+def token_matches(
+    question: str, chunks: Sequence[StoredChunk], *, library: Library, tokens_from: TokenEmbedder
+) -> TokenMatches:
+    """The matches of `question` in `chunks`. Raises ModelProblem."""
+    import numpy as np
+
+    from ragscience.models.maxsim import SCALE, carries_meaning, product_on_one_core, question_tokens
+
+    (whole,) = tokens_from.embed_with_tokens([question])
+    kept = carries_meaning(whole.pieces)
+    if not kept.any():
+        return TokenMatches((), {})
+    tokens = question_tokens(whole).tokens.T / SCALE
+    stored = library.token_vectors([chunk.chunk_id for chunk in chunks])
+    passages: dict[int, PassageMatches] = {}
+    for chunk in chunks:
+        rows = stored.get(chunk.chunk_id)
+        if rows is None or not len(rows):
+            continue
+        offsets, pieces = tokens_from.pieces_of(chunk.searched)
+        places = offsets[carries_meaning(pieces)] - (len(chunk.searched) - len(chunk.text))
+        if len(places) == len(rows):
+            cosines = product_on_one_core(rows.astype(np.float32), tokens)
+            passages[chunk.chunk_id] = PassageMatches(places, cosines)
+    return TokenMatches(tuple(map(tuple, whole.offsets[kept].tolist())), passages)
