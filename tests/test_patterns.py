@@ -14,7 +14,11 @@ from ragscience.checking.citations import _Forms
 from ragscience.engine import quote_location
 from ragscience.evaluation import answer_metrics
 from ragscience.graph import llm_extraction, relation_patterns
+<<<<<<< HEAD
 from ragscience.routes import summary_cues
+=======
+from ragscience.routes.phrase_search import Phrase
+>>>>>>> ea73bcf (Routes: metadata, mentions, the library, help)
 from tests.answering.passages import SAMPLING, TRAINING, hit
 from tests.cpu_limit import cpu_limit
 from tests.pattern_texts import Pattern, Unknown, all_patterns, hostile_texts, use
@@ -39,7 +43,13 @@ MADE = {
     ],
     "ragscience.graph.map_data:_stands": lambda: [re.compile(r"(?<!\w)beam[\s-]*search", re.IGNORECASE)],
     "ragscience.graph.relation_patterns:_patterns": lambda: [each.between for each in relation_patterns.PATTERNS],
+<<<<<<< HEAD
     "ragscience.routes.summary_cues:_cues": lambda: [aspect.cues for aspect in summary_cues.ASPECTS],
+=======
+    "ragscience.routes.phrase_search:__init__": lambda: [
+        Phrase(text).pattern for text in ("label smoothing", "GPT-3", "Transformers")
+    ],
+>>>>>>> ea73bcf (Routes: metadata, mentions, the library, help)
     "ragscience.agent.corrective:expansions": lambda: [re.compile(r"(?<!\w)BLEU"), re.compile(r"(?<!\w)BLEUs?(?!\w)")],
 }
 """Patterns that are made when the program runs: examples, as made from names and words that stand in papers."""
@@ -57,6 +67,15 @@ READ_SHORT = {
     "ragscience.checking.citations:_PATH": (100, "reads a name of at most 83 characters"),
     "ragscience.text.sentences:_LAST_WORD": (40, "reads the 40 characters before a full stop"),
     "ragscience.graph.relation_patterns:": SENTENCE,
+    "ragscience.routes.help_route:": QUESTION,
+    "ragscience.routes.library_route:": QUESTION,
+    "ragscience.routes.mention_questions:": QUESTION,
+    "ragscience.routes.mention_sentences:": SENTENCE,
+    "ragscience.routes.mentions_route:": QUESTION,
+    "ragscience.routes.named_papers:": QUESTION,
+    "ragscience.routes.paper_conditions:": QUESTION,
+    "ragscience.routes.papers_route:": QUESTION,
+    "ragscience.routes.question_words:": QUESTION,
     "ragscience.terminal.fetch_view:": TYPED,
 }
 """By the beginning of a place: how many characters its texts have, and why."""

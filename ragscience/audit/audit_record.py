@@ -36,6 +36,7 @@ class Request:
     """The turns before the question, as they were given."""
     strict: bool
     agent: bool
+    plain: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +87,7 @@ def record_of(
         "searched": found.question,
         "agent": asked.agent,
         "strict": asked.strict,
+        "plain": asked.plain,
         "k": under.wanted,
         "profile": found.profile,
         "filters": asdict(asked.filters),
@@ -101,6 +103,7 @@ def record_of(
         "paths": [asdict(path) for path in found.paths],
         "answer": answer.text,
         "mode": answer.mode,
+        "route": answer.route,
         "refused": answer.refused,
         "answerability": answer.answerability,
         "prompt_cut": answer.prompt_cut,

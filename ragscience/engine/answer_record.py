@@ -40,7 +40,7 @@ def audit(run: QuestionRun, answer: Answer, request: AskRequest, *, at: str) -> 
 def record_for(run: QuestionRun, answer: Answer, request: AskRequest, *, at: str) -> dict[str, Any]:
     """The record of an answer that this run has just given. Raises RagScienceError for a damaged library."""
     library = run.library
-    asked = Request(request.filters, request.history, request.strict, request.agent)
+    asked = Request(request.filters, request.history, request.strict, request.agent, request.plain)
     with library.snapshot():
         earlier = library.chunks([number for turn in asked.history for number in turn.passages])
         papers = _papers(library, [*(hit.chunk for hit in answer.found.hits), *earlier])

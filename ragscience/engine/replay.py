@@ -141,6 +141,7 @@ def _request(before: Record, library: Library) -> tuple[AskRequest, list[Differe
         top_k=before.get("k"),
         strict=before["strict"],
         agent=before["agent"],
+        plain=before.get("plain", True),  # older records are of a program without routes
     )
     return request, found
 

@@ -8,7 +8,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from ragscience.paper_names import PaperNames
-from ragscience.records import Block, Filters, Found, Hit
+from ragscience.records import Block, Filters, Found, Hit, Paper
+from ragscience.store.filter_selection import papers_allowed
 
 if TYPE_CHECKING:
     from ragscience.store import Library
@@ -31,6 +32,13 @@ class RouteContext:
         """Which papers a text names."""
         return PaperNames.of(self.library)
 
+    @cached_property
+    def papers(self) -> tuple[Paper, ...]:
+        """The papers that the filters allow, by file. Raises NothingFound for a filter that fits no paper."""
+        papers = self.library.papers()
+        allowed = papers_allowed(papers, self.filters)
+        return tuple(paper for paper in papers if allowed is None or paper.paper_id in allowed)
+
 
 @dataclass(frozen=True, slots=True)
 class Routed:
@@ -47,3 +55,5 @@ class Routed:
     """As `Answer.confidence`."""
     for_llm: bool = False
     """Whether a language model, where there is one, answers from `hits` instead."""
+    nothing_found: bool = False
+    """Whether the blocks say that the library has nothing of it: the answer is then a refusal."""

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ragscience.routes import element_route, library_route, summary_route
+from ragscience.routes import element_route, help_route, library_route, mentions_route, papers_route, summary_route
 from ragscience.routes.route_records import RouteContext, Routed
 
 __all__ = ["ROUTES", "route"]
 
 ROUTES: tuple[Callable[[str, RouteContext], Routed | None], ...] = (
+    papers_route.answer,
+    mentions_route.answer,
     library_route.answer,
+    help_route.answer,
     element_route.answer,
     summary_route.answer,
 )

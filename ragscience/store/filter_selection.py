@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["EVERY_KIND", "Selecting", "match_papers", "verify_database_indexes"]
+__all__ = ["EVERY_KIND", "Selecting", "match_papers", "papers_allowed", "plain_name", "verify_database_indexes"]
 
 EVERY_KIND = "all"
 """In `Filters.kinds`: every kind, references included."""
@@ -129,33 +129,43 @@ def _distinct(db: sqlite3.Connection, column: str) -> list[str]:
 
 
 def _paper_ids(db: sqlite3.Connection, filters: Filters) -> set[int] | None:
-    """The papers that names, years and authors leave together; None if none of these filters is set."""
+    """As `papers_allowed`, of the papers of the current transaction."""
+    if not (filters.papers or filters.paper_ids or filters.years or filters.authors):
+        return None
+    return papers_allowed(rows.papers(db), filters)
+
+
+def papers_allowed(papers: Sequence[Paper], filters: Filters) -> set[int] | None:
+    """The ids of the papers that names, years and authors leave together; None if none of these filters is set.
+
+    Raises NothingFound for a paper pattern, an author or a span of years that fits no paper.
+    """
     groups: list[set[int]] = []
     if filters.papers:
-        groups.append(match_papers(rows.papers(db), filters.papers))
+        groups.append(match_papers(papers, filters.papers))
     if filters.paper_ids:
         groups.append(set(filters.paper_ids))
     if filters.years:
-        groups.append(_of_years(db, *filters.years))
+        groups.append(_of_years(papers, *filters.years))
     if filters.authors:
-        groups.append(_of_authors(db, filters.authors))
+        groups.append(_of_authors(papers, filters.authors))
     return set.intersection(*groups) if groups else None
 
 
-def _of_years(db: sqlite3.Connection, first: int, last: int) -> set[int]:
-    found = {paper.paper_id for paper in rows.papers(db) if first <= (paper.metadata.year or first - 1) <= last}
+def _of_years(papers: Sequence[Paper], first: int, last: int) -> set[int]:
+    found = {paper.paper_id for paper in papers if first <= (paper.metadata.year or first - 1) <= last}
     if not found:
         span = f"{first}" if first == last else f"{first} to {last}"
         raise NothingFound(f"No paper of the library is known to be of {span}.", _KNOWN)
     return found
 
 
-def _of_authors(db: sqlite3.Connection, parts: Sequence[str]) -> set[int]:
+def _of_authors(papers: Sequence[Paper], parts: Sequence[str]) -> set[int]:
     """The papers with an author whose name contains any of the parts."""
-    authors = [(paper.paper_id, [_plain(name) for name in paper.metadata.authors]) for paper in rows.papers(db)]
+    authors = [(paper.paper_id, [plain_name(name) for name in paper.metadata.authors]) for paper in papers]
     found: set[int] = set()
     for part in parts:
-        plain = _plain(part)
+        plain = plain_name(part)
         fitting = {paper_id for paper_id, names in authors if any(plain in name for name in names)}
         if not fitting:
             raise NothingFound(f"No paper of the library has an author {part!r}.", _KNOWN)
@@ -218,7 +228,7 @@ def _fold(text: str) -> str:
     return unicodedata.normalize("NFC", text).casefold()
 
 
-def _plain(name: str) -> str:
+def plain_name(name: str) -> str:
     """Ignoring case, accents and repeated spaces."""
     apart = unicodedata.normalize("NFKD", name.casefold())
     return " ".join("".join(char for char in apart if not unicodedata.combining(char)).translate(_LETTERS).split())

@@ -1,0 +1,179 @@
+"""Questions of the papers' metadata: who wrote one, when, where, how long it is, its entry for a bibliography."""
+
+from __future__ import annotations
+
+import re
+
+from ragscience.records import Block, Paper, title_of
+from ragscience.records.paper_records import SURE
+from ragscience.routes.named_papers import counted, listed, papers_meant, printed_at, says_paper
+from ragscience.routes.paper_conditions import year_of
+from ragscience.routes.paper_lists import list_answer
+from ragscience.routes.question_words import PRONOUN, bare, carried
+from ragscience.routes.route_records import RouteContext, Routed
+
+__all__ = ["answer"]
+
+_X = r"(?P<x>.{1,300}?)"
+_SHOW = r"(?:(?:what(?: is| are|['’]s)|give|show|get|list|name|find|print) (?:me )?)?(?:the )?"
+_FACTS = tuple(
+    (fact, re.compile(pattern.format(x=_X, show=_SHOW), re.IGNORECASE))
+    for fact, pattern in (
+        ("authors", r"who (?:has |have )?(?:wrote|written|(?:co-?)?authored|published) {x}"),
+        ("authors", r"who(?: are| is| was| were|['’]s) (?:the |behind the )?(?:people )?(?:behind|authors? (?:of|"
+                    r"for|on)) {x}"),
+        ("{which} author", r"who(?: is| was| are| were|['’]s) the (?P<which>first|last|senior|"
+                           r"lead) authors? (?:of|for|on) {x}"),
+        ("{which} author", r"{show}(?P<which>first|last|senior|lead) author (?:of|for|on) {x}"),
+        ("{which} author", r"who(?: is| was|['’]s) {x}(?:['’]s)? (?P<which>first|last|senior|lead) author"),
+        ("authors", r"{show}(?:names? of (?:all )?the )?authors? (?:of|for|on) {x}"),
+        ("authors", r"who(?: are| were) {x}['’]s? authors"),
+        ("authors", r"by whom (?:was|is) {x} (?:written|authored|published)"),
+        ("authors", r"{x} (?:was|is) (?:written|authored) by whom"),
+        ("number of authors", r"how many (?:co-?)?authors (?:does|did|do|has|have|are (?:there )?(?:on|of|for)|"
+                              r"wrote) {x}(?: have)?"),
+        ("year", r"when (?:was|is) {x} (?:first )?(?:published|written|released|submitted|presented|posted|from)"),
+        ("year", r"when did {x} (?:first )?(?:come out|appear|get published)"),
+        ("year", r"(?:in |from )?(?:what|which) year (?:was|is|did|does) {x} (?:first )?(?:published|from|written|"
+                 r"come out|appear|released|presented|submitted)"),
+        ("year", r"{show}(?:publication )?(?:year|date)(?: of publication)? (?:of|for) {x}"),
+        ("year", r"how old is {x}"),
+        ("venue", r"where (?:was|is|did|has) {x} (?:been )?(?:first )?(?:published|presented|appear(?:ed)?)"),
+        ("venue", r"(?:at |in )?(?:what|which) (?:venue|conference|journal|workshop|proceedings) (?:was|is|did|"
+                  r"published) {x}(?: (?:published|presented|appear|from|in|at|come out)(?: in| at)?)?"),
+        ("venue", r"{show}(?:venue|journal|conference) (?:of|for) {x}"),
+        ("DOI", r"{show}doi (?:of|for) {x}"),
+        ("DOI", r"(?:does|has) {x} (?:have |got )?an? doi"),
+        ("arXiv id", r"{show}arxiv(?:[ -](?:id|identifier|number|link|url|page|address|version))?(?: id)? (?:of|"
+                     r"for) {x}"),
+        ("arXiv id", r"is {x} on arxiv"),
+        ("title", r"{show}(?:full |exact |whole |complete )?title of {x}"),
+        ("title", r"what is {x}['’]s (?:full |exact )?title"),
+        ("pages", r"how many pages (?:does|do|has|have|are (?:there )?in|is|long is) {x}(?: have| long)?"),
+        ("pages", r"how long is {x}"),
+        ("pages", r"{show}(?:number of pages|page count|length) (?:of|in|for) {x}"),
+        ("passages", r"how many (?:passages|chunks) (?:does|do|has|have|are (?:there )?in) {x}(?: have)?"),
+        ("entry", r"{show}(?:full )?(?:bibtex|bib|citation|bibliograph(?:ic|ical|y)|reference)(?:[ -](?:entry|key|"
+                  r"record|reference))? (?:of|for|to) {x}"),
+        ("entry", r"(?:how (?:do|can|should|would|shall) (?:i|one|we|you) |how to )?cite {x}"),
+        ("entry", r"bibtex {x}"),
+    )
+)  # fmt: skip
+_MEANS_THING = ("how long is", "how old is")
+"""Asked of a name without the word paper, this means the thing that the name stands for."""
+
+
+def answer(question: str, context: RouteContext) -> Routed | None:
+    """What the metadata says of the papers that the question names, or the papers that fit what it asks for."""
+    before, asked = carried(bare(question))
+    for fact, pattern in _FACTS:
+        found = pattern.fullmatch(asked)
+        if found is not None:
+            routed = _facts(fact, found, before, context)
+            if routed is not None:
+                return routed
+    return list_answer(bare(question), context)
+
+
+def _facts(fact: str, found: re.Match[str], before: str, context: RouteContext) -> Routed | None:
+    text = found["x"]
+    if PRONOUN.fullmatch(re.sub(r"\s*\b(?:papers?|articles?)$", "", text, flags=re.IGNORECASE)):
+        text = f"{before} paper"
+        if not before and len(context.papers) != 1:
+            return None
+    if found.string.casefold().startswith(_MEANS_THING) and not says_paper(found["x"]):
+        return None
+    papers = papers_meant(text, context)
+    if not papers and not before and len(context.papers) == 1 and PRONOUN.fullmatch(text.split(" ")[0]):
+        papers = context.papers
+    if not papers:
+        return _not_known(text, context)
+    which = found.groupdict().get("which") or ""
+    blocks = [_fact(fact.format(which=which), paper, context) for paper in papers]
+    if len(papers) > 1:
+        intro = Block("text", f"{len(papers)} papers go by that name:")
+        blocks = [intro, *(Block("item", block.text, block.citations) for block in blocks)]
+    if fact == "entry":
+        from ragscience.bibliography import as_bibtex, entries_of
+
+        entries = entries_of(papers, context.library.papers())
+        blocks = [Block("text", f"```bibtex\n{as_bibtex(entries).strip()}\n```")]
+        files = " ".join(paper.file for paper in papers)
+        blocks.append(Block("text", f"`python query.py bib {files}` prints the same, `--csl` as CSL-JSON."))
+    is_sure = fact in ("pages", "passages") or all(_sure(fact, paper) >= SURE for paper in papers)
+    note = f"Read from the metadata of {listed([paper.file for paper in papers[:3]])}."
+    return Routed("papers", note, tuple(blocks), confidence="high" if is_sure else "medium")
+
+
+_FIELDS = {"year": "year", "venue": "venue", "DOI": "doi", "arXiv id": "arxiv_id", "title": "title", "entry": "title"}
+
+
+def _sure(fact: str, paper: Paper) -> float:
+    """The confidence of the field that the fact is read from; 0 where it is not known."""
+    name = _FIELDS.get(fact, "authors")
+    return paper.metadata.confidence.get(name, 1.0) if getattr(paper.metadata, name) else 0.0
+
+
+def _fact(fact: str, paper: Paper, context: RouteContext) -> Block:
+    """The sentence that says it, with the line of the first page where it is printed."""
+    known, title = paper.metadata, f"“{' '.join(title_of(paper).split()) or paper.file}”"
+    words: list[str] = []
+    if fact == "pages":
+        return Block("text", f"{title} ({paper.file}) has {counted(paper.pages, 'page')}.")
+    if fact == "passages":
+        return Block("text", f"{title} ({paper.file}) has {counted(paper.chunks, 'passage')} in the library.")
+    if fact == "year":
+        year, is_guess = year_of(paper)
+        text = f"{title} is from {year}" if year else f"The year of {title} is not known"
+        if year and is_guess:
+            text += ": its first page does not say so, its arXiv id or its file's name does"
+        text += f", at {known.venue}" if year and known.venue else ""
+        text += f" (first version {known.published})" if known.published else ""
+        words = [str(year)] if year and not is_guess else []
+    elif fact == "venue":
+        where = " ".join(filter(None, (known.venue, str(known.year or ""))))
+        text = f"{title} was published at {where}" if known.venue else f"Where {title} was published is not known"
+        if not known.venue and known.arxiv_id:
+            text += f"; it is on arXiv as {known.arxiv_id}"
+        words = [known.venue, known.doi] if known.venue else [known.arxiv_id]
+    elif fact in ("DOI", "arXiv id"):
+        value = known.doi if fact == "DOI" else known.arxiv_id
+        other = known.arxiv_id if fact == "DOI" else known.doi
+        text = f"The {fact} of {title} is {value}" if value else f"The {fact} of {title} is not known"
+        text += f"; its {'arXiv id' if fact == 'DOI' else 'DOI'} is {other}" if other and not value else ""
+        words = [value or other]
+    elif fact == "title":
+        text = f"{paper.file} is {title}"
+        words = known.title.split()[:1]
+    else:
+        text = _authors(fact, title, known.authors)
+        words = [known.authors[0], known.authors[0].split()[-1]] if known.authors else []
+    doubt = " This is not sure: it was hard to read." if 0 < _sure(fact, paper) < SURE else ""
+    citations = printed_at(context.library, paper, words)
+    if not citations and paper.file not in text:
+        text = text.replace(title, f"{title} ({paper.file})")
+    return Block("text", f"{text}.{doubt}", citations)
+
+
+def _authors(fact: str, title: str, authors: tuple[str, ...]) -> str:
+    if not authors:
+        return f"The authors of {title} are not known"
+    which = fact.split()[0]
+    if which in ("first", "lead", "last", "senior"):
+        one = authors[0] if which in ("first", "lead") else authors[-1]
+        others = f" (of {len(authors)})" if len(authors) > 1 else ""
+        return f"The {which} author of {title} is {one}{others}"
+    if fact == "number of authors":
+        return f"{title} has {counted(len(authors), 'author')}: {listed(authors)}"
+    return f"{title} was written by {listed(authors)}"
+
+
+def _not_known(text: str, context: RouteContext) -> Routed | None:
+    """That no paper goes by that name, where the question speaks of a paper."""
+    name = re.sub(r"^(?:the|a|an|my) |\b(?:papers?|articles?|pdf|preprint)\b", "", text, flags=re.IGNORECASE)
+    name = " ".join(name.split()).strip("“”\"' ")
+    if not name or not says_paper(text) or len(name.split()) > 4 or context.names.in_text(text):
+        return None
+    hint = f"“Which papers mention {name}?” looks for it in the texts."
+    said = f"No paper of the library goes by the name “{name}”. {hint}"
+    return Routed("papers", f"Looked for a paper called “{name}”.", (Block("text", said),), nothing_found=True)

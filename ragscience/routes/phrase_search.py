@@ -1,0 +1,139 @@
+"""Where the papers have a phrase, word for word: found by the keyword index, verified in the text."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from ragscience.records import Filters, StoredChunk
+from ragscience.routes.route_records import RouteContext
+from ragscience.text.tokenizing import tokenize
+
+__all__ = ["PaperMentions", "Phrase", "Place", "find_phrases"]
+
+MOST_PASSAGES = 4_000
+"""So many passages are read for a question, those with the most of its words first."""
+_PIECE = re.compile(r"[^\W\d_]++|\d++(?:\.\d++)?+")
+_BETWEEN = "[\\s\\-\u2010\u2011\u2013_]{0,3}+"
+_LINE_BREAK = "(?:[-\u2010\u00ad]\\s*+\n\\s*+)?+"
+_SURNAME = re.compile(r"\s(?:[A-Z]\.?\s){0,2}[A-Z][a-zà-ÿ]")
+_PLURAL = re.compile(r"(?<![^\W_])([A-Z]{2,}[0-9]*)s$")
+_SAME_WORD = 3
+"""Two words of one stem are forms of one another if their lengths differ by no more letters."""
+
+
+class Phrase:
+    """A phrase with its forms: plural and other endings of its last word, with and without hyphens, -ise as -ize."""
+
+    def __init__(self, text: str) -> None:
+        self.text = _PLURAL.sub(r"\1", " ".join(text.split()))
+        self.pieces = _PIECE.findall(self.text)
+        last = self.pieces[-1] if self.pieces else ""
+        self._last = last.casefold()
+        self._may_vary = last.isalpha() and len(last) > 2 and (last.islower() or not last[1:].islower())
+        self._is_shaped = any(char.isupper() for piece in self.pieces for char in piece[1:])
+        self.may_be_person = len(self.pieces) == 1 and last.istitle()
+        """Whether it may be someone's first name."""
+        stem = "".join(tokenize(last)[:1]) if self._may_vary else ""
+        begin = self._last[: max(3, min(len(stem) - 1, len(self._last) - 1))] if stem else self._last
+        words = [_spelled(piece.casefold()) for piece in self.pieces[:-1]]
+        words.append(_spelled(begin) + ("[^\\W\\d_]{0,6}+" if self._may_vary else ""))
+        self.pattern = re.compile(rf"(?<![^\W_]){_BETWEEN.join(words)}(?![^\W_])", re.IGNORECASE)
+
+    def in_text(self, text: str) -> list[tuple[int, int]]:
+        """(start, end) of each place that has the phrase."""
+        return [found.span() for found in self.pattern.finditer(text) if self._is_form(found.group())]
+
+    def _is_form(self, found: str) -> bool:
+        if self._is_shaped and found.islower():
+            return False  # "GLUE" is not "glue"
+        if not self._may_vary:
+            return True
+        word = _PIECE.findall(re.sub("[-\u2010\u00ad]\\s*\n\\s*", "", found))[-1].casefold()
+        same = abs(len(word) - len(self._last)) <= _SAME_WORD and tokenize(word) == tokenize(self._last)
+        return same or word.endswith(self._last)
+
+
+def _spelled(word: str) -> str:
+    """A pattern for the word: broken at a line's end or not, with s as z."""
+    letters = ["[sz]" if char in "sz" and word[at - 1 : at] == "i" else re.escape(char) for at, char in enumerate(word)]
+    return _LINE_BREAK.join(letters) if len(word) > 3 else "".join(letters)
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A phrase in a passage: `chunk.text[start:end]`."""
+
+    chunk: StoredChunk
+    start: int
+    end: int
+
+
+@dataclass
+class PaperMentions:
+    """Where one paper has a phrase; each place of the paper once, though passages overlap."""
+
+    paper_id: int
+    file: str
+    text: dict[int, Place] = field(default_factory=dict)
+    """By its offset in the paper."""
+    references: dict[int, Place] = field(default_factory=dict)
+    """Those in its list of references."""
+
+
+def find_phrases(phrases: Sequence[Phrase], context: RouteContext) -> tuple[dict[int, PaperMentions], bool]:
+    """(the papers that have one of the phrases by id, whether all passages with their words were read).
+
+    Lists of references are read, too, unless the filters say which kinds of passages count.
+    """
+    found: dict[int, PaperMentions] = {}
+    is_whole = True
+    for phrase in phrases:
+        chunks, is_all = _candidates(phrase, context)
+        is_whole = is_whole and is_all
+        for chunk in chunks:
+            spans = phrase.in_text(chunk.text)
+            if chunk.kind == "reference" and phrase.may_be_person:
+                spans = [span for span in spans if not _SURNAME.match(chunk.text, span[1])]
+            if not spans:
+                continue
+            paper = found.setdefault(chunk.paper_id, PaperMentions(chunk.paper_id, chunk.file))
+            places = paper.references if chunk.kind == "reference" else paper.text
+            for start, end in spans:
+                places.setdefault(chunk.start + start, Place(chunk, start, end))
+    return found, is_whole
+
+
+def _candidates(phrase: Phrase, context: RouteContext) -> tuple[Iterable[StoredChunk], bool]:
+    """The passages with all words of the phrase, at most MOST_PASSAGES; and whether these are all."""
+    import numpy as np
+
+    library, filters = context.library, context.filters
+    terms = _terms(phrase.text)
+    if not terms:
+        return (), True
+    if not filters.kinds:
+        filters = Filters(
+            filters.papers, filters.pages, ("all",), filters.sections, filters.years, filters.authors, filters.paper_ids
+        )
+    allowed = library.select(filters)
+    ids = np.empty(0, np.int64)
+    for spelling in _spellings(phrase):
+        having, _ = library.search_keywords(spelling, max(1, library.chunk_count), allowed)
+        wanted = _terms(spelling)
+        if len(wanted) > 1 and having.size:
+            counts = library.term_counts(wanted, having, allowed).counts
+            having = having[(counts > 0).all(axis=0)]
+        ids = np.concatenate([ids, having[~np.isin(having, ids)]])
+    return library.chunks(ids[:MOST_PASSAGES].tolist()), ids.size <= MOST_PASSAGES
+
+
+def _spellings(phrase: Phrase) -> list[str]:
+    """The phrase apart and together: the keyword index has "batchnorm" and "batch norm" as other terms."""
+    together = "".join(phrase.pieces)
+    return list(dict.fromkeys([phrase.text, " ".join(phrase.pieces), together]))
+
+
+def _terms(text: str) -> list[str]:
+    return list(dict.fromkeys(tokenize(text)))
