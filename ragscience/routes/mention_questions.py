@@ -42,10 +42,11 @@ _DONE = (
 )
 _PAPERS = r"(?:papers?|articles?|documents?|publications?|pdfs?|stud(?:y|ies)|works)"
 _WHERE = rf"(?:in|by) (?:which|what|how many)(?: of (?:the|my|these|those|our))? {_PAPERS}(?: in (?:my|the) library)?"
+_PLURAL = r"(?:papers|articles|documents|publications|pdfs|studies|works)"
 _ANY = (
-    rf"(?:any(?:where| ?one| ?body)?(?: (?:of )?(?:the|my|our|these|those)?)?|(?:one|some) of (?:the|my|our|these|"
-    rf"those)|a|"
-    rf"(?:the|my|our|these|those))(?: ?(?:other )?{_PAPERS})?"
+    rf"(?:any(?:where| ?one| ?body)?(?: (?:of )?(?:the|my|our|these|those) {_PLURAL}| (?:other )?{_PAPERS})?|"
+    rf"(?:one|some) of (?:the|my|our|these|those) {_PLURAL}|a {_PAPERS}|"
+    rf"(?:the|my|our|these|those) (?:other )?{_PLURAL})"
 )
 _ALSO = r"(?:(?:that|which|who|also|actually|even|ever|do|does|did|have|has|at least|else|explicitly|they|to) )*"
 

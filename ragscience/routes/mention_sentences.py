@@ -80,7 +80,7 @@ def best_quote(places: list[Place], kind: str, evidence: frozenset[int]) -> Quot
         around = ((start, end, what) for start, end, what in spans[chunk.chunk_id] if start <= place.start < end)
         start, end, what = next(around, (place.start, place.end, "row"))
         stance = _stance(chunk.text, (start, end), place, kind, chunk.chunk_id in evidence)
-        is_prose = what == "sentence" and end - start > 40
+        is_prose = what == "sentence" and end - start > 20
         stance = stance if is_prose else 0
         score = stance + is_prose * 0.9 + (end - start < 350) * 0.5
         if best is None or score > best[0]:

@@ -44,10 +44,11 @@ def answer(question: str, context: RouteContext) -> Routed | None:
     if not _BEGINS.search(question):
         return None
     text = bare(question)
-    asked = asked_for(text, lambda: context.papers) if not text.casefold().startswith(("do ", "does ")) else None
-    wanted = mention_question(text, asked.rest) if asked is not None and asked.rest else mention_question(text, None)
-    if wanted is None and asked is None:
-        wanted = mention_question(carried(text)[1], None)
+    for asks in dict.fromkeys([text, bare(carried(text)[1])]):
+        asked = asked_for(asks, lambda: context.papers) if not asks.casefold().startswith(("do ", "does ")) else None
+        wanted = mention_question(asks, asked.rest if asked is not None else None)
+        if wanted is not None:
+            break
     if wanted is None:
         return None
     papers = {paper.paper_id: paper for paper in context.papers}
@@ -84,8 +85,8 @@ class _Search:
 
     def _together(self, parts: Sequence[str]) -> Routed | None:
         """The papers that have each of several things."""
-        found = [find_phrases([Phrase(part)], self.context)[0] for part in parts]
-        having = [{key for key, one in each.items() if one.text and key in self.papers} for each in found]
+        found = [find_phrases([Phrase(part)], self.papers, self.context)[0] for part in parts]
+        having = [{key for key, one in each.items() if one.text} for each in found]
         names = [f"“{part}”" for part in parts]
         many = counted(len(self.papers), "paper")
         each = "; ".join(f"{name} is in {len(keys)}" for name, keys in zip(names, having, strict=True))
@@ -108,7 +109,7 @@ class _Search:
             )
             shown += quotes
         if len(every) > _MOST_SHOWN:
-            blocks.append(Block("text", f"And {len(every) - _MOST_SHOWN:,} more papers."))
+            blocks.append(Block("text", _more(len(every))))
         return Routed("mentions", note, tuple(blocks), _hits(shown), "high")
 
     def _found(self) -> dict[int, PaperMentions]:
@@ -117,18 +118,17 @@ class _Search:
             if not any(char.isalnum() for char in name):
                 continue
             phrase = Phrase(name)
-            found, self.is_whole = find_phrases([phrase], self.context)
-            found = {key: one for key, one in found.items() if key in self.papers}
+            found, self.is_whole = find_phrases([phrase], self.papers, self.context)
             if _is_name(name) and name == self.name and name != without_kind(name):
-                shorter, _ = find_phrases([Phrase(without_kind(name))], self.context)
+                shorter, _ = find_phrases([Phrase(without_kind(name))], self.papers, self.context)
                 if len(shorter) > len(found):
                     continue
             if any(one.text for one in found.values()) or (self.wanted.kind == "cite" and found):
                 self.name = phrase.text
                 self.aliases = aliases_of(phrase, found, self.context)
                 if self.aliases:
-                    found, self.is_whole = find_phrases([phrase, *map(Phrase, self.aliases)], self.context)
-                return {key: one for key, one in found.items() if key in self.papers}
+                    found, self.is_whole = find_phrases([phrase, *map(Phrase, self.aliases)], self.papers, self.context)
+                return found
         return {}
 
     def _nothing(self) -> Routed | None:
@@ -154,7 +154,7 @@ class _Search:
         blocks = [Block("text", self._summary(having, quoted))]
         blocks += [self._item(one, quoted[one.paper_id]) for one in having[:_MOST_SHOWN]]
         if len(having) > _MOST_SHOWN:
-            blocks.append(Block("text", f"And {len(having) - _MOST_SHOWN:,} more papers."))
+            blocks.append(Block("text", _more(len(having))))
         blocks += self._own_blocks(found)
         only = [one for key, one in found.items() if not one.text and key not in self.own]
         if only and self.wanted.kind != "cite":
@@ -211,8 +211,8 @@ class _Search:
         words = title_of(paper).split()[:_TITLE_WORDS]
         if len(words) < 2:
             return None
-        cited, self.is_whole = find_phrases([Phrase(" ".join(words))], self.context)
-        citing = [one for key, one in cited.items() if one.references and key in self.papers and key != paper.paper_id]
+        cited, self.is_whole = find_phrases([Phrase(" ".join(words))], self.papers, self.context)
+        citing = [one for key, one in cited.items() if one.references and key != paper.paper_id]
         many = counted(len(self.papers), "paper")
         note = f"Looked for the title in the reference lists of {many}."
         if not citing:
@@ -227,7 +227,7 @@ class _Search:
             for one, quote in zip(citing, quoted, strict=False)
         ]
         if len(citing) > _MOST_SHOWN:
-            blocks.append(Block("text", f"And {len(citing) - _MOST_SHOWN:,} more papers."))
+            blocks.append(Block("text", _more(len(citing))))
         return Routed("mentions", note, tuple(blocks), _hits(quoted), "high")
 
     def _note(self) -> str:
@@ -244,6 +244,10 @@ def _quoted(one: PaperMentions, kind: str, evidence: frozenset[int]) -> Quoted:
 def _hits(quoted: Iterable[Quoted]) -> tuple[Hit, ...]:
     chunks = {one.chunk.chunk_id: one.chunk for one in quoted}
     return tuple(Hit(rank, chunk, 1.0, {}, ("keywords",)) for rank, chunk in enumerate(chunks.values(), 1))
+
+
+def _more(number: int) -> str:
+    return f"And {number - _MOST_SHOWN:,} more."
 
 
 def _few(number: int) -> str:

@@ -72,22 +72,21 @@ def answer(question: str, context: RouteContext) -> Routed | None:
             routed = _facts(fact, found, before, context)
             if routed is not None:
                 return routed
-    return list_answer(bare(question), context)
+    return list_answer(bare(question), context) or (list_answer(bare(asked), context) if before else None)
 
 
 def _facts(fact: str, found: re.Match[str], before: str, context: RouteContext) -> Routed | None:
     text = found["x"]
-    if PRONOUN.fullmatch(re.sub(r"\s*\b(?:papers?|articles?)$", "", text, flags=re.IGNORECASE)):
+    is_pronoun = PRONOUN.fullmatch(re.sub(r"\s*\b(?:papers?|articles?)$", "", text, flags=re.IGNORECASE))
+    if is_pronoun:
         text = f"{before} paper"
-        if not before and len(context.papers) != 1:
-            return None
     if found.string.casefold().startswith(_MEANS_THING) and not says_paper(found["x"]):
         return None
     papers = papers_meant(text, context)
-    if not papers and not before and len(context.papers) == 1 and PRONOUN.fullmatch(text.split(" ")[0]):
+    if is_pronoun and not before and len(context.papers) == 1:
         papers = context.papers
     if not papers:
-        return _not_known(text, context)
+        return None if is_pronoun else _not_known(text, context)
     which = found.groupdict().get("which") or ""
     blocks = [_fact(fact.format(which=which), paper, context) for paper in papers]
     if len(papers) > 1:

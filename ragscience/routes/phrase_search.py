@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, field, replace
 
-from ragscience.records import Filters, StoredChunk
+from ragscience.records import StoredChunk
 from ragscience.routes.route_records import RouteContext
 from ragscience.text.tokenizing import tokenize
 
@@ -16,8 +16,9 @@ MOST_PASSAGES = 4_000
 """So many passages are read for a question, those with the most of its words first."""
 _PIECE = re.compile(r"[^\W\d_]++|\d++(?:\.\d++)?+")
 _BETWEEN = "[\\s\\-\u2010\u2011\u2013_]{0,3}+"
-_LINE_BREAK = "(?:[-\u2010\u00ad]\\s*+\n\\s*+)?+"
+_HYPHEN = "(?:[-\u2010\u00ad](?:[ \\t]*+\n\\s*+)?+)?+"
 _SURNAME = re.compile(r"\s(?:[A-Z]\.?\s){0,2}[A-Z][a-zà-ÿ]")
+_ISE = re.compile(r"is(?=(?:e[sdr]?|ers|ing|ations?)$)")
 _PLURAL = re.compile(r"(?<![^\W_])([A-Z]{2,}[0-9]*)s$")
 _SAME_WORD = 3
 """Two words of one stem are forms of one another if their lengths differ by no more letters."""
@@ -35,10 +36,11 @@ class Phrase:
         self._is_shaped = any(char.isupper() for piece in self.pieces for char in piece[1:])
         self.may_be_person = len(self.pieces) == 1 and last.istitle()
         """Whether it may be someone's first name."""
-        stem = "".join(tokenize(last)[:1]) if self._may_vary else ""
+        self._is_acronym = self.text.isupper() and self.text.isalpha()
+        stem = _stem_of(last) if self._may_vary else ""
         begin = self._last[: max(3, min(len(stem) - 1, len(self._last) - 1))] if stem else self._last
         words = [_spelled(piece.casefold()) for piece in self.pieces[:-1]]
-        words.append(_spelled(begin) + ("[^\\W\\d_]{0,6}+" if self._may_vary else ""))
+        words.append(_spelled(begin) + ("[^\\W\\d_]{0,9}+" if self._may_vary else ""))
         self.pattern = re.compile(rf"(?<![^\W_]){_BETWEEN.join(words)}(?![^\W_])", re.IGNORECASE)
 
     def in_text(self, text: str) -> list[tuple[int, int]]:
@@ -46,19 +48,26 @@ class Phrase:
         return [found.span() for found in self.pattern.finditer(text) if self._is_form(found.group())]
 
     def _is_form(self, found: str) -> bool:
-        if self._is_shaped and found.islower():
+        if self._is_acronym and (found.islower() or found.istitle()):
             return False  # "GLUE" is not "glue"
+        if self._is_shaped and found.islower():
+            return False
         if not self._may_vary:
             return True
-        word = _PIECE.findall(re.sub("[-\u2010\u00ad]\\s*\n\\s*", "", found))[-1].casefold()
-        same = abs(len(word) - len(self._last)) <= _SAME_WORD and tokenize(word) == tokenize(self._last)
-        return same or word.endswith(self._last)
+        word = "".join(_PIECE.findall(found)).casefold()[sum(map(len, self.pieces[:-1])) :]
+        is_near = abs(len(word) - len(self._last)) <= _SAME_WORD
+        return word.endswith(self._last) or (is_near and _stem_of(word) == _stem_of(self._last))
+
+
+def _stem_of(word: str) -> str:
+    """The stem, of "normalise" as of "normalize"."""
+    return "".join(tokenize(_ISE.sub("iz", word))[:1])
 
 
 def _spelled(word: str) -> str:
     """A pattern for the word: broken at a line's end or not, with s as z."""
     letters = ["[sz]" if char in "sz" and word[at - 1 : at] == "i" else re.escape(char) for at, char in enumerate(word)]
-    return _LINE_BREAK.join(letters) if len(word) > 3 else "".join(letters)
+    return _HYPHEN.join(letters) if len(word) > 3 else "".join(letters)
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,15 +91,17 @@ class PaperMentions:
     """Those in its list of references."""
 
 
-def find_phrases(phrases: Sequence[Phrase], context: RouteContext) -> tuple[dict[int, PaperMentions], bool]:
-    """(the papers that have one of the phrases by id, whether all passages with their words were read).
+def find_phrases(
+    phrases: Sequence[Phrase], papers: Collection[int], context: RouteContext
+) -> tuple[dict[int, PaperMentions], bool]:
+    """(those of the papers, by id, that have one of the phrases; whether all passages with their words were read).
 
     Lists of references are read, too, unless the filters say which kinds of passages count.
     """
     found: dict[int, PaperMentions] = {}
     is_whole = True
     for phrase in phrases:
-        chunks, is_all = _candidates(phrase, context)
+        chunks, is_all = _candidates(phrase, papers, context)
         is_whole = is_whole and is_all
         for chunk in chunks:
             spans = phrase.in_text(chunk.text)
@@ -105,28 +116,21 @@ def find_phrases(phrases: Sequence[Phrase], context: RouteContext) -> tuple[dict
     return found, is_whole
 
 
-def _candidates(phrase: Phrase, context: RouteContext) -> tuple[Iterable[StoredChunk], bool]:
+def _candidates(phrase: Phrase, papers: Iterable[int], context: RouteContext) -> tuple[list[StoredChunk], bool]:
     """The passages with all words of the phrase, at most MOST_PASSAGES; and whether these are all."""
     import numpy as np
 
-    library, filters = context.library, context.filters
-    terms = _terms(phrase.text)
-    if not terms:
-        return (), True
-    if not filters.kinds:
-        filters = Filters(
-            filters.papers, filters.pages, ("all",), filters.sections, filters.years, filters.authors, filters.paper_ids
-        )
-    allowed = library.select(filters)
-    ids = np.empty(0, np.int64)
+    library = context.library
+    kinds = context.filters.kinds or ("all",)
+    ids = library.select(replace(context.filters, kinds=kinds, paper_ids=tuple(papers)))
+    if ids is None or not _terms(phrase.text):
+        return [], True
+    times = np.zeros(ids.size, np.int64)
     for spelling in _spellings(phrase):
-        having, _ = library.search_keywords(spelling, max(1, library.chunk_count), allowed)
-        wanted = _terms(spelling)
-        if len(wanted) > 1 and having.size:
-            counts = library.term_counts(wanted, having, allowed).counts
-            having = having[(counts > 0).all(axis=0)]
-        ids = np.concatenate([ids, having[~np.isin(having, ids)]])
-    return library.chunks(ids[:MOST_PASSAGES].tolist()), ids.size <= MOST_PASSAGES
+        counts = library.term_counts(_terms(spelling), ids, ids).counts
+        times += np.where((counts > 0).all(axis=0), counts.min(axis=0), 0)
+    best = np.argsort(-times, kind="stable")[: np.count_nonzero(times)]
+    return library.chunks(ids[best[:MOST_PASSAGES]].tolist()), best.size <= MOST_PASSAGES
 
 
 def _spellings(phrase: Phrase) -> list[str]:
