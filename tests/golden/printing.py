@@ -26,6 +26,7 @@ PRINTED = {
     "search": ["query.py", "search", QUESTION, "-k", "2"],
     "search-graph": ["query.py", "search", "How does deep learning use an embedding model?", "-k", "2", "--graph"],
     "ask": ["query.py", "ask", QUESTION, "-k", "3"],
+    "ask-routed": ["query.py", "ask", "How many papers are in my library?"],
     "ask-agent": ["query.py", "ask", "What is BM25, and what is FAISS?", "-k", "2", "--agent"],
     "ask-from": ["query.py", "ask", "--from", "questions.txt", "-k", "2"],
     "history-list": ["query.py", "history", "list"],
