@@ -40,12 +40,8 @@ MAY_KNOW = {
     "checking": COMMON | {"models"},
     "answering": COMMON | {"retrieval", "models", "checking", "paper_names"},
     "paper_names": COMMON | {"store"},
-<<<<<<< HEAD
     "question_parts": COMMON,
-    "routes": COMMON | {"store", "retrieval", "answering", "graph", "paper_names", "metadata"},
-=======
     "routes": COMMON | {"store", "retrieval", "answering", "graph", "paper_names", "metadata", "bibliography"},
->>>>>>> ea73bcf (Routes: metadata, mentions, the library, help)
     "history": COMMON,
     "telemetry": COMMON,
     "audit": COMMON | {"store"},

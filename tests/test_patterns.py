@@ -14,11 +14,8 @@ from ragscience.checking.citations import _Forms
 from ragscience.engine import quote_location
 from ragscience.evaluation import answer_metrics
 from ragscience.graph import llm_extraction, relation_patterns
-<<<<<<< HEAD
 from ragscience.routes import summary_cues
-=======
 from ragscience.routes.phrase_search import Phrase
->>>>>>> ea73bcf (Routes: metadata, mentions, the library, help)
 from tests.answering.passages import SAMPLING, TRAINING, hit
 from tests.cpu_limit import cpu_limit
 from tests.pattern_texts import Pattern, Unknown, all_patterns, hostile_texts, use
@@ -43,13 +40,10 @@ MADE = {
     ],
     "ragscience.graph.map_data:_stands": lambda: [re.compile(r"(?<!\w)beam[\s-]*search", re.IGNORECASE)],
     "ragscience.graph.relation_patterns:_patterns": lambda: [each.between for each in relation_patterns.PATTERNS],
-<<<<<<< HEAD
     "ragscience.routes.summary_cues:_cues": lambda: [aspect.cues for aspect in summary_cues.ASPECTS],
-=======
     "ragscience.routes.phrase_search:__init__": lambda: [
         Phrase(text).pattern for text in ("label smoothing", "GPT-3", "Transformers")
     ],
->>>>>>> ea73bcf (Routes: metadata, mentions, the library, help)
     "ragscience.agent.corrective:expansions": lambda: [re.compile(r"(?<!\w)BLEU"), re.compile(r"(?<!\w)BLEUs?(?!\w)")],
 }
 """Patterns that are made when the program runs: examples, as made from names and words that stand in papers."""
