@@ -39,7 +39,7 @@ MAY_KNOW = {
     "graph": COMMON | {"store", "models"},
     "checking": COMMON | {"models"},
     "answering": COMMON | {"retrieval", "models", "checking", "paper_names"},
-    "paper_names": COMMON | {"store"},
+    "paper_names": COMMON | {"store", "graph", "metadata"},
     "question_parts": COMMON,
     "routes": COMMON | {"store", "retrieval", "answering", "graph", "paper_names", "metadata", "bibliography"},
     "history": COMMON,

@@ -15,6 +15,7 @@ from ragscience.duplicates import Duplicate, duplicates_of
 from ragscience.engine.ingest_events import PaperFailed, PaperRead, PaperStored, PassagesEmbedded, PlanMade
 from ragscience.errors import FileProblem
 from ragscience.ingestion import Failure, FileState, Plan
+from ragscience.paper_names import PaperNames
 from ragscience.records import Chunk, Document, Paper
 
 if TYPE_CHECKING:
@@ -82,6 +83,7 @@ class Pipeline:
                     return
         finally:
             self._library.refresh_indexes()
+            PaperNames.of(self._library)
 
     def duplicates(self) -> list[Duplicate]:
         """The papers of this run that are the same as another one of the library, each with it."""

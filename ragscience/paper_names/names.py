@@ -1,23 +1,53 @@
-"""Which papers a text names: by their titles and file names."""
+"""Which papers a text names: by what their own text and metadata say they are called.
+
+The names of a paper are found once (`names_of_paper`) and kept in the file `names.json`; how surely one means its paper
+depends on who else uses the word, which the keyword index tells when a text has it.
+"""
 
 from __future__ import annotations
 
 import re
-from collections import defaultdict
 from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING, Self
+from itertools import islice
+from typing import TYPE_CHECKING
+from weakref import WeakKeyDictionary
 
-from ragscience.records import title_of
+from ragscience.paper_names.kept_names import KeptPaper, Row, kept_names, name_of
+from ragscience.paper_names.name_patterns import is_shaped
+from ragscience.paper_names.names_of_paper import AUTHORS, PaperName, key_of
+from ragscience.text.tokenizing import tokenize
 
 if TYPE_CHECKING:
-    from ragscience.records import Paper
     from ragscience.store import Library
 
 __all__ = ["NamedPaper", "PaperNames"]
 
+MOST_WORDS = 400
+"""How many words of a text are looked at."""
+LONGEST = 24
+"""Words of a text that are looked up together."""
+SURELY_OWN = 3.0
+"""A word so many times as frequent in a paper as elsewhere is its own; one as frequent elsewhere is nobody's."""
+UNCOMMON, COMMON = 0.05, 0.15
+"""Of a name of several words: the share of other papers' passages that have its rarest one, up to which it is surely
+the paper's own, and from which on it is nobody's: "language models"."""
+SHAPED_AT_LEAST = 0.8
+"""The least factor of usage of a name that is written as only names are: others use it because they mean the paper."""
+IN_SMALL_LETTERS, ALL_SMALL = 0.6, 0.8
+"""Factors of a name without its capitals, in a text that has others ("a raft") and in one without any."""
+ALONE, ALONE_OF_ONE = 0.5, 0.8
+"""Strength of a family name without "et al.", a second author or a year: of several authors, of a single one."""
+RARE, FEWEST_PASSAGES = 0.02, 500
+"""A family name that a larger share of the passages has is a common word: "Page". A small library counts as larger."""
+LEAST = 0.2
+"""Names that are less sure than this are left out."""
 _WORD = re.compile(r"[^\W_]++")
-_FEWEST_LETTERS = 3
+_SIZE = re.compile(r"(?<=[A-Z0-9])(?:BASE|SMALL|MEDIUM|LARGE|BIG|XL)$")
+"""BERTLARGE: a name with its subscript, as a PDF gives it."""
+_BESIDE_AUTHOR = re.compile(
+    r"(?:[’']s)?+,?+ ?+(et al\b\.?+|and (?:others|colleagues|co-?authors)|(?:and|&) ([^\W\d_][\w’'-]{1,30}+))?+"
+    r"(?:[’']s)?+,?+ ?+[(\[]?+((?:19|20)\d\d\b)?+"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,46 +67,135 @@ class NamedPaper:
 class PaperNames:
     """The names of a library's papers."""
 
-    def __init__(self, papers: list[Paper]) -> None:
-        self._by_words: dict[tuple[str, ...], dict[int, tuple[Paper, float]]] = defaultdict(dict)
-        """For each name the papers, and how surely it means them."""
-        for paper in papers:
-            title = title_of(paper)
-            before, colon, _ = title.partition(":")
-            for name, strength in ((title, 1.0), (before if colon else "", 0.9), (Path(paper.file).stem, 0.8)):
-                words = tuple(_words(name))
-                while strength == 0.8 and words and words[-1].removeprefix("v").isdigit():
-                    words = words[:-1]  # of a file's name, its year or arXiv number
-                if sum(map(len, words)) >= _FEWEST_LETTERS:
-                    self._by_words[words].setdefault(paper.paper_id, (paper, strength))
-        self._longest = max(map(len, self._by_words), default=0)
+    def __init__(self, library: Library, kept: dict[int, KeptPaper]) -> None:
+        self._library = library
+        self._kept = kept
+        self._by_key: dict[str, list[tuple[int, Row]]] = {}
+        for paper_id, paper in kept.items():
+            for row in paper.rows:
+                self._by_key.setdefault(row[0], []).append((paper_id, row))
+        self._frequencies: dict[str, int] = {}
+        self._passages = 0
 
     @classmethod
-    def of(cls, library: Library) -> Self:
-        """The names of the papers that are in the library now."""
-        return cls(library.papers())
+    def of(cls, library: Library) -> PaperNames:
+        """The names of the papers that are in the library now; thread-safe, read once for each of its generations."""
+        with library.snapshot():
+            state = (library.library_id, library.generation)
+            known = _known.get(library)
+            if known is None or known[0] != state:
+                known = _known[library] = state, cls(library, kept_names(library))
+            return known[1]
+
+    def of_paper(self, paper_id: int) -> tuple[PaperName, ...]:
+        """The names of a paper, the surest first; none for an unknown one."""
+        paper = self._kept.get(paper_id)
+        return tuple(name_of(row) for row in paper.rows) if paper else ()
 
     def in_text(self, text: str) -> tuple[NamedPaper, ...]:
-        """The papers that the text names, in its order, the longest name at each place."""
-        matches = list(_WORD.finditer(text))
-        words = [match.group().casefold() for match in matches]
-        found: list[NamedPaper] = []
-        at = 0
-        while at < len(words):
-            for length in range(min(self._longest, len(words) - at), 0, -1):
-                named = self._by_words.get(tuple(words[at : at + length]))
-                if named:
-                    start, end = matches[at].start(), matches[at + length - 1].end()
-                    found += [
-                        NamedPaper(paper.paper_id, paper.file, text[start:end], start, end, strength)
-                        for paper, strength in named.values()
-                    ]
-                    at += length
-                    break
+        """The papers that the text names, in its order, the longest name at each place; several that share a name.
+
+        A name may be written in other case, with other hyphens and blanks, and as a plural. Of an author's name the
+        words beside it count: "Vaswani et al.", "Kingma and Ba", "Devlin 2018".
+        """
+        words = list(islice(_WORD.finditer(text), MOST_WORDS))
+        keys = [key_of(word.group()) for word in words]
+        owners: dict[tuple[int, int], list[tuple[int, Row]]] = {}
+        for at in range(len(words)):
+            for length in range(1, min(LONGEST, len(words) - at) + 1):
+                written = text[words[at].start() : words[at + length - 1].end()]
+                found = self._owners("".join(keys[at : at + length]), written)
+                if found:
+                    owners[at, length] = found
+        self._count({term for found in owners.values() for _, row in found for term in tokenize(row[1])})
+        named: list[NamedPaper] = []
+        for at, length in sorted(owners, key=lambda place: (place[0], -place[1])):
+            start, end = words[at].start(), words[at + length - 1].end()
+            if not named or start >= named[-1].end:
+                named += self._meant(text, start, end, owners[at, length])
+        return tuple(named)
+
+    def _owners(self, key: str, written: str) -> list[tuple[int, Row]]:
+        """The names that a key means; else without a plural's s, or the subscript of a size."""
+        return (
+            self._by_key.get(key)
+            or self._by_key.get(key.removesuffix("s"))
+            or (self._by_key.get(key_of(_SIZE.sub("", written))) if _SIZE.search(written) else None)
+            or []
+        )
+
+    def _count(self, terms: set[str]) -> None:
+        """Look up how many passages of the library have each term."""
+        new = [term for term in terms if term not in self._frequencies]
+        if new:
+            counts = self._library.term_counts(new, (), None)
+            self._passages = counts.passages
+            self._frequencies |= zip(counts.terms, counts.frequencies.tolist(), strict=True)
+
+    def _meant(self, text: str, start: int, end: int, owners: list[tuple[int, Row]]) -> list[NamedPaper]:
+        """The papers that a name at a place means, each once."""
+        best: dict[int, tuple[float, int]] = {}
+        for paper_id, row in owners:
+            name = name_of(row)
+            if name.how in AUTHORS:
+                strength, stop = _as_author(name, text, start, end)
+                strength *= self._rarity(name) if stop == end else 1.0
             else:
-                at += 1
-        return tuple(found)
+                strength, stop = name.base * self._usage(paper_id, name) * _case(name.name, text, start, end), end
+            if strength >= LEAST and strength > best.get(paper_id, (0.0, 0))[0]:
+                best[paper_id] = strength, stop
+        longest = max((stop for _, stop in best.values()), default=end)
+        sharing = sum(stop == longest for _, stop in best.values())
+        return [
+            NamedPaper(paper_id, self._kept[paper_id].file, text[start:longest], start, longest, strength / sharing)
+            for paper_id, (strength, stop) in best.items()
+            if stop == longest
+        ]
+
+    def _usage(self, paper_id: int, name: PaperName) -> float:
+        """0 to 1: how much more often the paper has the name than other papers have."""
+        if name.how == "title" and len(name.name.split()) > 2:
+            return 1.0
+        own = self._kept[paper_id].passages
+        terms = dict.fromkeys(tokenize(name.name))
+        others = min(
+            (self._frequencies[term] - count for term, count in zip(terms, name.indexed, strict=True)), default=0
+        )
+        elsewhere = max(others, 0) / max(self._passages - own, 1)
+        if len(_WORD.findall(name.name)) > 1:
+            usage = (COMMON - elsewhere) / (COMMON - UNCOMMON)
+        else:
+            usage = (name.share / elsewhere - 1) / (SURELY_OWN - 1) if elsewhere else 1.0
+        least = SHAPED_AT_LEAST if is_shaped(name.name) and name.how != "file" else 0.0
+        return max(least, min(1.0, usage))
+
+    def _rarity(self, name: PaperName) -> float:
+        """1 for a family name that few passages have, 0 for one that is a common word."""
+        having = max((self._frequencies[term] for term in tokenize(name.name)), default=self._passages)
+        return 1.0 if having <= RARE * max(self._passages, FEWEST_PASSAGES) else 0.0
 
 
-def _words(name: str) -> list[str]:
-    return [match.group().casefold() for match in _WORD.finditer(name)]
+def _as_author(name: PaperName, text: str, start: int, end: int) -> tuple[float, int]:
+    """(strength, end) of a family name with the words beside it: who else, and the year."""
+    second, *years = name.detail
+    beside = _BESIDE_AUTHOR.match(text, end)
+    others, other, year = (beside[1], beside[2], beside[3]) if beside else (None, None, None)
+    if not text[start].isupper() or (year and years and year not in years):
+        return 0.0, end
+    is_second = bool(other and second) and key_of(other or "") == key_of(second)
+    if beside is None or not (is_second or (others and not other) or (year and not others)):
+        return (ALONE if name.how == AUTHORS[0] else ALONE_OF_ONE), end
+    return name.base if years or not year else ALONE, len(text[: beside.end()].rstrip(" ,(["))
+
+
+def _case(name: str, text: str, start: int, end: int) -> float:
+    """The factor of a name that is written in small letters though its own are not."""
+    if text[start:end] != text[start:end].lower() or name == name.lower():
+        return 1.0
+    long = is_shaped(name) and len(name) > 3
+    has_capitals = any(letter.isupper() for letter in text[1:])
+    return 1.0 if long else IN_SMALL_LETTERS if has_capitals else ALL_SMALL
+
+
+_known: WeakKeyDictionary[Library, tuple[tuple[str, int], PaperNames]] = WeakKeyDictionary()
+"""The names of each open library, and its id and generation when they were read."""

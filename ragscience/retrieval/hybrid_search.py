@@ -11,7 +11,9 @@ from ragscience.errors import ModelProblem
 from ragscience.records import Filters, Found, Hit, Profile, StoredChunk
 from ragscience.retrieval.deduplication import first_of_each
 from ragscience.retrieval.first_pass import FirstPass, Question, Scope, ScoreSource, SearchLog, first_pass
+from ragscience.retrieval.fusion import min_max
 from ragscience.retrieval.late_interaction import late_scores, maxsim_scores
+from ragscience.retrieval.named_papers import SearchedPaper, named_papers, own_candidates, preferred
 from ragscience.retrieval.reranking import InBatches, rerank_within_budget
 from ragscience.retrieval.search_signals import log_odds, signals
 from ragscience.stage_timing import timed
@@ -63,6 +65,7 @@ def search(
     inside the search and ordered by the fused score; a profile with a `prefilter` passes on only that many. Late
     interaction reorders all candidates; the reranker then sets the order of the first `profile.rerank_depth`, or of as
     many as its time allows. Passages of `also` (ids) that the filters allow are candidates like the others.
+    The passages of a paper that the question names are candidates, too, and preferred (retrieval/named_papers.py).
     Ties go to the passage that was ingested first; of near-identical passages only the first is kept.
     `Found.signals` are those of retrieval/search_signals.py. Where the embedder fails, keyword search alone gives the
     candidates; where a reranker fails, the order stays; both with a warning. Raises NothingFound where a filter fits no
@@ -74,12 +77,18 @@ def search(
             scope = Scope(library, library.select(filters))
             with timed(log.timings, "embed_ms"):
                 vector, tokens = _embedded(question, models, log)
-            first = first_pass(Question(question, vector), scope, profile, also=also, sources=models.sources, log=log)
+            with timed(log.timings, "names_ms"):
+                named = named_papers(question, scope, lambda text: _embedded(text, models, SearchLog()))
+                own = [chunk_id for paper in named for chunk_id in own_candidates(paper, library, profile)]
+            more = [*also, *own]
+            first = first_pass(Question(question, vector), scope, profile, also=more, sources=models.sources, log=log)
         maxsims, late = {}, {}
         if tokens is not None and models.tokens_from is not None and profile.rerank_depth and first.fused:
             with timed(log.timings, "late_ms"):
                 maxsims = _maxsims(tokens, first, library, models.tokens_from, log)
                 late = late_scores(maxsims, first.fused) if maxsims else {}
+        if named:
+            late = _preferred(late or min_max(first.fused), named, library, profile, models)
         order = sorted(first.fused, key=lambda chunk_id: (-late.get(chunk_id, 0.0), -first.fused[chunk_id], chunk_id))
         depth = max(profile.rerank_depth, profile.top_k) if models.reranker else profile.top_k
         chunks = _once(order, depth, library, log)
@@ -103,13 +112,33 @@ class _Ranking:
 
     order: list[int]
     late: Mapping[int, float]
-    """Scores of late interaction; empty if it is off."""
+    """Scores of late interaction, raised for papers that the question names; empty without both."""
     by_reranker: Mapping[int, float]
     """Scores of the passages that a reranker read; empty without one."""
 
     @property
     def best(self) -> float | None:
         return max(self.by_reranker.values(), default=None)
+
+
+def _preferred(
+    scores: Mapping[int, float],
+    named: Sequence[SearchedPaper],
+    library: Library,
+    profile: Profile,
+    models: SearchModels,
+) -> dict[int, float]:
+    """The scores with those of the named papers' passages raised; without late interaction in them where it fails."""
+
+    def maxsims(tokens: QuestionTokens, fused: Mapping[int, float]) -> Mapping[int, float]:
+        if models.tokens_from is None or not profile.rerank_depth:
+            return {}
+        try:
+            return maxsim_scores(tokens, fused, library=library, tokens_from=models.tokens_from)
+        except ModelProblem:  # the whole search has said so
+            return {}
+
+    return preferred(scores, named, library, profile, maxsims)
 
 
 def _as_hits(ranking: _Ranking, top_k: int, chunks: Mapping[int, StoredChunk], first: FirstPass) -> tuple[Hit, ...]:

@@ -40,6 +40,11 @@ class Home:
         return self.vectorstore / "keywords"
 
     @property
+    def names(self) -> Path:
+        """The names that the papers go by, a cache."""
+        return self.vectorstore / "names.json"
+
+    @property
     def tokens(self) -> Path:
         """The folder of the token vectors for late interaction."""
         return self.vectorstore / "tokens"

@@ -1,18 +1,160 @@
-"""Which papers a text names."""
+"""Which papers a text names, by what the papers say they are called and by who else uses the words."""
 
-from ragscience.paper_names import PaperNames
-from ragscience.records import Paper
+import json
+
+import pytest
+
+from ragscience.paper_names import PaperNames, kept_names
+from ragscience.store import Home, Library
+from tests.paper_names.library_of_papers import add_paper
+
+TIDE = [
+    "We introduce TideNet, a network for tides. TideNet reads water levels.",
+    "TideNet was trained with waves.",
+    "The optimizer of TideNet is simple.",
+]
+KILN = [
+    "We propose Kiln Temperature Regression (KTR), a method for potters.",
+    "Kiln temperature regression needs two sensors. KTR is cheap.",
+    "We compare KTR with TideNet.",
+]
+LANTERN = ["We present Lantern, a system for stage lights.", "Lantern dims lamps.", "In Lantern, a lamp is a node."]
 
 
-def paper(number, file, title):
-    return Paper(number, file, f"/papers/{file}", "0" * 32, 1, 1, 1, 1, title, "2026-01-01T00:00:00Z")
+@pytest.fixture
+def home(tmp_path):
+    home = Home(tmp_path)
+    with Library.open_for_writing(home) as library:
+        add_paper(library, "tide_2101.00001.pdf", "Predicting Tides from Harbours", TIDE,
+                  authors=("Ada Moreau", "Bo Lind"), year=2021)  # fmt: skip
+        add_paper(library, "kiln.pdf", "KTR: Kiln Temperature Regression for Potters", KILN,
+                  authors=("Carl Moreau", "Dee Fox", "Eve Gray"), year=2019)  # fmt: skip
+        add_paper(library, "stage.pdf", "Light on the Stage", LANTERN, authors=("Finn Sörensen",))
+        library.refresh_indexes()
+    return home
 
 
-NAMES = PaperNames([paper(1, "bert_1810.04805.pdf", "BERT: Deep Things"), paper(2, "other.pdf", "On Other Matters")])
+def named(home, text):
+    with Library.open(home) as library:
+        return [(one.file, one.name) for one in PaperNames.of(library).in_text(text)]
 
 
-def test_a_title_its_beginning_and_a_file_name_are_names():
-    (found,) = NAMES.in_text("What does Bert use?")
-    assert (found.paper_id, found.name, found.start, found.end) == (1, "Bert", 10, 14)
-    assert [one.paper_id for one in NAMES.in_text("BERT: deep things, and On other matters")] == [1, 2]
-    assert NAMES.in_text("What is a loss?") == ()
+@pytest.mark.parametrize(
+    ("text", "file", "name"),
+    [
+        ("Which optimizer does TideNet use?", "tide_2101.00001.pdf", "TideNet"),
+        ("which optimizer does tidenet use?", "tide_2101.00001.pdf", "tidenet"),
+        ("Who wrote Predicting tides from harbours?", "tide_2101.00001.pdf", "Predicting tides from harbours"),
+        ("What does KTR need?", "kiln.pdf", "KTR"),
+        ("How many KTRs are there?", "kiln.pdf", "KTRs"),
+        ("How cheap is kiln-temperature regression?", "kiln.pdf", "kiln-temperature regression"),
+        ("What are nodes in Lantern?", "stage.pdf", "Lantern"),
+        ("What did Moreau and Lind train?", "tide_2101.00001.pdf", "Moreau and Lind"),
+        ("What did Moreau et al. (2019) measure?", "kiln.pdf", "Moreau et al. (2019"),
+        ("What dims the lamps of Sorensen?", "stage.pdf", "Sorensen"),
+    ],
+)
+def test_a_name_leads_to_its_paper(home, text, file, name):
+    assert named(home, text) == [(file, name)]
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["How mild is the weather?", "What is a network?", "Moreau 1987", "moreau"],
+)
+def test_no_name(home, text):
+    assert named(home, text) == []
+
+
+def test_a_family_name_of_two_papers_means_either_and_less_surely(home):
+    with Library.open(home) as library:
+        found = PaperNames.of(library).in_text("What did Moreau et al. find?")
+    assert {one.file for one in found} == {"tide_2101.00001.pdf", "kiln.pdf"}
+    assert all(one.strength <= 0.5 for one in found)
+
+
+def test_two_names_in_the_order_of_the_text(home):
+    assert [file for file, _ in named(home, "Is KTR like TideNet?")] == ["kiln.pdf", "tide_2101.00001.pdf"]
+
+
+def test_a_name_that_other_papers_use_as_a_word_leads_to_none(home):
+    assert named(home, "What is Lantern for?") == [("stage.pdf", "Lantern")]
+    with Library.open_for_writing(home) as library:
+        for number in range(4):
+            texts = [f"A lantern burns {part} hours on ship {number}." for part in range(6)]
+            add_paper(library, f"ship{number}.pdf", f"Ship {number} at Night", texts)
+        library.refresh_indexes()
+    assert named(home, "What is Lantern for?") == []
+    assert named(home, "What is TideNet for?") == [("tide_2101.00001.pdf", "TideNet")]
+
+
+def test_a_name_is_kept_with_the_page_and_place_that_says_so(home):
+    with Library.open(home) as library:
+        (name,) = [one for one in PaperNames.of(library).of_paper(1) if one.name == "TideNet"]
+        assert name.how == "introduced"
+        text = "\n".join(chunk.text for chunk in library.paper_chunks(1))
+        assert (name.page, text[name.start : name.end]) == (1, "TideNet")
+
+
+def test_names_follow_what_is_added_and_removed(home):
+    with Library.open_for_writing(home) as library:
+        names = PaperNames.of(library)
+        assert PaperNames.of(library) is names
+        library.remove_papers([1])
+        assert PaperNames.of(library).in_text("TideNet") == ()
+        add_paper(library, "again.pdf", "TideNet: Tides Once More", TIDE)
+        library.refresh_indexes()
+        assert [one.file for one in PaperNames.of(library).in_text("TideNet")] == ["again.pdf"]
+
+
+def test_kept_names_are_read_and_not_found_again(home, monkeypatch):
+    with Library.open(home) as library:
+        before = {number: PaperNames.of(library).of_paper(number) for number in (1, 2, 3)}
+    found = []
+    find = kept_names.names_of_paper
+
+    def counted(paper, library):
+        found.append(paper.file)
+        return find(paper, library)
+
+    monkeypatch.setattr(kept_names, "names_of_paper", counted)
+    with Library.open(home) as library:
+        assert {number: PaperNames.of(library).of_paper(number) for number in (1, 2, 3)} == before
+    assert found == []
+    with Library.open_for_writing(home) as library:
+        add_paper(library, "new.pdf", "Newer Things", ["We present Sundial, a clock."])
+        library.refresh_indexes()
+        PaperNames.of(library)
+    assert found == ["new.pdf"]
+
+
+@pytest.mark.parametrize("damage", ["missing", "cut off", "a letter", "of another library", "not JSON"])
+def test_names_that_are_damaged_or_missing_are_found_again(home, damage):
+    with Library.open(home) as library:
+        expected = PaperNames.of(library).of_paper(1)
+    whole = home.names.read_text()
+    if damage == "missing":
+        home.names.unlink()
+    elif damage == "cut off":
+        home.names.write_text(whole[: len(whole) // 2])
+    elif damage == "a letter":
+        home.names.write_text(whole.replace("TideNet", "TideNex"))
+    elif damage == "not JSON":
+        home.names.write_bytes(b"\xff\x00")
+    else:
+        content = json.loads(whole)
+        content["content"]["made_by"][-1] = "another"
+        home.names.write_text(json.dumps(content))
+    with Library.open(home) as library:
+        assert PaperNames.of(library).of_paper(1) == expected
+    assert home.names.read_text() == whole
+
+
+def test_where_nothing_can_be_written_names_are_found_all_the_same(home):
+    home.names.mkdir()
+    assert named(home, "What is TideNet?") == [("tide_2101.00001.pdf", "TideNet")]
+
+
+def test_an_empty_library_names_nothing(tmp_path):
+    assert named(Home(tmp_path), "What is TideNet?") == []
+    assert list(tmp_path.iterdir()) == []

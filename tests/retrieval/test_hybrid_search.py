@@ -155,6 +155,7 @@ def test_every_stage_is_timed_once(library):
     assert set(found(library, reranker=ShortestFirst()).timings_ms) == {
         "retrieval_ms",
         "embed_ms",
+        "names_ms",
         "dense_ms",
         "bm25_ms",
         "rerank_ms",
