@@ -74,7 +74,7 @@ def _context(run: QuestionRun, request: AskRequest) -> AgentContext:
         return run.search(query, within, profile=profile)
 
     return AgentContext(
-        request=AnswerRequest(run.question, request.history, request.strict),
+        request=AnswerRequest(run.spelled, request.history, request.strict),
         answering=run.answer_context,
         papers=papers,
         search=search,

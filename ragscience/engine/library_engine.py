@@ -139,7 +139,7 @@ class Engine:
         from ragscience.telemetry import of_search
 
         run = QuestionRun(self, request, on_event=on_event, cancel=cancel)
-        question = standalone(run.question, request.history)
+        question = standalone(run.spelled, request.history)
         timings = Timings()
 
         def find() -> Found:
@@ -179,7 +179,11 @@ class Engine:
         for warning in dialogue.warnings:
             run.warn(warning)
         answer = self._recorded("agent" if request.agent else "ask", run.question, lambda: run.answer(request))
-        answer = replace(answer, warnings=_once((*answer.found.warnings, *answer.warnings), run.all_warnings()))
+        answer = replace(
+            answer,
+            question=run.question,
+            warnings=_once((*answer.found.warnings, *answer.warnings), run.all_warnings()),
+        )
         if self.telemetry.is_on:
             self.telemetry.record(of_answer(answer))
         audit(run, answer, request, at=datetime.now(UTC).isoformat(timespec="seconds"))

@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from functools import cached_property
 from threading import Event as Flag
-from threading import Thread
 from typing import TYPE_CHECKING
 
 from ragscience.engine.events import OnEvent, Searched, StepDone, Token, Warned
@@ -17,7 +16,6 @@ from ragscience.errors import Cancelled
 from ragscience.records import Answer, Filters, Found, Profile, Step
 from ragscience.retrieval import SearchModels, search
 from ragscience.settings import changed_settings
-from ragscience.stage_timing import Timings, timed
 
 if TYPE_CHECKING:
     from ragscience.answering.answer_context import AnswerContext
@@ -110,6 +108,18 @@ class QuestionRun:
         """Raise Cancelled where the caller has given up."""
         if self.cancelled():
             raise Cancelled
+
+    @cached_property
+    def spelled(self) -> str:
+        """The question with words that no passage has corrected to the library's own, each with a warning."""
+        if not self.library.chunk_count:
+            return self.question
+        from ragscience.retrieval.spelling import corrected
+
+        question, corrections = corrected(self.question, self.library)
+        for each in corrections:
+            self.warn(each.note)
+        return question
 
     # Profiles
 
@@ -272,81 +282,11 @@ class QuestionRun:
             from ragscience.engine.agent_run import agent_answer
 
             return agent_answer(self, request)
+        from ragscience.engine.passage_answer import passage_answer
         from ragscience.engine.quote_location import placed
         from ragscience.engine.routed_answer import routed_answer
 
         routed = routed_answer(self, request)
         if isinstance(routed, Answer):
             return placed(routed, self.library)
-        return self._answer_from_one_search(request, routed)
-
-    def _answer_from_one_search(self, request: AskRequest, routed: Found | None) -> Answer:
-        """The answer from what one search finds, or from what a route has `routed` to the language model."""
-        from ragscience.answering.answer_context import AnswerRequest
-        from ragscience.answering.answers import answer
-        from ragscience.answering.query_rewriting import evidence_again
-        from ragscience.engine.question_timing import after_first_search
-        from ragscience.engine.quote_location import placed
-        from ragscience.engine.split_search import search_in_parts
-
-        in_parts = QuestionRun.search if request.plain else search_in_parts
-        library, llm, history, filters = self.library, self.llm, request.history, request.filters
-        if self.graph is not None:
-            self.graph.llm = self.cancellable(llm) if self.engine.circuit.allows() else None
-        first: dict[str, Found] = {}
-        first_times = Timings()
-        if llm is not None and not history and routed is None:
-            from ragscience.answering.chain import import_langchain
-
-            imports = Thread(target=import_langchain)
-            imports.start()
-            try:
-                with timed(first_times, "search_ms"):
-                    first[self.question] = in_parts(self, self.question, filters, profile=self.answer_profile)
-            finally:
-                imports.join()
-
-        def find(text: str) -> Found:
-            if routed is not None:
-                return routed
-            if text in first:
-                return first[text]
-            also = evidence_again(self.question, history)
-            return in_parts(self, text, filters, also, self.answer_profile)
-
-        given = answer(
-            AnswerRequest(self.question, history, request.strict),
-            self.answer_context,
-            search=self._with_second_look(find) if self._is_corrective(request.corrective) else find,
-            on_token=self.on_token,
-        )
-        return after_first_search(placed(given, library), first_times)
-
-    def _is_corrective(self, wanted: bool | None) -> bool:
-        if wanted is not None:
-            return wanted
-        setting = self.settings.corrective
-        return self.profile.corrective if setting == "auto" else setting == "on"
-
-    def _with_second_look(self, find: Callable[[str], Found]) -> Callable[[str], Found]:
-        """The search for one answer: it grades its results and searches again, reworded, if they are doubtful.
-
-        It never returns more passages than requested; without a number, a second search may add some.
-        """
-        from ragscience.agent.corrective import EXTRA_PASSAGES, Corrective, CorrectiveContext
-
-        titles: dict[str, str] = {}
-
-        def title_of(file: str) -> str:
-            titles.update({} if titles else {paper.file: paper.title for paper in self.library.papers()})
-            return titles.get(file, "")
-
-        circuit = self.engine.circuit
-        context = CorrectiveContext(
-            find,
-            llm=self.cancellable(self.llm) if circuit.allows() else None,
-            title_of=title_of,
-            most_passages=self.profiles.wanted_for_answer or self.answer_profile.top_k + EXTRA_PASSAGES,
-            seconds=self.settings.answer_seconds,
-        )
-        return Corrective(context, on_failure=circuit.failed)
+        return passage_answer(self, request, routed)

@@ -28,7 +28,7 @@ def routed_answer(run: QuestionRun, request: AskRequest) -> Answer | Found | Non
     def search(text: str, filters: Filters) -> Found:
         return run.search(text, filters, profile=run.answer_profile)
 
-    question = standalone(run.question, request.history)
+    question = standalone(run.spelled, request.history)
     with timed(timings, "route_ms"), run.library.snapshot():
         routed = route(question, RouteContext(run.library, search, request.filters))
     if routed is None:

@@ -1,0 +1,94 @@
+"""The answer to a question from the passages that a search finds, by a language model or in quotes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from threading import Thread
+from typing import TYPE_CHECKING
+
+from ragscience.records import Answer, Found
+from ragscience.stage_timing import Timings, timed
+
+if TYPE_CHECKING:
+    from ragscience.engine.question_run import QuestionRun
+    from ragscience.engine.requests import AskRequest
+
+__all__ = ["passage_answer"]
+
+
+def passage_answer(run: QuestionRun, request: AskRequest, routed: Found | None) -> Answer:
+    """The answer from what one search finds, or from what a route has `routed` to the language model."""
+    from ragscience.answering.answer_context import AnswerRequest
+    from ragscience.answering.answers import answer
+    from ragscience.answering.query_rewriting import evidence_again
+    from ragscience.engine.question_timing import after_first_search
+    from ragscience.engine.quote_location import placed
+
+    llm, history, question = run.llm, request.history, run.spelled
+    if run.graph is not None:
+        run.graph.llm = run.cancellable(llm) if run.engine.circuit.allows() else None
+    first: dict[str, Found] = {}
+    first_times = Timings()
+    if llm is not None and not history and routed is None:
+        from ragscience.answering.chain import import_langchain
+
+        imports = Thread(target=import_langchain)
+        imports.start()
+        try:
+            with timed(first_times, "search_ms"):
+                first[question] = _searched(run, request, question)
+        finally:
+            imports.join()
+
+    def find(text: str) -> Found:
+        if routed is not None:
+            return routed
+        if text in first:
+            return first[text]
+        return _searched(run, request, text, evidence_again(question, history))
+
+    given = answer(
+        AnswerRequest(question, history, request.strict),
+        run.answer_context,
+        search=_with_second_look(run, find) if _is_corrective(run, request.corrective) else find,
+        on_token=run.on_token,
+    )
+    return after_first_search(placed(given, run.library), first_times)
+
+
+def _searched(run: QuestionRun, request: AskRequest, text: str, also: tuple[int, ...] = ()) -> Found:
+    from ragscience.engine.split_search import search_in_parts
+
+    search = type(run).search if request.plain else search_in_parts
+    return search(run, text, request.filters, also, run.answer_profile)
+
+
+def _is_corrective(run: QuestionRun, wanted: bool | None) -> bool:
+    if wanted is not None:
+        return wanted
+    setting = run.settings.corrective
+    return run.profile.corrective if setting == "auto" else setting == "on"
+
+
+def _with_second_look(run: QuestionRun, find: Callable[[str], Found]) -> Callable[[str], Found]:
+    """The search for one answer: it grades its results and searches again, reworded, if they are doubtful.
+
+    It never returns more passages than requested; without a number, a second search may add some.
+    """
+    from ragscience.agent.corrective import EXTRA_PASSAGES, Corrective, CorrectiveContext
+
+    titles: dict[str, str] = {}
+
+    def title_of(file: str) -> str:
+        titles.update({} if titles else {paper.file: paper.title for paper in run.library.papers()})
+        return titles.get(file, "")
+
+    circuit = run.engine.circuit
+    context = CorrectiveContext(
+        find,
+        llm=run.cancellable(run.llm) if circuit.allows() else None,
+        title_of=title_of,
+        most_passages=run.profiles.wanted_for_answer or run.answer_profile.top_k + EXTRA_PASSAGES,
+        seconds=run.settings.answer_seconds,
+    )
+    return Corrective(context, on_failure=circuit.failed)

@@ -1,0 +1,80 @@
+"""Misspelt words of a question are taken for the library's own, and said; words that the library has never are."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ragscience.retrieval.spelling import corrected, one_edit_away
+from ragscience.store import Home, Library
+from tests.commands.papers import fill
+from tests.conftest import Commands
+from tests.pdf_factory import make_pdf
+
+PAGES = [
+    "Training of residual networks\n\nThe mini-batch size of the training is 256 images.\nThe Beekeeper data is used.",
+    "Training goes on with another batch size.\nThe warmup of the training takes 4000 steps with the Beekeeper.",
+]
+
+
+@pytest.fixture(scope="module")
+def library(made_once):
+    def make(home):
+        make_pdf(home / "papers" / "nets.pdf", PAGES)
+        make_pdf(home / "papers" / "more.pdf", [*reversed(PAGES)])
+        fill(home / "papers")
+        assert Commands(home).ingest(RAG_EMBEDDER="embedded").code == 0
+
+    with Library.open(Home(made_once("spelling", make))) as opened:
+        yield opened
+
+
+@pytest.mark.parametrize(
+    ("question", "meant"),
+    [
+        ("How long is the trainig?", {"trainig": "training"}),
+        ("How long is the tarinign?", {}),  # two edits
+        ("How long is the triaining?", {"triaining": "training"}),
+        ("What is the batchsize?", {"batchsize": "batch size"}),
+        ("How long is the warmu p?", {"warmu p": "warmup"}),
+        ("How many imagees has the trainnig?", {"imagees": "images", "trainnig": "training"}),
+        ("Which data has the Beekeper?", {"Beekeper": "Beekeeper"}),
+        ("Which data have the Imagees?", {}),  # nothing called Images is known
+        ("How do I bake bread?", {}),  # a word, though not of this library
+        ("What are steps2, GPT-22 and 4001?", {}),
+        ("How long are the stepps?", {"stepps": "steps"}),
+        ("How long is tha trainings?", {}),
+        ("", {}),
+    ],
+)
+def test_what_a_word_is_taken_for(library, question, meant):
+    text, corrections = corrected(question, library)
+    assert {each.written: each.meant for each in corrections} == meant
+    for written, right in meant.items():
+        question = question.replace(written, right)
+    assert text == question
+
+
+def test_note_names_both_words(library):
+    _, (correction,) = corrected("How long is the trainig?", library)
+    assert correction.note == "Searched ‘training’ for ‘trainig’, which no paper has."
+
+
+def test_looking_for_a_word_costs_a_few_hundred_lookups(library, monkeypatch):
+    asked, read, count, load = [], [], library.term_counts, library.chunks
+    monkeypatch.setattr(library, "term_counts", lambda stems, *rest: (asked.append(len(stems)), count(stems, *rest))[1])
+    monkeypatch.setattr(library, "chunks", lambda ids: (read.append(len(ids)), load(ids))[1])
+    corrected("How long is the trainig?", library)
+    assert 100 < sum(asked) < 600
+    assert sum(read) <= 24
+    asked.clear()
+    corrected("How long is the training of residual networks?", library)
+    assert sum(asked) <= 5
+    assert sum(read) <= 24
+
+
+@given(st.text("abz", min_size=1, max_size=8))
+def test_one_edit_away_is_no_further_and_never_the_word_with_an_ending(word):
+    variants = set(one_edit_away(word))
+    assert all(abs(len(each) - len(word)) <= 1 for each in variants)
+    assert f"{word}q" not in variants
+    assert word[1:] in variants
