@@ -14,7 +14,7 @@ from ragscience.checking.citations import _Forms
 from ragscience.engine import quote_location
 from ragscience.evaluation import answer_metrics
 from ragscience.graph import llm_extraction, relation_patterns
-from ragscience.routes import summary_cues
+from ragscience.routes import list_kinds, summary_cues
 from ragscience.routes.phrase_search import Phrase
 from tests.answering.passages import SAMPLING, TRAINING, hit
 from tests.cpu_limit import cpu_limit
@@ -40,6 +40,13 @@ MADE = {
     ],
     "ragscience.graph.map_data:_stands": lambda: [re.compile(r"(?<!\w)beam[\s-]*search", re.IGNORECASE)],
     "ragscience.graph.relation_patterns:_patterns": lambda: [each.between for each in relation_patterns.PATTERNS],
+    "ragscience.routes.list_items:__init__": lambda: [
+        re.compile(rf"\b(?:{words})\b", re.IGNORECASE)
+        for kind in list_kinds.KINDS
+        for words in (kind.nouns, kind.uses)
+        if words
+    ],
+    "ragscience.routes.list_items:_is_used": lambda: [re.compile(r"[a-z,] Embase\b")],
     "ragscience.routes.summary_cues:_cues": lambda: [aspect.cues for aspect in summary_cues.ASPECTS],
     "ragscience.routes.phrase_search:__init__": lambda: [
         Phrase(text).pattern for text in ("label smoothing", "GPT-3", "Transformers")
@@ -58,6 +65,8 @@ READ_SHORT = {
     "ragscience.routes.element_route:": QUESTION,
     "ragscience.routes.summary_route:": QUESTION,
     "ragscience.routes.asked_papers:": QUESTION,
+    "ragscience.routes.list_route:": QUESTION,
+    "ragscience.routes.list_items:": SENTENCE,
     "ragscience.checking.citations:_PATH": (100, "reads a name of at most 83 characters"),
     "ragscience.text.sentences:_LAST_WORD": (40, "reads the 40 characters before a full stop"),
     "ragscience.graph.relation_patterns:": SENTENCE,

@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ragscience.routes import element_route, help_route, library_route, mentions_route, papers_route, summary_route
+from ragscience.routes import (
+    element_route,
+    help_route,
+    library_route,
+    list_route,
+    mentions_route,
+    papers_route,
+    summary_route,
+)
 from ragscience.routes.route_records import RouteContext, Routed
 
 __all__ = ["ROUTES", "route"]
@@ -16,6 +24,7 @@ ROUTES: tuple[Callable[[str, RouteContext], Routed | None], ...] = (
     help_route.answer,
     element_route.answer,
     summary_route.answer,
+    list_route.answer,
 )
 """In the order in which they are asked; a route gives None for a question that is not its own."""
 
