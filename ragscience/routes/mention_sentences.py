@@ -19,6 +19,12 @@ SAYS_OF_NOBODY = 1
 _MOST_PLACES = 40
 """Of a paper: so many places are looked at for the best quote."""
 _SHOWN = 240
+_FAR = 75
+"""Characters between a verb and what it is said of."""
+_MOST_NUMBERS = 0.25
+"""Of a sentence: the share of its words that are numbers."""
+_MOST_MARKS = 0.13
+"""Of a sentence: the share of its characters that are neither letters, digits nor blanks."""
 _VERBS = {
     "use": re.compile(
         r"\b(?:us(?:e|es|ed|ing)|utili[sz]\w*|employ\w*|appl(?:y|ies|ied|ying)|adopt\w*|incorporat\w*|add(?:ed|ing)?|"
@@ -41,7 +47,7 @@ _DO = (
     r"(?:used|applied|employed|adopted|utili[sz]ed|(?:pre-?|fine-?)?(?:trained|tuned|optimi[sz]ed)|evaluated|"
     r"tested|chosen|added|included)"
 )
-_BE = r"(?:is|are|was|were|be|been) (?:\w+ly )?(?:also )?"
+_BE = r"(?:is|are|was|were|been) (?!typically|commonly|usually|generally|widely|frequently)(?:\w+ly )?(?:also )?"
 _PASSIVE = re.compile(rf"[^.;]{{0,50}}\b{_BE}{_DO}\b", re.IGNORECASE)
 _PASSIVE_BEFORE = re.compile(rf"\b{_BE}{_DO}\b[^.;]{{0,60}}$", re.IGNORECASE)
 _OURS = re.compile(r"\b(?:we|our|us|this paper|this work)\b", re.IGNORECASE)
@@ -51,6 +57,10 @@ _NOT = re.compile(
     r"(?:\b(?:not|never|without|no|neither|nor|rather than|instead of|unlike|except)\b|n['’]t\b)[^.;,]{0,45}$",
     re.IGNORECASE,
 )
+_SUPPOSED = re.compile(
+    r"\b(?:if|could|would|might|may|can|whether) (?:we|one|also|be|have|obtain|get)\b[^,;]*$", re.IGNORECASE
+)
+_REFERENCE = re.compile(r"\s?(?:\[[\d,;\s–-]{1,20}\]|\([^()]{0,80}(?:19|20)\d\d[a-z]?[^()]{0,40}\))")
 _NUMBER = re.compile(r"\d")
 
 
@@ -80,7 +90,7 @@ def best_quote(places: list[Place], kind: str, evidence: frozenset[int]) -> Quot
         around = ((start, end, what) for start, end, what in spans[chunk.chunk_id] if start <= place.start < end)
         start, end, what = next(around, (place.start, place.end, "row"))
         stance = _stance(chunk.text, (start, end), place, kind, chunk.chunk_id in evidence)
-        is_prose = what == "sentence" and end - start > 20
+        is_prose = what == "sentence" and end - start > 20 and _is_prose(chunk.text[start:end])
         stance = stance if is_prose else 0
         score = stance + is_prose * 0.9 + (end - start < 350) * 0.5
         if best is None or score > best[0]:
@@ -90,22 +100,34 @@ def best_quote(places: list[Place], kind: str, evidence: frozenset[int]) -> Quot
     return best[1]
 
 
+def _is_prose(text: str) -> bool:
+    """Whether it is not a figure's labels in one line: these are full of marks and numbers, and nobody speaks."""
+    if _OURS.search(text):
+        return True
+    marks = sum(not (char.isalnum() or char.isspace()) for char in text)
+    words = text.split()
+    numbers = sum(word[0].isdigit() for word in words)
+    return marks <= _MOST_MARKS * len(text) and numbers <= _MOST_NUMBERS * len(words)
+
+
 def _stance(text: str, span: tuple[int, int], place: Place, kind: str, is_evidence: bool) -> int:
     """What a sentence says: as `Quoted.stance`, less where it does not say who."""
     verbs = _VERBS.get(kind)
     if verbs is None or text[place.end : place.end + 1] == "-":
         return 0
-    before = text[max(span[0], place.start - 110) : place.start]
-    behind = text[place.end : min(span[1], place.end + 70)]
-    ours = _OURS.search(text[span[0] : place.start]) is not None
-    verb = verbs.search(before) or (_PASSIVE.match(behind) if kind == "use" else verbs.search(behind))
-    if verb is None or _EXAMPLE.search(before):
+    before = _REFERENCE.sub("", text[max(span[0], place.start - 250) : place.start])
+    behind = _REFERENCE.sub("", text[place.end : min(span[1], place.end + 150)])[:_FAR]
+    verb = verbs.search(before[-_FAR:]) or (_PASSIVE.match(behind) if kind == "use" else verbs.search(behind))
+    if verb is None or _EXAMPLE.search(before) or _SUPPOSED.search(before):
         return 0
-    if _NOT.search(before):
-        return DENIES if kind == "use" and ours else 0
+    ours = _OURS.search(before) is not None
+    denied = _NOT.search(before)
+    if denied:
+        of_use = denied.group().casefold().startswith(("no ", "without")) or verbs.search(denied.group())
+        return DENIES if kind == "use" and ours and of_use else 0
     if ours or is_evidence or kind == "compare":
         return SAYS
-    if _OTHERS.search(text[span[0] : span[1]]):
+    if _OTHERS.search(before + behind):
         return 0
     is_passive = _PASSIVE_BEFORE.search(before) or _PASSIVE.match(behind)
     is_result = kind == "evaluate" and _NUMBER.search(text[span[0] : span[1]])

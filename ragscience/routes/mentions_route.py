@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from ragscience.records import Block, Hit, Paper, title_of
 from ragscience.routes.mention_questions import MentionQuestion, mention_question, without_kind, without_marks
 from ragscience.routes.mention_sentences import DENIES, SAYS, Quoted, best_quote
-from ragscience.routes.named_papers import counted, is_only_name, label, listed, papers_meant
+from ragscience.routes.named_papers import counted, is_only_name, listed, papers_meant, short_label
 from ragscience.routes.paper_conditions import Conditions, asked_for, fitting
 from ragscience.routes.phrase_aliases import aliases_of, stated_in
 from ragscience.routes.phrase_search import PaperMentions, Phrase, find_phrases
@@ -105,7 +105,7 @@ class _Search:
             )
             said = " · ".join(f"“{quote.quote}”" for quote in quotes)
             blocks.append(
-                Block("item", f"{label(self.papers[key])}: {times}: {said}", tuple(q.citation for q in quotes))
+                Block("item", f"{short_label(self.papers[key])}: {times}: {said}", tuple(q.citation for q in quotes))
             )
             shown += quotes
         if len(every) > _MOST_SHOWN:
@@ -175,7 +175,7 @@ class _Search:
         if asks:
             stances = [one.stance for one in quoted.values()]
             says = stances.count(SAYS)
-            text += f"; {_few(says)} in so many words that {'it' if says == 1 else 'they'} {_third(asks, says)}"
+            text += f"; {_few(says)} that {'they' if says > 1 else 'it'} {_third(asks, max(says, 1))}"
             if DENIES in stances:
                 text += f", {stances.count(DENIES)} that {'it does' if stances.count(DENIES) == 1 else 'they do'} not"
         return f"{text}."
@@ -190,7 +190,7 @@ class _Search:
         }
         pages = sorted({_page(place.chunk.page_breaks, place.start) for place in one.text.values()})
         where = f", p. {_pages(pages)}" if len(pages) > 1 else ""
-        text = f"{label(paper)}: {count}{where}{stance.get(quoted.stance, '')}: “{quoted.quote}”"
+        text = f"{short_label(paper)}: {count}{where}{stance.get(quoted.stance, '')}: “{quoted.quote}”"
         return Block("item", text, (quoted.citation,))
 
     def _own_blocks(self, found: dict[int, PaperMentions]) -> list[Block]:
@@ -223,7 +223,7 @@ class _Search:
         verb = "cites" if len(citing) == 1 else "cite"
         blocks = [Block("text", f"{counted(len(citing), 'paper')} {verb} “{title_of(paper)}” ({paper.file}):")]
         blocks += [
-            Block("item", f"{label(self.papers[one.paper_id])}: “{quote.quote}”", (quote.citation,))
+            Block("item", f"{short_label(self.papers[one.paper_id])}: “{quote.quote}”", (quote.citation,))
             for one, quote in zip(citing, quoted, strict=False)
         ]
         if len(citing) > _MOST_SHOWN:
@@ -251,7 +251,7 @@ def _more(number: int) -> str:
 
 
 def _few(number: int) -> str:
-    return "none of them says" if not number else f"{number} of them {'says' if number == 1 else 'say'}"
+    return "none says" if not number else f"{number} of them {'says' if number == 1 else 'say'}"
 
 
 def _third(verb: str, number: int) -> str:

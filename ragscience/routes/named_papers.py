@@ -11,7 +11,7 @@ from ragscience.routes.route_records import RouteContext
 from ragscience.store import Library
 from ragscience.text.tokenizing import tokenize
 
-__all__ = ["counted", "is_only_name", "label", "listed", "papers_meant", "printed_at", "says_paper"]
+__all__ = ["counted", "is_only_name", "label", "listed", "papers_meant", "printed_at", "says_paper", "short_label"]
 
 _FILLER = frozenset(
     """
@@ -22,6 +22,7 @@ _FILLER = frozenset(
 _PAPER = re.compile(
     r"\b(?:papers?|articles?|pdfs?|publications?|preprints?|manuscripts?|stud(?:y|ies)|thesis)\b", re.IGNORECASE
 )
+_LONGEST_NAME = 40
 _MOST_BY_TITLE = 3
 """Words that more titles than these have in common name none of them."""
 
@@ -76,6 +77,14 @@ def label(paper: Paper, *, year: bool = True) -> str:
     """`Title (2017)`; the file's name where the title is not known."""
     title = " ".join(title_of(paper).split()) or paper.file
     return f"{title} ({paper.metadata.year})" if year and paper.metadata.year else title
+
+
+def short_label(paper: Paper) -> str:
+    """`BERT (2019)`: the title up to its colon, where it has one soon, with the year."""
+    title = label(paper, year=False)
+    name, colon, _ = title.partition(":")
+    year = f" ({paper.metadata.year})" if paper.metadata.year else ""
+    return f"{name if colon and len(name) <= _LONGEST_NAME else title}{year}"
 
 
 def counted(number: int, noun: str) -> str:

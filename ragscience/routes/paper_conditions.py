@@ -201,11 +201,20 @@ def _order(text: str, *, singular: bool) -> tuple[str, int]:
 
 
 def has_author(paper: Paper, name: str) -> bool:
-    """Whether one of the paper's authors has all words of the name, case, accents and dots aside."""
-    wanted = set(plain_name(name).replace(".", " ").split())
+    """Whether the paper has an author of that name, case, accents and dots aside; a first name may be short for his.
+
+    "Hinton", "G. Hinton" and "Geoff Hinton" are Geoffrey Hinton.
+    """
+    wanted = plain_name(name).replace(".", " ").split()
+    authors = [plain_name(author).replace(".", " ").split() for author in paper.metadata.authors]
     return bool(wanted) and any(
-        wanted <= set(plain_name(author).replace(".", " ").split()) for author in paper.metadata.authors
+        wanted[-1] in author and all(any(_is_short(word, own) for own in author) for word in wanted[:-1])
+        for author in authors
     )
+
+
+def _is_short(one: str, other: str) -> bool:
+    return one.startswith(other) or other.startswith(one)
 
 
 def year_of(paper: Paper) -> tuple[int | None, bool]:

@@ -131,7 +131,11 @@ def _fact(fact: str, paper: Paper, context: RouteContext) -> Block:
         words = [str(year)] if year and not is_guess else []
     elif fact == "venue":
         where = " ".join(filter(None, (known.venue, str(known.year or ""))))
-        text = f"{title} was published at {where}" if known.venue else f"Where {title} was published is not known"
+        text = (
+            f"{title} was published {'in' if known.kind == 'article' else 'at'} {where}"
+            if known.venue
+            else f"Where {title} was published is not known"
+        )
         if not known.venue and known.arxiv_id:
             text += f"; it is on arXiv as {known.arxiv_id}"
         words = [known.venue, known.doi] if known.venue else [known.arxiv_id]

@@ -2,9 +2,10 @@
 
 import pytest
 
-from ragscience.records import Filters
+from ragscience.records import Filters, StoredChunk
 from ragscience.routes import mentions_route
-from ragscience.routes.phrase_search import Phrase
+from ragscience.routes.mention_sentences import DENIES, SAYS, best_quote
+from ragscience.routes.phrase_search import Phrase, Place
 from tests.routes.paper_library import context
 
 
@@ -19,9 +20,7 @@ def ask(bees):
 
 def test_use_is_told_from_mention_and_denial(ask):
     intro, *items = ask("Which papers use honey traps?").split("\n")
-    assert intro == (
-        "3 papers mention “honey traps”; 1 of them says in so many words that it uses it, 1 that it does not."
-    )
+    assert intro == ("3 papers mention “honey traps”; 1 of them says that it uses it, 1 that it does not.")
     assert "2 times; says that it uses it: “We used honey traps" in items[0]
     assert "1 time: “Earlier work on honey traps" in items[1]
     assert "says that it does not: “We do not use honey traps" in items[2]
@@ -63,7 +62,7 @@ def test_an_acronym_counts_with_what_it_stands_for(ask):
 
 def test_results_with_a_number_are_an_evaluation(ask):
     said = ask("Which papers evaluate on GLUE?")
-    assert said.startswith("1 paper mentions “GLUE”; 1 of them says in so many words that it evaluates on it.")
+    assert said.startswith("1 paper mentions “GLUE”; 1 of them says that it evaluates on it.")
 
 
 def test_several_things_at_once(ask):
@@ -117,6 +116,35 @@ def test_ways_to_ask(ask, question):
 )
 def test_other_questions_are_left_alone(ask, question):
     assert ask(question) is None
+
+
+@pytest.mark.parametrize(
+    ("sentence", "stance"),
+    [
+        ("We use dropout in the decoder.", SAYS),
+        ("The models were trained with dropout (Hinton et al., 2012) on eight cards.", SAYS),
+        ("The dropout layer (Hinton et al., 2012) was applied to each input.", SAYS),
+        ("We do not use dropout, following others.", DENIES),
+        ("We use the same net without dropout this time.", DENIES),
+        ("We did not find that dropout helps.", 0),
+        ("Hinton et al. used dropout in their work on speech.", 0),
+        ("Dropout is typically used to reduce overfitting.", 0),
+        ("If we use dropout, the error may grow.", 0),
+        ("We like regularizers such as dropout.", 0),
+        ("We use a dropout-like procedure here.", 0),
+        ("We adopt a gate that is shared by each place of the map and the layers above, akin to spatial dropout.", 0),
+    ],
+)
+def test_what_a_sentence_says(sentence, stance):
+    start = sentence.casefold().index("dropout")
+    chunk = StoredChunk(1, 1, "a.pdf", "", 0, sentence, 0, len(sentence), 1, 1, "", "text", ((0, 1),))
+    assert best_quote([Place(chunk, start, start + 7)], "use", frozenset()).stance == stance
+
+
+def test_a_figures_labels_say_nothing():
+    text = "Validation reward 60 0.6 (GPT) 0.8 50 Dataset 1 40 compared 3 2 GPT-3 0.1 0.2 0.3 steps."
+    chunk = StoredChunk(1, 1, "a.pdf", "", 0, text, 0, len(text), 1, 1, "", "text", ((0, 1),))
+    assert best_quote([Place(chunk, text.index("GPT-3"), text.index("GPT-3") + 5)], "compare", frozenset()).stance == 0
 
 
 @pytest.mark.parametrize(

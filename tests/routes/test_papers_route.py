@@ -53,6 +53,8 @@ def test_a_fact_of_one_paper(ask, question, said):
         ("List all papers between 2004 and 2016", ["waggle.pdf", "hives.pdf"]),
         ("Which papers did Lind write?", ["hives.pdf", "waggle.pdf"]),
         ("do I have papers by Maria Ruiz?", ["waggle.pdf"]),
+        ("Which papers did A. Ruiz write?", ["waggle.pdf"]),
+        ("papers by Floyd Rees", ["nectar_1906.01234.pdf"]),
         ("Which papers by Bo Lind came out after 2010?", ["waggle.pdf"]),
         ("list my NeurIPS papers", ["hives.pdf"]),
         ("Which papers appeared at ICBR?", ["waggle.pdf"]),
