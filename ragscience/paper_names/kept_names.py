@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ragscience.errors import RagScienceError
-from ragscience.paper_names.names_of_paper import RULES_VERSION, PaperName, key_of, names_of_paper
+from ragscience.paper_names.paper_name import RULES_VERSION, PaperName, key_of
 from ragscience.records import title_of
 from ragscience.store.atomic_files import disk_errors, read_checked_json, write_checked_json
 from ragscience.text.tokenizing import TOKENIZER_VERSION
@@ -45,6 +45,8 @@ def kept_names(library: Library) -> dict[int, KeptPaper]:
     kept, generation = _read(path, made_by)
     if generation == library.generation:
         return kept
+    from ragscience.paper_names.names_of_paper import names_of_paper
+
     papers: dict[int, KeptPaper] = {}
     for paper in library.papers():
         known, signature = kept.get(paper.paper_id), f"{paper.md5} {paper.chunks} {paper.file} {title_of(paper)}"

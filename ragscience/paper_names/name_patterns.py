@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-__all__ = ["introduced", "is_shaped"]
+__all__ = ["introduced"]
 
 _PART = r"(?:[A-Z][A-Za-z0-9]{0,29}+|[a-z]{1,3}+[A-Z][A-Za-z0-9]{0,29}+)"
 _NAME = rf"{_PART}(?:[-‐–][A-Za-z0-9]{{1,30}}+){{0,4}}+"
@@ -36,7 +36,6 @@ _OUR_OWN = re.compile(rf"{_OURS}{_NAMES}(?=[,.])")
 _DEFINED = re.compile(rf"(?:^|[.!?:] |  )(?:The )?+{_NAMES} is (?:a|an|our)\b")
 """ "Raft is a consensus algorithm": as a sentence of an abstract begins."""
 
-_PARTS = re.compile(r"[\s\-‐–]")
 _ANOTHERS = re.compile(
     r"\W{0,3}+(?:\[\d|\d|et al|(?:and|&) [A-Z][\w-]{0,30}+,? \(?\d{4}"
     r"|\(?(?:[A-Z][\w’'-]{1,30}+,? (?:et al|and|&|\(?\d{4}))"
@@ -63,11 +62,3 @@ def introduced(text: str, *, abstract: bool) -> Iterator[tuple[str, int, int]]:
             for group in range(2 if pattern is _IN_APPOSITION else 1, (pattern.groups or 1) + 1):
                 if match[group] and not _ANOTHERS.match(text, match.end(group)):
                     yield match[group], match.start(group), match.end(group)
-
-
-def is_shaped(name: str) -> bool:
-    """Whether a word of a name is written as only names are: capitals after its first letter, or capital and digit."""
-    return any(
-        any(letter.isupper() for letter in part[1:]) or (part[:1].isupper() and any(c.isdigit() for c in part))
-        for part in _PARTS.split(name)
-    )

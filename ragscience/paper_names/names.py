@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
 from ragscience.paper_names.kept_names import KeptPaper, Row, kept_names, name_of
-from ragscience.paper_names.name_patterns import is_shaped
-from ragscience.paper_names.names_of_paper import AUTHORS, PaperName, key_of
+from ragscience.paper_names.paper_name import AUTHORS, PaperName, is_shaped, key_of
 from ragscience.text.tokenizing import tokenize
 
 if TYPE_CHECKING:

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 from ragscience.graph.passage_words import short_forms
 from ragscience.metadata.author_names import last_name
-from ragscience.paper_names.name_patterns import introduced, is_shaped
+from ragscience.paper_names.name_patterns import introduced
+from ragscience.paper_names.paper_name import AUTHORS, PaperName, is_shaped, key_of, words_of
 from ragscience.records import Paper, StoredChunk, title_of
 from ragscience.text.page_spans import page_parts
 from ragscience.text.tokenizing import STOP_WORDS, tokenize
@@ -19,11 +19,8 @@ from ragscience.text.tokenizing import STOP_WORDS, tokenize
 if TYPE_CHECKING:
     from ragscience.store import Library
 
-__all__ = ["AUTHORS", "RULES_VERSION", "PaperName", "key_of", "names_of_paper", "words_of"]
+__all__ = ["names_of_paper"]
 
-RULES_VERSION = 1
-"""Increased when the same paper gets other names: kept names of another version are found again."""
-AUTHORS = ("authors", "author")
 FEWEST_PASSAGES, LEAST_SHARE, LEAST_SHARE_OF_WORD = 3, 0.08, 0.15
 """A name that a paper introduces is in so many of its passages, and in this share of them; in more if it is a word."""
 OFTEN = 0.25
@@ -35,7 +32,6 @@ MOST_WORDS = 5
 _FEWEST_LETTERS = 2
 _EARLY_PAGES = 2
 _EARLY_SECTION = re.compile(r"\b(?:abstract|introduction|conclusions?|summary|contributions?)\b", re.IGNORECASE)
-_ACCENTS = re.compile("[\u0300-\u036f]++")
 _WORD = re.compile(r"[^\W_]++")
 _COMPOUND = re.compile(r"[^\W_]++(?:-[^\W_]++)++|[^\W_]++")
 _SUBTITLE = re.compile(r":\s|\s[-–—]\s|[–—]\s")
@@ -44,41 +40,6 @@ _BEGINNING = re.compile(
     r"\s(?:for|with|in|of|on|using|via|by|from|to|through|under|at|is|are|can|that)\s", re.IGNORECASE
 )
 _ET_AL_YEAR = re.compile(r"(\d\d)(?:0[1-9]|1[0-2])\.\d{4,5}")
-
-
-@dataclass(frozen=True, slots=True)
-class PaperName:
-    """A name of a paper."""
-
-    name: str
-    """As written there."""
-    how: str
-    """Where it is from: "title", "short title", "introduced", "acronym", "file"; "authors", or "author" of only one."""
-    base: float
-    """How surely it is the paper's, 0 to 1, whatever other papers call it."""
-    page: int
-    """The page that says so; 0 for a file's name."""
-    start: int
-    """The place of the name there, in characters of the document; 0 to 0 where it is not in the text."""
-    end: int
-    share: float = 1.0
-    """The share of the paper's passages that have it, 0 to 1."""
-    indexed: tuple[int, ...] = ()
-    """How many of the paper's passages each of its terms (`tokenize`) is in, as the keyword index counts them."""
-    detail: tuple[str, ...] = ()
-    """Of authors: the second author's family name, where there are two, or nothing; then the years."""
-
-
-def words_of(text: str) -> list[str]:
-    """The words of a text, case and accents aside."""
-    if not text.isascii():
-        text = _ACCENTS.sub("", unicodedata.normalize("NFKD", text))
-    return _WORD.findall(text.casefold())
-
-
-def key_of(name: str) -> str:
-    """What a name is looked up by: blanks, hyphens and case aside ("GPT-2": gpt2)."""
-    return "".join(words_of(name))
 
 
 def names_of_paper(paper: Paper, library: Library) -> tuple[PaperName, ...]:

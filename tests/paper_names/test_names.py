@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from ragscience.paper_names import PaperNames, kept_names
+from ragscience.paper_names import PaperNames, names_of_paper
 from ragscience.store import Home, Library
 from tests.paper_names.library_of_papers import add_paper
 
@@ -111,13 +111,13 @@ def test_kept_names_are_read_and_not_found_again(home, monkeypatch):
     with Library.open(home) as library:
         before = {number: PaperNames.of(library).of_paper(number) for number in (1, 2, 3)}
     found = []
-    find = kept_names.names_of_paper
+    find = names_of_paper.names_of_paper
 
     def counted(paper, library):
         found.append(paper.file)
         return find(paper, library)
 
-    monkeypatch.setattr(kept_names, "names_of_paper", counted)
+    monkeypatch.setattr(names_of_paper, "names_of_paper", counted)
     with Library.open(home) as library:
         assert {number: PaperNames.of(library).of_paper(number) for number in (1, 2, 3)} == before
     assert found == []
