@@ -47,7 +47,8 @@ _ANNOUNCES = re.compile(
 _ITS_OWN = re.compile(r"\b(?:we|our|us|were|was|used|following|experiments)\b", re.I)
 _SUBJECT = re.compile(rf"(?:\W{{0,3}}|\d[.)] )(?:(?:The|A)(?: [a-z]{{3,12}})? )?({_NAME.pattern})")
 _OPENING = re.compile(
-    r"(?:\W{0,3})([A-Z][\w’'/-]{0,30}(?: (?!The )[\w’'/-]{1,30}){0,4}?)(?: \([^()]{1,40}\))?"
+    r"(?:\W{0,3})([A-Z][\w’'/-]{0,30}(?: (?!The |Another |An? )[\w’'/-]{1,30}){0,4}?)(?<! to)(?<! of)(?<! for)(?<! in)"
+    r"(?: \([^()]{1,40}\))?"
     r"(?:,| is| are| was| as proposed| The|:|\.|"
     r" [a-z]{3,12}s(?= (?:the|a|an|special|only|additional|trainable|two|to)\b)) "
 )
@@ -60,7 +61,7 @@ _ENDS = re.compile(
 _ARTICLE = re.compile(r"^(?:the|a|an|also|both|on|to|and|or|with|its|their) ", re.I)
 _LETTER = re.compile(r"[A-Za-z]")
 _CLAUSE = re.compile(r"\b(?:we|is|are|was|were|can|it|they|our|this|has|have|not|be)\b", re.I)
-_PREPOSITION = re.compile(r"(?:in|for|on|of|to|such|other|others|more|etc|a certain|before|performance)\b", re.I)
+_PREPOSITION = re.compile(r"(?:in|for|on|of|to|such|other|others|more|etc|so on|a certain|before|performance)\b", re.I)
 _BEFORE_NAME = re.compile(r"(?:^|\W)(?:the|on|of|from|to|our|and|in|a|an)\s$", re.I)
 _PLAIN_WORD = re.compile(r"[A-Z][a-z]+")
 _MARKS = re.compile(r"[-–’'.]")
@@ -141,7 +142,7 @@ class _Search:
                 if subject and _is_name(subject.group(1)):
                     self._enumerating.append((2, -place, following))
                     self._add(subject.group(1), following, 0.6)
-        elif sentence.is_first and self._has_section(sentence):
+        elif self._kind.has_names and sentence.is_first and self._has_section(sentence):
             self._enumerating.append((2, -place, sentence))
             opening = _OPENING.match(sentence.text)
             if opening and _is_name(opening.group(1)):
@@ -200,6 +201,7 @@ class _Search:
         is_plain = (
             1 <= len(ended.split()) <= _WORDS_OF_AN_ITEM and not _CLAUSE.search(ended) and not _PREPOSITION.match(ended)
         )
+        ended = ended.rstrip(" ,;")
         return ended if is_plain and len(ended) > 2 else None
 
     def _announces(self, sentence: Sentence) -> bool:

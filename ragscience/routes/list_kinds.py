@@ -47,15 +47,4 @@ KINDS = (
         r"tasks?|problems|applications",
         has_names=False,
     ),
-    ListKind(
-        "language",
-        r"languages",
-        r"languages?",
-    ),
-    ListKind(
-        "metric",
-        r"(?:evaluation |performance )?(?:metrics|measures)|evaluation criteria",
-        r"metrics?|measures?|criteria",
-        has_names=False,
-    ),
 )

@@ -1,4 +1,4 @@
-"""Questions for a list: the data sets, baselines, tasks, languages, measures or hyperparameters of a paper."""
+"""Questions for a list: the data sets, baselines, tasks, measures or hyperparameters of a paper."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from ragscience.records import Block, title_of
 from ragscience.routes.asked_papers import AskedPapers, once
 from ragscience.routes.hyperparameters import hyperparameter_blocks
 from ragscience.routes.list_items import Listed, listed
-from ragscience.routes.list_kinds import KINDS
+from ragscience.routes.list_kinds import KINDS, ListKind
+from ragscience.routes.measures import measure_blocks
 from ragscience.routes.paper_text import PaperText
 from ragscience.routes.route_records import RouteContext, Routed
 from ragscience.text.tokenizing import terms
@@ -17,7 +18,10 @@ from ragscience.text.tokenizing import terms
 __all__ = ["answer"]
 
 _HYPERPARAMETERS = r"(?:training |model |main )?hyper-?\s?parameters?(?: settings?| values?)?"
-_FRAMES = tuple(
+_MEASURES = r"(?:evaluation |performance |quality )?(?:metrics|measures)|evaluation criteria"
+_ASKED: tuple[tuple[ListKind | str, str], ...] = tuple((kind, kind.asked) for kind in KINDS)
+_OTHERS = {"hyperparameter": _HYPERPARAMETERS, "measure": _MEASURES}
+_FRAMES: tuple[tuple[ListKind | str, re.Pattern[str]], ...] = tuple(
     (
         kind,
         re.compile(
@@ -27,7 +31,7 @@ _FRAMES = tuple(
             re.IGNORECASE,
         ),
     )
-    for kind, words in (*((kind, kind.asked) for kind in KINDS), (None, _HYPERPARAMETERS))
+    for kind, words in (*_ASKED, *_OTHERS.items())
 )
 _FRAME_WORDS = """
     what which does do did is are was were used use uses using in of from the a an paper papers article study
@@ -59,9 +63,9 @@ def answer(question: str, context: RouteContext) -> Routed | None:
     paper = PaperText(context.library, papers[0])
     if len(wanted) > _MOST_QUALIFIERS:
         return None
-    if kind is None:
-        blocks = hyperparameter_blocks(paper, wanted)
-        return _routed(paper, "hyperparameter", blocks, "high" if len(blocks) > 1 else "medium") if blocks else None
+    if isinstance(kind, str):
+        blocks = hyperparameter_blocks(paper, wanted) if kind == "hyperparameter" else measure_blocks(paper, wanted)
+        return _routed(paper, kind, blocks, "high" if len(blocks) > 1 else "medium") if blocks else None
     must = _TRAINED if _TRAINED.search(rest) and not _EVALUATED.search(rest) and kind.name == "data set" else None
     blocks, confidence = _blocks(context, paper, listed(paper, kind, wanted, must))
     return _routed(paper, kind.name, blocks, confidence) if blocks else None

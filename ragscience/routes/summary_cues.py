@@ -113,7 +113,7 @@ _ZONES = (
         r"data|corpus|corpora|participants|patients|subjects|search strategy|study (?:population|selection)|materials",
     ),
     ("experiments", r"experiment|setup|settings?|benchmarks?"),
-    ("introduction", r"introduction|motivation|overview"),
+    ("introduction", r"introduction|motivation"),
 )
 _ZONE_WORDS = tuple((zone, re.compile(rf"\b(?:{words})", re.I)) for zone, words in _ZONES)
 _APPENDIX = re.compile(r"(?:appendix|supplement|[A-Z](?:\.\d{1,2})?\.?\s)", re.I)

@@ -23,7 +23,8 @@ _LEANS = re.compile(
 _POINTS = re.compile(r"\b(?:fig(?:ure)?s?|tables?|sections?|sec|appendix|eqs?|equations?|above|below)\b", re.I)
 _ANNOUNCES = re.compile(
     r"(?:we (?:now |also |then |next |first |briefly )?(?:discuss|hope|thank|leave it|believe|conclude with)|"
-    r"in this section|this section|the rest of|the remainder|section|here,? we discuss|for more)\b",
+    r"in this section|this section|(?:in )?the rest of|(?:in )?the remainder|availability|supplementary|key ?words|"
+    r"section|here,? we discuss|for more)\b",
     re.IGNORECASE,
 )
 _OWN = re.compile(r"\b(?:we|our|ours)\b", re.IGNORECASE)

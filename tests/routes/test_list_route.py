@@ -19,6 +19,9 @@ BEES = [
         "Corpus (FC) and WiggleQA. The HiveNet data set has films, "
         "Dance100 has sounds, the Flower Corpus has maps, WiggleQA has words.",
     ),
+    (2, "text", "The accuracy of the dance model on all four of them is high."),
+    (2, "caption", "Figure 1: Accuracy of each hive."),
+    (2, "text", "Others look at the map of hives or at recall, which we do not."),
     (2, "heading", "2.2 Baselines", 2),
     (2, "text", "Random walk (RW) is a baseline that knows nothing of the sun or the way."),
     (2, "text", "Straight flight is what bees do that have no dance to follow at all."),
@@ -74,6 +77,10 @@ def test_hyperparameters_come_from_lists_tables_and_sentences(ask):
         ("table", "| Hive | Batch"),
         ("quote", "We train for 3"),
     ]
+
+
+def test_measures_are_those_that_captions_and_results_name(ask):
+    assert items(ask("Which metrics does the Bees dance paper report?")) == ["accuracy"]
 
 
 @pytest.mark.parametrize(
