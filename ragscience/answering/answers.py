@@ -72,7 +72,11 @@ class _AnswerRun:
         self._prompt_cut = False
 
     def by_quotes(self, warnings: tuple[str, ...]) -> Answer:
-        found, answerable = self._searched(standalone(self._request.question, self._request.history))
+        asked = self._request.question
+        found, answerable = self._searched(standalone(asked, self._request.history))
+        if not answerable and found.question != asked:
+            plain, answerable = self._searched(asked)  # it may not be about the last turn at all
+            found = plain if answerable else found
         return self._quotes(found, warnings) if answerable else self._refusal(found, warnings=warnings)
 
     def by_llm(self, llm: ChatModel) -> Answer:

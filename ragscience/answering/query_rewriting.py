@@ -20,6 +20,8 @@ OWN_TERMS = 2
 """A question with a name that is new and as many content words next to it has a subject of its own."""
 ANTECEDENT_TERMS = 3
 """With as many content words before it, an "it" or "they" means one of them."""
+MOST_HEADLESS = 4
+"""Content words of a question in the passive that may leave out what it is about."""
 NAMES_OF_AN_ANSWER = 4
 """Most names taken from the last answer; a longer list is its detail, not its subject."""
 TURNS_BACK = 3
@@ -39,7 +41,26 @@ _POINTER = re.compile(
     r"|\b(?:that|there|too|else|ones?|the (?:same|others?))\s*[?.!]*\s*$",
     re.IGNORECASE,
 )
-_SOURCE = re.compile(r"\([^()\n]*\bp\.\s?\d+\)")
+_SUBJECT_PRONOUN = re.compile(
+    r"^[^,;:]*?\b(?:is|are|was|were|do|does|did|has|have|had|can|could|will|would) (?:it|they|he|she)\b"
+    r"(?! (?:takes?|took) to\b)",
+    re.IGNORECASE,
+)
+"""A pronoun as the subject of the question: what it stands for was said before, unless a clause stands before it."""
+_CLAUSE = re.compile(r"\b(?:when|while|if|because|since|although|that|which|who|whose)\b", re.IGNORECASE)
+_NO_HEAD = re.compile(
+    r"\b(?:is|are|was|were) (?:\w+ly )?(?:used|trained|tested|evaluated|reported|chosen|set|reached|achieved|needed"
+    r"|found|made|tried|compared)\b(?!.*\b(?:of|in|for|on|by|with|to|at) (?:the|a|an|this)\b)"
+    r"|\btook part\b(?! in\b)",
+    re.IGNORECASE,
+)
+"""A passive that does not say of what: "Which learning rate was used?"."""
+_DEFINES = re.compile(r"\s*(?:what|who) (?:is|are|was|were) (?!the\b|their\b|its\b)", re.IGNORECASE)
+"""Asks what something is: "What are dangling links?" is whole, "What is the price?" is not."""
+_SOURCE = re.compile(r"\([^()\n]*\bp\.\s?\d+\)|^Found in \d+ papers?:.*$|\S+\.pdf\b", re.MULTILINE)
+"""Of an answer: pages and files that it names."""
+_IS_QUOTES = re.compile(r"^\W*“", re.MULTILINE)
+"""What a paper says word for word: its names are the paper's detail, not what was asked about."""
 _WORD = re.compile(r"[^\W_](?:[\w’'.,/+-]*\w)?")
 _ASKING = frozenset(
     """
@@ -72,10 +93,11 @@ def _carried(question: str, turns: Sequence[Turn]) -> list[str]:
     """The added words, the oldest first."""
     carried: list[str] = []
     for turn in reversed(turns):
-        named = [*_names(turn.question), *_names(_SOURCE.sub("", turn.answer))[:NAMES_OF_AN_ANSWER]]
+        said = "" if _IS_QUOTES.search(turn.answer) else _SOURCE.sub("", turn.answer)
+        named = [*_names(turn.question), *_names(said)[:NAMES_OF_AN_ANSWER]]
         if _is_fragment(question):
             named = [*_content_words(turn.question), *named]
-        elif not named and not _is_short(question):
+        elif not named:
             named = _content_words(turn.question)
         carried[:0] = named
         if not _is_fragment(turn.question):
@@ -87,14 +109,25 @@ def _leans(question: str, history: Sequence[Turn]) -> bool:
     if not history:
         return False
     pointer, pronoun = _POINTER.search(question), _PRONOUN.search(question)
-    if pronoun and len(set(terms(question[: pronoun.start()]))) >= ANTECEDENT_TERMS:
+    if pronoun and len(set(terms(question[: pronoun.start()]))) >= ANTECEDENT_TERMS and not _is_subject(question):
         pronoun = None
     known = {word.casefold() for turn in history for word in _words(f"{turn.question} {turn.answer}")}
-    new = [name for name in _names(question) if name.casefold() not in known]
+    names = _names(question)
+    new = [name for name in names if name.casefold() not in known]
     if new and not pointer:
         beside = set(terms(question)) - {term for name in new for term in terms(name)}
         return len(beside) < OWN_TERMS or (pronoun is not None and pronoun.start() < question.find(new[0]))
-    return bool(pointer or pronoun or _OPENING.match(question)) or _is_short(question)
+    if pointer or pronoun or _OPENING.match(question) or _is_fragment(question):
+        return True
+    if names or _DEFINES.match(question):
+        return False
+    return _is_short(question) or bool(len(set(terms(question))) <= MOST_HEADLESS and _NO_HEAD.search(question))
+
+
+def _is_subject(question: str) -> bool:
+    """Whether a pronoun is the subject of the question itself: "How many steps does it use?"."""
+    found = _SUBJECT_PRONOUN.match(question)
+    return found is not None and not _CLAUSE.search(found[0])
 
 
 def _is_short(question: str) -> bool:

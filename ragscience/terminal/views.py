@@ -99,10 +99,19 @@ def shortened(text: str, chars: int) -> str:
     return text if len(text) <= chars else text[:chars].rsplit(" ", 1)[0] + " …"
 
 
+def searched_as(answer: Answer) -> str:
+    """What was searched for instead of the question: a follow-up with what it leans on; "" where it is the same."""
+    searched = " ".join(answer.found.question.split())
+    return searched if searched.rstrip(" ?.!") != " ".join(answer.question.split()).rstrip(" ?.!") else ""
+
+
 def answer_view(answer: Answer, console: Console) -> None:
     """The answer's blocks on a terminal; else its text: doubtful sentences in a colour, each citation a link."""
     if answer.route_note:
         console.print(Text(plain(answer.route_note), style="dim"), soft_wrap=not console.is_terminal)
+        console.print()
+    if searched := searched_as(answer):
+        console.print(Text(f"Searched as: {plain(searched)}", style="dim"), soft_wrap=not console.is_terminal)
         console.print()
     if answer.blocks and console.is_terminal:
         from ragscience.terminal.answer_blocks_view import blocks_view

@@ -107,3 +107,33 @@ def test_the_question_itself_is_always_searched(question, history):
 def test_the_sources_of_an_answer_are_no_names():
     cited = [Turn("When did the tulip mania end in Haarlem?", "In 1637, says Goldgar (tulips_2007.pdf, p.3).", (7,))]
     assert standalone("What did it cost?", cited) == "Haarlem Goldgar What did it cost?"
+
+
+QUOTES = (
+    "Found in 1 paper: tulips_2007.pdf\n\n“Early bulbs of Semper Augustus were sold by Pieter.” (tulips_2007.pdf, p.3)"
+)
+
+
+def test_of_quotes_and_files_nothing_comes_along():
+    named = [Turn("When did the tulip mania end in Haarlem?", QUOTES, (7,))]
+    assert standalone("What did it cost?", named) == "Haarlem What did it cost?"
+    nameless = [Turn("When did the tulip mania end?", QUOTES, (7,))]
+    assert standalone("What did it cost?", nameless) == "tulip mania end What did it cost?"
+
+
+@pytest.mark.parametrize(
+    ("question", "leans"),
+    [
+        ("How many bulbs and contracts did they trade?", True),  # the subject of the question itself
+        ("Which sealed bids was it settled by?", True),
+        ("When a contract was signed, how many bulbs did it name?", False),
+        ("Which price limit was used?", True),  # of what?
+        ("Which price limit was used for the spring auction?", False),
+        ("What is a futures contract?", False),
+        ("What are broken bulbs?", False),
+        ("What is Haarlem?", False),  # a name is a subject, spoken of before or not
+        ("What is the price?", True),
+    ],
+)
+def test_follow_up_is_told_from_a_new_subject(question, leans):
+    assert (standalone(question, TULIPS) != question) is leans

@@ -144,8 +144,15 @@ def test_a_pipe_gets_the_text_and_both_get_what_was_done():
 
 
 def test_a_terminal_gets_the_blocks(drawn):
-    shown = bare(drawn(Block("quote", "A.", (PAGE_2,)), view=answer_view, route_note="Counted."))
+    shown = bare(
+        drawn(Block("quote", "A.", (PAGE_2,)), view=answer_view, question="A question?", route_note="Counted.")
+    )
     assert shown == "Counted.\n\n“A.” (bees.pdf, p.2)\n\n"
+
+
+def test_what_was_searched_instead_of_the_question_is_shown(drawn):
+    shown = bare(drawn(Block("quote", "A.", (PAGE_2,)), view=answer_view, question="Bees a question?"))
+    assert shown == "Searched as: Bees a question?\n\n“A.” (bees.pdf, p.2)\n\n"
 
 
 LEAD = Block("text", "Found in 1 paper: bees.pdf")
