@@ -1,62 +1,74 @@
-"""A question in another language as an English model and English papers can be searched for it: names and numbers."""
+"""A question in another language, as English papers can be searched for it: by names and numbers."""
 
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Sequence
-from itertools import chain, groupby
+from dataclasses import dataclass
+from itertools import groupby
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ragscience.text.cognates import cognates
-from ragscience.text.question_language import FUNCTION_WORDS, language_of
-from ragscience.text.tokenizing import is_unspaced, tokenize
+from ragscience.text.question_language import FUNCTION_WORDS, english_question_word, language_of
+from ragscience.text.tokenizing import STOP_WORDS, is_unspaced, tokenize
 
 if TYPE_CHECKING:
     from ragscience.store import Library
 
-__all__ = ["known_words", "reads_english"]
+__all__ = ["ReadableQuestion", "readable"]
 
 _WORD = re.compile(r"[^\W_]++(?:[-.,'’·][^\W_]++)*+")
 _JOINED = re.compile(r"['’-]")
-_LEAST_COGNATE = 5
-"""Letters of a word whose English relative is looked for."""
 
 
-def reads_english(question: str) -> str:
-    """What to say of a question that the embedded model does not understand; empty for English."""
-    language = language_of(question)
-    return language and (
+@dataclass(frozen=True, slots=True)
+class ReadableQuestion:
+    """What the embedded model can use of a question."""
+
+    searched: str
+    """What is searched for."""
+    asked: str
+    """The same, with what it asks for in English ("how many"), by which quotes are chosen."""
+    warning: str = ""
+    """What to say of it; empty where the question is as it was."""
+
+
+def readable(question: str, library: Library) -> ReadableQuestion:
+    """The question; of one in another language the words that the library has: names, numbers, words of both languages.
+
+    That is for a library of the embedded model, which reads English. Function words of the question's language go, and
+    accents where the papers have the word without them. In a script without spaces the stretches of characters stay
+    all of whose pairs occur. A question of which nothing occurs is searched as it is.
+    """
+    embedder = library.embedder
+    language = language_of(question) if embedder is not None and embedder.provider == "embedded" else ""
+    if not language:
+        return ReadableQuestion(question, question)
+    words = " ".join(_known_words(question, FUNCTION_WORDS.get(language, frozenset()), library))
+    warning = (
         f"The question looks {language}; the embedded model reads English, so it was searched by names and numbers. "
         "Ask in English, or use a multilingual embedding model in Ollama."
     )
+    if all(word.casefold() in STOP_WORDS for word in words.split()):
+        return ReadableQuestion(question, question, warning)
+    return ReadableQuestion(words, f"{english_question_word(question)} {words}".strip(), warning)
 
 
-def known_words(question: str, library: Library) -> str:
-    """The words of a question in another language that occur in the library: names, numbers, cognates.
-
-    Function words of its language go, accents are stripped where the papers have the word without, and a word that the
-    papers lack becomes its English relative that they have ("Normalisierung": "normalization"). In a script without
-    spaces it is the stretches of characters whose pairs occur. English is unchanged, and so is a question of which
-    nothing occurs.
-    """
-    language = language_of(question)
-    if not language:
-        return question
-    dropped = FUNCTION_WORDS.get(language, frozenset())
+def _known_words(question: str, dropped: frozenset[str], library: Library) -> list[str]:
     words = [part for word in _WORD.findall(question) for part in _parts(word, dropped)]
-    relatives = {word: list(cognates(word)) for word in words if len(word) >= _LEAST_COGNATE and word.isalpha()}
-    known = _known(library, [*words, *chain.from_iterable(relatives.values())])
+    plain = [_without_accents(word) for word in words]
+    known = _known(library, [*words, *plain])
     kept: list[str] = []
-    for word in words:
+    for word, bare in zip(words, plain, strict=True):
         if is_unspaced(word):
             kept += _stretches(word, known)
-        elif known.intersection(tokenize(word)):
-            kept.append(word)
         else:
-            kept += [one for one in relatives.get(word, ()) if known.intersection(tokenize(one))][:1]
-    return " ".join(dict.fromkeys(kept)) or question
+            kept += [one for one in (bare, word) if one.casefold() in STOP_WORDS or known.intersection(tokenize(one))][
+                :1
+            ]
+    return list(dict.fromkeys(kept))
 
 
 def _parts(word: str, dropped: frozenset[str]) -> list[str]:
@@ -67,6 +79,12 @@ def _parts(word: str, dropped: frozenset[str]) -> list[str]:
         content = [piece for piece in pieces if piece.casefold() not in dropped]
         parts = [word] if len(content) == len(pieces) else content
     return [part for part in (part.strip("-.,'’·") for part in parts) if part]
+
+
+def _without_accents(word: str) -> str:
+    """The word in plain letters ("chaîne": chaine); one in another script than Latin as it is."""
+    bare = "".join(one for one in unicodedata.normalize("NFKD", word) if not unicodedata.combining(one))
+    return bare if bare.isascii() else word
 
 
 def _known(library: Library, words: Sequence[str]) -> frozenset[str]:

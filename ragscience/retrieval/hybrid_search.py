@@ -11,6 +11,7 @@ from ragscience.errors import ModelProblem
 from ragscience.records import Filters, Found, Hit, Profile, StoredChunk
 from ragscience.retrieval.deduplication import first_of_each
 from ragscience.retrieval.first_pass import FirstPass, Question, Scope, ScoreSource, SearchLog, first_pass
+from ragscience.retrieval.foreign_questions import readable
 from ragscience.retrieval.fusion import min_max
 from ragscience.retrieval.late_interaction import late_scores, maxsim_scores
 from ragscience.retrieval.named_papers import SearchedPaper, named_papers, own_candidates, preferred
@@ -67,13 +68,17 @@ def search(
     many as its time allows. Passages of `also` (ids) that the filters allow are candidates like the others.
     The passages of a paper that the question names are candidates, too, and preferred (retrieval/named_papers.py).
     Ties go to the passage that was ingested first; of near-identical passages only the first is kept.
-    `Found.signals` are those of retrieval/search_signals.py. Where the embedder fails, keyword search alone gives the
-    candidates; where a reranker fails, the order stays; both with a warning. Raises NothingFound where a filter fits no
-    paper.
+    A question in another language is searched by the words of it that the library has, with a warning, where the
+    library was embedded with the embedded model: `Found.question` has them. `Found.signals` are those of
+    retrieval/search_signals.py. Where the embedder fails, keyword search alone gives the candidates; where a reranker
+    fails, the order stays; both with a warning. Raises NothingFound where a filter fits no paper.
     """
     with library.snapshot():
         log = SearchLog()
         with timed(log.timings, "retrieval_ms"):
+            foreign = readable(question, library)
+            question = foreign.searched
+            log.warnings.extend(filter(None, [foreign.warning]))
             scope = Scope(library, library.select(filters))
             with timed(log.timings, "embed_ms"):
                 vector, tokens = _embedded(question, models, log)
@@ -101,9 +106,10 @@ def search(
         cosines = first.scores["dense"] if models.tokens_from in (None, models.embedder) else {}
         with timed(log.timings, "signals_ms"):
             seen = signals(question, order, scope, cosines=cosines, maxsims=maxsims, rerank=rerank)
+            seen |= {"foreign": 1.0} if foreign.warning else {}
         hits = _as_hits(ranking, profile.top_k, chunks, first)
     stages = tuple(log.timings.stages)
-    return Found(question, profile.name, hits, tuple(log.warnings), dict(log.timings), seen, stages=stages)
+    return Found(foreign.asked, profile.name, hits, tuple(log.warnings), dict(log.timings), seen, stages=stages)
 
 
 @dataclass(frozen=True, slots=True)

@@ -56,6 +56,8 @@ def signals(
     - `maxsim`: the highest MaxSim of a candidate, the mean over the question's tokens, -1 to 1.
     - `cosine`: the highest of a candidate, -1 to 1; missing where another model than that of MaxSim makes it.
     - `rerank`: unchanged.
+
+    `foreign`, 1, is there for a question in another language than the model's, of which only known words were searched.
     """
     seen: dict[str, float] = {}
     terms = asked_terms(question)

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from string import ascii_lowercase
 from typing import TYPE_CHECKING
 
+from ragscience.text.question_language import language_of
 from ragscience.text.tokenizing import tokenize
 
 if TYPE_CHECKING:
@@ -61,7 +62,10 @@ def corrected(question: str, library: Library) -> tuple[str, tuple[Correction, .
     insertion, deletion, replacement or transposition away that most passages have, else for the two words that it is
     written together from, else for the one that it makes with the word behind it. Numbers, short words and what has
     digits or hyphens in it stay; a word with a capital is corrected to one that the passages write with a capital.
+    A question in another language stays as it is.
     """
+    if language_of(question):
+        return question, ()
     written = [match for match in _WORD.finditer(question) if SHORTEST <= len(match[0]) <= LONGEST]
     unknown = _unknown([match[0] for match in written], library)
     found: list[Correction] = []

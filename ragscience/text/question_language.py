@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["FUNCTION_WORDS", "language_of"]
+__all__ = ["FUNCTION_WORDS", "english_question_word", "language_of"]
 
 _ENGLISH = frozenset(
     """
@@ -20,7 +20,7 @@ FUNCTION_WORDS = {
             welche welcher welches welchen welchem wie was wer wen wem wessen wo wann warum wieso weshalb wozu womit
             woraus wofür worin der die das den dem des ein eine einer eines einem einen und oder aber nicht kein keine
             ist sind war waren wird werden wurde wurden worden hat haben hatte kann können soll sollen muss müssen
-            von vom zum zur zu mit für auf aus bei beim nach über unter zwischen durch gegen ohne um im am an als
+            von vom zum zur zu mit für auf aus bei beim nach über unter zwischen durch gegen ohne um im am an in als
             auch sich es sie er wir man viele vielen viel laut sowie beziehungsweise bzw gibt
         """,
         "French": """
@@ -56,10 +56,10 @@ _QUESTION_WORDS = {
     language: frozenset(words.split())
     for language, words in {
         "German": "welche welcher welches welchen welchem wie wer wann warum wieso weshalb wozu womit",
-        "French": "quel quelle quels quelles comment combien pourquoi",
-        "Spanish": "qué cuál cuáles cuánto cuántos cuánta cuántas cómo cuándo dónde quién",
+        "French": "que quel quelle quels quelles comment combien pourquoi",
+        "Spanish": "que qué cuál cuáles cuánto cuántos cuánta cuántas cómo cuándo dónde quién",
         "Italian": "quale quali quanto quanti quante perché",
-        "Portuguese": "qual quais quanto quantos quantas",
+        "Portuguese": "que qual quais quanto quantos quantas",
         "Dutch": "welke waarom hoe hoeveel wanneer",
     }.items()
 }
@@ -70,6 +70,14 @@ _FEWEST = 2
 """and how many of them English does not have."""
 _MOSTLY = 0.6
 """In a short question one such word is enough, if the language has this share of its words."""
+_IN_ENGLISH = (
+    ("how many", "wie viele,wie viel,combien,cuántos,cuántas,cuánto,quanti,quante,quantos,quantas,hoeveel,多少,几个"),
+    ("how large", "wie groß,wie hoch,多大,多高"),
+    ("how long", "wie lange,多久,多长"),
+    ("why", "warum,weshalb,wieso,pourquoi,por qué,perché,waarom,为什么"),
+    ("when", "wann,quand,cuándo,quando,wanneer,什么时候,何时"),
+    ("who", "wer ,wem ,qui ,quién,quem ,wie is,谁"),
+)
 _OF_NAMES = frozenset(
     """
     la le el les los de des di da van von der den die das du del della o a e y i et al in
@@ -112,3 +120,9 @@ def language_of(question: str) -> str:
     is_short = not english and alone > 0 and shared >= _MOSTLY * len(words)
     is_long = alone >= _FEWEST and shared >= _SURE * len(words)
     return language if begins or is_short or is_long else ""
+
+
+def english_question_word(question: str) -> str:
+    """What a question in another language asks for in English, "how many"; empty where that is not one of a few."""
+    folded = f"{question.casefold()} "
+    return next((word for word, others in _IN_ENGLISH if any(other in folded for other in others.split(","))), "")

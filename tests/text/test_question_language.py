@@ -1,0 +1,75 @@
+"""The language of a question, and what it asks for."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from ragscience.text.question_language import english_question_word, language_of
+
+QUESTIONS = Path(__file__).parents[2] / "benchmarks" / "questions"
+
+
+def questions(path):
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines() if line]
+
+
+@pytest.mark.parametrize(
+    ("question", "language"),
+    [
+        ("Welcher Optimierer wurde für das Training verwendet?", "German"),
+        ("Was ist BERT?", "German"),
+        ("Wie funktioniert Attention?", "German"),
+        ("Quel optimiseur a été utilisé ?", "French"),
+        ("Que signifie le nom ELMo ?", "French"),
+        ("¿Qué optimizador usa el Transformer?", "Spanish"),
+        ("Qual é a taxa de aprendizagem do Adam?", "Portuguese"),
+        ("Quali dati sono stati usati per BERT?", "Italian"),
+        ("Hoe werkt attention?", "Dutch"),
+        ("注意力机制是什么？", "Chinese"),
+        ("BERT 的预训练使用了哪些语料库？", "Chinese"),
+        ("アテンションとは何ですか", "Japanese"),
+        ("Как работает BERT?", "Russian"),
+        ("What did de la Torre find in Le Havre?", ""),
+        ("Le Cun et al. 1998 in La Jolla", ""),
+        ("El Niño et al 2015", ""),
+        ("Von Neumann and van der Waals", ""),
+        ("Was BERT in de novo design?", ""),
+        ("Who wrote “Die Traumdeutung und das Unbewusste”?", ""),
+        ("What does 注意力机制 mean?", ""),
+        ("Transformer", ""),
+        ("α and β", ""),
+        ("1.5", ""),
+        ("", ""),
+    ],
+)
+def test_the_language_of_a_question(question, language):
+    assert language_of(question) == language
+
+
+def test_no_english_question_looks_foreign_and_each_foreign_one_does():
+    names = {"de": "German", "fr": "French", "zh": "Chinese"}
+    foreign = questions(QUESTIONS / "languages.jsonl")
+    assert [language_of(item["question"]) for item in foreign] == [names[item["language"]] for item in foreign]
+    english = [
+        item["question"]
+        for path in sorted(QUESTIONS.glob("*.jsonl"))
+        if path.stem != "languages"
+        for item in questions(path)
+    ]
+    assert len(english) > 100
+    assert [question for question in english if language_of(question)] == []
+
+
+@pytest.mark.parametrize(
+    ("question", "word"),
+    [
+        ("Wie viele Parameter hat BERT?", "how many"),
+        ("BERT 有多少参数？", "how many"),
+        ("Pourquoi le Transformer ?", "why"),
+        ("Wer schrieb BERT?", "who"),
+        ("Welche Daten nutzt BERT?", ""),
+    ],
+)
+def test_what_a_question_asks_for_in_english(question, word):
+    assert english_question_word(question) == word
