@@ -27,7 +27,7 @@ FUNCTION_WORDS = {
             quel quelle quels quelles que qui quoi comment combien pourquoi quand où est sont était étaient été a ont
             être avoir fait font le la les un une des du de ou mais pas ne dans sur sous avec pour par entre
             selon au aux ce cette ces cet il elle ils elles on nous vous se sa son ses leur leurs plus quoi dont
-            utilise utilisé utilisée utilisés d l qu n s c j lors
+            utilise utilisé utilisée utilisés d l qu n s t m c j lors
         """,
         "Spanish": """
             qué que cuál cuáles cuánto cuántos cuánta cuántas cómo cuándo dónde quién quiénes por para con sin sobre

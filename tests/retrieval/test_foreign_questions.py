@@ -41,7 +41,7 @@ def notes(result):
     ("question", "searched", "file"),
     [
         (
-            "Was steht in Predicting tides with the Kelvin-7 machine?",
+            "Welches Ergebnis hat „Predicting tides with the Kelvin-7 machine“?",
             "Predicting tides with the Kelvin-7 machine",
             "tides.pdf",
         ),
