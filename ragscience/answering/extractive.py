@@ -108,16 +108,16 @@ def extract(question: str, hits: Sequence[Hit], *, readers: Readers, limit: int)
         except ModelProblem as problem:
             warnings.append(f"Quotes are chosen by words alone, because the embedder failed: {problem}")
     asked, pieces = pieces_of(question, units, matches)
-    runs = []
-    for first, last in _spans(pieces):
-        features = features_of(pieces[first : last + 1], asked)
-        runs.append(_run(pieces, first, last, features))
+    scored = [(span, features_of(pieces[span[0] : span[1] + 1], asked)) for span in _spans(pieces)]
+    order = sorted(range(len(scored)), key=lambda i: (-score_of(scored[i][1]), i))
+    runs = [_run(pieces, *scored[i]) for i in order[:_LOOKED_AT]]
     if readers.scorer is not None and runs:
         try:
             runs = _read(question, runs, readers.scorer)
         except ModelProblem as problem:
             warnings.append(f"No cross-encoder chose the quotes, because it failed: {problem}")
-    chosen = _chosen(pieces, runs, limit)
+    alone = {first: score_of(features) for (first, last), features in scored if first == last}
+    chosen = _chosen(pieces, runs, alone, limit)
     return Choice(asked.needs, tuple(ScoredUnit(run.unit, run.score, run.features) for run in chosen), tuple(warnings))
 
 
@@ -195,7 +195,8 @@ def _spans(pieces: Sequence[Piece]) -> Iterator[tuple[int, int]]:
             yield first, last
 
 
-def _run(pieces: Sequence[Piece], first: int, last: int, features: Mapping[str, float]) -> _Run:
+def _run(pieces: Sequence[Piece], span: tuple[int, int], features: Mapping[str, float]) -> _Run:
+    first, last = span
     run = pieces[first : last + 1]
     unit = joined(run[0].unit, run[-1].unit)
     words = frozenset[str]().union(*(piece.terms for piece in run))
@@ -205,28 +206,28 @@ def _run(pieces: Sequence[Piece], first: int, last: int, features: Mapping[str, 
 
 
 def _read(question: str, runs: Sequence[_Run], scorer: Reranker) -> list[_Run]:
-    """The runs; the best ones, which the cross-encoder reads, with what it adds. Raises ModelProblem."""
-    order = sorted(range(len(runs)), key=lambda i: (-runs[i].score, i))[:_READ_UNITS]
-    scores = [float(score) for score in scorer.score(question, [runs[i].unit.shown for i in order])]
+    """The runs, of which the cross-encoder reads the first few, with what it adds. Raises ModelProblem."""
+    scores = [float(score) for score in scorer.score(question, [run.unit.shown for run in runs[:_READ_UNITS]])]
     lowest, highest = min(scores), max(scores)
-    read = {i: (score - lowest) / ((highest - lowest) or 1.0) for i, score in zip(order, scores, strict=True)}
+    read = [(score - lowest) / ((highest - lowest) or 1.0) for score in scores]
     return [
-        replace(run, score=run.score + _READ_WEIGHT * read[i], features={**run.features, "read": read[i]})
-        if i in read
-        else run
-        for i, run in enumerate(runs)
+        *(
+            replace(run, score=run.score + _READ_WEIGHT * share, features={**run.features, "read": share})
+            for run, share in zip(runs, read, strict=False)
+        ),
+        *runs[_READ_UNITS:],
     ]
 
 
-def _chosen(pieces: Sequence[Piece], runs: Sequence[_Run], limit: int) -> list[_Run]:
-    """The runs that are quoted, in the order of their choice."""
+def _chosen(pieces: Sequence[Piece], runs: Sequence[_Run], alone: Mapping[int, float], limit: int) -> list[_Run]:
+    """The runs that are quoted, in the order of their choice; `alone` has the score of each piece by itself."""
     chosen: list[_Run] = []
-    left, length = sorted(range(len(runs)), key=lambda i: (-runs[i].score, i))[:_LOOKED_AT], 0
+    left, length = list(range(len(runs))), 0
     likeness = dict.fromkeys(left, 0.0)
     while left and len(chosen) < limit:
         best = runs[max(left, key=lambda i: (runs[i].score - _LIKENESS * likeness[i], -i))]
         if not chosen:
-            best = _grown(pieces, runs, best)
+            best = _grown(pieces, alone, best)
             left = [i for i in left if _is_short(runs[i])]
         length += len(best.unit.shown)
         if len(chosen) >= _FEWEST and length > _CHARS_A_QUOTE * limit:
@@ -243,9 +244,8 @@ def _is_short(run: _Run) -> bool:
     return units == 1 or (units <= _LATER_UNITS and run.unit.end - run.unit.start <= _LATER_CHARS)
 
 
-def _grown(pieces: Sequence[Piece], runs: Sequence[_Run], run: _Run) -> _Run:
+def _grown(pieces: Sequence[Piece], alone: Mapping[int, float], run: _Run) -> _Run:
     """The run with its neighbours up to `_FIRST_CHARS`, the better one first, and the score of the run itself."""
-    alone = {each.first: each.score for each in runs if each.first == each.last}
     first, last = run.first, run.last
     while True:
         before, after = first - 1, last + 1
@@ -256,7 +256,7 @@ def _grown(pieces: Sequence[Piece], runs: Sequence[_Run], run: _Run) -> _Run:
             wider.append((alone[after], first, after))
         fitting = [each for each in wider if _length(pieces[each[1]].unit, pieces[each[2]].unit) <= _FIRST_CHARS]
         if not fitting:
-            return replace(_run(pieces, first, last, run.features), score=run.score)
+            return replace(_run(pieces, (first, last), run.features), score=run.score)
         _, first, last = max(fitting)
 
 

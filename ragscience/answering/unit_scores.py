@@ -64,7 +64,7 @@ _SERIES = re.compile(r"[^,]{2,60}, [^,]{2,60}, |\band\b")
 _RELATION = re.compile(r"[=≤≥≈∝]")
 _CAPTION = re.compile(r"(?:table|figure|fig\.) ?\d", re.IGNORECASE)
 _THANKS = re.compile(r"\b(?:thank(?:s|ful)?|acknowledg(?:e|es|ements?|ments?)|grateful)\b", re.IGNORECASE)
-_FIGURES = re.compile(r"[-\u2212\u2013]?[\d.,:%^()]+")
+_FIGURES = re.compile(r"(?<!\S)[-\u2212\u2013]?[\d.,:%^()]++(?!\S)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +127,7 @@ def pieces_of(question: str, units: Sequence[Unit], matches: TokenMatches | None
         weights,
         _shares(weights, needs.attribute),
         _shares(weights, named),
-        numbers(question),
+        numbers(question) | frozenset(term for term in asked_terms if term[0].isdigit()),
         _tokens(question, weights, matches),
     )
     pieces = []
@@ -141,10 +141,10 @@ def pieces_of(question: str, units: Sequence[Unit], matches: TokenMatches | None
                     terms=own | lead,
                     held=own & asked_terms,
                     above=(lead | headings) & asked_terms,
-                    numbers=numbers(text) - asked.numbers,
+                    numbers=frozenset[str]().union(*(figures for _, figures in words)) - asked.numbers,
                     cosines=_cosines(unit, own, asked, matches),
-                    asked_at=tuple(i for i, word in enumerate(words) if not asked_terms.isdisjoint(word)),
-                    numbers_at=tuple(i for i, word in enumerate(words) if _is_new_number(word, asked)),
+                    asked_at=tuple(i for i, (word, _) in enumerate(words) if not asked_terms.isdisjoint(word)),
+                    numbers_at=tuple(i for i, (_, figures) in enumerate(words) if figures - asked.numbers),
                     length=len(words),
                     form=_form(text, asked),
                     noise=_noise(text),
@@ -175,22 +175,22 @@ def score_of(features: Mapping[str, float]) -> float:
     return sum(weight * features[name] for name, weight in _WEIGHTS.items())
 
 
+_Word = tuple[frozenset[str], frozenset[str]]
+"""The terms of a word, and those of them that begin with a figure."""
+
+
 @lru_cache(maxsize=1 << 15)
-def _word_terms(word: str) -> frozenset[str]:
-    return frozenset(terms(word))
+def _word(word: str) -> _Word:
+    found = frozenset(terms(word))
+    return found, frozenset(term for term in found if term[0].isdigit())
 
 
-def _words(text: str) -> list[frozenset[str]]:
-    """The terms of each word."""
-    return [_word_terms(word) for word in _WORD.findall(text)]
+def _words(text: str) -> list[_Word]:
+    return [_word(word) for word in _WORD.findall(text)]
 
 
-def _terms_of(words: Sequence[frozenset[str]]) -> frozenset[str]:
-    return frozenset[str]().union(*words)
-
-
-def _is_new_number(word: frozenset[str], asked: Asked) -> bool:
-    return any(term[0].isdigit() and term not in asked.numbers for term in word)
+def _terms_of(words: Sequence[_Word]) -> frozenset[str]:
+    return frozenset[str]().union(*(found for found, _ in words))
 
 
 def _cosines(unit: Unit, own: frozenset[str], asked: Asked, matches: TokenMatches | None) -> tuple[float, ...]:
@@ -258,12 +258,12 @@ def _noise(text: str) -> float:
 
 def _is_axis(text: str) -> bool:
     """Whether figures stand side by side with hardly a small word between them, and it is no row of a table."""
-    words = text.split()
-    if len(words) < 8 or text.startswith("|"):
+    figures = len(_FIGURES.findall(text))
+    if figures < 3 or text.startswith("|"):
         return False
-    figures = sum(bool(_FIGURES.fullmatch(word)) for word in words)
+    words = text.split()
     small = sum(word.casefold().strip(".,;") in STOP_WORDS for word in words)
-    return figures >= 0.3 * len(words) and small < 0.06 * len(words)
+    return len(words) >= 8 and figures >= 0.3 * len(words) and small < 0.06 * len(words)
 
 
 def _rarity(asked: frozenset[str], texts: Sequence[frozenset[str]]) -> dict[str, float]:

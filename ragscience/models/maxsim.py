@@ -13,7 +13,7 @@ import hashlib
 import io
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -91,11 +91,17 @@ def carries_meaning(pieces: Sequence[str]) -> NDArray[np.bool_]:
     """Which word pieces are kept, shape (len(pieces),): no punctuation, and no whole stop word."""
     return np.array(
         [
-            any(character.isalnum() for character in piece) and (piece not in STOP_WORDS or following.startswith("##"))
+            _has_letters(piece) and (piece not in STOP_WORDS or following.startswith("##"))
             for piece, following in zip(pieces, [*pieces[1:], ""], strict=False)
         ],
         dtype=np.bool_,
     )
+
+
+@lru_cache(maxsize=1 << 15)
+def _has_letters(piece: str) -> bool:
+    """Or figures."""
+    return any(character.isalnum() for character in piece)
 
 
 def _projected(vectors: NDArray[np.float32]) -> NDArray[np.float32]:

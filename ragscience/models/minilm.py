@@ -10,6 +10,7 @@ from __future__ import annotations
 import importlib.metadata
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any
@@ -19,6 +20,7 @@ import numpy as np
 from ragscience.errors import ModelProblem
 from ragscience.models.bert_graph import NotBert
 from ragscience.models.bert_session import BertSession
+from ragscience.models.maxsim import carries_meaning
 from ragscience.models.wordpieces import load_tokenizer, sendable, split_windows
 from ragscience.records import EmbedderIdentity
 
@@ -35,6 +37,8 @@ WINDOW_TOKENS = 254
 """The model's maximum input in word pieces: 256 with the two special tokens."""
 WINDOW_OVERLAP = 32
 """Word pieces that neighbouring windows share, so that each has context on both sides."""
+KEPT_PLACES = 512
+"""Passages whose `kept_places` are remembered, about 5 KB each."""
 GROUP_TEXTS = 64
 """Texts whose token vectors are in memory at a time."""
 
@@ -89,6 +93,9 @@ class MiniLM:
         self._expected_sha256 = expected_sha256
         self._loaded: tuple[Any, BertSession] | None = None
         self._loading = Lock()
+        self._kept_places = lru_cache(maxsize=KEPT_PLACES)(self._places_by_tokenizer)
+        self._last: tuple[str, TokenVectors] | None = None
+        """The text that was last embedded alone: a question is asked for by the search, and again by its quotes."""
 
     @property
     def identity(self) -> EmbedderIdentity:
@@ -117,6 +124,9 @@ class MiniLM:
         """For each text its vector and those of its word pieces, from one pass. Raises ModelProblem."""
         if not texts:
             return []
+        last = self._last
+        if last is not None and list(texts) == [last[0]]:
+            return [last[1]]
         tokenizer, session = self._load()
         # One by one: the batch form starts threads, after which a fork of this process warns or hangs.
         encodings = [tokenizer.encode(sendable(text)) for text in texts]
@@ -140,12 +150,18 @@ class MiniLM:
             vector, token_vectors = pool_windows(states[taken : taken + len(windows)], windows)
             taken += len(windows)
             results.append(TokenVectors(vector, np.array(ids, dtype=np.int32), token_vectors, *_places(encoding)))
+        if len(texts) == 1:
+            self._last = texts[0], results[0]
         return results
 
-    def pieces_of(self, text: str) -> tuple[NDArray[np.int32], tuple[str, ...]]:
-        """Where each word piece of `text` begins and ends, shape (n, 2), and the n pieces. Raises ModelProblem."""
+    def kept_places(self, text: str) -> NDArray[np.int32]:
+        """Where each word piece that `compress` keeps begins and ends in `text`, shape (n, 2). Raises ModelProblem."""
+        return self._kept_places(text)
+
+    def _places_by_tokenizer(self, text: str) -> NDArray[np.int32]:
         tokenizer, _ = self._load()
-        return _places(tokenizer.encode(sendable(text)))
+        offsets, pieces = _places(tokenizer.encode(sendable(text)))
+        return offsets[carries_meaning(pieces)]
 
     def _load(self) -> tuple[Any, BertSession]:
         with self._loading:

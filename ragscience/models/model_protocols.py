@@ -39,8 +39,11 @@ class TokenEmbedder(Embedder, Protocol):
     def embed_with_tokens(self, texts: Sequence[str]) -> list[TokenVectors]:
         """For each text its vector and those of its word pieces. Raises ModelProblem."""
 
-    def pieces_of(self, text: str) -> tuple[NDArray[np.int32], tuple[str, ...]]:
-        """As `offsets`, shape (n, 2), and `pieces` of TokenVectors, without a pass. Raises ModelProblem."""
+    def kept_places(self, text: str) -> NDArray[np.int32]:
+        """Where each word piece that `maxsim.compress` keeps begins and ends in `text`, in characters, shape (n, 2).
+
+        It takes no pass. Raises ModelProblem.
+        """
 
 
 class Reranker(Protocol):

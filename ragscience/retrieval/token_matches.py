@@ -26,7 +26,7 @@ class PassageMatches:
     """The cosines of a passage's n word pieces with the question's q."""
 
     places: NDArray[np.int32]
-    """Where each piece begins and ends, in characters of `chunk.text`; negative in the header. Shape (n, 2)."""
+    """Where each piece begins and ends, in characters of `chunk.text`, ascending; negative in the header: (n, 2)."""
     cosines: NDArray[np.float32]
     """Shape (n, q)."""
 
@@ -35,12 +35,11 @@ class PassageMatches:
 
         `start` None: from the beginning of the passage's header.
         """
-        inside = self.places[:, 1] <= end
-        if start is not None:
-            inside &= self.places[:, 0] >= start
-        if not inside.any():
+        first = 0 if start is None else int(self.places[:, 0].searchsorted(start))
+        last = int(self.places[:, 1].searchsorted(end, side="right"))
+        if first >= last:
             return tuple(-1.0 for _ in range(self.cosines.shape[1]))
-        best: list[float] = self.cosines[inside].max(axis=0).tolist()
+        best: list[float] = self.cosines[first:last].max(axis=0).tolist()
         return tuple(best)
 
 
@@ -73,8 +72,7 @@ def token_matches(
         rows = stored.get(chunk.chunk_id)
         if rows is None or not len(rows):
             continue
-        offsets, pieces = tokens_from.pieces_of(chunk.searched)
-        places = offsets[carries_meaning(pieces)] - (len(chunk.searched) - len(chunk.text))
+        places = tokens_from.kept_places(chunk.searched) - (len(chunk.searched) - len(chunk.text))
         if len(places) == len(rows):
             cosines = product_on_one_core(rows.astype(np.float32), tokens)
             passages[chunk.chunk_id] = PassageMatches(places, cosines)
