@@ -44,6 +44,9 @@ _SAME = 0.7
 """Share of its terms that a run may have in common with a better one before it counts as a repetition,"""
 _FEWEST_SHARED = 4
 """provided that they share as many."""
+_ANNOUNCED_CHARS = 300
+"""How much longer it may be for what it announces: a formula, a list."""
+_ANNOUNCING = ("as follows", "the following", "given by", "defined as", "written as", "computed as")
 _READ_UNITS, _READ_WEIGHT = 12, 0.5
 """How many runs a cross-encoder reads, and what its best score, scaled to 1, adds."""
 
@@ -249,15 +252,25 @@ def _grown(pieces: Sequence[Piece], alone: Mapping[int, float], run: _Run) -> _R
     first, last = run.first, run.last
     while True:
         before, after = first - 1, last + 1
+        goes_on = after < len(pieces) and follows(pieces[last].unit, pieces[after].unit)
+        longer = _length(pieces[first].unit, pieces[after].unit) if goes_on else 0
+        if goes_on and _announces(pieces[last].unit) and longer <= _FIRST_CHARS + _ANNOUNCED_CHARS:
+            last = after
+            continue
         wider = []
         if before >= 0 and follows(pieces[before].unit, pieces[first].unit):
             wider.append((alone[before], before, last))
-        if after < len(pieces) and follows(pieces[last].unit, pieces[after].unit):
+        if goes_on:
             wider.append((alone[after], first, after))
         fitting = [each for each in wider if _length(pieces[each[1]].unit, pieces[each[2]].unit) <= _FIRST_CHARS]
         if not fitting:
             return replace(_run(pieces, (first, last), run.features), score=run.score)
         _, first, last = max(fitting)
+
+
+def _announces(unit: Unit) -> bool:
+    """Whether what it says stands behind it."""
+    return unit.text.endswith(":") or unit.text.casefold().rstrip(" .").endswith(_ANNOUNCING)
 
 
 def _length(first: Unit, last: Unit) -> int:

@@ -37,7 +37,7 @@ _WEIGHTS = {
     "words": 0.4,
     "context": 0.3,
     "attribute": 0.15,
-    "named": 0.15,
+    "named": 0.25,
     "rank": 0.2,
     "kind": 0.25,
     "noise": -0.3,

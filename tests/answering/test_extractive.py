@@ -461,3 +461,10 @@ def test_the_extractive_path_imports_no_langchain():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_the_first_quote_goes_on_with_what_it_announces():
+    before = " ".join(f"Number {i} of the sentences before it, which are about kilns and glazes." for i in range(9))
+    text = f"{before} The loss of heat of a kiln is computed as follows: Ten parts of clay, {ALONE}and so on."
+    (first, *_), _ = extract("How is the loss of heat of a kiln computed?", [hit(text)], limit=1)
+    assert "computed as follows: Ten parts of clay" in first.text
