@@ -20,7 +20,8 @@ _POLITE = (
 _REF = r"(?P<ref>[^?]{1,300}?)"
 _END = r"(?: (?:according to|as stated by|that)\b.{0,60})?(?: (?:please|briefly|in short|for me))?\s?[?.!]?"
 _WHAT = (
-    r"(?P<asked>contributions?|findings?|results?|limitations?|limits|weakness(?:es)?|shortcomings?|drawbacks?|conclusions?|"
+    r"(?P<asked>contributions?|findings?|results?|limitations?|limits|weakness(?:es)?|shortcomings?|drawbacks?|"
+    r"conclusions?|"
     r"takeaways?|ideas?|points?|messages?|novelty|goals?|aims?|objectives?|purpose|motivation|research questions?|"
     r"hypothes[ie]s|method(?:s|ology)?|approach)"
 )

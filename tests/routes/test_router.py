@@ -1,7 +1,11 @@
 """Which questions a route takes, through the engine."""
 
 import json
+import subprocess
+import sys
+from ast import literal_eval
 from collections import Counter
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -9,12 +13,14 @@ import pytest
 from ragscience import AskRequest, Engine
 from ragscience.records import Filters, Turn
 from ragscience.routes import help_route, library_route, mentions_route, papers_route, route
+from ragscience.routes.router import ROUTES
 from tests.pdf_factory import make_pdf
 from tests.routes.ordinary_questions import QUESTIONS
 from tests.routes.paper_library import context
 
 OWN = {"papers": papers_route, "mentions": mentions_route, "library": library_route, "help": help_route}
-SETS = sorted((Path(__file__).parents[2] / "benchmarks" / "questions").glob("*.jsonl"))
+ROOT = Path(__file__).parents[2]
+SETS = sorted((ROOT / "benchmarks" / "questions").glob("*.jsonl"))
 
 
 @pytest.fixture(scope="module")
@@ -81,6 +87,39 @@ def test_a_routed_answer_can_be_replayed(engine):
         replayed = engine.history.replay(answer.answer_id)
         assert replayed.is_same
         assert replayed.record["route"] == answer.route
+
+
+def all_questions():
+    sets = [json.loads(line)["question"] for path in SETS for line in path.read_text("utf-8").splitlines()]
+    return [*sets, *QUESTIONS.strip().split("\n")]
+
+
+def test_a_route_is_asked_for_whatever_it_takes(bees):
+    """The words by which a route's module is imported leave out no question that the route would take."""
+    given = context(bees)
+    taken = Counter()
+    for name, words in ROUTES:
+        module = import_module(f"ragscience.routes.{name}")
+        for question in all_questions():
+            if words.search(question) is None:
+                assert module.answer(question, given) is None, (name, question)
+            else:
+                taken[name] += 1
+    assert set(taken) == {name for name, _ in ROUTES}
+
+
+def test_an_ordinary_question_imports_no_route_of_papers():
+    """What a route needs is loaded for the questions that have one of its words: a start costs no more than before."""
+    question = "How does dropout keep a net from overfitting?"
+    code = (
+        "import sys\nfrom ragscience.routes import router\n"
+        f"print([name for name, words in router.ROUTES if words.search({question!r})])\n"
+        "print([name for name in sys.modules if name.endswith('_route')])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT)
+    asked, loaded = done.stdout.splitlines()
+    assert loaded == "[]"
+    assert not {"papers_route", "mentions_route", "library_route", "help_route"} & set(literal_eval(asked))
 
 
 def taken_by(question, library):
