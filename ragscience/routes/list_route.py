@@ -26,7 +26,7 @@ _FRAMES: tuple[tuple[ListKind | str, re.Pattern[str]], ...] = tuple(
         kind,
         re.compile(
             r"(?:please |can you |could you )*+(?:list|name|enumerate|give|show|tell|what|which)\b"
-            r"(?: me| are| were| is| all| the| of| different| various| main| kinds? of| types? of| other)*+ "
+            r"(?: (?:me|are|were|is|all|the|of|different|various|main|kinds? of|types? of|other)\b)*+ "
             rf"(?P<kind>{words})\b(?P<rest>.*)",
             re.IGNORECASE,
         ),
