@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import contextlib
+import json
+import zlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ragscience.errors import RagScienceError
 from ragscience.paper_names.paper_name import RULES_VERSION, PaperName, key_of
 from ragscience.records import title_of
-from ragscience.store.atomic_files import disk_errors, read_checked_json, write_checked_json
+from ragscience.store.atomic_files import disk_errors, write_atomically
 from ragscience.text.tokenizing import TOKENIZER_VERSION
 
 if TYPE_CHECKING:
@@ -55,10 +57,17 @@ def kept_names(library: Library) -> dict[int, KeptPaper]:
             known = KeptPaper(paper.file, paper.chunks, signature, rows)
         papers[paper.paper_id] = known
     if papers and not library.damage():  # what is left out would stay out without a word
+        content = {str(key): [one.file, one.passages, one.signature, one.rows] for key, one in papers.items()}
+        whole = {"made_by": made_by, "generation": library.generation, "papers": content}
+        body = json.dumps(whole, separators=(",", ":")).encode()
         with contextlib.suppress(RagScienceError), disk_errors(path):
-            content = {str(key): [one.file, one.passages, one.signature, one.rows] for key, one in papers.items()}
-            write_checked_json(path, {"made_by": made_by, "generation": library.generation, "papers": content})
+            write_atomically(path, _checksum(body) + body)
     return papers
+
+
+def _checksum(body: bytes) -> bytes:
+    """The first line of the file."""
+    return b"%08x\n" % zlib.crc32(body)
 
 
 def name_of(row: Row) -> PaperName:
@@ -75,7 +84,10 @@ def _row(name: PaperName) -> Row:
 def _read(path: Path, made_by: list[Any]) -> tuple[dict[int, KeptPaper], int]:
     """The names on disk and their generation; none of generation -1 where they are missing, damaged or of others."""
     try:
-        content = read_checked_json(path)
+        head, _, body = path.read_bytes().partition(b"\n")
+        if head + b"\n" != _checksum(body):
+            return {}, -1
+        content = json.loads(body)
         if content["made_by"] != made_by:
             return {}, -1
         return {int(key): KeptPaper(*paper) for key, paper in content["papers"].items()}, int(content["generation"])

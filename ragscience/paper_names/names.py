@@ -27,9 +27,14 @@ LONGEST = 24
 """Words of a text that are looked up together."""
 SURELY_OWN = 3.0
 """A word so many times as frequent in a paper as elsewhere is its own; one as frequent elsewhere is nobody's."""
-UNCOMMON, COMMON = 0.05, 0.15
-"""Of a name of several words: the share of other papers' passages that have its rarest one, up to which it is surely
-the paper's own, and from which on it is nobody's: "language models"."""
+LONG = 5
+"""Words of a title that names its paper whatever they are."""
+NOT_OWNED, OWNED = 0.25, 0.5
+"""The share of a word's passages that are the paper's own: up to which it is not its name, and from which on it is."""
+FEWEST = 3
+"""Passages of a paper with a name from which on its frequency there tells something."""
+STATED_AT_LEAST = 0.5
+"""The least factor of usage of a name of several words that the paper states, or that is its whole title."""
 SHAPED_AT_LEAST = 0.8
 """The least factor of usage of a name that is written as only names are: others use it because they mean the paper."""
 IN_SMALL_LETTERS, ALL_SMALL = 0.6, 0.8
@@ -152,21 +157,25 @@ class PaperNames:
         ]
 
     def _usage(self, paper_id: int, name: PaperName) -> float:
-        """0 to 1: how much more often the paper has the name than other papers have."""
-        if name.how == "title" and len(name.name.split()) > 2:
+        """0 to 1: how far the paper's own use of a name makes it the paper's.
+
+        A long title is always. What a paper says that it introduces is the more its own the more frequent it is there
+        than elsewhere; of all else, most passages that have its most characteristic word must be the paper's own.
+        """
+        words, is_introduced = len(name.name.split()), name.how == "introduced"
+        if words >= LONG and name.how in ("title", "short title"):
             return 1.0
-        own = self._kept[paper_id].passages
-        terms = dict.fromkeys(tokenize(name.name))
-        others = min(
-            (self._frequencies[term] - count for term, count in zip(terms, name.indexed, strict=True)), default=0
-        )
-        elsewhere = max(others, 0) / max(self._passages - own, 1)
-        if len(_WORD.findall(name.name)) > 1:
-            usage = (COMMON - elsewhere) / (COMMON - UNCOMMON)
-        else:
+        used = list(zip(dict.fromkeys(tokenize(name.name)), name.indexed, strict=True))
+        if not used:
+            return 0.0
+        if is_introduced and words == 1 and used[0][1] >= FEWEST:
+            others = min(self._frequencies[term] - own for term, own in used)
+            elsewhere = max(others, 0) / max(self._passages - self._kept[paper_id].passages, 1)
             usage = (name.share / elsewhere - 1) / (SURELY_OWN - 1) if elsewhere else 1.0
-        least = SHAPED_AT_LEAST if is_shaped(name.name) and name.how != "file" else 0.0
-        return max(least, min(1.0, usage))
+            return max(SHAPED_AT_LEAST if is_shaped(name.name) else 0.0, min(1.0, usage))
+        owned = max(own / max(self._frequencies[term], own, 1) for term, own in used)
+        least = STATED_AT_LEAST if is_introduced or (name.how == "title" and words > 1) else 0.0
+        return max(least, min(1.0, (owned - NOT_OWNED) / (OWNED - NOT_OWNED)))
 
     def _rarity(self, name: PaperName) -> float:
         """1 for a family name that few passages have, 0 for one that is a common word."""

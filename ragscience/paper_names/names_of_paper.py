@@ -48,9 +48,12 @@ def names_of_paper(paper: Paper, library: Library) -> tuple[PaperName, ...]:
     text = _OwnText([chunk for chunk in chunks if chunk.kind != "reference"])
     best: dict[str, PaperName] = {}
     for name in (*_of_title(paper, text), *_introduced(paper, text), *_of_file(paper, text)):
-        known = best.get(key_of(name.name))
-        if len(key_of(name.name)) >= _FEWEST_LETTERS and (known is None or known.base < name.base):
-            best[key_of(name.name)] = name
+        key = key_of(name.name)
+        known = best.get(key, name)
+        if len(key) >= _FEWEST_LETTERS:
+            # What is said outright counts for more than a title; the first that says so is kept.
+            stated = name if name.how == "introduced" != known.how else known
+            best[key] = replace(stated, base=max(name.base, known.base))
     found = sorted(best.values(), key=lambda name: -name.base)
     found += _of_authors(paper, text)
     return tuple(_counted(found, [chunk.chunk_id for chunk in chunks], library))
@@ -118,6 +121,8 @@ def _of_title(paper: Paper, text: _OwnText) -> Iterator[PaperName]:
             names.append((word, "short title", 0.8))
     for name, how, base in names:
         bare = _ARTICLE.sub("", name.strip())
+        if how == "short title" and text.is_plain_word(bare):
+            continue
         yield PaperName(bare, how, base, *text.place(bare), share=text.share(bare))
 
 
@@ -147,7 +152,8 @@ def _introduced(paper: Paper, text: _OwnText) -> Iterator[PaperName]:
         for name in (short, long):
             if _is_used(name, text) or (name == long and key_of(short) in keys):
                 at, base = max(chunk.text.find(name), 0), 0.85 if is_own else 0.7
-                yield PaperName(name, "acronym", base, *_place(chunk, at, at + len(name)), share=text.share(name))
+                how = "introduced" if is_own else "acronym"
+                yield PaperName(name, how, base, *_place(chunk, at, at + len(name)), share=text.share(name))
 
 
 def _title_with(short: str, long: str, paper: Paper, text: _OwnText) -> Iterator[PaperName]:
@@ -173,7 +179,7 @@ def _of_file(paper: Paper, text: _OwnText) -> Iterator[PaperName]:
         words.pop()
     name = " ".join(words)
     share = text.share(name)
-    if name and (share or len(words) > 1):
+    if name and (len(words) > 1 or (share and not text.is_plain_word(name))):
         yield PaperName(name, "file", 0.7, 0, 0, 0, share=share or 1.0)
 
 

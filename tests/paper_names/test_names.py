@@ -1,6 +1,6 @@
 """Which papers a text names, by what the papers say they are called and by who else uses the words."""
 
-import json
+import zlib
 
 import pytest
 
@@ -30,6 +30,7 @@ def home(tmp_path):
         add_paper(library, "kiln.pdf", "KTR: Kiln Temperature Regression for Potters", KILN,
                   authors=("Carl Moreau", "Dee Fox", "Eve Gray"), year=2019)  # fmt: skip
         add_paper(library, "stage.pdf", "Light on the Stage", LANTERN, authors=("Finn Sörensen",))
+        add_paper(library, "harvest.pdf", "Grain in Autumn", ["A harvest takes days.", "Each harvest needs hands."])
         library.refresh_indexes()
     return home
 
@@ -60,7 +61,7 @@ def test_a_name_leads_to_its_paper(home, text, file, name):
 
 @pytest.mark.parametrize(
     "text",
-    ["How mild is the weather?", "What is a network?", "Moreau 1987", "moreau"],
+    ["How mild is the weather?", "How long does a harvest take?", "What is a network?", "Moreau 1987", "moreau"],
 )
 def test_no_name(home, text):
     assert named(home, text) == []
@@ -142,9 +143,8 @@ def test_names_that_are_damaged_or_missing_are_found_again(home, damage):
     elif damage == "not JSON":
         home.names.write_bytes(b"\xff\x00")
     else:
-        content = json.loads(whole)
-        content["content"]["made_by"][-1] = "another"
-        home.names.write_text(json.dumps(content))
+        body = whole.partition("\n")[2].replace(library.library_id, "f" * len(library.library_id))
+        home.names.write_text(f"{zlib.crc32(body.encode()):08x}\n{body}")
     with Library.open(home) as library:
         assert PaperNames.of(library).of_paper(1) == expected
     assert home.names.read_text() == whole
