@@ -107,9 +107,6 @@ def searched_as(answer: Answer) -> str:
 
 def answer_view(answer: Answer, console: Console) -> None:
     """The answer's blocks on a terminal; else its text: doubtful sentences in a colour, each citation a link."""
-    if answer.route_note:
-        console.print(Text(plain(answer.route_note), style="dim"), soft_wrap=not console.is_terminal)
-        console.print()
     if searched := searched_as(answer):
         console.print(Text(f"Searched as: {plain(searched)}", style="dim"), soft_wrap=not console.is_terminal)
         console.print()
@@ -136,7 +133,9 @@ def answer_view(answer: Answer, console: Console) -> None:
 
 
 def answer_footer(answer: Answer, console: Console) -> None:
-    """Under an answer: where it comes from and what of it holds; under a refusal: the nearest passages."""
+    """Under an answer: how it was found, where it comes from, what of it holds; under a refusal: what is nearest."""
+    if answer.route_note:
+        console.print(Text(plain(answer.route_note), style="dim"), soft_wrap=not console.is_terminal)
     sources = sources_of(answer)
     if not sources:
         return

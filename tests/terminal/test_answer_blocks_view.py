@@ -10,7 +10,7 @@ from rich.console import Console
 from ragscience.records import Block, Citation
 from ragscience.terminal.answer_blocks_view import blocks_view
 from ragscience.terminal.brief_view import brief_line
-from ragscience.terminal.views import answer_view
+from ragscience.terminal.views import answer_footer, answer_view
 
 from .answers import answer
 
@@ -136,18 +136,19 @@ def test_wide_characters_and_controls_stay_within_the_terminal(drawn, kind, widt
     assert "\x9b" not in shown
 
 
-def test_a_pipe_gets_the_text_and_both_get_what_was_done():
+def test_a_pipe_gets_the_text_and_what_was_done_under_it():
     given = answer("“A.” (bees.pdf, p.2)", blocks=[Block("quote", "A.", (PAGE_2,))], route_note="Counted.")
     stream = io.StringIO()
     answer_view(given, Console(file=stream, width=20))
-    assert stream.getvalue() == "Counted.\n\n“A.” (bees.pdf, p.2)\n"
+    answer_footer(given, Console(file=stream, width=20))
+    assert stream.getvalue().startswith("“A.” (bees.pdf, p.2)\nCounted.\n")
 
 
 def test_a_terminal_gets_the_blocks(drawn):
     shown = bare(
         drawn(Block("quote", "A.", (PAGE_2,)), view=answer_view, question="A question?", route_note="Counted.")
     )
-    assert shown == "Counted.\n\n“A.” (bees.pdf, p.2)\n\n"
+    assert shown == "“A.” (bees.pdf, p.2)\n\n"
 
 
 def test_what_was_searched_instead_of_the_question_is_shown(drawn):
