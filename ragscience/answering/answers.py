@@ -15,6 +15,7 @@ from ragscience.answering.extractive import Readers, extract_parts, lead_line, q
 from ragscience.answering.prompts import NOT_FOUND, REFUSAL, prompt_name
 from ragscience.answering.query_rewriting import standalone
 from ragscience.answering.replies import worded
+from ragscience.answering.side_by_side import ROUTE, note, side_by_side
 from ragscience.checking.check import Checked, check
 from ragscience.models.model_protocols import ChatModel
 from ragscience.records import Answer, Block, Found, Hit, Sentence, Stage
@@ -121,16 +122,18 @@ class _AnswerRun:
             readers = Readers(context.matcher, context.scorer)
             choice = extract_parts(found, readers=readers, limit=context.extractive_sentences)
             units = [one.unit for one in choice.units]
-            blocks = quoted(units)
+            blocks = side_by_side(found, units) if found.parts else quoted(units)
             quotes = quotes_of(blocks)
-            blocks = (Block("text", lead_line(units)), *blocks) if units else ()
+            if not found.parts:
+                blocks = (Block("text", lead_line(units)), *blocks) if units else ()
         text = as_text(blocks)
         citations = tuple(dict.fromkeys(citation for block in blocks for citation in block.citations))
         warnings = (*warnings, *choice.warnings)
         if not begun:
             self._show(text)
             answer = self._answer(found, "extractive", Checked(text, citations, quotes), warnings)
-            return replace(answer, blocks=blocks)
+            answer = replace(answer, blocks=blocks)
+            return replace(answer, route=ROUTE, route_note=note(found)) if found.parts else answer
         checked = self._check(begun, given)
         self._show(BROKEN_OFF + text)
         both = Checked(

@@ -9,10 +9,10 @@ from itertools import chain, zip_longest
 from typing import TYPE_CHECKING
 
 from ragscience.answering.answerability import answerability
+from ragscience.paper_names import PaperNames
 from ragscience.question_parts.paper_mentions import names_in
-from ragscience.question_parts.sub_queries import SubQuery, home_papers, sub_queries
+from ragscience.question_parts.sub_queries import SubQuery, sub_queries
 from ragscience.records import Filters, Found, Hit, Part
-from ragscience.retrieval.fusion import reciprocal_rank
 
 if TYPE_CHECKING:
     from ragscience.engine.question_run import QuestionRun
@@ -26,7 +26,9 @@ _MAY_COMPARE = re.compile(
 )
 """A question without any of these is in one piece; saves reading the papers' names."""
 
-_MIXED = re.compile(r"[a-z][-’']?[A-Z]|[A-Z]{2}[a-z]{2}|\w\d")
+SURE = 0.5
+"""Strength of a name from which it leads to its paper."""
+_CLOSED = " & "
 
 
 def search_in_parts(
@@ -41,18 +43,15 @@ def search_in_parts(
     whole = run.search(question, filters, also, profile)
     if not whole.hits or filters.papers or filters.paper_ids or not _may_have_parts(question):
         return whole
-    papers = run.library.papers()
-    ids = {paper.file: paper.paper_id for paper in papers}
-
-    def home(name: str) -> tuple[str, ...]:
-        return home_papers(run.search(name, filters, profile=profile)) if _is_thing(name, question) else ()
-
-    parts = [
-        part for part in sub_queries(question, papers, home)[1:] if part.papers and _bare(part.text) != _bare(question)
-    ]
+    names = _LibraryNames(PaperNames.of(run.library))
+    asked = names.with_lists_closed(question)
+    parts = [part for part in sub_queries(asked, names)[1:] if part.papers and _bare(part.text) != _bare(asked)]
     if len({part.papers for part in parts}) < 2:  # of one thing there is nothing to compare
         return whole
-    found = [_searched(run, part, filters, profile, ids) for part in parts]
+    found = []
+    for part in parts:
+        own = replace(filters, paper_ids=tuple(names.ids[file] for file in part.papers))
+        found.append(_searched(whole, run.search(part.text, own, profile=profile)))
     return _in_turn(whole, parts, found, (profile or run.profile).top_k)
 
 
@@ -60,32 +59,36 @@ def _may_have_parts(question: str) -> bool:
     return bool(_MAY_COMPARE.search(question)) and len(names_in(question)) > 1
 
 
-def _is_thing(name: str, question: str) -> bool:
-    """Whether a name, given with "the", is one of a thing by the way it is written: "the Transformer", "RNNsearch"."""
-    bare = name.removeprefix("the ")
-    return name in question or any(_MIXED.search(word) for word in bare.split())
+class _LibraryNames:
+    """The names of the library's papers, for taking a question apart."""
+
+    def __init__(self, names: PaperNames) -> None:
+        self._names = names
+        self.ids: dict[str, int] = {}
+        """Of the papers that were named so far, by file."""
+
+    def likely(self, text: str) -> tuple[str, ...]:
+        named = [each for each in self._names.in_text(text.replace(_CLOSED, " and ")) if each.strength >= SURE]
+        self.ids |= {each.file: each.paper_id for each in named}
+        return tuple(dict.fromkeys(each.file for each in named))
+
+    def with_lists_closed(self, question: str) -> str:
+        """The question with the "and" of a title or of two authors written so that it is not taken for a list."""
+        for name in reversed(self._names.in_text(question)):
+            closed = question[name.start : name.end].replace(" and ", _CLOSED)
+            question = question[: name.start] + closed + question[name.end :]
+        return question
 
 
 def _bare(text: str) -> str:
     return text.rstrip(" ?.!")
 
 
-def _searched(
-    run: QuestionRun, part: SubQuery, filters: Filters, profile: Profile | None, ids: dict[str, int]
-) -> Found:
-    """What is found in the part's papers, with their names in the question and without.
-
-    Within a paper its name favours what repeats it, but says what a clause is about; docs/choices.md has both alone.
-    """
-    own = replace(filters, paper_ids=tuple(ids[file] for file in part.papers))
-    bare = run.search(part.searched, own, profile=profile)
-    if part.searched == part.text:
-        return bare
-    named = run.search(part.text, own, profile=profile)
-    hits = {hit.chunk.chunk_id: hit for hit in (*named.hits, *bare.hits)}
-    ranks = reciprocal_rank([(1.0, [hit.chunk.chunk_id for hit in each.hits]) for each in (bare, named)])
-    order = sorted(ranks, key=lambda chunk_id: -ranks[chunk_id])
-    return replace(bare, hits=tuple(hits[chunk_id] for chunk_id in order))
+def _searched(whole: Found, found: Found) -> Found:
+    """What was found for a part: its best passage, those that the whole question has found in its papers, the rest."""
+    papers = {hit.chunk.paper_id for hit in found.hits}
+    hits = (*found.hits[:1], *(hit for hit in whole.hits if hit.chunk.paper_id in papers), *found.hits[1:])
+    return replace(found, hits=tuple({hit.chunk.chunk_id: hit for hit in hits}.values()))
 
 
 def _in_turn(whole: Found, parts: Sequence[SubQuery], found: Sequence[Found], limit: int) -> Found:

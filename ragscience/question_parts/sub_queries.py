@@ -10,7 +10,7 @@ import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 from ragscience.question_parts.paper_mentions import PaperNames, is_name, names_in, without, words
 from ragscience.question_parts.question_splitting import PREPOSITION, cut, is_elliptic, side_by_side
@@ -21,6 +21,7 @@ from ragscience.text.tokenizing import terms
 __all__ = [
     "MOST_QUERIES",
     "Home",
+    "Names",
     "SubQuery",
     "home_papers",
     "more_queries",
@@ -32,6 +33,14 @@ __all__ = [
 
 Home: TypeAlias = Callable[[str], tuple[str, ...]]
 """Maps a name to the files of the papers that it belongs to; () if unknown."""
+
+
+class Names(Protocol):
+    """Which papers a text names."""
+
+    def likely(self, text: str) -> tuple[str, ...]:
+        """The files of the papers, in the order of the text."""
+
 
 MOST_QUERIES = 4
 """Searches that one round of a question may cost."""
@@ -75,7 +84,7 @@ class _Part:
     """Of the clause before, where this one has none: what it is about, if it is about no paper that is known."""
 
 
-def sub_queries(question: str, papers: Sequence[Paper], home: Home | None = None) -> tuple[SubQuery, ...]:
+def sub_queries(question: str, papers: Sequence[Paper] | Names, home: Home | None = None) -> tuple[SubQuery, ...]:
     """The searches for `question`, `MOST_QUERIES` at most: itself first, then its parts, each where it belongs.
 
     A part is a clause ("…, and how many …"), or the question for one of the things that it sets side by side ("in X
@@ -86,7 +95,7 @@ def sub_queries(question: str, papers: Sequence[Paper], home: Home | None = None
     question = " ".join(question.split())
     if len(question) > LONGEST_SPLIT:
         return (SubQuery(question),)
-    known = PaperNames(papers)
+    known = PaperNames(papers) if isinstance(papers, Sequence) else papers
     parts = _parts(question, known)
     found: list[SubQuery] = []
     before: tuple[str, ...] = ()
@@ -164,7 +173,7 @@ def home_papers(found: Found) -> tuple[str, ...]:
     return tuple(file for file in ranked if weights[file] >= NEAR_HOME * weights[ranked[0]])
 
 
-def _parts(question: str, known: PaperNames) -> list[_Part]:
+def _parts(question: str, known: Names) -> list[_Part]:
     def differ(left: str, right: str) -> bool:
         one, other = known.likely(left), known.likely(right)
         return bool((one or names_in(left)) and (other or names_in(right)) and (not one or one != other))
@@ -212,7 +221,7 @@ def _at_home(part: _Part, files: tuple[str, ...], name: str) -> SubQuery:
     return SubQuery(part.text, files, inside if terms(inside) else "")
 
 
-def _unnamed(text: str, known: PaperNames) -> str:
+def _unnamed(text: str, known: Names) -> str:
     """`text` without the words that name papers."""
     return without(text, lambda word: bool(known.likely(word.text)))
 
@@ -223,7 +232,7 @@ def _with_names(text: str, names: Iterable[str]) -> str:
     return f"{', '.join(missing)}: {text}" if missing else text
 
 
-def _inside(text: str, file: str, known: PaperNames) -> SubQuery:
+def _inside(text: str, file: str, known: Names) -> SubQuery:
     """A search within one paper: its own name says nothing there, and would favour passages that repeat it."""
     inside = without(text, lambda word: file in known.likely(word.text))
     return SubQuery(text, (file,), inside if terms(inside) else "")
@@ -251,7 +260,7 @@ def _different(queries: Iterable[SubQuery]) -> tuple[SubQuery, ...]:
     return tuple(once.values())
 
 
-def _missed(question: str, missing: Sequence[str], known: PaperNames) -> Iterator[SubQuery]:
+def _missed(question: str, missing: Sequence[str], known: Names) -> Iterator[SubQuery]:
     named, names = known.likely(question), names_in(question)
     for phrase in missing:
         own = known.likely(phrase)

@@ -315,20 +315,21 @@ def test_quotes_have_the_same_shape():
 
 
 def test_a_follow_up_that_finds_nothing_as_rewritten_is_asked_as_it_is():
+    again = "And how long did training of the big models take?"
     found, nothing = Search(TRAINING), Search()
     asked = []
 
     def search(question):
         asked.append(question)
-        return (found if question == "How long did it take?" else nothing)(question)
+        return (found if question == again else nothing)(question)
 
     history = (Turn("Who designed the Eiffel tower?", "Sauvestre."),)
-    given = ask(None, search, question="How long did it take?", history=history, answerable_threshold=0.01)
-    assert asked == ["designed Eiffel tower How long did it take?", "How long did it take?"]
+    given = ask(None, search, question=again, history=history)
+    assert asked == [f"Eiffel {again}", again]
     assert not given.refused
-    refused = ask(None, nothing, question="How long did it take?", history=history)
+    refused = ask(None, nothing, question=again, history=history)
     assert refused.refused
-    assert refused.found.question == "designed Eiffel tower How long did it take?"
+    assert refused.found.question == f"Eiffel {again}"
 
 
 def test_a_model_that_fails_still_gives_quotes():
