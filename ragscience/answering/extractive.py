@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from ragscience.answering.question_needs import QuestionNeeds
 from ragscience.answering.quote_candidates import Unit, follows, joined, units_of
 from ragscience.answering.quote_headings import without_headings
+from ragscience.answering.quoted_tables import caption_of, is_table, same_table, table_with
 from ragscience.answering.unit_scores import Piece, features_of, pieces_of, score_of
 from ragscience.errors import ModelProblem
 from ragscience.records import Block, Citation, Found, Hit, StoredChunk
@@ -158,15 +159,21 @@ def extract_parts(found: Found, *, readers: Readers, limit: int) -> Choice:
 def quoted(units: Sequence[Unit]) -> tuple[Block, ...]:
     """A quote for each unit, in their order, with a citation for each page that it has words on.
 
-    A quote is on one line, a row of a table behind the table's caption and header; its citation keeps the words as they
-    are on the page.
+    A quote is on one line; rows of one Markdown table are one block, under its caption and header. Citations keep the
+    words as they are on the page.
     """
     blocks: list[Block] = []
-    for number, unit in enumerate(units):
-        parts = page_parts(unit.hit.chunk, unit.start, unit.end)
-        citations = tuple(_citation(unit, page, start, end) for page, start, end in parts)
+    left = list(units)
+    while left:
+        unit, number = left.pop(0), len(blocks)
+        if is_table(unit):
+            rows = [unit, *(other for other in left if is_table(other) and same_table(unit, other))]
+            left = [other for other in left if other not in rows]
+            citations = tuple(citation for row in rows for citation in _citations(row))
+            blocks.append(Block("table", table_with(rows), citations, caption_of(unit), number >= _BRIEF_FROM))
+            continue
         headings, words = without_headings(unit.text, unit.hit.chunk.section)
-        blocks.append(Block("quote", words, citations, unit.lead or headings, number >= _BRIEF_FROM))
+        blocks.append(Block("quote", words, _citations(unit), unit.lead or headings, number >= _BRIEF_FROM))
     return tuple(blocks)
 
 
@@ -174,6 +181,11 @@ def lead_line(units: Sequence[Unit]) -> str:
     """The papers that the quotes are from, in the order of `quoted`: "Found in 2 papers: a.pdf, b.pdf"."""
     papers = list(dict.fromkeys(unit.hit.chunk.file for unit in units))
     return f"Found in {len(papers)} paper{'s' * (len(papers) != 1)}: {', '.join(papers)}"
+
+
+def _citations(unit: Unit) -> tuple[Citation, ...]:
+    parts = page_parts(unit.hit.chunk, unit.start, unit.end)
+    return tuple(_citation(unit, page, start, end) for page, start, end in parts)
 
 
 def _citation(unit: Unit, page: int, start: int, end: int) -> Citation:

@@ -43,7 +43,9 @@ def table_lines(table: CellTable, question: str, *, room: int, marks: tuple[str,
     for row in (*rows, len(table.rows)):
         if row - before > 1:
             yield Text(f"{' ' * len(sign)}… {counted(row - before - 1, 'row')} left out", "dim")
-        if row < len(table.rows):
+        if row < len(table.rows) and _is_gap(table.rows[row]):
+            yield Text(f"{' ' * len(sign)}{table.rows[row][0]}", "dim")
+        elif row < len(table.rows):
             is_asked = row in asked
             cells = [table.rows[row][column] for column in columns]
             yield from _row(cells, widths, sign if is_asked else " " * len(sign), bold=is_asked)
@@ -102,4 +104,9 @@ def _least(table: CellTable, column: int) -> int:
 
 
 def _cells(table: CellTable, column: int) -> list[str]:
-    return [table.header[column], *(row[column] for row in table.rows)]
+    return [table.header[column], *(row[column] for row in table.rows if not _is_gap(row))]
+
+
+def _is_gap(row: Sequence[str]) -> bool:
+    """Whether it stands for rows that the answer leaves out, "… 3 rows left out"."""
+    return row[0].startswith("… ") and not any(row[1:])

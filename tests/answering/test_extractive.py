@@ -2,6 +2,7 @@
 
 import re
 import sys
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -13,8 +14,7 @@ from ragscience.answering import extractive
 from ragscience.answering.answer_blocks import as_text
 from ragscience.answering.extractive import Readers, lead_line, quoted
 from ragscience.answering.question_needs import needs_of
-from ragscience.answering.quote_candidates import follows, units_of
-from ragscience.checking.check import check
+from ragscience.answering.quote_candidates import Unit, follows, units_of
 from ragscience.errors import ModelProblem
 from ragscience.records import Found, Part
 from ragscience.retrieval import PassageMatches, TokenMatches
@@ -245,13 +245,45 @@ MARKDOWN_TABLE = (
 )
 
 
-def test_what_the_quote_leaves_out_between_caption_and_head_is_marked_and_the_quote_is_supported():
+def test_rows_of_a_markdown_table_are_a_table_under_its_caption_and_header():
     (passage,) = [hit(MARKDOWN_TABLE)]
     units, _ = extract("error of the kiln at 1240 degrees", [passage], limit=1)
-    shown, _ = shown_and_cited(units)
-    assert shown.startswith("“Table 3. Error of the kiln by its heat. … | Heat | Error |")
-    assert "| 1240 degrees | 6.7 percent |" in shown
-    assert [sentence.verdict for sentence in check(shown, [passage], scorer=None).sentences] == ["supported"]
+    (block,) = quoted(units)
+    assert (block.kind, block.lead) == ("table", "Table 3. Error of the kiln by its heat.")
+    assert block.text.startswith("| Heat | Error |\n|---|---|\n")
+    assert "| 1240 degrees | 6.7 percent |" in block.text
+    assert [citation.page for citation in block.citations] == [3]
+
+
+ROWS = [f"| kiln {number} | {number}.5 |" for number in range(10, 22)]
+PARTS = "| Kiln |  |\n|---|---|\n| Name | Heat |\n" + "\n".join(ROWS)
+
+
+def rows_of(text, *wanted, header=""):
+    passage = hit(text)
+    passage = replace(passage, chunk=replace(passage.chunk, header=header))
+    starts = [text.index(row) for row in wanted]
+    return [Unit(passage, start, start + len(row), "") for start, row in zip(starts, wanted, strict=True)]
+
+
+def test_rows_of_one_table_are_one_table_that_says_what_is_left_out():
+    (block,) = quoted(rows_of(f"Before.\n{PARTS}\nBehind.", ROWS[5], ROWS[7]))
+    assert block.text.split("\n") == [
+        "| Kiln |  |",
+        "|---|---|",
+        "| Name | Heat |",
+        "| … 5 rows left out | |",
+        *ROWS[5:8],
+        "| … 4 rows left out | |",
+    ]
+    assert len(block.citations) == 2
+
+
+def test_a_later_part_of_a_table_has_the_header_of_the_first():
+    (block,) = quoted(rows_of("\n".join(ROWS[:4]), ROWS[2], header="Title › 3 Kilns\n| Kiln | Heat |\n|---|---|"))
+    assert block.text.split("\n") == ["| Kiln | Heat |", "|---|---|", *ROWS[:4]]
+    (alone,) = quoted(rows_of("\n".join(ROWS[:4]), ROWS[2]))
+    assert alone.text == "\n".join(ROWS[:4])
 
 
 def test_an_equation_is_quoted_with_the_words_that_lead_to_it():

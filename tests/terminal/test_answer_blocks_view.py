@@ -82,6 +82,16 @@ def test_a_large_table_says_how_many_rows_are_left_out(drawn):
     assert "left out" not in bare(drawn(Block("table", MANY), question="What is it?"))
 
 
+def test_rows_that_the_answer_leaves_out_are_said_across_the_table(drawn):
+    shown = bare(drawn(Block("table", TABLE.replace("| honey bee | 3.7 | 12 |", "| … 24 rows left out | | |"))))
+    assert shown.splitlines()[2:] == [
+        "  ───────────────────────────────────",
+        "  … 24 rows left out",
+        "▸ mason bee  2.1           9",
+        "",
+    ]
+
+
 @pytest.mark.parametrize("width", [30, 60, 80, 200])
 def test_a_wide_table_keeps_the_column_that_was_asked_for_and_names_those_left_out(drawn, width):
     shown = bare(drawn(Block("table", WIDE), question="Speed of the trial?", width=width))
