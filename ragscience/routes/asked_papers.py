@@ -29,6 +29,7 @@ _AROUND = frozenset(
     preprint report meta-analysis review survey trial and or both of in by from s versus vs et al model method pdf
     """.split()  # noqa: SIM905
 )
+_QUESTION_WORDS = frozenset(("how", "why", "what", "which", "when", "where", "whether", "who"))
 _KIND_OF_PAPER = re.compile(
     r"\b(?:paper|article|study|preprint|report|meta-?analysis|review|survey|trial|manuscript)s?\b", re.IGNORECASE
 )
@@ -79,8 +80,12 @@ class AskedPapers:
         """
         numbers = [int(number) for number in _NUMBERED_MARK.findall(words)]
         left = [word for word in _WORD.findall(_NUMBERED_MARK.sub(" ", words)) if word.casefold() not in _AROUND]
+        if any(word.casefold() in _QUESTION_WORDS for word in left):
+            return ()
         if numbers:
-            return () if left else once(self.papers[n] for n in numbers if n < len(self.papers))
+            named = once(self.papers[n] for n in numbers if n < len(self.papers))
+            titles = {term for paper in named for term in terms(title_of(paper))}
+            return named if {term for word in left for term in terms(word)} <= titles else ()
         if _POINTS.fullmatch(words.strip()):
             return self.library if len(self.library) == 1 else ()
         described = {term for word in left for term in terms(word)}

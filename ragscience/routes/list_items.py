@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from ragscience.records import Citation
 from ragscience.routes.list_kinds import ListKind
-from ragscience.routes.paper_text import PaperText, Sentence
+from ragscience.routes.paper_text import PaperText, Part, Sentence
 from ragscience.routes.summary_cues import zone_of
 from ragscience.text.tokenizing import joined_lines, terms
 
@@ -37,7 +37,7 @@ _ENUMERATION_MARK = re.compile(r"[,;]? (?:and|or|as well as) |[,;] ")
 _JOINS = re.compile(r"and|or|as")
 _BRACKETS = re.compile(r"\s?\((?!\d{1,2}\))[^()]{0,160}\)|\s?\[[^\[\]]{0,60}\]")
 _NUMBERING = re.compile(r"\((?:\d{1,2}|[ivx]{1,4}|[a-h])\)\s?")
-_PROPER = r"(?:[A-Z\d][\w+’'./-]{0,30}|[a-z]{1,4}[A-Z\d][\w-]{0,30})"
+_PROPER = r"(?:[A-Z\d][\w+’'./-]{0,30}|[a-z]{1,6}[A-Z\d][\w-]{0,30})"
 _NAME = re.compile(rf"{_PROPER}(?: (?:of |of the )?{_PROPER}){{0,5}}")
 _ANNOUNCES = re.compile(
     r"(?<!\ball )(?<!\bthe )(?<!\bthese )(?<!\bother )"
@@ -79,6 +79,9 @@ _STARTERS = frozenset(
     """.split()  # noqa: SIM905
 )
 _WORDS_OF_AN_ITEM = 6
+_NOT_DONE = frozenset({"related", "future", "discussion", "conclusion", "limits"})
+"""Where a paper speaks of others, and of what it has not done."""
+_MANY_COLUMNS = 4
 
 
 def listed(paper: PaperText, kind: ListKind, wanted: frozenset[str], must: re.Pattern[str] | None) -> Listed:
@@ -107,13 +110,13 @@ class _Search:
         """The items that enough speaks for, the best first, and the sentences that enumerate."""
         sentences = [one for one in self._paper.sentences if len(one.text) > 30 and self._is_asked(one)]
         for place, sentence in enumerate(sentences):
-            if zone_of(sentence.section, sentence.kind) != "related":
+            if zone_of(sentence.section, sentence.kind) not in _NOT_DONE:
                 self._read(place, sentence)
-        if not self._wanted and self._must is None:
-            self._read_tables()
         cells = {_key(cell) for part in self._paper.parts if part.kind == "table" for cell in _cells(part.text)}
         for key, item in self._found.items():
             item.support += 0.5 * (key in cells)
+        if not self._wanted and self._must is None:
+            self._read_tables()
         kept = [item for item in self._found.values() if item.support >= 1.0 and self._is_used(item)]
         best = sorted(self._enumerating, key=lambda each: each[:2], reverse=True)
         kept = [item for item in kept if not any(_is_part(item, other) for other in kept)]
@@ -130,7 +133,7 @@ class _Search:
         if len(names) >= 2 and self._is_its_own(sentence):
             self._enumerating.append((len(names), -place, sentence))
             for name in names:
-                self._add(name, sentence, 1.0)
+                self._add(name, sentence, 1.0 if len(names) > 2 else 0.6)
             if self._announces(sentence):  # a full stop may stand within the enumeration
                 for following in [*self._rest_of_paragraph(sentence)][:1]:
                     for name in self._run(_plain(following.text)):
@@ -219,6 +222,8 @@ class _Search:
     def _has_section(self, sentence: Sentence) -> bool:
         """Whether the sentence stands under a heading that is the kind in the plural: "5.1 Baselines"."""
         heading = sentence.section.rpartition("›")[2]
+        if zone_of(sentence.section, sentence.kind) == "other":
+            return False
         return any(len(heading) < 40 and match.group()[-1:] in "sSda" for match in self._nouns.finditer(heading))
 
     def _rest_of_paragraph(self, sentence: Sentence) -> Iterator[Sentence]:
@@ -251,21 +256,21 @@ class _Search:
             ]
             heads = [n for n, head in enumerate(rows[0][:2]) if self._nouns.fullmatch(head)]
             cells = [row[column] for column in heads for row in rows[2:] if column < len(row)]
-            below = len(cells)
-            if self._kind.has_names and any(_is_plural(match.group()) for match in self._nouns.finditer(caption)):
-                cells += rows[0]
-            for n, cell in enumerate(cells):
-                name = joined_lines(_BRACKETS.sub("", cell))
-                is_short = (
-                    _LETTER.search(name)
-                    and "-" not in (name[-1], name[0])
-                    and " -" not in name
-                    and len(name.split()) <= _WORDS_OF_AN_ITEM
-                )
-                if is_short and (not self._kind.has_names or _NAME.fullmatch(name)):
-                    self._found.setdefault(_key(name), Item(name, self._paper.cite([part]))).support += (
-                        0.6 if n < below else 0.4
-                    )
+            for cell in cells:
+                self._add_cell(cell, part, 1.0)
+            is_of_several = any(_is_plural(match.group()) for match in self._nouns.finditer(caption))
+            if self._kind.has_names and is_of_several and not heads:
+                named = [
+                    cell for cell in rows[0][1:] if _NAME.fullmatch(_plain(cell)) and not _PLAIN_WORD.fullmatch(cell)
+                ]
+                for cell in named:
+                    self._add_cell(cell, part, 0.9 if len(set(named)) >= _MANY_COLUMNS else 0.4)
+
+    def _add_cell(self, cell: str, table: Part, support: float) -> None:
+        name = joined_lines(_plain(cell))
+        is_whole = bool(_LETTER.search(name)) and "-" not in (name[-1], name[0]) and " -" not in name
+        if is_whole and len(name.split()) <= _WORDS_OF_AN_ITEM and (not self._kind.has_names or _NAME.fullmatch(name)):
+            self._found.setdefault(_key(name), Item(name, self._paper.cite([table]))).support += support
 
     def _is_used(self, item: Item) -> bool:
         """Whether the running text has a name, and more than once what only one sentence lists."""

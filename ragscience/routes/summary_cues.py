@@ -50,7 +50,7 @@ ASPECTS = (
             r"in this (?:paper|work|article|report|study),? we|"
             r"(?:this|the) (?:paper|article|work|study|report) (?:\w{2,12} )?"
             r"(?:proposes|presents|introduces|describes|develops|reports|reviews|surveys|discusses|shows|takes)|"
-            r"our (?:approach|method|model|system|algorithm|framework|key idea)|"
+            r"our (?:approach|method|model|system|algorithm|framework|implementation|technique|key idea)|"
             r"was conducted|were (?:performed|searched)"
         ),
         {"abstract": 1.6, "introduction": 0.8, "method": 0.2, "conclusion": 0.2},
@@ -72,7 +72,8 @@ ASPECTS = (
     Aspect(
         "Results",
         _cues(
-            r"achiev\w{1,5}|outperform\w{0,3}|improv\w{1,6}|results?|shows?|showed|shown|found|finds?|reduc\w{1,5}|"
+            r"achiev\w{1,5}|outperform\w{0,3}|improv\w{1,6}|results?|shows?|showed|shown|found|finds?|"
+            r"reduc(?:es|ed|ing|tions?)|(?:can|to|we) reduce|"
             r"increas\w{1,4}|significant(?:ly)?|state[- ]of[- ]the[- ]art|faster|higher|lower|better|fewer|"
             r"demonstrate\w{0,1}|"
             r"associated with|conclude|effective|obtains?|reach\w{0,3}"

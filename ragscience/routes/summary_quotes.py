@@ -29,6 +29,10 @@ _ANNOUNCES = re.compile(
 )
 _OWN = re.compile(r"\b(?:we|our|ours)\b", re.IGNORECASE)
 _IS_A = re.compile(r"\s(?:is|are) (?:a|an|the)\b")
+_LIMITS = re.compile(
+    r"\b(?:not|only|cannot|limit\w{0,7}|however|fail\w{0,2}|lack\w{0,2}|neither|may|mostly|primarily|restrict\w{0,5})\b",
+    re.I,
+)
 _HOPES = re.compile(r"\b(?:hope\w{0,5}|inspir\w{1,4}|encourag\w{1,4})\b", re.IGNORECASE)
 _ASKS = re.compile(
     r"\b(?:to (?:determine|investigate|assess|examine|explore|evaluate|find out)|whether)\b", re.IGNORECASE
@@ -93,12 +97,18 @@ class SummaryQuotes:
         return []
 
     def limitations(self, most: int) -> list[Sentence]:
-        """The first sentence of each paragraph of a section of that name, none where there is none."""
-        found: dict[int, Sentence] = {}
-        for sentence in self._paper.sentences:
-            if zone_of(sentence.section, sentence.kind) == "limits" and _is_sentence(sentence.text):
-                found.setdefault(sentence.paragraph, sentence)
-        return [one for one in found.values() if not _ANNOUNCES.match(one.text)][:most]
+        """Of a section of that name the first sentence of each paragraph and those that limit; none without one."""
+        begun: set[int] = set()
+        found: list[tuple[bool, int, Sentence]] = []
+        for n, sentence in enumerate(self._paper.sentences):
+            if zone_of(sentence.section, sentence.kind) != "limits" or not _is_sentence(sentence.text):
+                continue
+            is_first = sentence.paragraph not in begun
+            begun.add(sentence.paragraph)
+            if not _ANNOUNCES.match(sentence.text) and (is_first or _LIMITS.search(sentence.text)):
+                found.append((not is_first, n, sentence))
+        best = sorted(found, key=lambda each: each[:2])[:most]
+        return [sentence for _, _, sentence in sorted(best, key=lambda each: each[1])]
 
     @cached_property
     def _placed(self) -> list[_Placed]:

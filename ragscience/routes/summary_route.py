@@ -55,6 +55,7 @@ _ASPECT_OF = {
 """What is asked for, by how the words for it begin; a summary for all others."""
 _BY_NAME = {aspect.name: aspect for aspect in ASPECTS}
 _MOST = 6
+_MOST_LIMITS = 8
 _MOST_PAPERS = 6
 
 
@@ -126,7 +127,7 @@ def _parts(quotes: SummaryQuotes, what: str, *, is_short: bool) -> list[tuple[st
             return [("Contributions", listed)]
         return _of_aspects(quotes, (("Method", 3), ("Results", 3)))
     if what == "limitations":
-        listed = quotes.limitations(2 if is_short else _MOST)
+        listed = quotes.limitations(2 if is_short else _MOST_LIMITS)
         return [("Limits", listed)] if listed else _of_aspects(quotes, (("Limits", 4),))
     if what == "findings":
         return _of_aspects(quotes, (("Results", 2 if is_short else _MOST),))
