@@ -22,7 +22,7 @@ __all__ = ["Reflection", "added_timings", "draft", "guarded", "lower_of", "own_s
 
 _NOTES_CHARS = 2000
 """Of what tools said, in the request for a draft."""
-_SUMMED = ("llm_ms", "check_ms", "quotes_ms")
+_SUMMED = ("llm_ms", "check_ms", "presence_ms", "quotes_ms")
 _WORTH = {"supported": 1.0, "quote": 1.0, "weak": 0.5, "unsupported": 0.0}
 """Of a claim in the score, by its verdict."""
 _PART_COVERED = 0.5

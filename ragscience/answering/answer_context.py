@@ -14,6 +14,8 @@ from ragscience.records import Found, Turn
 if TYPE_CHECKING:
     from ragscience.answering.extractive import Matcher
     from ragscience.models.model_protocols import ChatModel, Reranker
+    from ragscience.paper_names import PaperNames
+    from ragscience.retrieval import WordPresence
 
 __all__ = ["AnswerContext", "AnswerRequest", "Searcher"]
 
@@ -50,6 +52,10 @@ class AnswerContext:
     """Most quotes of an extractive answer."""
     answerable_threshold: float
     """Lowest `answerability` that is answered, 0 to 1."""
+    presence: WordPresence | None = None
+    """Where the words of a question occur; without it answers have no confidence."""
+    names: PaperNames | None = None
+    """Which papers a question names; needed with `presence`."""
     cancelled: Callable[[], bool] | None = None
     """Whether the question was cancelled; it is called between stages and sentences, and several times a second while
     an LLM replies. None: it cannot be cancelled."""

@@ -35,6 +35,9 @@ SIGNALS_OF = {
 }
 """What `tools/fit_answerability.py` fits."""
 
+_WIDTH = 4.0
+_ALIKE = 0.7
+"""Questions from far away are less alike, nearly all; what that costs: docs/benchmarks.md."""
 _FARTHEST = 6.0
 """Log-odds beyond which a cross-encoder is not believed to know better."""
 
@@ -60,10 +63,15 @@ def answerability(found: Found, question: str) -> float:
     return 0.5 * (1.0 + math.tanh(0.5 * log_odds))
 
 
-def is_answerable(found: Found, question: str, *, threshold: float) -> tuple[bool, float]:
-    """Whether `answerability` reaches `threshold`, and the answerability."""
-    score = answerability(found, question)
-    return score >= threshold, score
+def is_answerable(score: float, *, threshold: float, likeness: float | None) -> bool:
+    """Whether to answer: only what is far from the papers is refused.
+
+    `score` is the answerability, `likeness` that of the question's words to those of the passages
+    (answering/confidence.py). Where it is known it decides between a quarter of `threshold` and four times as much.
+    """
+    if likeness is None:
+        return score >= threshold
+    return score >= threshold / _WIDTH and (score >= threshold * _WIDTH or likeness >= _ALIKE or not threshold)
 
 
 def _weighted(model: Mapping[str, float], seen: Mapping[str, float]) -> float:

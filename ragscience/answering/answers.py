@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 
 from ragscience.answering.answer_blocks import as_text, quotes_of
 from ragscience.answering.answer_context import AnswerContext, AnswerRequest, Searcher
-from ragscience.answering.answerability import is_answerable
+from ragscience.answering.answerability import answerability, is_answerable
+from ragscience.answering.confidence import LookedFor, confidence, look_for
 from ragscience.answering.extractive import Readers, extract_parts, lead_line, quoted
 from ragscience.answering.prompts import NOT_FOUND, REFUSAL, prompt_name
 from ragscience.answering.query_rewriting import standalone
@@ -69,6 +70,7 @@ class _AnswerRun:
         self._began, self._started = time.time(), time.perf_counter()
         self._timings = Timings()
         self._answerability: float | None = None
+        self._looked: LookedFor | None = None
         self._tokens: Mapping[str, int] = {}
         self._prompt_cut = False
 
@@ -86,7 +88,7 @@ class _AnswerRun:
         context, started = self._context, time.perf_counter()
         generated = generate(self._request, context, llm, search=self._searched, on_token=self._on_token)
         # The search runs in between; the rest is recorded at the end, where most of it was.
-        llm_ms = round(max(0.0, _since(started) - self._timings.get("search_ms", 0.0)), 3)
+        llm_ms = round(max(0.0, _since(started) - sum(self._timings.values())), 3)
         self._timings.add("llm_ms", llm_ms, time.time() - llm_ms / 1000)
         if generated.first_token_ms is not None:
             self._timings["first_token_ms"] = generated.first_token_ms
@@ -132,7 +134,8 @@ class _AnswerRun:
         if not begun:
             self._show(text)
             answer = self._answer(found, "extractive", Checked(text, citations, quotes), warnings)
-            answer = replace(answer, blocks=blocks)
+            sure, missing = confidence(found, self._looked) if self._looked and units else (None, ())
+            answer = replace(answer, blocks=blocks, confidence=sure, missing=missing)
             return replace(answer, route=ROUTE, route_note=note(found)) if found.parts else answer
         checked = self._check(begun, given)
         self._show(BROKEN_OFF + text)
@@ -184,8 +187,16 @@ class _AnswerRun:
         with timed(self._timings, "search_ms"):
             found = self._search(question)
         self._context.raise_if_cancelled()
-        threshold = self._context.answerable_threshold
-        answerable, self._answerability = is_answerable(found, question, threshold=threshold)
+        context = self._context
+        if context.presence is not None and context.names is not None:
+            with timed(self._timings, "presence_ms"):
+                self._looked = look_for(found, context.presence, context.names)
+        self._answerability = answerability(found, question)
+        answerable = is_answerable(
+            self._answerability,
+            threshold=context.answerable_threshold,
+            likeness=self._looked.likeness if self._looked else None,
+        )
         return found, answerable and not (self._request.strict and found.verdict == "incorrect")
 
     def _show(self, text: str) -> None:

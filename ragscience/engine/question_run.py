@@ -13,8 +13,9 @@ from ragscience.engine.filter_words import described
 from ragscience.engine.question_profiles import QuestionProfiles
 from ragscience.engine.requests import AskRequest, SearchRequest, check_question
 from ragscience.errors import Cancelled
+from ragscience.paper_names import PaperNames
 from ragscience.records import Answer, Filters, Found, Profile, Step
-from ragscience.retrieval import SearchModels, search
+from ragscience.retrieval import SearchModels, WordPresence, search
 from ragscience.settings import changed_settings
 
 if TYPE_CHECKING:
@@ -227,6 +228,8 @@ class QuestionRun:
             answer_seconds=settings.answer_seconds,
             extractive_sentences=settings.extractive_sentences,
             answerable_threshold=settings.answerable_threshold,
+            presence=WordPresence(self.library, self.tokens_from) if self.library.chunk_count else None,
+            names=PaperNames.of(self.library),
             cancelled=self._may_cancel,
         )
 

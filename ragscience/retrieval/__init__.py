@@ -4,6 +4,7 @@ from ragscience.retrieval.first_pass import ScoreSource
 from ragscience.retrieval.hybrid_search import SearchModels, search
 from ragscience.retrieval.profiles import PROFILE_NAMES, all_profiles, profile_named, read_by_llm, with_graph
 from ragscience.retrieval.token_matches import PassageMatches, TokenMatches, token_matches
+from ragscience.retrieval.word_presence import WordPresence
 
 __all__ = [
     "PROFILE_NAMES",
@@ -11,6 +12,7 @@ __all__ = [
     "ScoreSource",
     "SearchModels",
     "TokenMatches",
+    "WordPresence",
     "all_profiles",
     "profile_named",
     "read_by_llm",

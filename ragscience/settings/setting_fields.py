@@ -167,10 +167,11 @@ class Settings(BaseSettings):
     dense_weight: float = setting(0.7, ANSWER, "Weight of dense search in the fused score.", ge=0, le=1)
     bm25_weight: float = setting(0.3, ANSWER, "Weight of keyword search in the fused score.", ge=0, le=1)
     answerable_threshold: float = setting(
-        0.3,
+        0.12,
         ANSWER,
         "How likely (0 to 1, as `answerability` in the JSON) the passages must answer the question; below it the "
-        "answer is refused. 0 refuses only where nothing was found.",
+        "answer is refused. Where the library has token vectors, a quarter of it is enough if the question's words are "
+        "like some of the passages', and four times as much is needed if not. 0 refuses only where nothing was found.",
         ge=0,
         le=1,
     )

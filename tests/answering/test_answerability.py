@@ -111,7 +111,16 @@ def test_without_signals_the_share_of_the_terms_in_one_passage_counts():
 
 
 def test_the_threshold_itself_is_enough():
-    found = Found(QUESTION, "default", (TRAINING,), signals=CLOSE)
-    score = answerability(found, QUESTION)
-    assert is_answerable(found, QUESTION, threshold=score) == (True, score)
-    assert is_answerable(found, QUESTION, threshold=score + 1e-9) == (False, score)
+    assert is_answerable(0.25, threshold=0.25, likeness=None)
+    assert not is_answerable(0.25 - 1e-9, threshold=0.25, likeness=None)
+
+
+def test_near_the_threshold_the_likeness_of_the_words_decides():
+    assert is_answerable(0.1, threshold=0.12, likeness=0.8)
+    assert not is_answerable(0.4, threshold=0.12, likeness=0.6)
+    assert is_answerable(0.5, threshold=0.12, likeness=0.6)
+    assert not is_answerable(0.02, threshold=0.12, likeness=0.9)
+
+
+def test_a_threshold_of_zero_refuses_nothing():
+    assert is_answerable(0.0, threshold=0.0, likeness=0.1)

@@ -1,0 +1,109 @@
+"""How sure an answer of quotes is."""
+
+from dataclasses import replace
+
+import pytest
+
+from ragscience.answering.confidence import HIGH, LOW, LookedFor, confidence, look_for, probability, signs
+from ragscience.paper_names import NamedPaper, PaperNames
+from ragscience.records import Found, Part
+
+from .asking import ask
+from .passages import Search, hit
+from .test_missing_things import Words
+
+ROOTS = hit("The LC50 of the extract was 12 mg per litre for roots and 31 for leaves.", file="roots.pdf")
+BEES = hit("Bees steer by polarised light.", file="bees.pdf", rank=2)
+BEES = replace(BEES, chunk=replace(BEES.chunk, paper_id=2))
+
+
+class Names(PaperNames):
+    """Knows one name: Apis, that of the paper on bees."""
+
+    def __init__(self):
+        pass
+
+    def in_text(self, text):
+        at = text.find("Apis")
+        return () if at < 0 else (NamedPaper(2, "bees.pdf", "Apis", at, at + 4, 1.0),)
+
+
+class Meanings(Words):
+    """Every word of a question that a passage lacks is unlike it."""
+
+    def likeness(self, question, chunk_ids):
+        words = [word.strip("?").lower() for word in question.split()]
+        here = [self.papers[chunk_id] for chunk_id in chunk_ids]
+        return {word: tuple(0.95 if word in paper else 0.4 for paper in here) for word in words}
+
+
+PRESENCE = Meanings(ROOTS.chunk.text, BEES.chunk.text)
+
+
+def found(question, *hits, **more):
+    return Found(question, "default", hits or (ROOTS, BEES), **more)
+
+
+def judged(question, *hits):
+    each = found(question, *hits)
+    return confidence(each, look_for(each, PRESENCE, Names()))
+
+
+def test_what_the_paper_has_is_not_missing():
+    assert judged("What was the LC50 of roots?")[1] == ()
+
+
+def test_what_the_paper_has_not_is_said_and_makes_it_low():
+    assert judged("What was the LC50 of the Arabidopsis?") == (
+        "low",
+        ("‘Arabidopsis’ does not occur in roots.pdf.",),
+    )
+
+
+def test_the_paper_that_is_named_is_looked_through():
+    assert judged("Which extract did Apis take?")[1] == ("‘extract’ does not occur in bees.pdf.",)
+    looked = look_for(found("Which light did Apis steer by?"), PRESENCE, Names())
+    assert looked.files == ("bees.pdf",)
+    assert "Apis" not in [each.thing.word for each in looked.things]
+
+
+def test_each_part_of_a_question_has_its_paper():
+    parts = (Part("extract?", (1,)), Part("light?", (2,)))
+    looked = look_for(found("Which extract, and which light?", parts=parts), PRESENCE, Names())
+    assert looked.files == ("roots.pdf", "bees.pdf")
+    assert all(each.is_there for each in looked.things)
+
+
+def test_nothing_found_is_nothing_looked_for():
+    assert look_for(Found("Roots?", "default", ()), PRESENCE, Names()) == LookedFor((), ())
+
+
+def test_a_lead_and_known_words_make_it_surer():
+    question = "What was the LC50 of roots?"
+    behind = [replace(hit("Other.", rank=rank), score=0.1) for rank in (2, 3, 4)]
+    close = signs(found(question, replace(ROOTS, score=0.2), *behind), LookedFor((), ()))
+    ahead = signs(found(question, replace(ROOTS, score=1.0), *behind), LookedFor((), ()))
+    assert ahead["lead"] == pytest.approx(0.9)
+    assert probability(ahead) > probability(close)
+    assert probability(close | {"name_gone": 1.0}) < LOW < HIGH
+    reranked = signs(found(question, replace(ROOTS, score=9.0), *behind, signals={"rerank": 9.0}), LookedFor((), ()))
+    assert reranked["lead"] < 1
+
+
+def test_quotes_carry_it_and_refusals_and_answers_without_a_library_do_not():
+    search = Search(ROOTS, BEES)
+    given = ask(
+        None,
+        search,
+        question="What was the LC50 of the Arabidopsis?",
+        presence=PRESENCE,
+        names=Names(),
+        answerable_threshold=0.0,
+    )
+    assert (given.confidence, len(given.missing)) == ("low", 1)
+    assert "presence_ms" in given.timings_ms
+    refused = ask(
+        None, search, question="Who baked Kilimanjaro?", presence=PRESENCE, names=Names(), answerable_threshold=1.0
+    )
+    assert (refused.refused, refused.confidence, refused.missing) == (True, None, ())
+    assert ask(None, search, question="What was the LC50 of roots?").confidence is None

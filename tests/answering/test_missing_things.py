@@ -1,0 +1,119 @@
+"""What a question asks for and a paper does not have."""
+
+import pytest
+
+from ragscience.answering.missing_things import missing_sentences, sought, things_of
+from ragscience.answering.question_needs import needs_of
+from ragscience.retrieval import WordPresence
+from ragscience.text.tokenizing import tokenize
+
+from .passages import hit
+
+
+class Words(WordPresence):
+    """Papers of one passage each, by their numbers; every word is as rare as the papers without it are many."""
+
+    def __init__(self, *texts):
+        self.papers = {number: set(tokenize(text)) for number, text in enumerate(texts, start=1)}
+
+    def passages_with(self, terms, paper_ids):
+        return {term: sum(term in self.papers[paper] for paper in paper_ids) for term in terms}
+
+    def rarity(self, terms):
+        return {term: 1 - sum(term in words for words in self.papers.values()) / len(self.papers) for term in terms}
+
+
+def things(question, subject=()):
+    return things_of(question, needs_of(question), subject)
+
+
+def found(question, text, *, likeness=None):
+    """By its word, whether each thing of the question is in a paper of this text."""
+    looked = sought(things(question), Words(text), [1], [hit(text)], likeness or {})
+    return {each.thing.word: each.is_there for each in looked}
+
+
+def missing(question, text, *, likeness=None, in_doubt=False):
+    looked = sought(things(question), Words(text), [1], [hit(text)], likeness or {})
+    return [each.thing.text for each in looked if each.is_missing(in_doubt=in_doubt)]
+
+
+def test_names_numbers_and_words_are_told_apart():
+    (dropout, gpt, layers, count) = things("Which dropout rate does GPT-2 use with 48 layers?")[0:1] + [
+        next(each for each in things("Which dropout rate does GPT-2 use with 48 layers?") if each.word == word)
+        for word in ("GPT-2", "layers", "48")
+    ]
+    assert (dropout.word, dropout.kind, dropout.is_asked) == ("dropout", "word", True)
+    assert (gpt.kind, gpt.terms) == ("name", (("gpt2",),))
+    assert (layers.kind, layers.is_asked) == ("word", False)
+    assert (count.kind, count.text, count.beside) == ("number", "48 layers", ("layer",))
+
+
+def test_words_of_any_subject_and_the_paper_that_is_named_are_no_things():
+    question = "What results did the authors get in the Beehive paper?"
+    start = question.index("Beehive")
+    assert things(question, [(start, start + len("Beehive"))]) == []
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        ("milliseconds", "It takes 3 ms."),
+        ("memory", "It needs 3 GB of VRAM."),
+        ("tokenisation", "By tokenization of words."),
+        ("haemoglobin", "The hemoglobin rose."),
+        ("corpora", "The corpus has words."),
+        ("normalization", "Normalisation of layers."),
+        ("eradicated", "After eradication of it."),
+        ("pre-training", "We pretrain it."),
+        ("fine-tuning", "We fine tuned it."),
+        ("English-German", "From English to German."),
+        ("Newstest2013", "On newstest2013 it is better."),
+    ],
+)
+def test_presence_does_not_hang_on_the_spelling(asked, said):
+    assert all(found(f"How much of the {asked} does it have?", said).values())
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        ("GPT-4", "We compare GPT-3 and 4 others."),
+        ("English-Russian", "From English to German."),
+        ("watts", "It takes 3 hours."),
+        ("pregnant women", "Of 40 women, all were old."),
+    ],
+)
+def test_what_is_not_there_is_not_there(asked, said):
+    assert not all(found(f"How much of the {asked} does it have?", said).values())
+
+
+def test_a_number_is_there_beside_its_word_only():
+    text = (
+        "The network has six layers, residual connections, sigmoid gates, momentum, dropout and batch normalization. "
+        "Training took 48 hours."
+    )
+    assert missing("What does it score with 48 layers?", text) == ["48 layers"]
+    assert missing("What does it score after 48 hours?", text) == []
+    assert missing("What does it score with 6 layers?", text) == []
+
+
+def test_a_word_is_missed_where_nothing_means_the_same():
+    text = "The bees fly at night."
+    question = "How much did the apparatus and the squadron weigh?"
+    assert missing(question, text, likeness={"apparatus": 0.3, "squadron": 0.5}) == ["apparatus"]
+    assert missing(question, text, likeness={"apparatus": 0.3, "squadron": 0.5}, in_doubt=True) == [
+        "apparatus",
+        "squadron",
+    ]
+    assert missing(question, text, likeness={"apparatus": 0.8, "squadron": 0.7}, in_doubt=True) == []
+    assert missing(question, text) == [], "its likeness is not known"
+
+
+def test_what_is_missing_is_said_with_the_papers_that_lack_it():
+    gone = things("What do Rust and Zab cost for 5,000 pages?")
+    assert missing_sentences([each for each in gone if each.word in ("Rust", "Zab", "5,000")], ["a.pdf", "b.pdf"]) == (
+        "‘Rust’ and ‘Zab’ do not occur in a.pdf or b.pdf.",
+        "‘5,000 pages’ does not occur near this.",
+    )
+    assert missing_sentences([], ["a.pdf"]) == ()
