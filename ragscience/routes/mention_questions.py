@@ -97,7 +97,8 @@ _WHOLE = (_DOES_ANY, _DO_I_HAVE, _IN_WHICH, _IS_ANYWHERE, _WHERE_IS, _MENTIONS_O
 _KIND_NOUN = re.compile(
     r" (?:optimi[sz]ers?|models?|data ?sets?|benchmarks?|methods?|algorithms?|techniques?|corpus|corpora|metrics?|"
     r"scores?|"
-    r"architectures?|papers?|frameworks?|approach(?:es)?|library|tasks?|systems?|mechanisms?|language|challenge|"
+    r"architectures?|papers?|frameworks?|approach(?:es)?|library|tasks?|systems?|networks?|layers?|units?|cells?|"
+    r"mechanisms?|language|challenge|"
     r"test|suite)$",
     re.IGNORECASE,
 )

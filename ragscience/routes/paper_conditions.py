@@ -38,14 +38,25 @@ _YEARS: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], tuple[int, int]]]
         re.compile(rf"(?:between|from|in|of) (?P<a>{_Y}) ?(?:and|to|until|till|through|[-–—]) ?(?P<b>{_Y})\b", re.I),
         lambda m: (min(int(m["a"]), int(m["b"])), max(int(m["a"]), int(m["b"]))),
     ),
-    (re.compile(rf"(?:before|prior to|older than|earlier than) (?P<a>{_Y})\b", re.I), lambda m: (0, int(m["a"]) - 1)),
-    (re.compile(rf"(?:until|till|up to|by|not after) (?P<a>{_Y})\b", re.I), lambda m: (0, int(m["a"]))),
     (
-        re.compile(rf"(?:after|newer than|later than|more recent than|younger than) (?P<a>{_Y})\b", re.I),
+        re.compile(
+            rf"(?:from )?(?:before|prior to|older than|"
+            rf"earlier than) (?P<a>{_Y})\b",
+            re.I,
+        ),
+        lambda m: (0, int(m["a"]) - 1),
+    ),
+    (re.compile(rf"(?:from )?(?:until|till|up to|by|not after) (?P<a>{_Y})\b", re.I), lambda m: (0, int(m["a"]))),
+    (
+        re.compile(rf"(?:from )?(?:after|newer than|later than|more recent than|younger than) (?P<a>{_Y})\b", re.I),
         lambda m: (int(m["a"]) + 1, 9999),
     ),
     (
-        re.compile(rf"(?:since (?P<a>{_Y})|from (?P<b>{_Y}) (?:on|onwards?|or later)|(?P<c>{_Y}) or later)\b", re.I),
+        re.compile(
+            rf"(?:from )?(?:since (?P<a>{_Y})|from (?P<b>{_Y}) (?:on|onwards?|or later)|"
+            rf"(?P<c>{_Y}) or later)\b",
+            re.I,
+        ),
         lambda m: (int(m["a"] or m["b"] or m["c"]), 9999),
     ),
     (

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 
 from ragscience.records import StoredChunk
 from ragscience.routes.route_records import RouteContext
@@ -16,6 +17,8 @@ MOST_PASSAGES = 4_000
 """So many passages are read for a question, those with the most of its words first."""
 _PIECE = re.compile(r"[^\W\d_]++|\d++(?:\.\d++)?+")
 _BETWEEN = "[\\s\\-\u2010\u2011\u2013_]{0,3}+"
+_MARKS = "[\\W_]{0,4}+"
+"""Between words that the phrase has other marks between: a title with a colon."""
 _HYPHEN = "(?:[-\u2010\u00ad](?:[ \\t]*+\n\\s*+)?+)?+"
 _SURNAME = re.compile(r"\s(?:[A-Z]\.?\s){0,2}[A-Z][a-zà-ÿ]")
 _ISE = re.compile(r"is(?=(?:e[sdr]?|ers|ing|ations?)$)")
@@ -41,7 +44,10 @@ class Phrase:
         begin = self._last[: max(3, min(len(stem) - 1, len(self._last) - 1))] if stem else self._last
         words = [_spelled(piece.casefold()) for piece in self.pieces[:-1]]
         words.append(_spelled(begin) + ("[^\\W\\d_]{0,9}+" if self._may_vary else ""))
-        self.pattern = re.compile(rf"(?<![^\W_]){_BETWEEN.join(words)}(?![^\W_])", re.IGNORECASE)
+        gaps = [self.text[one.end() : two.start()] for one, two in pairwise(_PIECE.finditer(self.text))]
+        joints = [_BETWEEN if not gap.strip(" -_\u2010\u2011\u2013") else _MARKS for gap in gaps]
+        whole = words[0] + "".join(map("".join, zip(joints, words[1:], strict=True))) if self.pieces else "(?!)"
+        self.pattern = re.compile(rf"(?<![^\W_]){whole}(?![^\W_])", re.IGNORECASE)
 
     def in_text(self, text: str) -> list[tuple[int, int]]:
         """(start, end) of each place that has the phrase."""

@@ -163,6 +163,10 @@ def test_a_figures_labels_say_nothing():
         ("normalization", "normal", False),
         ("dropout", "drop-\nouts", True),
         ("BERT", "RoBERTa", False),
+        ("Waggle: Dances That Tell", "Waggle: dances that tell", True),
+        ("Waggle: Dances That Tell", "Waggle. Dances\nthat tell", True),
+        ("machine learning", "machine. Learning", False),
+        ("€", "€", False),
     ],
 )
 def test_forms_of_a_phrase(phrase, text, is_there):

@@ -49,6 +49,7 @@ def test_a_fact_of_one_paper(ask, question, said):
     [
         ("Which papers are from 2016?", ["waggle.pdf"]),
         ("which of my papers were published before 2010", ["hives.pdf"]),
+        ("How many papers do I have from before 2005?", ["hives.pdf"]),
         ("papers since 2016", ["nectar_1906.01234.pdf", "sleep_2018.pdf", "waggle.pdf"]),
         ("List all papers between 2004 and 2016", ["waggle.pdf", "hives.pdf"]),
         ("Which papers did Lind write?", ["hives.pdf", "waggle.pdf"]),
