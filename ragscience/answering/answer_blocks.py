@@ -38,11 +38,15 @@ def _block_text(block: Block) -> str:
         case "heading":
             return f"**{block.text}**{behind}"
         case "quote":
-            lead = f"{block.lead} … " if block.lead else ""
-            return f"“{lead}{block.text}”{behind}"
+            return f"{_led(block.lead)}“{block.text}”{behind}"
         case "table" | "formula":
             return "\n\n".join(part for part in (block.lead + behind if block.lead else where, block.text) if part)
         case "item":
             return f"- {block.text}{behind}"
         case _:
             return f"{block.text}{behind}"
+
+
+def _led(lead: str) -> str:
+    """What goes before a quote: "5.3 Optimizer: ", "Table 1: Costs. "."""
+    return f"{lead}{'' if lead.endswith(('.', ':', '?', '!')) else ':'} " if lead else ""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from threading import Thread
 from typing import TYPE_CHECKING
 
@@ -53,6 +54,8 @@ def passage_answer(run: QuestionRun, request: AskRequest, routed: Found | None) 
         search=_with_second_look(run, find) if _is_corrective(run, request.corrective) else find,
         on_token=run.on_token,
     )
+    if given.confidence == "high" and "foreign" in given.found.signals:  # half of the question was not understood
+        given = replace(given, confidence="medium")
     return after_first_search(placed(given, run.library), first_times)
 
 

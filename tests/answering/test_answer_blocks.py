@@ -12,6 +12,7 @@ def test_each_kind_of_block_reads_as_it_should():
     blocks = (
         Block("text", "Found in 1 paper: a.pdf"),
         Block("quote", "It took a day.", (cite(3), cite(4), cite(4)), "Table 1: Costs."),
+        Block("quote", "We used Adam.", (cite(3),), "5.3 Optimizer"),
         Block("heading", "Data"),
         Block("item", "SQuAD", (cite(2),)),
         Block("item", "MNLI"),
@@ -20,7 +21,8 @@ def test_each_kind_of_block_reads_as_it_should():
     )
     assert as_text(blocks) == (
         "Found in 1 paper: a.pdf\n\n"
-        "“Table 1: Costs. … It took a day.” (a.pdf, p.3) (a.pdf, p.4)\n\n"
+        "Table 1: Costs. “It took a day.” (a.pdf, p.3) (a.pdf, p.4)\n\n"
+        "5.3 Optimizer: “We used Adam.” (a.pdf, p.3)\n\n"
         "**Data**\n\n"
         "- SQuAD (a.pdf, p.2)\n- MNLI\n\n"
         "Table 2: Sizes. (a.pdf, p.5)\n\n| a |\n|---|\n| 1 |\n\n"

@@ -231,7 +231,7 @@ TABLE = (
 def test_a_row_is_quoted_behind_its_caption_and_header():
     units, _ = extract("test score of Beta with retrieval", [hit(TABLE)], limit=1)
     shown, citations = shown_and_cited(units)
-    assert shown.startswith("“Table 2: Test scores of the models on both sets. Model Dev Test")
+    assert shown.startswith("Table 2: Test scores of the models on both sets. Model Dev Test")
     assert "Beta with retrieval and large reranker and long training 50.3 50.4" in shown
     assert "Table 2" not in citations[0].quote
 
