@@ -29,6 +29,9 @@ _AROUND = frozenset(
     preprint report meta-analysis review survey trial and or both of in by from s versus vs et al model method pdf
     """.split()  # noqa: SIM905
 )
+_NO_WORD = re.compile(r"[\W_\d]+")
+_NEARLY_ALL = 0.7
+"""Share of a description's terms."""
 _QUESTION_WORDS = frozenset(("how", "why", "what", "which", "when", "where", "whether", "who"))
 _KIND_OF_PAPER = re.compile(
     r"\b(?:paper|article|study|preprint|report|meta-?analysis|review|survey|trial|manuscript)s?\b", re.IGNORECASE
@@ -90,8 +93,17 @@ class AskedPapers:
             return self.library if len(self.library) == 1 else ()
         described = {term for word in left for term in terms(word)}
         is_enough = len(described) >= 3 or (described and _KIND_OF_PAPER.search(words))
-        fitting = [paper for paper in self.library if described <= set(terms(title_of(paper)))] if is_enough else []
-        return tuple(fitting) if len(fitting) == 1 else ()
+        return self._fitting(described) if is_enough else ()
+
+    def _fitting(self, described: set[str]) -> tuple[Paper, ...]:
+        """The one paper whose title and file name have the most of the terms, if these are nearly all."""
+        shares = [
+            (len(described & {*terms(title_of(paper)), *terms(_NO_WORD.sub(" ", paper.file))}) / len(described), paper)
+            for paper in self.library
+        ]
+        most = max((share for share, _ in shares), default=0.0)
+        best = [paper for share, paper in shares if share == most]
+        return (best[0],) if most >= _NEARLY_ALL and len(best) == 1 else ()
 
     def described(self) -> tuple[Paper, ...]:
         """The paper that the question describes as "… the sepsis paper"; empty for none."""

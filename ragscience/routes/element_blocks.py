@@ -13,7 +13,7 @@ from ragscience.text.tokenizing import joined_lines, terms
 
 __all__ = ["captioned_blocks", "equation_blocks", "section_blocks"]
 
-_SHORT_SECTION = 2600
+_SHORT_SECTION = 3600
 """Characters of a section that is given whole; of a longer one, the first sentence of each paragraph."""
 _MOST_LINES = 24
 _MOST_MENTIONS = 4

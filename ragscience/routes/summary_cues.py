@@ -93,7 +93,7 @@ ASPECTS = (
         _cues(
             r"limitations?|drawbacks?|shortcomings?|weakness\w{0,2}|future (?:work|research|studies)|cannot|fails? to|"
             r"caveats?|open (?:questions?|problems?)|further (?:research|work|studies)|we (?:plan|leave)|"
-            r"not (?:yet|clear|straightforward|suitable|always)|remains? (?:to|an?|un\w{2,12}|open)"
+            r"not (?:yet|clear|straightforward|suitable|always)|remains? (?:to be|an open|un\w{2,12}|open)"
         ),
         {"limits": 2.2, "conclusion": 0.7, "discussion": 0.7, "future": 0.9},
         re.compile(r"(?:limitations?|strengths and limitations)\b[:.]?\s?(?=[A-Z])", re.I),

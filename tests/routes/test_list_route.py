@@ -62,11 +62,11 @@ def test_data_sets_come_from_an_enumeration_without_its_sources(ask):
 
 
 def test_baselines_come_from_the_section_of_that_name(ask):
-    assert items(ask("List the baselines that bees are compared to")) == ["Random walk", "Straight flight"]
+    assert items(ask("List the baselines that Bees dance is compared to")) == ["Random walk", "Straight flight"]
 
 
 def test_tasks_need_no_capitals(ask):
-    assert items(ask("what tasks are used in bees?")) == ["finding flowers", "telling the way", "choosing a home"]
+    assert items(ask("what tasks are used in Bees dance?")) == ["finding flowers", "telling the way", "choosing a home"]
 
 
 def test_hyperparameters_come_from_lists_tables_and_sentences(ask):
@@ -86,11 +86,11 @@ def test_measures_are_those_that_captions_and_results_name(ask):
 @pytest.mark.parametrize(
     "question",
     [
-        "Which data sets do ants use?",
+        "Which data sets does Ants walk use?",
         "Which data sets are there?",
-        "Which languages does bees use?",
-        "Which data sets of bees were collected by submarine robots under polar ice?",
-        "How large are the data sets of bees?",
+        "Which languages does Bees dance use?",
+        "Which data sets of Bees dance were collected by submarine robots under polar ice?",
+        "How large are the data sets of Bees dance?",
     ],
 )
 def test_what_is_not_listed_is_searched_for(ask, question):
