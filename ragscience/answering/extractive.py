@@ -35,6 +35,8 @@ _CHARS_A_QUOTE = 205
 """All quotes together have as many characters times their limit, but there are"""
 _FEWEST = 3
 """at least so many."""
+_LOWEST = 0.6
+"""Share of the first quote's score below which nothing is quoted."""
 _BRIEF_FROM = 3
 """Quotes from this number on, from 0, may be shown on a line."""
 _LOOKED_AT = 80
@@ -244,6 +246,8 @@ def _chosen(pieces: Sequence[Piece], runs: Sequence[_Run], alone: Mapping[int, f
         if not chosen:
             best = _grown(pieces, alone, best)
             left = [i for i in left if _is_short(runs[i])]
+        if chosen and best.score < _LOWEST * chosen[0].score:
+            break
         length += len(best.unit.shown)
         if len(chosen) >= _FEWEST and length > _CHARS_A_QUOTE * limit:
             break

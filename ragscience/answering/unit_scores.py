@@ -40,13 +40,17 @@ _WEIGHTS = {
     "named": 0.25,
     "rank": 0.2,
     "kind": 0.25,
-    "noise": -0.3,
+    "noise": -0.6,
 }
 """Round numbers on a plateau: docs/choices.md."""
 _LEAD_SHARE = 0.9
 """What a match in the caption or header of a row counts of one in the row."""
 _NEAR_WORDS = 4
 """Words between a number and a word of the question at which `kind` is a half."""
+_FEWEST_TITLE_BLANKS = 4
+"""Of a title that no sentence has by chance."""
+_NEAR_CHARS = 30
+"""Between a defining word and a word of the question."""
 _WORD = re.compile(r"[^\W_]++(?:[-'’.][^\W_]++|,\d++)*+")
 _NAME = re.compile(r"\b(?:[A-Z][\w-]*+|[a-z]++[A-Z]\w*+|[A-Za-z]++-?\d\w*+)")
 _DEFINES = re.compile(
@@ -130,11 +134,13 @@ def pieces_of(question: str, units: Sequence[Unit], matches: TokenMatches | None
         numbers(question) | frozenset(term for term in asked_terms if term[0].isdigit()),
         _tokens(question, weights, matches),
     )
+    names = {paper: _terms_of(_words(" ".join(said))) for paper, said in (matches.names if matches else {}).items()}
+    any_name = frozenset[str]().union(*names.values())
     pieces = []
     for unit, text, words in worded:
-        own, lead = _terms_of(words), above[unit.lead]
+        own, lead, chunk = _terms_of(words), above[unit.lead], unit.hit.chunk
         if own:
-            headings = above[unit.hit.chunk.header]
+            headings = (above[chunk.header] - any_name) | names.get(chunk.paper_id, frozenset())
             pieces.append(
                 Piece(
                     unit=unit,
@@ -147,7 +153,7 @@ def pieces_of(question: str, units: Sequence[Unit], matches: TokenMatches | None
                     numbers_at=tuple(i for i, (_, figures) in enumerate(words) if figures - asked.numbers),
                     length=len(words),
                     form=_form(text, asked),
-                    noise=_noise(text),
+                    noise=1.0 if _is_title(text, chunk.header) else _noise(text),
                 )
             )
     return asked, pieces
@@ -225,7 +231,7 @@ def _tokens(
 def _form(text: str, asked: Asked) -> float:
     match asked.needs.kind:
         case "definition":
-            return float(bool(_DEFINES.search(text)))
+            return max((_definition(text, cue.span(), asked) for cue in _DEFINES.finditer(text)), default=0.0)
         case "formula":
             return float(bool(_RELATION.search(text)))
         case "reason":
@@ -236,6 +242,12 @@ def _form(text: str, asked: Asked) -> float:
             names = (match for match in _NAME.finditer(text) if match.start() > 0)
             return 0.5 * any(not asked.weights.keys() & set(terms(match.group())) for match in names)
     return 0.0
+
+
+def _definition(text: str, cue: tuple[int, int], asked: Asked) -> float:
+    """1 where a word of the question is beside the defining words, a half elsewhere."""
+    around = text[max(0, cue[0] - _NEAR_CHARS) : cue[0]], text[cue[1] : cue[1] + _NEAR_CHARS]
+    return 1.0 if any(asked.weights.keys() & _terms_of(_words(side)) for side in around) else 0.5
 
 
 def _nearness(run: Sequence[Piece]) -> float:
@@ -254,6 +266,12 @@ def _noise(text: str) -> float:
     if _THANKS.search(text) or _is_axis(text):
         return 1.0
     return 0.5 * bool(_CAPTION.match(text))
+
+
+def _is_title(text: str, header: str) -> bool:
+    """Whether the paper's title is in the text, as on its first page or over each page."""
+    title = joined_lines(header.partition(" › ")[0]).casefold()
+    return title.count(" ") >= _FEWEST_TITLE_BLANKS and title in text.casefold()
 
 
 def _is_axis(text: str) -> bool:

@@ -39,6 +39,7 @@ WINDOW_OVERLAP = 32
 """Word pieces that neighbouring windows share, so that each has context on both sides."""
 KEPT_PLACES = 512
 """Passages whose `kept_places` are remembered, about 5 KB each."""
+RECENT_TEXTS = 4
 GROUP_TEXTS = 64
 """Texts whose token vectors are in memory at a time."""
 
@@ -94,8 +95,8 @@ class MiniLM:
         self._loaded: tuple[Any, BertSession] | None = None
         self._loading = Lock()
         self._kept_places = lru_cache(maxsize=KEPT_PLACES)(self._places_by_tokenizer)
-        self._last: tuple[str, TokenVectors] | None = None
-        """The text that was last embedded alone: a question is asked for by the search, and again by its quotes."""
+        self._recent: dict[str, TokenVectors] = {}
+        """The texts that were last embedded alone: a question is asked for by the search, and again by its quotes."""
 
     @property
     def identity(self) -> EmbedderIdentity:
@@ -124,9 +125,9 @@ class MiniLM:
         """For each text its vector and those of its word pieces, from one pass. Raises ModelProblem."""
         if not texts:
             return []
-        last = self._last
-        if last is not None and list(texts) == [last[0]]:
-            return [last[1]]
+        recent = self._recent.get(texts[0]) if len(texts) == 1 else None
+        if recent is not None:
+            return [recent]
         tokenizer, session = self._load()
         # One by one: the batch form starts threads, after which a fork of this process warns or hangs.
         encodings = [tokenizer.encode(sendable(text)) for text in texts]
@@ -151,7 +152,7 @@ class MiniLM:
             taken += len(windows)
             results.append(TokenVectors(vector, np.array(ids, dtype=np.int32), token_vectors, *_places(encoding)))
         if len(texts) == 1:
-            self._last = texts[0], results[0]
+            self._recent = dict([*self._recent.items(), (texts[0], results[0])][-RECENT_TEXTS:])
         return results
 
     def kept_places(self, text: str) -> NDArray[np.int32]:

@@ -6,9 +6,12 @@ Stored rows have no positions. They are in the order of the text and of the word
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
+
+from ragscience.paper_names import PaperNames
 
 if TYPE_CHECKING:
     import numpy as np
@@ -51,6 +54,8 @@ class TokenMatches:
     """Where each of the question's q word pieces begins and ends in the question."""
     passages: Mapping[int, PassageMatches]
     """By chunk id; without those whose token vectors are not stored, or are of another text."""
+    names: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
+    """By the id of each paper that the question names, how it names it."""
 
 
 def token_matches(
@@ -61,10 +66,13 @@ def token_matches(
 
     from ragscience.models.maxsim import SCALE, carries_meaning, product_on_one_core, question_tokens
 
+    names: dict[int, tuple[str, ...]] = defaultdict(tuple)
+    for name in PaperNames.of(library).in_text(question):
+        names[name.paper_id] += (name.name,)
     (whole,) = tokens_from.embed_with_tokens([question])
     kept = carries_meaning(whole.pieces)
     if not kept.any():
-        return TokenMatches((), {})
+        return TokenMatches((), {}, names)
     tokens = question_tokens(whole).tokens.T / SCALE
     stored = library.token_vectors([chunk.chunk_id for chunk in chunks])
     passages: dict[int, PassageMatches] = {}
@@ -76,4 +84,4 @@ def token_matches(
         if len(places) == len(rows):
             cosines = product_on_one_core(rows.astype(np.float32), tokens)
             passages[chunk.chunk_id] = PassageMatches(places, cosines)
-    return TokenMatches(tuple(map(tuple, whole.offsets[kept].tolist())), passages)
+    return TokenMatches(tuple(map(tuple, whole.offsets[kept].tolist())), passages, names)
