@@ -138,7 +138,7 @@ def extract_parts(found: Found, *, readers: Readers, limit: int) -> Choice:
         return whole
     each = [
         extract(
-            part.question,
+            part.words or part.question,
             [hit for hit in found.hits if hit.chunk.chunk_id in part.chunk_ids],
             readers=readers,
             limit=limit,

@@ -98,7 +98,7 @@ def _in_turn(whole: Found, parts: Sequence[SubQuery], found: Sequence[Found], li
         if hit is not None and len(once) < limit:
             once.setdefault(hit.chunk.chunk_id, hit)
     asked = tuple(
-        Part(part.text, tuple(hit.chunk.chunk_id for hit in each.hits if hit.chunk.chunk_id in once))
+        Part(part.text, tuple(hit.chunk.chunk_id for hit in each.hits if hit.chunk.chunk_id in once), part.words)
         for part, each in zip(parts, found, strict=True)
     )
     everything = (whole, *found)

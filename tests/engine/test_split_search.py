@@ -6,50 +6,69 @@ from ragscience import AskRequest, Engine, SearchRequest
 from ragscience.engine import Searched
 from ragscience.records import Filters
 from ragscience.settings import load_settings
+from tests.commands.papers import fill
+from tests.conftest import Commands
+from tests.pdf_factory import make_pdf
 
-BOTH = "How fast do Bees fly in fog, and how large is the error of Tides?"
-PARTS = ("How fast do Bees fly in fog?", "How large is the error of Tides?")
+OAK = [
+    "OakMap: Storing Maps in a Forest\n\nWe propose OakMap for maps in leaves.\nOakMap has a depth of 17 levels.",
+    "The maps of OakMap are copied to 3 trees each.\nA query of OakMap reads 12 leaves.",
+]
+FERN = [
+    "FernNet: A Small Encoder\n\nWe present FernNet, an encoder with few weights.\nFernNet has a depth of 9 levels.",
+    "Training of FernNet took 4 days on one machine.\nFernNet reads words in both directions.",
+]
+BOTH = "How do OakMap and FernNet differ in depth?"
+PARTS = ("What is the depth in OakMap?", "What is the depth in FernNet?")
 
 
 @pytest.fixture(scope="module")
-def engine(library):
-    with Engine.open(library, load_settings(home=library, offline=True, history=False)) as opened:
+def engine(made_once):
+    def make(home):
+        make_pdf(home / "papers" / "oak.pdf", OAK, title="OakMap: Storing Maps in a Forest")
+        make_pdf(home / "papers" / "fern.pdf", FERN, title="FernNet: A Small Encoder")
+        fill(home / "papers")
+        assert Commands(home).ingest(RAG_EMBEDDER="embedded").code == 0
+
+    home = made_once("split-search", make)
+    settings = load_settings(home=home, offline=True, history=False, audit=False)
+    with Engine.open(home, settings) as opened:
         yield opened
 
 
 def test_each_part_is_searched_in_its_paper_and_they_take_turns(engine):
     found = engine.search(SearchRequest(BOTH))
     assert tuple(part.question for part in found.parts) == PARTS
-    assert [hit.chunk.file for hit in found.hits[:2]] == ["bees.pdf", "tides.pdf"]
+    assert [hit.chunk.file for hit in found.hits[:2]] == ["oak.pdf", "fern.pdf"]
     assert [hit.rank for hit in found.hits] == list(range(1, len(found.hits) + 1))
     files = {hit.chunk.chunk_id: hit.chunk.file for hit in found.hits}
-    assert [{files[number] for number in part.chunk_ids} for part in found.parts] == [{"bees.pdf"}, {"tides.pdf"}]
+    assert [{files[number] for number in part.chunk_ids} for part in found.parts] == [{"oak.pdf"}, {"fern.pdf"}]
 
 
 def test_answer_has_a_quote_for_each(engine):
     answer = engine.ask(AskRequest(BOTH))
     assert (answer.refused, answer.route) == (False, "comparison")
-    assert answer.route_note == "Searched for in parts, each in its own paper: bees.pdf, tides.pdf."
-    bees, tides = answer.text.split(f"**{PARTS[1]}**")
-    assert bees.startswith(f"**{PARTS[0]}**")
-    assert "3.7 metres" in bees
-    assert "12 centimetres" in tides
-    assert {citation.file for block in answer.blocks for citation in block.citations} == {"bees.pdf", "tides.pdf"}
+    assert answer.route_note == "Searched for in parts, each in its own paper: oak.pdf, fern.pdf."
+    oak, fern = answer.text.split(f"**{PARTS[1]}**")
+    assert oak.startswith(f"**{PARTS[0]}**")
+    assert "17 levels" in oak
+    assert "9 levels" in fern
+    assert {citation.file for block in answer.blocks for citation in block.citations} == {"oak.pdf", "fern.pdf"}
 
 
 @pytest.mark.parametrize(
     "question",
-    ["How fast do Bees fly in fog?", "How fast do Bees fly in fog and in rain?", "Who are Kelvin and Dover?"],
+    ["What is the depth in OakMap?", "How deep is OakMap in Spring and in Autumn?", "Who are Kelvin and Dover?"],
 )
 def test_question_on_one_paper_is_one_search(engine, question):
     assert engine.search(SearchRequest(question)).parts == ()
 
 
 def test_plain_question_and_one_kept_to_papers_are_one_search(engine):
-    kept = engine.search(SearchRequest(BOTH, filters=Filters(papers=("bees.pdf",))))
+    kept = engine.search(SearchRequest(BOTH, filters=Filters(papers=("oak.pdf",))))
     plain = engine.ask(AskRequest(BOTH, plain=True))
     assert kept.parts == plain.found.parts == ()
-    assert {hit.chunk.file for hit in kept.hits} == {"bees.pdf"}
+    assert {hit.chunk.file for hit in kept.hits} == {"oak.pdf"}
 
 
 def test_a_question_costs_one_search_and_one_for_each_part(engine):
