@@ -9,6 +9,7 @@ from ragscience.text.tokenizing import is_unspaced, tokenize
 
 __all__ = ["asked_terms", "asked_words", "excerpt", "is_unspaced"]
 
+_STOP = re.compile(r"[.!?] (?=[A-Z“(])|[。！？]")
 _WORD = re.compile(r"[^\W_]++(?:[-'’][^\W_]++)*+")
 
 
@@ -43,19 +44,22 @@ def asked_words(question: str, text: str) -> list[tuple[int, int]]:
 def excerpt(question: str, text: str, chars: int) -> str:
     """`text` on one line, or about `chars` of its characters with the most of the question's words, cut between words.
 
-    What is left out before and behind is "…". Of two such parts it is the earlier one.
+    What is left out before and behind is "…". Of several such parts it is one that begins a sentence, the earliest.
     """
     flat = " ".join(text.split())
     if len(flat) <= chars:
         return flat
     spans = asked_words(question, flat)
-    starts = [0, *(_word_start(flat, start - chars // 4) for start, _ in spans)]
+    sentences = {0, *(stop.end() for stop in _STOP.finditer(flat))}
+    starts = [*sentences, *(_word_start(flat, start - chars // 4) for start, _ in spans)]
 
     def held(start: int) -> int:
         within = [flat[a:b] for a, b in spans if start <= a and b <= start + chars - 2]
         return len({term for word in within for term in tokenize(word)} & asked_terms(question))
 
-    start = min(max(starts, key=lambda start: (held(start), -start)), _word_start(flat, len(flat) - chars))
+    start = min(
+        max(starts, key=lambda start: (held(start), start in sentences, -start)), _word_start(flat, len(flat) - chars)
+    )
     end = _word_end(flat, start, chars - 2)
     return f"{'… ' if start else ''}{flat[start:end].rstrip()}{' …' if end < len(flat) else ''}"
 

@@ -38,6 +38,7 @@ def test_an_excerpt_holds_what_was_asked_for_and_cuts_no_word():
     assert part.endswith(" …")
     assert len(part) <= 64
     assert set(part.split()) <= {*LONG.split(), "…"}
+    assert excerpt("How hot is the kiln?", LONG, 90).startswith("… At first")
     assert excerpt("kiln", "Short\n text.", 60) == "Short text."
     assert excerpt("nothing of it", LONG, 40).startswith("At first there is")
 

@@ -188,6 +188,12 @@ LEAD = Block("text", "Found in 1 paper: bees.pdf")
             {"route": "summary", "confidence": "low"},
             "They fly. (bees.pdf, p.2) [confidence: low]",
         ),
+        (
+            (Block("item", "SQuAD", (PAGE_2,)), Block("item", "MNLI", (PAGE_2,)), Block("quote", "They fly.")),
+            {"route": "list"},
+            "SQuAD; MNLI (bees.pdf, p.2)",
+        ),
+        ((Block("table", MANY, (PAGE_2,), "Table 1: Bees."),), {"route": "element"}, "Table 1: Bees. (bees.pdf, p.2)"),
         ((), {}, "An answer."),
         ((Block("quote", "Bees \x1b[2J" + "fly far " * 60, (PAGE_2,)),), {}, None),
     ],
