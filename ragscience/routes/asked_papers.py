@@ -14,7 +14,7 @@ from ragscience.text.tokenizing import terms
 if TYPE_CHECKING:
     from ragscience.routes.route_records import RouteContext
 
-__all__ = ["AskedPapers", "once"]
+__all__ = ["AskedPapers", "once", "terms_of"]
 
 _MARK = "@"
 """Stands for the name of a paper, with its number behind it."""
@@ -93,17 +93,16 @@ class AskedPapers:
             return self.library if len(self.library) == 1 else ()
         described = {term for word in left for term in terms(word)}
         is_enough = len(described) >= 3 or (described and _KIND_OF_PAPER.search(words))
-        return self._fitting(described) if is_enough else ()
+        return self.fitting(described, _NEARLY_ALL) if is_enough else ()
 
-    def _fitting(self, described: set[str]) -> tuple[Paper, ...]:
-        """The one paper whose title and file name have the most of the terms, if these are nearly all."""
-        shares = [
-            (len(described & {*terms(title_of(paper)), *terms(_NO_WORD.sub(" ", paper.file))}) / len(described), paper)
-            for paper in self.library
-        ]
+    def fitting(self, described: set[str], least: float = 1.0) -> tuple[Paper, ...]:
+        """The one paper whose title, file name and authors have the most of the terms, and that share of them."""
+        if not described:
+            return ()
+        shares = [(len(described & terms_of(paper)) / len(described), paper) for paper in self.library]
         most = max((share for share, _ in shares), default=0.0)
         best = [paper for share, paper in shares if share == most]
-        return (best[0],) if most >= _NEARLY_ALL and len(best) == 1 else ()
+        return (best[0],) if most >= least and len(best) == 1 else ()
 
     def described(self) -> tuple[Paper, ...]:
         """The paper that the question describes as "… the sepsis paper"; empty for none."""
@@ -112,6 +111,12 @@ class AskedPapers:
     def without_names(self, words: str) -> str:
         """`words` of `question` without the names of papers."""
         return _NUMBERED_MARK.sub(" ", words)
+
+
+def terms_of(paper: Paper) -> set[str]:
+    """The terms of a paper's title, file name and authors."""
+    file = _NO_WORD.sub(" ", paper.file.rpartition(".")[0])
+    return set(terms(" ".join((title_of(paper), file, *paper.metadata.authors))))
 
 
 def once(papers: Iterable[Paper]) -> tuple[Paper, ...]:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from functools import cache
 
 from ragscience.records import Block, title_of
-from ragscience.routes.asked_papers import AskedPapers, once
+from ragscience.routes.asked_papers import AskedPapers, once, terms_of
 from ragscience.routes.element_blocks import captioned_blocks, equation_blocks, section_blocks
 from ragscience.routes.numbered_elements import KINDS, captions, equations, known_numbers, numbers_in, same_number
 from ragscience.routes.paper_text import PaperText, Part
@@ -61,9 +61,13 @@ def _by_number(
     asked = AskedPapers.of(rest, context)
     others = {*terms(asked.without_names(asked.question))} - _frame()
     wanted = [(kind, number) for _, _, kind, numbers in mentioned for number in numbers]
+    papers = once(asked.papers)
+    if not papers:
+        papers = asked.described() or asked.fitting(others)
+        others = others.difference(*(terms_of(paper) for paper in papers))
     if others and any(kind == "section" for kind, _ in wanted):
         return None  # it asks for something in that section
-    papers = once(asked.papers) or asked.described() or (asked.library if len(asked.library) == 1 else ())
+    papers = papers or (asked.library if len(asked.library) == 1 else ())
     if not papers:
         return None if others else _everywhere(wanted, asked, context)
     if len(papers) > 1 and others:

@@ -124,6 +124,8 @@ def test_parts_of_a_paper_go_by_their_names(ask):
 
 def test_a_paper_may_be_described_by_words_of_its_title(ask):
     assert of_kind(ask("Table 2 of the hives study"), "table")[0].lead == "Table 2: Dances of each hive."
+    assert ask("section 2 of the hives study").blocks[0].text == "2 Counts"
+    assert of_kind(ask("show table 2 of hives"), "table")[0].lead == "Table 2: Dances of each hive."
     assert ask("the abstract of the lions paper") is None
 
 
