@@ -31,6 +31,7 @@ _NOTHING_CALLED = 4
 """Words: a longer phrase that no paper has is a description, for which a search is the way."""
 _TOGETHER = re.compile(r",? and |, ")
 _MOST_PARTS = 4
+_POINTS = re.compile(r"\b(?:it|this|that|(?:this|that) paper)$", re.IGNORECASE)
 _ASKS = {"use": "use it", "evaluate": "evaluate on it", "compare": "compare with it"}
 _BEGINS = re.compile(
     r"\b(?:papers?|articles?|documents?|publications?|pdfs?|studies|study|works|who|where|mentions?|occurrences?|"
@@ -44,7 +45,10 @@ def answer(question: str, context: RouteContext) -> Routed | None:
     if not _BEGINS.search(question):
         return None
     text = bare(question)
-    for asks in dict.fromkeys([text, bare(carried(text)[1])]):
+    before, behind = carried(text)
+    if before and _POINTS.search(behind) and (names := context.names.in_text(before)):
+        behind = _POINTS.sub(lambda _: names[0].name, behind)
+    for asks in dict.fromkeys([text, bare(behind)]):
         asked = asked_for(asks, lambda: context.papers) if not asks.casefold().startswith(("do ", "does ")) else None
         wanted = mention_question(asks, asked.rest if asked is not None else None)
         if wanted is not None:

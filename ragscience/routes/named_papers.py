@@ -11,7 +11,17 @@ from ragscience.routes.route_records import RouteContext
 from ragscience.store import Library
 from ragscience.text.tokenizing import tokenize
 
-__all__ = ["counted", "is_only_name", "label", "listed", "papers_meant", "printed_at", "says_paper", "short_label"]
+__all__ = [
+    "counted",
+    "first_named",
+    "is_only_name",
+    "label",
+    "listed",
+    "papers_meant",
+    "printed_at",
+    "says_paper",
+    "short_label",
+]
 
 _FILLER = frozenset(
     """
@@ -40,6 +50,15 @@ def papers_meant(text: str, context: RouteContext) -> tuple[Paper, ...]:
         return ()
     having = [paper for paper in context.papers if words <= set(tokenize(f"{title_of(paper)} {Path(paper.file).stem}"))]
     return tuple(having) if len(having) <= _MOST_BY_TITLE else ()
+
+
+def first_named(text: str, context: RouteContext) -> tuple[Paper, ...]:
+    """The papers within the filters that the first name in the text means, whatever else it says."""
+    found = context.names.in_text(text)
+    first = [name for name in found if name.start == found[0].start]
+    most = max((name.strength for name in first), default=0.0)
+    named = {name.paper_id for name in first if name.strength >= most}
+    return tuple(paper for paper in context.papers if paper.paper_id in named)
 
 
 def is_only_name(text: str, context: RouteContext) -> bool:

@@ -6,7 +6,7 @@ import re
 
 from ragscience.records import Block, Paper, title_of
 from ragscience.records.paper_records import SURE
-from ragscience.routes.named_papers import counted, listed, papers_meant, printed_at, says_paper
+from ragscience.routes.named_papers import counted, first_named, listed, papers_meant, printed_at, says_paper
 from ragscience.routes.paper_conditions import year_of
 from ragscience.routes.paper_lists import list_answer
 from ragscience.routes.question_words import PRONOUN, bare, carried
@@ -28,6 +28,7 @@ _FACTS = tuple(
         ("{which} author", r"who(?: is| was|['’]s) {x}(?:['’]s)? (?P<which>first|last|senior|lead) author"),
         ("authors", r"{show}(?:names? of (?:all )?the )?authors? (?:of|for|on) {x}"),
         ("authors", r"who(?: are| were) {x}['’]s? authors"),
+        ("authors", r"who(?: are| were| is| was) (?P<x>the|its|their) authors?"),
         ("authors", r"by whom (?:was|is) {x} (?:written|authored|published)"),
         ("authors", r"{x} (?:was|is) (?:written|authored) by whom"),
         ("number of authors", r"how many (?:co-?)?authors (?:does|did|do|has|have|are (?:there )?(?:on|of|for)|"
@@ -78,13 +79,12 @@ def answer(question: str, context: RouteContext) -> Routed | None:
 def _facts(fact: str, found: re.Match[str], before: str, context: RouteContext) -> Routed | None:
     text = found["x"]
     is_pronoun = PRONOUN.fullmatch(re.sub(r"\s*\b(?:papers?|articles?)$", "", text, flags=re.IGNORECASE))
-    if is_pronoun:
-        text = f"{before} paper"
     if found.string.casefold().startswith(_MEANS_THING) and not says_paper(found["x"]):
         return None
-    papers = papers_meant(text, context)
-    if is_pronoun and not before and len(context.papers) == 1:
-        papers = context.papers
+    if is_pronoun:
+        papers = first_named(before, context) or (context.papers if len(context.papers) == 1 else ())
+    else:
+        papers = papers_meant(text, context)
     if not papers:
         return None if is_pronoun else _not_known(text, context)
     which = found.groupdict().get("which") or ""
@@ -118,9 +118,10 @@ def _fact(fact: str, paper: Paper, context: RouteContext) -> Block:
     known, title = paper.metadata, f"“{' '.join(title_of(paper).split()) or paper.file}”"
     words: list[str] = []
     if fact == "pages":
-        return Block("text", f"{title} ({paper.file}) has {counted(paper.pages, 'page')}.")
+        return Block("text", f"The paper {title} ({paper.file}) has {counted(paper.pages, 'page')}.")
     if fact == "passages":
-        return Block("text", f"{title} ({paper.file}) has {counted(paper.chunks, 'passage')} in the library.")
+        said = f"The paper {title} ({paper.file}) has {counted(paper.chunks, 'passage')} in the library."
+        return Block("text", said)
     if fact == "year":
         year, is_guess = year_of(paper)
         text = f"{title} is from {year}" if year else f"The year of {title} is not known"
@@ -155,6 +156,7 @@ def _fact(fact: str, paper: Paper, context: RouteContext) -> Block:
     citations = printed_at(context.library, paper, words)
     if not citations and paper.file not in text:
         text = text.replace(title, f"{title} ({paper.file})")
+    text = f"The paper {text}" if text.startswith(title) else text  # what begins with “ is read as a quote later
     return Block("text", f"{text}.{doubt}", citations)
 
 

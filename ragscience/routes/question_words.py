@@ -15,7 +15,7 @@ _POLITE = re.compile(
 )
 _END = re.compile(r"[\s?.!,;]++(?:(?:please|thanks|thank you|exactly|then|again|for me)[\s?.!]*+)?+$", re.IGNORECASE)
 _ASKS = re.compile(r"\b(?:who|when|where|what|which|how|does|do|did|is|are|list|cite|bibtex)\b", re.IGNORECASE)
-PRONOUN = re.compile(r"(?:it|its|they|them|this|that|these|those|he|she)(?: one)?", re.IGNORECASE)
+PRONOUN = re.compile(r"(?:it|its|the|their|they|them|this|that|these|those|he|she)(?: one)?", re.IGNORECASE)
 """What stands for a thing that was named before."""
 
 

@@ -55,6 +55,10 @@ def test_who_cites_a_paper_is_read_from_the_references(ask):
     assert "Waggle" in said
 
 
+def test_a_follow_up_means_the_paper_before(ask):
+    assert ask("Waggle Dances Which papers compare with it?").startswith("1 other paper mentions “Waggle”")
+
+
 def test_an_acronym_counts_with_what_it_stands_for(ask):
     said = ask("Which papers mention a queen excluding gate?")
     assert said.startswith("2 papers mention “queen excluding gate” (also as “QEG”)")

@@ -36,6 +36,8 @@ def ask(bees):
         ("Cite the Waggle paper", "@inproceedings{ruiz2016waggle,"),
         ("BibTeX entry for Waggle?", "ruiz2016waggle"),
         ("Waggle Who wrote it?", "was written by Ana María Ruiz"),
+        ("Waggle Bees who are the authors?", "was written by Ana María Ruiz"),
+        ("Waggle Dances That How many pages does it have?", "has 3 pages"),
         ("When was Warm Hives in Cold Winters published?", "This is not sure"),
         ("Who wrote the Attention paper?", "No paper of the library goes by the name “Attention”."),
     ],
