@@ -15,6 +15,7 @@ from ragscience.paper_names import NamedPaper, PaperNames
 from ragscience.records import Filters, Profile
 from ragscience.retrieval.fusion import min_max, weighted_sum
 from ragscience.retrieval.late_interaction import late_scores
+from ragscience.retrieval.search_signals import asked_terms
 
 if TYPE_CHECKING:
     import numpy as np
@@ -32,6 +33,8 @@ SHARE = 0.2
 """What is added to the score, 0 to 1, of a passage of a paper that is surely named."""
 OWN = 0.5
 """The weight of the paper's own ranking of its passages against that of the whole search."""
+FEWEST_TERMS = 2
+"""Terms that a question must have left without the names, to be asked without them."""
 _OTHERS = re.compile(
     r"\b(?:papers?|works?|articles?|studies|publications?|authors?|who|others?)\b[^?.]{0,60}?"
     r"\b(?:us(?:e|es|ed|ing)|cit|mention|refer|compar|buil[dt]|extend|appl|adopt|follow|improv|beat|outperform)\w*+"
@@ -52,7 +55,7 @@ class SearchedPaper:
     strength: float
     """How surely it is named, 0 to 1."""
     text: str
-    """The question without the paper's names."""
+    """The question, without the paper's names where more is left."""
     vector: NDArray[np.float32] | None
     tokens: QuestionTokens | None
     allowed: NDArray[np.int64]
@@ -81,9 +84,11 @@ def named_papers(question: str, scope: Scope, embed: Embed) -> list[SearchedPape
 
 
 def _without(question: str, names: Sequence[NamedPaper]) -> str:
+    """The question without the names; with them where hardly anything else is asked for: "What is X?"."""
+    whole = question
     for name in sorted(names, key=lambda name: -name.start):
         question = question[: name.start] + question[name.end :]
-    return " ".join(question.split())
+    return " ".join(question.split()) if len(set(asked_terms(question))) >= FEWEST_TERMS else whole
 
 
 def own_candidates(paper: SearchedPaper, library: Library, profile: Profile) -> list[int]:
