@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from ragscience.bibliography import citation_keys
 from ragscience.ingestion import papers_named
+from ragscience.paper_names import PaperName, PaperNames
 from ragscience.records import Element, Page, Paper
 
 if TYPE_CHECKING:
@@ -43,6 +44,8 @@ class PaperOutline:
     figures: tuple[OutlineEntry, ...]
     """By their captions, and whatever else has a caption and is not a table."""
     references: int
+    names: tuple[PaperName, ...] = ()
+    """What questions may call it, the surest first."""
 
 
 def paper_outline(library: Library, name: str) -> PaperOutline:
@@ -66,7 +69,8 @@ def paper_outline(library: Library, name: str) -> PaperOutline:
             references.append(text_of(element))
     key = citation_keys(library.papers())[paper.paper_id]
     parts = (tuple(headings), tuple(tables), tuple(figures))
-    return PaperOutline(paper, tuple(pages), key, *parts, _count_works(references))
+    names = PaperNames.of(library).of_paper(paper.paper_id)
+    return PaperOutline(paper, tuple(pages), key, *parts, _count_works(references), names)
 
 
 def _texts(library: Library, paper_id: int, pages: Sequence[Page]) -> Callable[[Element], str]:

@@ -89,6 +89,14 @@ class Caption(TypedDict):
     page: PageNumber
 
 
+class Name(TypedDict):
+    """What questions may call a paper, and the page that says so: 0 for a file's name."""
+
+    name: str
+    how: str
+    page: Count
+
+
 class PageWarning(TypedDict):
     """Why a page has less text than it should."""
 
@@ -100,6 +108,7 @@ class OutlineOutput(Output, PaperOutput):
     """`show`."""
 
     bibtex_key: str
+    names: Sequence[Name]
     outline: Sequence[Heading]
     tables: Sequence[Caption]
     figures: Sequence[Caption]

@@ -32,6 +32,8 @@ def show_paper(outline: PaperOutline, console: Console | None) -> None:
         return
     paper_view(outline.paper, outline.pages, console)
     console.print(Text("BibTeX key  ", style="dim").append(outline.bibtex_key, "not dim"), soft_wrap=True)
+    names = ", ".join(f"{name.name} (p.{name.page})" if name.page else name.name for name in outline.names)
+    console.print(Text("called      ", style="dim").append(plain(names) or "not known", "not dim"), soft_wrap=True)
     outline_view(outline, console)
 
 
@@ -86,6 +88,7 @@ def outline_output(outline: PaperOutline) -> OutlineOutput:
         outline.paper,
         outline,
         title=title_of(outline.paper),
+        names=[{"name": name.name, "how": name.how, "page": name.page} for name in outline.names],
         outline=[{"level": entry.level, "heading": entry.text, "page": entry.page} for entry in outline.headings],
         tables=[{"caption": entry.text, "page": entry.page} for entry in outline.tables],
         figures=[{"caption": entry.text, "page": entry.page} for entry in outline.figures],
