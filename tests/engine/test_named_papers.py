@@ -44,7 +44,9 @@ Some ships use HTNet to train their crews before they leave."""
 def engine(tmp_path):
     make_pdf(tmp_path / "papers" / "waves.pdf", [WAVES, TRAINING, RESULTS])
     make_pdf(tmp_path / "papers" / "ships.pdf", [SHIPS, SAILS])
-    with Engine.open(tmp_path, default_settings(tmp_path, ollama_url=NOBODY, chunk_size=300, chunk_overlap=0)) as engine:
+    with Engine.open(
+        tmp_path, default_settings(tmp_path, ollama_url=NOBODY, chunk_size=300, chunk_overlap=0)
+    ) as engine:
         engine.add()
         yield engine
 
