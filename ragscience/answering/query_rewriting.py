@@ -92,7 +92,7 @@ def evidence_again(question: str, history: Sequence[Turn]) -> tuple[int, ...]:
 def _carried(question: str, turns: Sequence[Turn]) -> list[str]:
     """The added words, the oldest first."""
     carried: list[str] = []
-    for turn in reversed(turns):
+    for back, turn in enumerate(reversed(turns), start=1):
         said = "" if _IS_QUOTES.search(turn.answer) else _SOURCE.sub("", turn.answer)
         named = [*_names(turn.question), *_names(said)[:NAMES_OF_AN_ANSWER]]
         if _is_fragment(question):
@@ -100,7 +100,7 @@ def _carried(question: str, turns: Sequence[Turn]) -> list[str]:
         elif not named:
             named = _content_words(turn.question)
         carried[:0] = named
-        if not _is_fragment(turn.question):
+        if not (_is_fragment(turn.question) or _leans(turn.question, turns[: len(turns) - back])):
             break
     return carried
 
@@ -115,6 +115,8 @@ def _leans(question: str, history: Sequence[Turn]) -> bool:
     names = _names(question)
     new = [name for name in names if name.casefold() not in known]
     if new and not pointer:
+        if not pronoun and _SENTENCE.match(question) and not _OPENING.match(question):
+            return False
         beside = set(terms(question)) - {term for name in new for term in terms(name)}
         return len(beside) < OWN_TERMS or (pronoun is not None and pronoun.start() < question.find(new[0]))
     if pointer or pronoun or _OPENING.match(question) or _is_fragment(question):

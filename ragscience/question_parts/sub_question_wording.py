@@ -13,13 +13,16 @@ _FROM = re.compile(
     r"(?P<rest>,? (?:in|on|when|while|with respect|regarding|in terms)\b.*)?$",
     re.IGNORECASE,
 )
+_AUXILIARY_ALONE = re.compile(_AUXILIARY, re.IGNORECASE)
 _ASKED_AGAIN = re.compile(
-    rf"^(?:(?:in|on|at|with|by|for|from|to|of) )?(?:what|which|how many|how much|how)(?: ones?)? (?={_AUXILIARY}\b)",
+    rf"^(?:(?:in|on|at|with|by|for|from|to|of) )?(?:what|which|how many|how much|how)(?: ones?)? "
+    rf"(?={_AUXILIARY}\b(?! (?:that|those) of))",
     re.IGNORECASE,
 )
 _ASKED_FIRST = re.compile(rf"^(?P<asked>.{{1,80}}?) {_AUXILIARY}\b", re.IGNORECASE)
 _OF_ANOTHER = re.compile(
-    r"^(?:and |or |with |to |is |was )?(?:that|those|the ones?|which(?: ones?)?|what|how|how many|how much)?\s*"
+    r"^(?:and |or |with |to )?(?:(?:what |which )?(?:is|are|was|were) )?"
+    r"(?:that|those|the ones?|which(?: ones?)?|what|how|how many|how much)?\s*"
     r"(?P<of>(?:of|in|for|with|by|from|at|on) .+)$",
     re.IGNORECASE,
 )
@@ -118,11 +121,19 @@ def _of_which(text: str, item: str) -> str:
         said = text[: -len(item)].rstrip(" ,:")
         if has_more := _HAS_MORE.match(said):
             return f"What {has_more['noun']} does {item} have?"
-        return _capital(f"{item} {_WHICH.sub('', said)}")
+        return _whether(item, _WHICH.sub("", said))
     opening = _WHICH_OF_TWO.match(text)
     if opening and text[opening.end() :].startswith(item):
-        return _capital(text[opening.end() :].replace(f"{item},", item, 1))
+        return _whether(item, text[opening.end() + len(item) :].lstrip(" ,"))
     return ""
+
+
+def _whether(item: str, said: str) -> str:
+    """Asks whether something is so of `item`: "was trained longer" gives "Was OakMap trained longer?"."""
+    verb, _, rest = said.partition(" ")
+    if _AUXILIARY_ALONE.fullmatch(verb):
+        return f"{_capital(verb)} {item} {rest}?"
+    return _capital(f"{item}: {said}?")
 
 
 def _of_difference(text: str, item: str) -> str:

@@ -88,6 +88,11 @@ def test_a_chain_of_fragments_is_followed_to_its_subject():
     assert "Eiffel" not in standalone("And now?", far)
 
 
+def test_a_turn_that_leans_itself_leads_to_the_one_before():
+    chain = [TULIPS[1], Turn("How many bulbs did it ruin?", "Many."), Turn("Were they rare?", "Some.")]
+    assert standalone("And the colours?", chain).startswith("tulip mania end Haarlem Goldgar ")
+
+
 def test_only_the_last_turns_passages_compete_again():
     assert evidence_again("Why?", [*TULIPS, Turn("And in France?", "No.")]) == ()
 
@@ -131,6 +136,7 @@ def test_of_quotes_and_files_nothing_comes_along():
         ("Which price limit was used for the spring auction?", False),
         ("What is a futures contract?", False),
         ("What are broken bulbs?", False),
+        ("What is Leiden?", False),
         ("What is Haarlem?", False),  # a name is a subject, spoken of before or not
         ("What is the price?", True),
     ],

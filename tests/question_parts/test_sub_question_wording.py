@@ -27,8 +27,8 @@ from ragscience.records import Paper
         ("How many layers do OakMap have?", "How many layers does OakMap have?"),
         ("Which batch size is larger, that of OakMap", "What is the batch size of OakMap?"),
         ("Which has the greater depth, OakMap", "What depth does OakMap have?"),
-        ("Which learns its positions, OakMap", "OakMap learns its positions"),
-        ("Which of the two models, OakMap, was trained longer", "OakMap was trained longer"),
+        ("Which learns its positions, OakMap", "OakMap: learns its positions?"),
+        ("Which of the two models, OakMap, was trained longer", "Was OakMap trained longer?"),
         ("Is the depth of OakMap larger", "What is the depth of OakMap?"),
         ("the context of OakMap", "What is the context of OakMap?"),
         ("How many steps did OakMap take", "How many steps did OakMap take?"),
@@ -54,6 +54,7 @@ def test_difference_from_another_is_one_between_the_two():
         ("Which fertiliser was used for A1", "which one for B2", "Which fertiliser was used for B2"),
         ("How many parameters does A1 train", "how many does B2 have", "How many parameters does B2 have"),
         ("What is the depth of the big A1", "that of B2", "What is the depth of B2"),
+        ("What are the units of A1", "what are those of B2", "What are the units of B2"),
         ("What is the depth of A1", "who wrote B2", ""),
     ],
 )
