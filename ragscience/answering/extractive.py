@@ -264,7 +264,7 @@ def _is_short(run: _Run) -> bool:
 
 
 def _grown(pieces: Sequence[Piece], alone: Mapping[int, float], run: _Run) -> _Run:
-    """The run with its neighbours up to `_FIRST_CHARS`, the better one first, and the score of the run itself."""
+    """The run with its neighbours that are no noise up to `_FIRST_CHARS`, the better one first; its own score stays."""
     first, last = run.first, run.last
     while True:
         before, after = first - 1, last + 1
@@ -274,9 +274,9 @@ def _grown(pieces: Sequence[Piece], alone: Mapping[int, float], run: _Run) -> _R
             last = after
             continue
         wider = []
-        if before >= 0 and follows(pieces[before].unit, pieces[first].unit):
+        if before >= 0 and not pieces[before].noise and follows(pieces[before].unit, pieces[first].unit):
             wider.append((alone[before], before, last))
-        if goes_on:
+        if goes_on and not pieces[after].noise:
             wider.append((alone[after], first, after))
         fitting = [each for each in wider if _length(pieces[each[1]].unit, pieces[each[2]].unit) <= _FIRST_CHARS]
         if not fitting:

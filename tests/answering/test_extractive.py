@@ -540,3 +540,11 @@ def test_a_papers_title_on_its_first_page_is_no_first_quote():
     )
     assert choice.units[0].features["noise"] == 0
     assert "before it came" in units[0].text
+
+
+def test_the_first_quote_takes_up_no_figures_of_an_axis():
+    axis = "20 10 0 1 2 3 4 5 6 20 10 0 1 2 3 4 5 6 iter. Training error, plain."
+    one = hit(f"The kiln is fired with cobalt glaze at 1280 degrees. {axis}")
+    units, _ = extract("cobalt glaze of a kiln in degrees", [one], limit=1)
+    assert "1280" in units[0].text
+    assert "20 10 0" not in units[0].text
