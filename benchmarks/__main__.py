@@ -10,8 +10,8 @@ from benchmarks.report import conditions, save, write_page
 from benchmarks.running import Options
 
 SUITES = (
-    "coldstart", "ingest", "keyword", "dense", "rerank", "reading", "quality", "trust", "scale", "memory", "graph",
-    "telemetry", "threads", "growth",
+    "coldstart", "ingest", "keyword", "dense", "rerank", "reading", "quality", "trust", "calibration", "scale",
+    "memory", "graph", "telemetry", "threads", "growth",
 )  # fmt: skip
 
 

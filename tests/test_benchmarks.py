@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from benchmarks import trust
+from benchmarks import calibration, trust
 from benchmarks.libraries import plain_document
 from benchmarks.quality import Place, _evidence
 from benchmarks.reading import compared, listed_headings, metadata_scores, milliseconds_a_page
@@ -151,3 +151,35 @@ def test_trust_is_told_where_a_side_refuses_nothing(library, tmp_path):
     assert measures["refusal precision"][1:3] == ["1.000 (1.00–1.00)", "–"]
     assert [row[0] for row in told.tables[1].rows] == ["number", "unanswerable"]
     assert told.figures["nothing refused"].keys() < told.figures["default"].keys()
+
+
+def test_calibration_tells_levels_and_what_was_held(library, tmp_path):
+    lines = [
+        {"id": "a", "question": "How fast do bees fly in fog?", "must_contain": ["3.7"], "type": "number",
+         "evidence": [{"file": "bees.pdf", "page": 2}]},
+        {"id": "b", "question": "How fast do bees fly at 5,000 metres?", "answerable": False, "type": "unanswerable"},
+    ]  # fmt: skip
+    file = tmp_path / "near.jsonl"
+    file.write_text("\n".join(map(json.dumps, lines)), encoding="utf-8")
+    asked = calibration.ask_all(library, "near", file)
+    assert [each.holds for each in asked] == [True, False]
+    assert asked[1].level == "low"
+    assert asked[0].paper == "bees.pdf"
+    levels, _ = calibration.report(asked).tables
+    ((name, questions, *counts),) = levels.rows
+    assert (name, questions) == ("near", "2")
+    assert sum(int(count.split()[0]) for count in counts) == 2
+    assert sum(int(count.split("(")[1][:-1]) for count in counts) == 1
+
+
+def test_calibration_judges_a_paper_by_the_others():
+    """Of two papers that contradict each other, each is judged as the other one says."""
+    from types import SimpleNamespace
+
+    asked = [
+        SimpleNamespace(paper=paper, signs={"lead": float(lead)}, holds=bool(lead) is (paper == "a.pdf"))
+        for paper in ("a.pdf", "b.pdf")
+        for lead in (0, 1) * 10
+    ]
+    likely = calibration.unseen(asked)
+    assert all((value > 0.5) is not each.holds for value, each in zip(likely, asked, strict=True))

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = ["MODEL", "LookedFor", "confidence", "look_for", "probability", "signs"]
 
-MODEL = {"intercept": -7.25, "name_gone": -2.44, "number_gone": -2.69, "likeness": 7.25, "lead": 5.39}
+MODEL = {"intercept": -9.1, "name_gone": -3.17, "number_gone": -3.06, "likeness": 9.78, "lead": 4.49}
 """Weights of the log-odds that the quotes hold the answer."""
 HIGH, LOW = 0.65, 0.25
 """From which probability on confidence is high, and below which it is low."""

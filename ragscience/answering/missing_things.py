@@ -25,26 +25,27 @@ _WORD = re.compile(r"\d++(?:[.,]\d++)*+(?![^\W_])|[^\W_]++(?:[-'’.][^\W_]++)*+
 _NUMBER = re.compile(r"\d++(?:[.,]\d++)*+")
 _INSIDE = re.compile(r"[-'’.,]")
 _GENERAL_WORDS = """
-    able accept achieve add adopt allow already also answer anyone anything appear apply ask author away base become
-    begin behave behind beside besides best better big biggest bring build call certain change choose come compare
-    consider contain data dataset deal describe detail different do easy end enough ever every everyone everything
-    exact exactly example exist explain far find follow gain general get give go good happen hard help high hold
-    huge idea important include increase instead introduce issue job keep kind know large larger largest lead learn
-    least less let like list little long look low main make many matter mean measure method most move much name need
-    new nothing number obtain occur offer often one only order overall paper part people perform person piece place
-    play point possible present produce propose provide purpose put question quite rather reach real reason receive
-    recommend report require research respect result role run same say second section see separate set several show
-    side simple single size small smaller smallest solve someone something somewhere sort speak stand start stay
-    step stop study subject such take task tell thing think time together total try turn type use user value various
-    view want way well whole wide word work worse worst write wrong year
+    able abstract accept according achieve add adopt allow already also answer anyone anything appear appendix apply
+    ask author away base become begin behave behind beside besides best better big biggest bring build call certain
+    change chapter choose come compare consider contain data dataset deal describe detail different do easy end
+    enough ever every everyone everything exact exactly example exist explain far figure find follow gain general
+    get give go good happen hard help high hold huge idea important include increase instead introduce issue job
+    keep kind know large larger largest lead learn least less let like list little long look low main make many
+    matter mean measure method most move much name need new nothing number obtain occur offer often one only order
+    overall paper part people perform person piece place play point possible present produce propose provide purpose
+    put question quite rather reach real reason receive recommend report require research respect result role run
+    same say second section see separate set several show side simple single size small smaller smallest solve
+    someone something somewhere sort speak stand start stay step stop study subject such table take task tell thing
+    think time title together total try turn type use user value various view want way well whole wide word work
+    worse worst write wrong year
 """
 """Words of any subject: a paper that lacks one of them may still have what was asked."""
 _WRITTEN = {
     "millisecond": "ms", "second": "s sec", "minute": "min", "hour": "h hr", "gigabyte": "gb gib", "megabyte": "mb mib",
     "terabyte": "tb tib", "kilobyte": "kb kib", "byte": "kb mb gb tb", "kilogram": "kg", "gram": "g mg kg",
-    "milligram": "mg", "microgram": "μg mcg", "watt": "w kw", "joule": "j kj", "dollar": "usd", "euro": "eur",
+    "milligram": "mg", "microgram": "μg mcg", "watt": "kw", "joule": "kj", "dollar": "usd", "euro": "eur",
     "percent": "percentage", "percentage": "percent", "memory": "ram vram", "ram": "memory", "vram": "memory",
-    "corpora": "corpus", "corpus": "corpora", "metre": "m km", "meter": "m km", "kilometer": "km", "degree": "c",
+    "corpora": "corpus", "corpus": "corpora", "metre": "km", "meter": "km", "kilometer": "km",
 }  # fmt: skip
 _NUMBER_WORDS = "zero one two three four five six seven eight nine ten eleven twelve"
 _SPELLINGS = (("is", "iz"), ("our", "or"), ("ys", "yz"), ("aem", "em"), ("tre", "ter"), ("ogue", "og"))
