@@ -64,13 +64,16 @@ class _LibraryNames:
 
     def __init__(self, names: PaperNames) -> None:
         self._names = names
+        self._known: dict[str, tuple[str, ...]] = {}
         self.ids: dict[str, int] = {}
         """Of the papers that were named so far, by file."""
 
     def likely(self, text: str) -> tuple[str, ...]:
-        named = [each for each in self._names.in_text(text.replace(_CLOSED, " and ")) if each.strength >= SURE]
-        self.ids |= {each.file: each.paper_id for each in named}
-        return tuple(dict.fromkeys(each.file for each in named))
+        if text not in self._known:
+            named = [each for each in self._names.in_text(text.replace(_CLOSED, " and ")) if each.strength >= SURE]
+            self.ids |= {each.file: each.paper_id for each in named}
+            self._known[text] = tuple(dict.fromkeys(each.file for each in named))
+        return self._known[text]
 
     def with_lists_closed(self, question: str) -> str:
         """The question with the "and" of a title or of two authors written so that it is not taken for a list."""
