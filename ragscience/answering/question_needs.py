@@ -1,4 +1,4 @@
-"""What a question asks for: a number and of what kind, a name, a list, a definition, a reason; and about what.
+"""What a question asks for: a number, a name, a list, a definition, a reason; and about what.
 
 By rules on the words of an English question, some tens of microseconds each. A question in other words than these is
 "other", which asks a quote for nothing in particular.
@@ -53,18 +53,6 @@ _ENDS = frozenset(
     were when where which while who will with within without would
     """.split()  # noqa: SIM905  # as above
 )
-_MEASURES = {
-    "time": re.compile(
-        r"\bhow (?:long|old|fast|quickly|slow)\b|"
-        r"\b(?:how many|what|which) (?:\w+ ){0,2}(?:(?:second|minute|hour|day|week|month|year|timeout)s?|duration|time|"
-        r"latency)\b"
-    ),
-    "percent": re.compile(
-        r"\b(?:percent|percentages?|proportion|share|fraction|how often|rate of|error rate|accuracy)\b"
-    ),
-    "size": re.compile(r"\b(?:bytes?|memory|storage|disk|[kmgt]b|vram|ram)\b"),
-    "money": re.compile(r"\b(?:cost|costs|price|dollars?|usd|euros?|budget)\b"),
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,31 +61,17 @@ class QuestionNeeds:
 
     kind: str
     """ "number", "name", "list", "definition", "comparison", "reason", "formula" or "other"."""
-    measure: str
-    """Of a number: "time", "percent", "size" (in bytes), "money"; empty where that is open, or for other kinds."""
     attribute: frozenset[str]
     """Terms (text/tokenizing.py) of what is asked for: of "What learning rate does Adam use?" learn, rate; or none."""
     entities: tuple[str, ...]
     """Names as the question has them: words with a capital, a digit or an inner capital, but for its first word."""
-    subject: frozenset[str]
-    """Terms of the question that are neither attribute nor of the asking itself."""
-
-    @property
-    def asks_for_number(self) -> bool:
-        """Whether a number answers."""
-        return self.kind == "number"
 
 
 def needs_of(question: str) -> QuestionNeeds:
     """What `question` asks for; the first kind that fits, in an order from the most to the least certain."""
     asked = " ".join(question.casefold().split())
     attribute = _attribute(asked)
-    kind = _kind(asked, attribute)
-    measure = ""
-    if kind == "number":
-        measure = next((name for name, pattern in _MEASURES.items() if pattern.search(asked)), "")
-    noun = frozenset(terms(" ".join(attribute)))
-    return QuestionNeeds(kind, measure, noun, _entities(question), frozenset(terms(asked)) - noun)
+    return QuestionNeeds(_kind(asked, attribute), frozenset(terms(" ".join(attribute))), _entities(question))
 
 
 def _kind(asked: str, attribute: tuple[str, ...]) -> str:
