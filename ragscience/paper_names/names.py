@@ -46,6 +46,9 @@ RARE, FEWEST_PASSAGES = 0.02, 500
 LEAST = 0.2
 """Names that are less sure than this are left out."""
 _WORD = re.compile(r"[^\W_]++")
+_NO_BLANK = re.compile(r"\S++")
+_MARKS = "\"'“”‘’`()[]{}<>,.;:!?"
+"""What may stand around the name of a file."""
 _SIZE = re.compile(r"(?<=[A-Z0-9])(?:BASE|SMALL|MEDIUM|LARGE|BIG|XL)$")
 """BERTLARGE: a name with its subscript, as a PDF gives it."""
 _BESIDE_AUTHOR = re.compile(
@@ -78,6 +81,7 @@ class PaperNames:
         for paper_id, paper in kept.items():
             for row in paper.rows:
                 self._by_key.setdefault(row[0], []).append((paper_id, row))
+        self._by_file = {paper.file.casefold(): paper_id for paper_id, paper in kept.items()}
         self._frequencies: dict[str, int] = {}
         self._passages = 0
 
@@ -100,8 +104,9 @@ class PaperNames:
         """The papers that the text names, in its order, the longest name at each place; several that share a name.
 
         A name may be written in other case, with other hyphens and blanks, and as a plural. Of an author's name the
-        words beside it count: "Vaswani et al.", "Kingma and Ba", "Devlin 2018".
+        words beside it count: "Vaswani et al.", "Kingma and Ba", "Devlin 2018". A file's whole name always means it.
         """
+        files = self._files(text)
         words = list(islice(_WORD.finditer(text), MOST_WORDS))
         keys = [key_of(word.group()) for word in words]
         owners: dict[tuple[int, int], list[tuple[int, Row]]] = {}
@@ -115,9 +120,21 @@ class PaperNames:
         named: list[NamedPaper] = []
         for at, length in sorted(owners, key=lambda place: (place[0], -place[1])):
             start, end = words[at].start(), words[at + length - 1].end()
-            if not named or start >= named[-1].end:
+            in_file = any(start < file.end and file.start < end for file in files)
+            if not in_file and (not named or start >= named[-1].end):
                 named += self._meant(text, start, end, owners[at, length])
-        return tuple(named)
+        return tuple(sorted((*named, *files), key=lambda one: one.start))
+
+    def _files(self, text: str) -> list[NamedPaper]:
+        """The papers that are named by their files: "bert_1810.04805.pdf"."""
+        found = []
+        for match in islice(_NO_BLANK.finditer(text), MOST_WORDS):
+            name = match.group().strip(_MARKS)
+            paper_id = self._by_file.get(name.casefold())
+            if paper_id is not None:
+                start = match.start() + match.group().index(name)
+                found.append(NamedPaper(paper_id, self._kept[paper_id].file, name, start, start + len(name), 1.0))
+        return found
 
     def _owners(self, key: str, written: str) -> list[tuple[int, Row]]:
         """The names that a key means; else without a plural's s, or the subscript of a size."""

@@ -91,6 +91,11 @@ class AskedPapers:
             return named if {term for word in left for term in terms(word)} <= titles else ()
         if _POINTS.fullmatch(words.strip()):
             return self.library if len(self.library) == 1 else ()
+        by_stem = [
+            paper for paper in self.library if paper.file.rpartition(".")[0].casefold() == words.strip().casefold()
+        ]
+        if len(by_stem) == 1:
+            return (by_stem[0],)
         described = {term for word in left for term in terms(word)}
         is_enough = len(described) >= 3 or (described and _KIND_OF_PAPER.search(words))
         return self.fitting(described, _NEARLY_ALL) if is_enough else ()

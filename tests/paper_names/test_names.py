@@ -53,6 +53,8 @@ def named(home, text):
         ("What did Moreau and Lind train?", "tide_2101.00001.pdf", "Moreau and Lind"),
         ("What did Moreau et al. (2019) measure?", "kiln.pdf", "Moreau et al. (2019"),
         ("What dims the lamps of Sorensen?", "stage.pdf", "Sorensen"),
+        ("Summarize “Harvest.pdf”, please", "harvest.pdf", "Harvest.pdf"),
+        ("Who wrote tide_2101.00001.pdf?", "tide_2101.00001.pdf", "tide_2101.00001.pdf"),
     ],
 )
 def test_a_name_leads_to_its_paper(home, text, file, name):

@@ -84,6 +84,12 @@ def test_a_summary_has_the_question_method_data_results_and_limits(ask):
     assert {hit.chunk.page_start for hit in routed.hits} == {1, 2}
 
 
+def test_a_file_is_named_with_and_without_its_ending(ask, library):
+    paper = library.papers()[0]
+    for name in (paper.file, paper.file.removesuffix(".pdf")):
+        assert ask(f"Summarize {name}") == ask("Please summarize the BeeNet paper")
+
+
 def test_each_line_is_cited_with_its_words(ask, library):
     for block in ask("What is BeeNet about?").blocks:
         for cited in block.citations:
