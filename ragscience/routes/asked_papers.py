@@ -26,7 +26,8 @@ _POINTS = re.compile(
 _AROUND = frozenset(
     """
     the a an this that these those paper papers article articles study studies work works authors author original
-    preprint report meta-analysis review survey trial and or both of in by from s versus vs et al model method pdf
+    preprint report meta-analysis review survey trial and or both of in by from s to with versus vs et al
+    model method pdf
     """.split()  # noqa: SIM905
 )
 _NO_WORD = re.compile(r"[\W_\d]+")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 
 from ragscience.records import Block, Hit, title_of
 from ragscience.routes.asked_papers import AskedPapers
@@ -45,6 +46,16 @@ _FRAMES = tuple(
         r"(?:what(?:['’]s| is| are| were) )?" + _REF + r"['’]s? " + _MAIN + _WHAT,
     )
 )
+_COMPARISONS = tuple(
+    re.compile(pattern + _END, re.IGNORECASE)
+    for pattern in (
+        r"(?:what(?:['’]s| is| are) )?(?:the )?" + _MAIN + r"differences? between " + _REF,
+        _POLITE + r"(?:compare|contrast)(?: and contrast)? " + _REF,
+        r"how (?:do|does|did|are|is) " + _REF + r" (?:differ(?:ent)?|compare)(?: (?:from|to|with) each other)?",
+        _REF + r" (?:vs\.?|versus) (?P<other>[^?]{1,100}?)",
+    )
+)
+"""Comparisons that name no attribute: what there is to say of each is what it is about."""
 _ASPECT_OF = {
     "contributions": ("contribut", "novel", "propose", "present", "introduce"),
     "findings": ("finding", "result", "conclu", "takeaway", "find", "show"),
@@ -74,6 +85,20 @@ def answer(question: str, context: RouteContext) -> Routed | None:
             return _routed(
                 context, texts, next((name for name, words in _ASPECT_OF.items() if what.startswith(words)), "summary")
             )
+    return _compared(asked, context)
+
+
+def _compared(asked: AskedPapers, context: RouteContext) -> Routed | None:
+    """Summaries of the papers that are compared as a whole, one after the other; None for any other question."""
+    for frame in _COMPARISONS:
+        match = frame.fullmatch(asked.question)
+        named = f"{match['ref']} and {match.groupdict().get('other') or ''}" if match else ""
+        papers = asked.meant_by(named) if named else ()
+        if len(papers) > 1:
+            texts = [PaperText(context.library, paper) for paper in papers[:_MOST_PAPERS]]
+            routed = _routed(context, texts, "summary")
+            note = "Says what each paper is about: the question names nothing to compare them by."
+            return replace(routed, route="comparison", note=note, confidence="medium")
     return None
 
 
@@ -98,10 +123,15 @@ _TRIGGERS = [
     "conclusion",
     "takeaway",
     "idea",
+    "compare",
+    "contrast",
+    "differ",
+    " vs",
+    "versus",
 ]
 
 
-def _routed(context: RouteContext, texts: Sequence[PaperText], what: str) -> Routed | None:
+def _routed(context: RouteContext, texts: Sequence[PaperText], what: str) -> Routed:
     blocks: list[Block] = []
     hits: list[Hit] = []
     confidences = []

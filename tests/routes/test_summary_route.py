@@ -134,6 +134,27 @@ def test_several_papers_have_a_heading_each(ask):
     assert "Honey against coughs: a trial" in headings
 
 
+@pytest.mark.parametrize(
+    "question",
+    [
+        "What is the difference between BeeNet and Honey against coughs?",
+        "Compare BeeNet with Honey against coughs.",
+        "How do BeeNet and Honey against coughs differ?",
+        "BeeNet vs. Honey against coughs",
+    ],
+)
+def test_papers_that_are_compared_as_a_whole_are_summarised_side_by_side(ask, question):
+    routed = ask(question)
+    assert (routed.route, routed.confidence, routed.for_llm) == ("comparison", "medium", True)
+    headings = [block.text for block in routed.blocks if block.kind == "heading"]
+    assert headings == ["BeeNet: A Model of Dances", "Honey against coughs: a trial"]
+
+
+def test_a_comparison_by_something_is_searched_for(ask):
+    assert ask("What is the difference between the data of BeeNet and Honey against coughs?") is None
+    assert ask("How does BeeNet differ from others?") is None
+
+
 def test_what_is_not_there_is_said(ask):
     routed = ask("What are the limitations of Nothing at all?")
     assert (routed.confidence, routed.hits) == ("low", ())
