@@ -39,6 +39,9 @@ _ASKS = re.compile(r"[:;]|\b(?:what|which|who|how|why|when|where)\b", re.IGNOREC
 _ASKS_HOW = re.compile(r"^(?:what|which|who|how|why|when|where)\b", re.IGNORECASE)
 _THEY_ARE = re.compile(r"\bthey (are|were|have|had|can|will)\b", re.IGNORECASE)
 _THEY_DO = re.compile(r"\bthey(?: do\b(?= \w+\b(?! with| in| to| for| about))| (?=\w))", re.IGNORECASE)
+_WAY_THEY = re.compile(
+    r"^(?:the )?ways? (?:in which |that |how )?they (?!are\b|were\b|have\b|do\b)(?=\w)", re.IGNORECASE
+)
 _ONE_OF_THEM = {"are": "is", "were": "was", "have": "has", "do": "does"}
 _OF_SEVERAL = re.compile(r"\b(do|are|were|have)(?= )", re.IGNORECASE)
 _WHICH_IS_LARGER = re.compile(
@@ -46,7 +49,7 @@ _WHICH_IS_LARGER = re.compile(
     re.IGNORECASE,
 )
 _HAS_MORE = re.compile(
-    rf"^which (?:one |model |paper |method |system )?(?:has|have|had|uses?|used) (?:the |a |an )?{_LARGER} "
+    rf"^which (?:one |model |paper |method |system )?(?:has|have|had|uses?|used) (?:the |a |an )?(?P<larger>{_LARGER}) "
     r"(?P<noun>\w[^,?]{0,60})$",
     re.IGNORECASE,
 )
@@ -116,11 +119,15 @@ def worded(clause: str, item: str) -> str:
 
 
 def _of_which(text: str, item: str) -> str:
-    """For "Which has the larger N, A": "What N does A have?"; for "Which of the two, A, grew": "A grew"."""
+    """Gives "What N does A have?" for "Which has the larger N, A", and with "more N" "How many N".
+
+    "Which of the two, A, grew" gives "A grew".
+    """
     if text.endswith(f", {item}"):
         said = text[: -len(item)].rstrip(" ,:")
         if has_more := _HAS_MORE.match(said):
-            return f"What {has_more['noun']} does {item} have?"
+            asks = "How many" if has_more["larger"].casefold() in ("more", "fewer") else "What"
+            return f"{asks} {has_more['noun']} does {item} have?"
         return _whether(item, _WHICH.sub("", said))
     opening = _WHICH_OF_TWO.match(text)
     if opening and text[opening.end() :].startswith(item):
@@ -147,6 +154,8 @@ def _of_difference(text: str, item: str) -> str:
         return f"How does {item} do {attribute['where']} {what}?"
     if _ASKS_HOW.match(what):
         return _capital(_inverted(what, item)) + "?"
+    if way := _WAY_THEY.match(what):
+        return f"How does {item} {what[way.end() :]}?"
     if "they" in what.split():
         what = _THEY_ARE.sub(lambda said: f"{item} {_ONE_OF_THEM.get(said[1].lower(), said[1])}", what)
         what = _THEY_DO.sub(f"{item} does ", what)

@@ -27,6 +27,8 @@ from ragscience.records import Paper
         ("How many layers do OakMap have?", "How many layers does OakMap have?"),
         ("Which batch size is larger, that of OakMap", "What is the batch size of OakMap?"),
         ("Which has the greater depth, OakMap", "What depth does OakMap have?"),
+        ("Which has more layers, OakMap", "How many layers does OakMap have?"),
+        ("How do OakMap differ in the way they read a page?", "How does OakMap read a page?"),
         ("Which learns its positions, OakMap", "OakMap: learns its positions?"),
         ("Which of the two models, OakMap, was trained longer", "Was OakMap trained longer?"),
         ("Is the depth of OakMap larger", "What is the depth of OakMap?"),
