@@ -15,6 +15,7 @@ from ragscience.answering.unit_scores import Piece, features_of, pieces_of, scor
 from ragscience.errors import ModelProblem
 from ragscience.records import Block, Citation, Found, Hit, StoredChunk
 from ragscience.text.page_spans import page_parts
+from ragscience.text.tokenizing import STOP_WORDS
 
 if TYPE_CHECKING:
     from ragscience.models.model_protocols import Reranker
@@ -264,7 +265,7 @@ def _is_short(run: _Run) -> bool:
 
 
 def _grown(pieces: Sequence[Piece], alone: Mapping[int, float], run: _Run) -> _Run:
-    """The run with its neighbours that are no noise up to `_FIRST_CHARS`, the better one first; its own score stays."""
+    """The run with those neighbours that say something, the better one first, up to `_FIRST_CHARS`; its score stays."""
     first, last = run.first, run.last
     while True:
         before, after = first - 1, last + 1
@@ -274,14 +275,20 @@ def _grown(pieces: Sequence[Piece], alone: Mapping[int, float], run: _Run) -> _R
             last = after
             continue
         wider = []
-        if before >= 0 and not pieces[before].noise and follows(pieces[before].unit, pieces[first].unit):
+        if before >= 0 and _says(pieces[before]) and follows(pieces[before].unit, pieces[first].unit):
             wider.append((alone[before], before, last))
-        if goes_on and not pieces[after].noise:
+        if goes_on and _says(pieces[after]):
             wider.append((alone[after], first, after))
         fitting = [each for each in wider if _length(pieces[each[1]].unit, pieces[each[2]].unit) <= _FIRST_CHARS]
         if not fitting:
             return replace(_run(pieces, (first, last), run.features), score=run.score)
         _, first, last = max(fitting)
+
+
+def _says(piece: Piece) -> bool:
+    """Whether it is no noise and is a row or has a small word, which the labels in a drawing have not."""
+    words = piece.unit.text.casefold().split()
+    return not piece.noise and (piece.unit.is_row or any(word.strip(".,;:") in STOP_WORDS for word in words))
 
 
 def _announces(unit: Unit) -> bool:

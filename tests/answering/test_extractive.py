@@ -542,6 +542,13 @@ def test_a_papers_title_on_its_first_page_is_no_first_quote():
     assert "before it came" in units[0].text
 
 
+def test_the_first_quote_takes_up_no_labels_of_a_drawing():
+    labels = "Kiln East T1 T2 ... TN Kiln West T1 T2 ... TN Lstm Lstm ... Lstm Lstm Lstm ..."
+    one = hit(f"The kiln is fired with cobalt glaze at 1280 degrees. {labels}")
+    units, _ = extract("At how many degrees is the kiln fired?", [one], limit=1)
+    assert units[0].text.rstrip() == "The kiln is fired with cobalt glaze at 1280 degrees."
+
+
 def test_the_first_quote_takes_up_no_figures_of_an_axis():
     axis = "20 10 0 1 2 3 4 5 6 20 10 0 1 2 3 4 5 6 iter. Training error, plain."
     one = hit(f"The kiln is fired with cobalt glaze at 1280 degrees. {axis}")
