@@ -20,7 +20,7 @@ sys.path.insert(0, str(ROOT))
 
 QUESTIONS = ROOT / "benchmarks" / "questions"
 PAGE = ROOT / "docs" / "answers.md"
-LONGEST = 1200
+LONGEST = 2000
 """Characters of an answer on the page."""
 
 

@@ -66,14 +66,15 @@ def look_for(found: Found, presence: WordPresence, names: PaperNames) -> LookedF
 def confidence(found: Found, looked: LookedFor) -> tuple[str, tuple[str, ...]]:
     """`Answer.confidence` and `Answer.missing` for the quotes from what was found.
 
-    Where something is missing it is low, and where it is low, words that might be missing are said, too.
+    Where something is missing it is low, and where it is low, words that might be missing are said, too. It is never
+    high for a question that was searched for in parts, each of which would have to be answered.
     """
     likely = probability(signs(found, looked))
     missing = [each.thing for each in looked.things if each.is_missing()]
     if missing or likely < LOW:
         doubtful = [each.thing for each in looked.things if each.is_missing(in_doubt=True)]
         return "low", missing_sentences(doubtful, looked.files)
-    return "high" if likely >= HIGH else "medium", ()
+    return "high" if likely >= HIGH and not found.parts else "medium", ()
 
 
 def probability(values: dict[str, float]) -> float:

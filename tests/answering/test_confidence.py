@@ -90,6 +90,13 @@ def test_a_lead_and_known_words_make_it_surer():
     assert reranked["lead"] < 1
 
 
+def test_an_answer_in_parts_is_never_sure():
+    whole = found("What was the LC50 of roots?", replace(ROOTS, score=2.0), replace(BEES, score=0.1))
+    in_parts = replace(whole, parts=(Part("LC50?", (1,)), Part("roots?", (1,))))
+    looked = look_for(whole, PRESENCE, Names())
+    assert [confidence(each, looked)[0] for each in (whole, in_parts)] == ["high", "medium"]
+
+
 def test_quotes_carry_it_and_refusals_and_answers_without_a_library_do_not():
     search = Search(ROOTS, BEES)
     given = ask(
