@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 __all__ = ["REFUSAL", "UNCITED", "answer"]
 
+_MOST_QUOTES = {"high": 5, "low": 3}
+"""Quotes of an answer, by its confidence: what comes later hardly ever held the answer (docs/choices.md)."""
 UNCITED = "The answer cites no page: nothing in it could be checked."
 BROKEN_OFF = " […]\n\n[The model broke off here. Quotes from the passages:]\n\n"
 """Between the unfinished text of an LLM and the quotes that follow."""
@@ -120,22 +122,26 @@ class _AnswerRun:
     def _quotes(self, found: Found, warnings: tuple[str, ...], begun: str = "", given: Sequence[Hit] = ()) -> Answer:
         """Quotes, after the text that an LLM had `begun` from the passages `given` before it failed."""
         context = self._context
+        sure, missing = confidence(found, self._looked) if self._looked and found.hits else (None, ())
+        most = context.extractive_sentences
+        if sure in _MOST_QUOTES and not found.parts:
+            most = min(most, _MOST_QUOTES[sure])
         with timed(self._timings, "quotes_ms"):
             readers = Readers(context.matcher, context.scorer)
-            choice = extract_parts(found, readers=readers, limit=context.extractive_sentences)
+            choice = extract_parts(found, readers=readers, limit=most)
             units = [one.unit for one in choice.units]
             blocks = side_by_side(found, units) if found.parts else quoted(units)
             quotes = quotes_of(blocks)
             if not found.parts:
-                blocks = (Block("text", lead_line(units)), *blocks) if units else ()
+                blocks = (Block("text", " ".join((*missing, lead_line(units)))), *blocks) if units else ()
         text = as_text(blocks)
         citations = tuple(dict.fromkeys(citation for block in blocks for citation in block.citations))
         warnings = (*warnings, *choice.warnings)
         if not begun:
             self._show(text)
             answer = self._answer(found, "extractive", Checked(text, citations, quotes), warnings)
-            sure, missing = confidence(found, self._looked) if self._looked and units else (None, ())
-            answer = replace(answer, blocks=blocks, confidence=sure, missing=missing)
+            if units:
+                answer = replace(answer, blocks=blocks, confidence=sure, missing=missing)
             return replace(answer, route=ROUTE, route_note=note(found)) if found.parts else answer
         checked = self._check(begun, given)
         self._show(BROKEN_OFF + text)

@@ -163,7 +163,8 @@ def answer_footer(answer: Answer, console: Console) -> None:
 def verdicts_view(answer: Answer, console: Console, *, every: bool = False) -> None:
     """Of sentences that a model worded, how many its pages hold; then those in doubt, or `every` one, with its page.
 
-    Quotes are the pages' own words: for them it says how sure they are the answer, and what is missing.
+    Quotes are the pages' own words: for them it says how sure they are the answer, and what is missing unless the
+    text itself does.
     """
     if answer.refused:
         return
@@ -192,7 +193,7 @@ def _confidence(answer: Answer, console: Console) -> None:
     if answer.confidence is not None:
         says, colour = _CONFIDENCE[answer.confidence]
         console.print(Text(f"Confidence: {says}", colour), soft_wrap=True)
-    for line in answer.missing:
+    for line in (each for each in answer.missing if each not in answer.text):
         console.print(Text(plain(line), "yellow"), soft_wrap=True)
 
 
