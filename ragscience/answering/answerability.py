@@ -63,15 +63,17 @@ def answerability(found: Found, question: str) -> float:
     return 0.5 * (1.0 + math.tanh(0.5 * log_odds))
 
 
-def is_answerable(score: float, *, threshold: float, likeness: float | None) -> bool:
+def is_answerable(score: float, *, threshold: float, likeness: float | None, has_name: bool = False) -> bool:
     """Whether to answer: only what is far from the papers is refused.
 
-    `score` is the answerability, `likeness` that of the question's words to those of the passages
-    (answering/confidence.py). Where it is known it decides between a quarter of `threshold` and four times as much.
+    `score` is the answerability, `likeness` that of the question's words to those of the passages, `has_name` whether
+    the papers have a name that the question has (answering/confidence.py). Where the likeness is known, it and the name
+    decide between a quarter of `threshold` and four times as much.
     """
     if likeness is None:
         return score >= threshold
-    return score >= threshold / _WIDTH and (score >= threshold * _WIDTH or likeness >= _ALIKE or not threshold)
+    is_near = likeness >= _ALIKE or has_name or not threshold
+    return score >= threshold / _WIDTH and (score >= threshold * _WIDTH or is_near)
 
 
 def _weighted(model: Mapping[str, float], seen: Mapping[str, float]) -> float:

@@ -202,6 +202,7 @@ class _AnswerRun:
             self._answerability,
             threshold=context.answerable_threshold,
             likeness=self._looked.likeness if self._looked else None,
+            has_name=self._looked.has_name if self._looked else False,
         )
         return found, answerable and not (self._request.strict and found.verdict == "incorrect")
 

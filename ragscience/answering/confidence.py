@@ -46,6 +46,11 @@ class LookedFor:
         known = [each.likeness for each in self.things if each.likeness is not None]
         return sum(known) / len(known) if known else None
 
+    @property
+    def has_name(self) -> bool:
+        """Whether a name of the question occurs there."""
+        return any(each.thing.kind == "name" and each.is_there for each in self.things)
+
 
 def look_for(found: Found, presence: WordPresence, names: PaperNames) -> LookedFor:
     """The things of the question, looked for in the papers that it is about and in the passages found of them."""

@@ -118,6 +118,8 @@ def test_the_threshold_itself_is_enough():
 def test_near_the_threshold_the_likeness_of_the_words_decides():
     assert is_answerable(0.1, threshold=0.12, likeness=0.8)
     assert not is_answerable(0.4, threshold=0.12, likeness=0.6)
+    assert is_answerable(0.1, threshold=0.12, likeness=0.6, has_name=True)
+    assert not is_answerable(0.02, threshold=0.12, likeness=0.6, has_name=True)
     assert is_answerable(0.5, threshold=0.12, likeness=0.6)
     assert not is_answerable(0.02, threshold=0.12, likeness=0.9)
 

@@ -30,7 +30,7 @@ def test_no_line_is_too_wide_and_nothing_but_blanks_is_lost(text, width):
     text = text.replace("\u00a0", "").replace("\t", " ")
     made = lines(text, width)
     assert all(cell_len(line) <= width for line in made)
-    assert "".join(made).replace(" ", "").split() == "".join(Text(text).plain).replace(" ", "").split()
+    assert "".join("".join(made).split()) == "".join(Text(text).plain.split())
 
 
 def test_colours_stay_where_they_were():
