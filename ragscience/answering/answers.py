@@ -123,13 +123,11 @@ class _AnswerRun:
         """Quotes, after the text that an LLM had `begun` from the passages `given` before it failed."""
         context = self._context
         sure, missing = confidence(found, self._looked) if self._looked and found.hits else (None, ())
-        most = context.extractive_sentences
-        if sure in _MOST_QUOTES and not found.parts:
-            most = min(most, _MOST_QUOTES[sure])
+        most = None if found.parts else _MOST_QUOTES.get(sure or "")
         with timed(self._timings, "quotes_ms"):
             readers = Readers(context.matcher, context.scorer)
-            choice = extract_parts(found, readers=readers, limit=most)
-            units = [one.unit for one in choice.units]
+            choice = extract_parts(found, readers=readers, limit=context.extractive_sentences)
+            units = [one.unit for one in choice.units[:most]]
             blocks = side_by_side(found, units) if found.parts else quoted(units)
             quotes = quotes_of(blocks)
             if not found.parts:
