@@ -51,7 +51,8 @@ def report(home: Path, questions: Sequence[KnownQuestion]) -> Report:
                 [name, shown(found), _shown(open_.get(name)), str(found.questions), EXPLAINED[name]]
                 for name, found in whole.items()
             ],
-            note="In brackets: 95 % bootstrap interval over the questions. The first quote has up to 600 characters, the later ones 250; there are 8 at most.",
+            note="In brackets: 95 % bootstrap interval over the questions. The first quote has up to 600 characters, "
+            "the later ones 250; there are 8 at most.",
         ),
         Table(
             "By type of question, default",
