@@ -43,7 +43,7 @@ _FARTHEST = 6.0
 
 
 def answerability(found: Found, question: str) -> float:
-    """How likely the passages answer the question, 0 to 1; 0 where nothing was found.
+    """How likely the passages answer the question, 0 to 1; 0 where nothing was found, 1 where a route chose them.
 
     A question without a content word ("What is this about?") gives 0.5: nothing can be estimated. If a
     cross-encoder scored the passages, the log-odds of its best score have weight 0.5; they are **not calibrated**.
@@ -54,6 +54,8 @@ def answerability(found: Found, question: str) -> float:
     seen = found.signals
     if not seen:
         return _share_of_terms(found, question)
+    if "routed" in seen:
+        return 1.0
     if "keyword_match" not in seen:
         return 0.5
     reread = WITH_TOKEN_VECTORS if "cosine" in seen else WITHOUT_COSINE

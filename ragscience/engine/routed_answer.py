@@ -33,7 +33,7 @@ def routed_answer(run: QuestionRun, request: AskRequest) -> Answer | Found | Non
         routed = route(question, RouteContext(run.library, search, request.filters))
     if routed is None:
         return None
-    found = Found(question, run.answer_profile.name, routed.hits)
+    found = Found(question, run.answer_profile.name, routed.hits, signals={"routed": 1.0})
     if routed.for_llm and run.llm is not None:
         return found
     total_ms = round((time.perf_counter() - started) * 1000, 3)

@@ -7,6 +7,7 @@ from ast import literal_eval
 from collections import Counter
 from importlib import import_module
 from pathlib import Path
+from shutil import copy
 
 import pytest
 
@@ -14,6 +15,8 @@ from ragscience import AskRequest, Engine
 from ragscience.records import Filters, Turn
 from ragscience.routes import help_route, library_route, mentions_route, papers_route, route
 from ragscience.routes.router import ROUTES
+from ragscience.settings import load_settings
+from tests.ollama_server import OllamaServer, chat_model
 from tests.pdf_factory import make_pdf
 from tests.routes.ordinary_questions import QUESTIONS
 from tests.routes.paper_library import context
@@ -53,6 +56,21 @@ def test_a_question_of_what_the_papers_say_is_searched_for(engine):
     answer = engine.ask(AskRequest("What do bees tell by their dance?"))
     assert (answer.route, answer.route_note) == ("passages", "")
     assert "where flowers are" in answer.text
+
+
+def test_a_language_model_words_a_summary_from_the_passages_of_its_route(tmp_path):
+    (tmp_path / "papers").mkdir()
+    copy(ROOT / "papers" / "sample" / "ragscience.pdf", tmp_path / "papers")
+    said = "Each fact has its page (ragscience.pdf, p.1)."
+    with OllamaServer(models={"llama3.1:8b": chat_model()}, default_reply=lambda _: said) as server:
+        settings = load_settings(home=tmp_path, embedder="embedded", ollama_url=server.url, history=False)
+        with Engine.open(tmp_path, settings) as engine:
+            engine.add()
+            shown = engine.ask(AskRequest("Summarize ragscience.pdf"))
+        (body,) = server.of("/api/chat")
+    assert (shown.mode, shown.refused, shown.text) == ("llm", False, said)
+    assert shown.found.hits
+    assert "wants two things: the answer, and the place where it stands" in body["messages"][-1]["content"]
 
 
 def test_words_that_no_paper_has_are_a_refusal(engine):
