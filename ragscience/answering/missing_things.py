@@ -193,8 +193,15 @@ def _variants(term: str, word: str) -> tuple[str, ...]:
 
 
 def _with_its_word(question: str, words: Sequence[re.Match[str]], n: int) -> tuple[str, tuple[str, ...]]:
-    """A number and the word that it stands beside, the next one or else that before it, and the terms of this."""
-    for other in (*words[n + 1 :], *reversed(words[:n])):
+    """A number and the word that it stands beside, and the terms of this.
+
+    It is the next word ("48 layers"), or else the one before; that one first where it touches the number and the next
+    one is neither a plural nor a unit ("stage 1 reduces").
+    """
+    after, before = words[n + 1 :], words[:n][::-1]
+    touches = bool(before) and question[before[0].end() : words[n].start()] == " "
+    counts = bool(after) and (after[0].group().endswith("s") or tokenize(after[0].group())[:1] in _UNITS)
+    for other in (*before, *after) if touches and not counts else (*after, *before):
         terms = tokenize(other.group())
         if terms and terms[0] not in _GENERAL and not _NUMBER.fullmatch(other.group()):
             start, end = min(words[n].start(), other.start()), max(words[n].end(), other.end())
@@ -220,6 +227,7 @@ def _has(text: Collection[str], term: str) -> bool:
 
 
 _GENERAL = frozenset(tokenize(_GENERAL_WORDS))
+_UNITS = [tokenize(unit) for unit in _WRITTEN]
 _WRITTEN_TERMS = {tokenize(unit)[0]: tuple(signs.split()) for unit, signs in _WRITTEN.items()} | {
     term: (other,)
     for digits, spelled in enumerate(_NUMBER_WORDS.split())

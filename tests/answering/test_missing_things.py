@@ -49,6 +49,19 @@ def test_names_numbers_and_words_are_told_apart():
     assert (count.kind, count.text, count.beside) == ("number", "48 layers", ("layer",))
 
 
+@pytest.mark.parametrize(
+    ("question", "text", "beside"),
+    [
+        ("How does stage 1 reduce memory?", "stage 1", ("stage",)),
+        ("What does it cost to train 12 layers?", "12 layers", ("layer",)),
+        ("Was it run at 50 watt?", "50 watt", ("watt",)),
+    ],
+)
+def test_a_number_belongs_to_what_it_counts_or_to_what_it_numbers(question, text, beside):
+    (number,) = [each for each in things(question) if each.kind == "number"]
+    assert (number.text, number.beside) == (text, beside)
+
+
 def test_words_of_any_subject_and_the_paper_that_is_named_are_no_things():
     question = "What results did the authors get in the Beehive paper?"
     start = question.index("Beehive")
