@@ -286,9 +286,13 @@ def _grown(pieces: Sequence[Piece], alone: Mapping[int, float], run: _Run) -> _R
 
 
 def _says(piece: Piece) -> bool:
-    """Whether it is no noise and is a row or has a small word, which the labels in a drawing have not."""
-    words = piece.unit.text.casefold().split()
-    return not piece.noise and (piece.unit.is_row or any(word.strip(".,;:") in STOP_WORDS for word in words))
+    """Whether it is no noise and is a row or has a small word, which the labels in a drawing have not.
+
+    Of small words only the English ones are known: text in another script is taken as it is.
+    """
+    text = piece.unit.text
+    is_prose = not text.isascii() or any(word.strip(".,;:") in STOP_WORDS for word in text.casefold().split())
+    return not piece.noise and (piece.unit.is_row or is_prose)
 
 
 def _announces(unit: Unit) -> bool:
