@@ -33,7 +33,7 @@ QUESTIONS = Path(__file__).resolve().parent / "questions"
 SETS = ("own_words", "names", "near", "off_topic")
 LEVELS = ("high", "medium", "low", "refused")
 PENALTY = 3.0
-"""L2, on standardised signs, not on the intercept."""
+"""L2, on standardised signs, not on the intercept: few questions, and others will be asked."""
 NEWTON_STEPS = 60
 BINS = 5
 BAR = 20

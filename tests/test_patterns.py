@@ -75,7 +75,7 @@ READ_SHORT = {
     "ragscience.routes.mention_questions:": QUESTION,
     "ragscience.routes.mention_sentences:": SENTENCE,
     "ragscience.routes.mentions_route:": QUESTION,
-    "ragscience.routes.named_papers:": QUESTION,
+    "ragscience.routes.papers_meant:": QUESTION,
     "ragscience.routes.paper_conditions:": QUESTION,
     "ragscience.routes.papers_route:": QUESTION,
     "ragscience.routes.question_words:": QUESTION,

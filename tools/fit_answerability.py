@@ -24,13 +24,10 @@ sys.path.insert(0, str(ROOT))
 if TYPE_CHECKING:
     from benchmarks.refusal_metrics import Judged, Probe
 
-PENALTY = 3.0
-"""L2, on standardised signals, not on the intercept: few questions, and others will be asked."""
-NEWTON_STEPS = 50
-
 
 def main(home: str, questions: str) -> None:
     """Search, fit, and print."""
+    from benchmarks.calibration import fit
     from benchmarks.refusal_metrics import judge
     from ragscience import Engine, SearchRequest
     from ragscience.answering.answerability import SIGNALS_OF
@@ -53,22 +50,10 @@ def main(home: str, questions: str) -> None:
         _report(judged, unseen(values, answerable, judged), settings.answerable_threshold)
 
 
-def fit(values: NDArray[np.float64], wanted: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Intercept and weights, shape (1 + signals,), of a penalised logistic regression, by Newton's method."""
-    mean, spread = values.mean(axis=0), np.maximum(values.std(axis=0), 1e-9)
-    rows = np.column_stack([np.ones(len(values)), (values - mean) / spread])
-    penalty = np.diag([0.0, *[PENALTY] * values.shape[1]])
-    weights = np.zeros(rows.shape[1])
-    for _ in range(NEWTON_STEPS):
-        likely = 1 / (1 + np.exp(-rows @ weights))
-        slope = rows.T @ (likely - wanted) + penalty @ weights
-        weights -= np.linalg.solve((rows.T * (likely * (1 - likely))) @ rows + penalty, slope)
-    scaled = weights[1:] / spread
-    return np.array([weights[0] - scaled @ mean, *scaled])
-
-
 def unseen(values: NDArray[np.float64], answerable: NDArray[np.float64], judged: list[Judged]) -> NDArray[np.float64]:
     """Each search's answerability, shape (len(judged),), by a fit without the questions that share a paper with it."""
+    from benchmarks.calibration import fit
+
     papers = [_papers(each) for each in judged]
     scores = np.zeros(len(judged))
     for group in set(papers):

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING
 from ragscience.answering.answer_blocks import as_text, quotes_of
 from ragscience.answering.answer_context import AnswerContext, AnswerRequest, Searcher
 from ragscience.answering.answerability import answerability, is_answerable
+from ragscience.answering.comparison_blocks import ROUTE, note, side_by_side
 from ragscience.answering.confidence import LookedFor, confidence, look_for
 from ragscience.answering.extractive import Readers, extract_parts, lead_line, quoted
 from ragscience.answering.prompts import NOT_FOUND, REFUSAL, prompt_name
 from ragscience.answering.query_rewriting import standalone
 from ragscience.answering.replies import worded
-from ragscience.answering.side_by_side import ROUTE, note, side_by_side
 from ragscience.checking.check import Checked, check
 from ragscience.models.model_protocols import ChatModel
 from ragscience.records import Answer, Block, Found, Hit, Sentence, Stage

@@ -13,7 +13,7 @@ from pathlib import PurePath
 from ragscience.records import Paper
 from ragscience.text.tokenizing import terms
 
-__all__ = ["PaperNames", "Word", "is_name", "named_papers", "names_in", "without", "words"]
+__all__ = ["MentionedPapers", "Word", "is_name", "named_papers", "names_in", "without", "words"]
 
 SHORTEST_NAME = 3
 """Letters of a file's or a title's word that can name a paper."""
@@ -81,7 +81,7 @@ def names_in(text: str) -> tuple[str, ...]:
 def named_papers(text: str, papers: Sequence[Paper]) -> list[Paper]:
     """The papers that `text` mentions, in its order; "the … paper" also by any words of its title, file or authors."""
     by_file = {paper.file: paper for paper in papers}
-    found = [by_file[file] for file in PaperNames(papers).likely(text)]
+    found = [by_file[file] for file in MentionedPapers(papers).likely(text)]
     for match in _CALLED_PAPER.finditer(text):
         wanted = set(terms(match.group(1)))
         fitting = [paper for paper in papers if wanted and wanted <= _known_terms(paper)]
@@ -95,7 +95,7 @@ def _known_terms(paper: Paper) -> set[str]:
     return set(terms(" ".join([known.title, paper.title, stem, *known.authors[:1], str(known.year or "")])))
 
 
-class PaperNames:
+class MentionedPapers:
     """What the papers of a library are called, made once for many texts."""
 
     def __init__(self, papers: Sequence[Paper]) -> None:

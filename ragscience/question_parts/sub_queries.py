@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol, TypeAlias
 
-from ragscience.question_parts.paper_mentions import PaperNames, is_name, names_in, without, words
+from ragscience.question_parts.paper_mentions import MentionedPapers, is_name, names_in, without, words
 from ragscience.question_parts.question_splitting import PREPOSITION, cut, is_elliptic, side_by_side
 from ragscience.question_parts.sub_question_wording import completed, set_side_by_side, worded
 from ragscience.records import Found, Paper
@@ -95,7 +95,7 @@ def sub_queries(question: str, papers: Sequence[Paper] | Names, home: Home | Non
     question = " ".join(question.split())
     if len(question) > LONGEST_SPLIT:
         return (SubQuery(question),)
-    known = PaperNames(papers) if isinstance(papers, Sequence) else papers
+    known = MentionedPapers(papers) if isinstance(papers, Sequence) else papers
     parts = _parts(question, known)
     found: list[SubQuery] = []
     before: tuple[str, ...] = ()
@@ -117,7 +117,7 @@ def sub_queries(question: str, papers: Sequence[Paper] | Names, home: Home | Non
 
 def placed(text: str, papers: Sequence[Paper]) -> tuple[SubQuery, ...]:
     """A query from outside, in each paper that it names; in the whole library if it names none."""
-    text, known = " ".join(text.split()), PaperNames(papers)
+    text, known = " ".join(text.split()), MentionedPapers(papers)
     return tuple(_inside(text, file, known) for file in known.likely(text)) or (SubQuery(text),)
 
 
@@ -134,7 +134,7 @@ def more_queries(
     before = {_key(query) for query in asked}
     texts = {key for _, key in before}
     left = (query for query in sub_queries(question, papers) if _key(query)[1] not in texts)
-    wanted = _different([*_missed(question, missing, PaperNames(papers)), *left])
+    wanted = _different([*_missed(question, missing, MentionedPapers(papers)), *left])
     return tuple(query for query in wanted if _key(query) not in before and terms(query.text))[: MOST_QUERIES - 1]
 
 

@@ -6,8 +6,8 @@ import re
 from typing import TYPE_CHECKING
 
 from ragscience.records import Block, Paper
-from ragscience.routes.named_papers import counted, label, listed
 from ragscience.routes.paper_conditions import year_of
+from ragscience.routes.papers_meant import counted, label, listed
 from ragscience.routes.question_words import bare
 from ragscience.routes.route_records import RouteContext, Routed
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from ragscience.records import Block, Hit, Paper, title_of
 from ragscience.routes.mention_questions import MentionQuestion, mention_question, without_kind, without_marks
 from ragscience.routes.mention_sentences import DENIES, SAYS, Quoted, best_quote
-from ragscience.routes.named_papers import counted, is_only_name, listed, papers_meant, short_label
 from ragscience.routes.paper_conditions import Conditions, asked_for, fitting
+from ragscience.routes.papers_meant import counted, is_only_name, listed, papers_meant, short_label
 from ragscience.routes.phrase_aliases import aliases_of, stated_in
 from ragscience.routes.phrase_search import PaperMentions, Phrase, find_phrases
 from ragscience.routes.question_words import bare, carried

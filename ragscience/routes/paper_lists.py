@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from ragscience.records import Block, Paper
 from ragscience.records.paper_records import SURE
-from ragscience.routes.named_papers import counted, label, listed
 from ragscience.routes.paper_conditions import Asked, Conditions, asked_for, fitting, unknown, year_of
+from ragscience.routes.papers_meant import counted, label, listed
 from ragscience.routes.route_records import RouteContext, Routed
 
 __all__ = ["list_answer"]

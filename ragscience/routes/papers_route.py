@@ -6,9 +6,9 @@ import re
 
 from ragscience.records import Block, Paper, title_of
 from ragscience.records.paper_records import SURE
-from ragscience.routes.named_papers import counted, first_named, listed, papers_meant, printed_at, says_paper
 from ragscience.routes.paper_conditions import year_of
 from ragscience.routes.paper_lists import list_answer
+from ragscience.routes.papers_meant import counted, first_named, listed, papers_meant, printed_at, says_paper
 from ragscience.routes.question_words import PRONOUN, bare, carried
 from ragscience.routes.route_records import RouteContext, Routed
 

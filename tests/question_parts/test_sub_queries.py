@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragscience.question_parts.paper_mentions import PaperNames, names_in
+from ragscience.question_parts.paper_mentions import MentionedPapers, names_in
 from ragscience.question_parts.question_splitting import side_by_side
 from ragscience.question_parts.sub_queries import MOST_QUERIES, SubQuery, home_papers, more_queries, placed, sub_queries
 from ragscience.records import Found, Hit, Metadata, Paper, StoredChunk
@@ -52,7 +52,7 @@ def hit(rank, chunk_id, file):
     ],
 )
 def test_papers_that_a_text_is_likely_to_speak_of(text, files):
-    assert list(PaperNames(PAPERS).likely(text)) == files
+    assert list(MentionedPapers(PAPERS).likely(text)) == files
 
 
 def test_names_are_told_by_the_way_they_are_written():
