@@ -1,4 +1,4 @@
-"""Writes the pages of docs/ that are made from the code: cli.md, config.md, json.md, json-schema.json and telemetry.md.
+"""Writes the pages of docs/ that are made from the code: commands, settings, the JSON and its fields, telemetry.
 
 python tools/make_docs.py           writes them
 python tools/make_docs.py --check   writes nothing; exits with 1 and names the pages that are out of step
@@ -28,6 +28,7 @@ def pages() -> dict[str, str]:
         "cli.md": cli_page(),
         "config.md": config_page(),
         "json.md": json_page(),
+        "json-fields.md": json_fields_page(),
         "json-schema.json": json_schema_file(),
         "telemetry.md": telemetry_page(),
     }
@@ -235,26 +236,80 @@ def written(name: str, default: object) -> str:
 # The JSON
 
 
-def json_page() -> str:
-    """docs/json.md: an example of what each command prints with --json, and the fields of every object."""
-    from ragscience.json_output import SCHEMA_VERSION
-    from ragscience.json_schemas import OUTPUTS, schemas
+JSON_INTRODUCTION = """# What --json prints
 
-    made = schemas()
-    parts = [
-        MADE,
-        "# What --json prints\n",
-        f"One object a line, in UTF-8. `schema` is {SCHEMA_VERSION}; it goes up when a change could break a reader.",
-        "Every field is always there. The examples are from the sample paper, shortened: the first of each list, the",
-        "beginning of each text, `<…>` for what is of one run. [json-schema.json](json-schema.json) has the same for",
-        "programs, as JSON Schema (draft 2020-12).\n",
-    ]
+One object a line, in UTF-8, on stdout; notices and progress go to stderr. An answer with its pages, in Python:
+
+```console
+$ python query.py "How long is a chunk?" --json > answer.json
+$ python -c "import json; a = json.load(open('answer.json')); print(a['answer'], a['confidence'], len(a['citations']))"
+```
+
+Each citation is a quote, word for word, with its file and page (counted from 1):
+
+```console
+$ python -c "import json; [print(c['file'], c['page'], c['quote'][:60]) for c in json.load(open('answer.json'))['citations']]"
+```
+
+Many questions, one line of JSON for each; the models are loaded once. `id` comes back in each line:
+
+```console
+$ echo '{"id": 1, "question": "How long is a chunk?"}' > questions.jsonl
+$ echo '{"id": 2, "question": "How much do two chunks overlap?"}' >> questions.jsonl
+$ python query.py ask --from questions.jsonl --json > answers.jsonl
+$ python -c "import json; [print(a['id'], a['refused'], a['confidence']) for a in map(json.loads, open('answers.jsonl'))]"
+```
+
+What could not be answered is a line with `error` instead (see [below](#error)), and the exit code is 3. The library as a
+table for a spreadsheet:
+
+```console
+$ python ingest.py list --json > papers.json
+$ python -c "import json; [print(p['file'], p['pages'], p['title'], sep='\\t') for p in json.load(open('papers.json'))['papers']]"
+```
+
+`schema` is SCHEMA; it goes up when a change could break a reader. Every field is always there. What each field means is in
+[json-fields.md](json-fields.md); for programs, [json-schema.json](json-schema.json) has the same as JSON Schema (draft
+2020-12).
+
+Below is an example of each command, from the sample paper, shortened: the first of each list, the beginning of each text,
+`<…>` for what differs from run to run.
+"""
+
+
+def json_page() -> str:
+    """docs/json.md: how --json is used, and an example of what each command prints."""
+    from ragscience.json_output import SCHEMA_VERSION
+    from ragscience.json_schemas import OUTPUTS
+
+    parts = [MADE, JSON_INTRODUCTION.replace("SCHEMA;", f"{SCHEMA_VERSION};")]
     for name, kind in OUTPUTS.items():
         example = json_example(name)
-        parts += [f"## {name}\n", f"An object [{kind.__name__}](#{kind.__name__.lower()}).\n"]
-        parts += [f"```json\n{json.dumps(example, indent=1, ensure_ascii=False)}\n```\n"] if example else []
-    parts.append("# Objects\n")
-    for name, schema in sorted(made["search"]["$defs"].items()):
+        parts += [f"## {name}\n", f"Fields: [{kind.__name__}](json-fields.md#{kind.__name__.lower()}).\n"]
+        parts += [f"```json\n{compact(example)}\n```\n"] if example else []
+    return "\n".join(parts)
+
+
+def compact(value: Any, depth: int = 0, name: str = "") -> str:
+    """JSON on lines of their own only where it does not fit into one; `name` is the key that it stands behind."""
+    flat, before = json.dumps(value, ensure_ascii=False), f'"{name}": ' if name else ""
+    if depth + len(before) + len(flat) <= 110 or not isinstance(value, dict | list) or not value:
+        return before + flat
+    if isinstance(value, dict):
+        items = [compact(item, depth + 1, key) for key, item in value.items()]
+    else:
+        items = [compact(item, depth + 1) for item in value]
+    first, last = "{}" if isinstance(value, dict) else "[]"
+    lines = ",\n".join(" " * (depth + 1) + item for item in items)
+    return f"{before}{first}\n{lines}\n{' ' * depth}{last}"
+
+
+def json_fields_page() -> str:
+    """docs/json-fields.md: the fields of every object that --json prints, by the object's name."""
+    from ragscience.json_schemas import schemas
+
+    parts = [MADE, "# The fields of --json\n", "Examples are in [json.md](json.md).\n"]
+    for name, schema in sorted(schemas()["search"]["$defs"].items()):
         rows = [
             (f"`{field}`", json_type(inner), inner.get("description", ""))
             for field, inner in schema.get("properties", {}).items()
@@ -269,8 +324,10 @@ def json_page() -> str:
 
 def json_example(name: str) -> Any:
     """What the command of that name prints for the sample paper, shortened; None without an example."""
-    path = ROOT / "tests" / "golden" / f"{re.sub('[^a-z]+', '-', name)}.json"
+    file = "ask-from" if name == "error" else re.sub("[^a-z]+", "-", name)
+    path = ROOT / "tests" / "golden" / f"{file}.json"
     values = json.loads(path.read_text(encoding="utf-8")) if path.exists() else []
+    values = [value for value in values if name != "error" or "error" in value]
     for value in values:
         for measured in ("measures", "types"):
             if measured in value:
