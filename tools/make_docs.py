@@ -236,53 +236,13 @@ def written(name: str, default: object) -> str:
 # The JSON
 
 
-JSON_INTRODUCTION = """# What --json prints
-
-One object a line, in UTF-8, on stdout; notices and progress go to stderr. An answer with its pages, in Python:
-
-```console
-$ python query.py "How long is a chunk?" --json > answer.json
-$ python -c "import json; a = json.load(open('answer.json')); print(a['answer'], a['confidence'], len(a['citations']))"
-```
-
-Each citation is a quote, word for word, with its file and page (counted from 1):
-
-```console
-$ python -c "import json; [print(c['file'], c['page'], c['quote'][:60]) for c in json.load(open('answer.json'))['citations']]"
-```
-
-Many questions, one line of JSON for each; the models are loaded once. `id` comes back in each line:
-
-```console
-$ echo '{"id": 1, "question": "How long is a chunk?"}' > questions.jsonl
-$ echo '{"id": 2, "question": "How much do two chunks overlap?"}' >> questions.jsonl
-$ python query.py ask --from questions.jsonl --json > answers.jsonl
-$ python -c "import json; [print(a['id'], a['refused'], a['confidence']) for a in map(json.loads, open('answers.jsonl'))]"
-```
-
-What could not be answered is a line with `error` instead (see [below](#error)), and the exit code is 3. The library as a
-table for a spreadsheet:
-
-```console
-$ python ingest.py list --json > papers.json
-$ python -c "import json; [print(p['file'], p['pages'], p['title'], sep='\\t') for p in json.load(open('papers.json'))['papers']]"
-```
-
-`schema` is SCHEMA; it goes up when a change could break a reader. Every field is always there. What each field means is in
-[json-fields.md](json-fields.md); for programs, [json-schema.json](json-schema.json) has the same as JSON Schema (draft
-2020-12).
-
-Below is an example of each command, from the sample paper, shortened: the first of each list, the beginning of each text,
-`<…>` for what differs from run to run.
-"""
-
-
 def json_page() -> str:
     """docs/json.md: how --json is used, and an example of what each command prints."""
     from ragscience.json_output import SCHEMA_VERSION
     from ragscience.json_schemas import OUTPUTS
 
-    parts = [MADE, JSON_INTRODUCTION.replace("SCHEMA;", f"{SCHEMA_VERSION};")]
+    head = (ROOT / "tools" / "json_head.md").read_text(encoding="utf-8")
+    parts = [MADE, head.replace("SCHEMA;", f"{SCHEMA_VERSION};")]
     for name, kind in OUTPUTS.items():
         example = json_example(name)
         parts += [f"## {name}\n", f"Fields: [{kind.__name__}](json-fields.md#{kind.__name__.lower()}).\n"]
