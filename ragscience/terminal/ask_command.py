@@ -108,8 +108,7 @@ def ask_once(engine: Engine, request: AskRequest, *, dialogue: Dialogue, screen:
         return answer
     if request.agent and not screen.quiet:
         say(cost_line(answer.trace))
-    if screen.streamed:
-        out.print()
+    screen.end_stream()
     if screen.streamed.strip() != answer.text.strip():
         if screen.streamed:
             out.print("The checked answer:", style="dim")

@@ -110,8 +110,13 @@ def as_called(text: str) -> str:
 
 
 def say(text: str) -> None:
-    """One line on stderr, safe to show."""
-    sys.stderr.write(one_line(as_called(text)).rstrip() + "\n")
+    """One line on stderr, safe to show; on a terminal in lines that end between words."""
+    lines = [one_line(as_called(text)).rstrip()]
+    if sys.stderr.isatty():
+        from ragscience.terminal.line_wrap import width_of, wrapped_words
+
+        lines = wrapped_words(lines[0], width_of(sys.stderr))
+    sys.stderr.write("".join(f"{line}\n" for line in lines))
     sys.stderr.flush()
 
 

@@ -12,6 +12,7 @@ from ragscience.engine.printable import counted, one_line, plain
 from ragscience.records import Step
 from ragscience.serialization import to_json
 from ragscience.terminal.cli import say
+from ragscience.terminal.line_wrap import LONGEST_LINE, StreamedLines, width_of
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -38,6 +39,7 @@ class Screen:
         self.streamed = ""
         """The tokens of this answer that are on the screen."""
         self._held: str | None = None
+        self._lines: StreamedLines | None = None
         self._shown: set[str] = set()
 
     def __call__(self, event: Event) -> None:
@@ -53,7 +55,14 @@ class Screen:
     def begin_answer(self, *, shows_tokens: bool) -> None:
         """Get ready for the events of another answer."""
         self.shows_tokens, self.shows_steps = shows_tokens and not self.brief, not (self.quiet or self.brief)
-        self.streamed, self._held = "", None
+        self.streamed, self._held, self._lines = "", None, None
+
+    def end_stream(self) -> None:
+        """Show the word that waits for its end, and end the line; nothing where nothing was streamed."""
+        if self._lines is not None:
+            sys.stdout.write(self._lines.finish() + "\n")
+            sys.stdout.flush()
+        self._lines = None
 
     def _stream(self, text: str) -> None:
         if self._held is None:
@@ -61,7 +70,9 @@ class Screen:
             return
         text = text if self.streamed else self._held + text
         self.streamed += text
-        sys.stdout.write(plain(text))
+        if self._lines is None:
+            self._lines = StreamedLines(min(width_of(sys.stdout), LONGEST_LINE))
+        sys.stdout.write(self._lines.feed(plain(text)))
         sys.stdout.flush()
 
     def warn(self, text: str) -> None:
@@ -105,10 +116,18 @@ def print_json(value: object) -> None:
 
 
 def console() -> Console:
-    """Stdout for people: no markup is read out of texts, and nothing is wrapped in a pipe."""
+    """Stdout for people: no markup is read out of texts, and nothing is wrapped or coloured in a pipe."""
     from rich.console import Console
 
-    return Console(highlight=False, markup=False, emoji=False, soft_wrap=not sys.stdout.isatty())
+    is_watched = sys.stdout.isatty()
+    return Console(
+        highlight=False,
+        markup=False,
+        emoji=False,
+        soft_wrap=not is_watched,
+        force_terminal=is_watched,
+        width=width_of(sys.stdout) if is_watched else None,
+    )
 
 
 def hand_over(text: str, target: Path | None) -> None:

@@ -76,7 +76,8 @@ def test_what_comes_in_one_piece_is_left_to_the_answer_and_a_stream_is_shown_fro
     for piece in ("Bees ", "steer\x1b[2J ", "home."):
         screen(Token(piece))
     assert screen.streamed == "Bees steer\x1b[2J home."
-    assert capsys.readouterr().out == "Bees steer␛[2J home."
+    screen.end_stream()
+    assert capsys.readouterr().out == "Bees steer␛[2J home.\n"
 
 
 def test_a_brief_answer_is_not_streamed(capsys):
