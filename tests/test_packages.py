@@ -1,4 +1,4 @@
-"""The README's table of packages tells the truth: each is imported where the table says, and nowhere else."""
+"""docs/packages.md tells the truth: each package is imported where its table says, and nowhere else."""
 
 import ast
 import re
@@ -22,8 +22,8 @@ def required():
 
 
 def table():
-    """By package, what the README says of where it is imported."""
-    section = (ROOT / "README.md").read_text().partition("## Packages")[2].partition("## ")[0]
+    """By package, what the page says of where it is imported."""
+    section = (ROOT / "docs" / "packages.md").read_text()
     rows = [row for row in ROW.findall(section) if row[0] not in ("package", "---")]
     return {normal(name): where for names, where in rows for name in names.split(", ")}
 
