@@ -3,9 +3,9 @@
 #   make test     the tests, but for the slow kinds (TESTS=path for some of them)
 #   make check    before each commit: format, lint, types, and those tests
 #   make check-all  what CI runs: the same with the slow kinds, wilder input and coverage by branches
-#   make docs     write the generated pages of docs/ anew
+#   make docs     rewrite the generated pages of docs/
 #   make bench    the benchmarks (SUITE=name for one of them)
-#   make sample   draw papers/sample/ragscience.pdf anew
+#   make sample   redraw papers/sample/ragscience.pdf
 #   make clean    remove what the tools left behind (not your library)
 
 SHELL := /bin/bash
@@ -63,7 +63,7 @@ test: $(DEV_READY)
 	@echo "==> tests"
 	@$(PY) -m pytest $(SPREAD) -m "not ($(SLOW))" $(TESTS)
 
-# Whether the generated docs are in step and the import rules hold are tests: tests/test_docs.py, tests/test_imports.py.
+# Whether the generated docs are up to date and the import rules hold are tests: tests/test_docs.py, tests/test_imports.py.
 style: $(DEV_READY)
 	@echo "==> format"
 	@$(PY) -m ruff format --check .
