@@ -1,9 +1,13 @@
 """PDFs in: `python ingest.py` reads what is in papers/ and updates the library."""
 
 if __name__ == "__main__":
+    import sys
+
     from ragscience.terminal.interrupt import exit_at_interrupt
+    from ragscience.terminal.status_line import STATUS
 
     exit_at_interrupt()
+    STATUS.begin(sys.argv[1:])
 
     from pathlib import Path
 

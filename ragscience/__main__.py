@@ -6,9 +6,11 @@ name for can also be called without `ingest`: `ragscience list`.
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 from ragscience.terminal.interrupt import exit_at_interrupt
+from ragscience.terminal.status_line import STATUS
 
 __all__ = ["command_line", "main"]
 
@@ -37,6 +39,7 @@ def command_line() -> Any:
 def main() -> None:
     """Run the command line; ends the process with an exit code of docs/cli.md."""
     exit_at_interrupt()
+    STATUS.begin(sys.argv[1:])
     from ragscience.terminal.cli import run_installed
 
     run_installed(command_line())

@@ -18,6 +18,7 @@ from ragscience.errors import RagScienceError
 from ragscience.records import Answer
 from ragscience.terminal.cli import say
 from ragscience.terminal.screen import Screen, console, cost_line
+from ragscience.terminal.status_line import STATUS
 
 __all__ = ["Asked", "ask_all", "ask_once", "search_all"]
 
@@ -34,7 +35,9 @@ def search_all(engine: Engine, asked: Asked, request: SearchRequest, *, screen: 
     """Show the passages for each question, as `request` says; an exit code, NOTHING_FOUND where one has none."""
 
     def one(question: Question) -> int:
+        STATUS.show("searching")
         found = engine.search(_request(request, question), on_event=screen)
+        STATUS.hide()
         if as_json:
             from ragscience.json_output import search_output
             from ragscience.terminal.screen import print_json
@@ -71,9 +74,11 @@ def ask_all(
     answers: list[Answer] = []
 
     def one(question: Question) -> int:
+        STATUS.show("searching")
         wanted, talk = _request(request, question), dialogue or engine.dialogue()
         if as_json:
             answer = engine.ask(wanted, dialogue=talk, on_event=screen)
+            STATUS.hide()
             from ragscience.json_output import answer_output
             from ragscience.terminal.screen import print_json
 
@@ -97,8 +102,10 @@ def ask_once(engine: Engine, request: AskRequest, *, dialogue: Dialogue, screen:
     """Show one answer, as it comes where a person watches, with its sources, and return it."""
     from ragscience.terminal.views import answer_footer, answer_view
 
+    STATUS.show("searching")
     screen.begin_answer(shows_tokens=sys.stdout.isatty() and not request.agent)
     answer = engine.ask(request, dialogue=dialogue, on_event=screen)
+    STATUS.hide()
     out = console()
     if screen.brief:
         from ragscience.terminal.brief_view import brief_line

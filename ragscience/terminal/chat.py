@@ -21,6 +21,7 @@ from ragscience.terminal.explaining import source_number, surroundings_view, why
 from ragscience.terminal.history_views import SHOWN, found_view
 from ragscience.terminal.open_command import cited_text, open_source
 from ragscience.terminal.screen import Screen, console, hand_over
+from ragscience.terminal.status_line import STATUS
 from ragscience.terminal.views import hits_view
 
 __all__ = ["Chat"]
@@ -60,6 +61,7 @@ class Chat:
         first = f"{counted(papers, 'paper')}. Type a question, or /help."
         self._screen.warn_all([*self._dialogue.warnings, first, self._dialogue.summary])
         while True:
+            STATUS.hide()
             try:
                 line = read().strip()
             except KeyboardInterrupt:
@@ -83,7 +85,10 @@ class Chat:
             request = replace(self._request, question=line)
             ask_once(self._engine, request, dialogue=self._dialogue, screen=self._screen)
         except KeyboardInterrupt:
-            say("\nstopped; the chat goes on (Ctrl-D leaves).")
+            STATUS.hide()
+            if self._screen.streamed:
+                console().print()
+            say("stopped; the chat goes on (Ctrl-D leaves).")
         except RagScienceError as error:
             say(f"error: {error}")
 

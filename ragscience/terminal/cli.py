@@ -18,6 +18,7 @@ from typer.exceptions import TyperException
 from ragscience.engine.printable import one_line
 from ragscience.errors import RagScienceError, UsageError
 from ragscience.terminal.interrupt import CANCELLED, catch_interrupts
+from ragscience.terminal.status_line import STATUS
 
 if TYPE_CHECKING:
     from ragscience.engine.events import Event
@@ -129,6 +130,7 @@ def confirm(what: str, *, yes: bool) -> None:
         return
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
         raise UsageError(f"{what} cannot be undone.", "Add --yes if that is meant.")
+    STATUS.hide()
     sys.stderr.write(f"{what} cannot be undone. Go on? [y/N] ")
     sys.stderr.flush()
     if sys.stdin.readline().strip().lower() not in ("y", "yes"):
@@ -247,6 +249,8 @@ def run_app(app: Callable[..., Any], *, default_home: Path | None = None) -> Non
             f"error: Unexpected error (please report it): {type(error).__name__}: {error}. --debug shows the traceback."
         )
         code = 1
+    finally:
+        STATUS.end()
     if code == CANCELLED:
         say("stopped.")
     sys.exit(code)

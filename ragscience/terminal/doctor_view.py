@@ -8,12 +8,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ragscience.engine.doctor_run import DoctorOutput, DoctorReport, Finding
+from ragscience.engine.events import Checking, Event
 from ragscience.engine.library_engine import Engine
 from ragscience.engine.printable import one_line, plain
 from ragscience.errors import UsageError
 from ragscience.json_output import select
 from ragscience.terminal.cli import as_called, default_home
-from ragscience.terminal.screen import CheckLine, print_json
+from ragscience.terminal.screen import print_json
+from ragscience.terminal.status_line import STATUS
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -29,12 +31,9 @@ def run_doctor(home: Path | None, console: Console | None, *, network: bool, fas
     """Show the findings, as JSON without a console; 1 where one of them is an error, else 0."""
     settings, found = _settings(home)
     quiet = settings.model_copy(update={"log_file": "", "metrics_file": ""})
-    shown = CheckLine(quiet=False)
-    with Engine.open(settings.home, quiet, on_event=shown) as engine:
-        try:
-            report = DoctorReport((*found, *engine.doctor(network=network, fast=fast).findings))
-        finally:
-            shown.clear()
+    with Engine.open(settings.home, quiet, on_event=_show_step) as engine:
+        report = DoctorReport((*found, *engine.doctor(network=network, fast=fast).findings))
+    STATUS.hide()
     if console is None:
         print_json(select(DoctorOutput, report))
     elif console.is_terminal:
@@ -44,6 +43,11 @@ def run_doctor(home: Path | None, console: Console | None, *, network: bool, fas
             line = one_line(as_called(f"{one.severity:8}{one.message} {one.remedy}").rstrip())
             sys.stdout.write(line + "\n")
     return 1 if report.worst == "error" else 0
+
+
+def _show_step(event: Event) -> None:
+    if isinstance(event, Checking):
+        STATUS.show(f"checking {event.what}, {event.step} of {event.steps}")
 
 
 def _settings(home: Path | None) -> tuple[Settings, list[Finding]]:

@@ -33,7 +33,8 @@ from ragscience.engine.printable import counted, one_line
 from ragscience.errors import UsageError
 from ragscience.json_output import DuplicateOutput, DuplicatesOutput, WatchOutput, select
 from ragscience.terminal.cli import say
-from ragscience.terminal.screen import CheckLine, print_json
+from ragscience.terminal.screen import print_json
+from ragscience.terminal.status_line import STATUS
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -63,7 +64,6 @@ class IngestScreen:
         self.quiet = quiet
         self._papers = self._done = 0
         self._started = time.monotonic()
-        self._check = CheckLine(quiet=quiet)
         self._bar: Progress | None = None
         self._task: TaskID | None = None
 
@@ -96,7 +96,7 @@ class IngestScreen:
                 if self._done >= self._papers:
                     self.stop_bar()
             case Checking():
-                self._check(event)
+                STATUS.show(f"checking {event.what}, {event.step} of {event.steps}")
             case _:
                 self.tell(event_line(event))
 
@@ -105,7 +105,6 @@ class IngestScreen:
         if self.quiet or not line:
             return
         if self._bar is None:
-            self._check.clear()
             say(line)
         else:
             from rich.text import Text
@@ -114,7 +113,7 @@ class IngestScreen:
 
     def stop_bar(self) -> None:
         """Remove the bar, and the line of a check."""
-        self._check.clear()
+        STATUS.hide()
         if self._bar is not None:
             self._bar.stop()
             self._bar = None

@@ -28,5 +28,5 @@ def catch_interrupts() -> None:
 
 
 def _exit(*_: object) -> NoReturn:
-    os.write(2, b"stopped.\n")
+    os.write(2, b"\r\x1b[Kstopped.\n" if os.isatty(2) else b"stopped.\n")
     os._exit(CANCELLED)

@@ -7,17 +7,18 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ragscience.engine.events import Checking, Event, ModelChosen, StepDone, Token, Warned
-from ragscience.engine.printable import counted, one_line, plain
+from ragscience.engine.events import Event, ModelChosen, Searched, StepDone, Token, Warned
+from ragscience.engine.printable import counted, plain
 from ragscience.records import Step
 from ragscience.serialization import to_json
 from ragscience.terminal.cli import say
 from ragscience.terminal.line_wrap import LONGEST_LINE, StreamedLines, width_of
+from ragscience.terminal.status_line import STATUS
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-__all__ = ["CheckLine", "Screen", "console", "cost_line", "hand_over", "print_json", "step_lines"]
+__all__ = ["Screen", "console", "cost_line", "hand_over", "print_json", "step_lines"]
 
 _LONGEST = 160
 """Characters of a sub-query, a note or a missing thing."""
@@ -51,6 +52,8 @@ class Screen:
                 say(line)
         elif isinstance(event, Token) and self.shows_tokens:
             self._stream(event.text)
+        elif isinstance(event, Searched):
+            STATUS.show("searching")
 
     def begin_answer(self, *, shows_tokens: bool) -> None:
         """Get ready for the events of another answer."""
@@ -85,28 +88,6 @@ class Screen:
         """Show each, once."""
         for text in texts:
             self.warn(text)
-
-
-class CheckLine:
-    """What is being checked, as the last line of a terminal's stderr; nothing elsewhere, or when `quiet`."""
-
-    def __init__(self, *, quiet: bool) -> None:
-        self._is_wanted = not quiet and sys.stderr.isatty()
-        self._is_shown = False
-
-    def __call__(self, event: Event) -> None:
-        """Show the step; other events are none."""
-        if isinstance(event, Checking) and self._is_wanted:
-            sys.stderr.write(f"\r\x1b[K[{event.step}/{event.steps}] checking: {one_line(event.what)} …")
-            sys.stderr.flush()
-            self._is_shown = True
-
-    def clear(self) -> None:
-        """Remove the line."""
-        if self._is_shown:
-            sys.stderr.write("\r\x1b[K")
-            sys.stderr.flush()
-            self._is_shown = False
 
 
 def print_json(value: object) -> None:
