@@ -124,10 +124,35 @@ def fetch(
 
 
 @app.command("list")
-def list_papers(home: HomeFolder = None, json: Json = False, debug: Debug = False) -> int:
-    """Show what is in the library."""
+def list_papers(
+    sort: Annotated[
+        str,
+        typer.Option(
+            "--sort",
+            metavar="ORDER",
+            help="By file, author, year, pages, title or added; the newest and longest first.",
+        ),
+    ] = "file",
+    columns: Annotated[
+        str,
+        typer.Option(
+            "--columns",
+            metavar="LIST",
+            help="Of author, year, pages, title, file, added, passages, authors, venue, doi, arxiv, path, warnings.",
+        ),
+    ] = "",
+    home: HomeFolder = None,
+    json: Json = False,
+    debug: Debug = False,
+) -> int:
+    """Show what is in the library. In a pipe: one paper a line, fields between tabs, nothing cut."""
+    from ragscience.engine.paper_list import columns_named, in_order
+
+    if json and columns:
+        raise UsageError("--columns is not for --json, which has them all.", "Leave one of them out.")
+    chosen = columns_named(columns)
     with opened(home=home) as engine:
-        papers = engine.papers()
+        papers = in_order(engine.papers(), sort)
     if json:
         from ragscience.json_output import ListOutput, paper_output, select
         from ragscience.terminal.screen import print_json
@@ -136,7 +161,7 @@ def list_papers(home: HomeFolder = None, json: Json = False, debug: Debug = Fals
         return 0
     from ragscience.terminal.views import papers_view
 
-    papers_view(papers, _console())
+    papers_view(papers, _console(), columns=chosen)
     return 0
 
 

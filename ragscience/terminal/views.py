@@ -7,14 +7,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import IO
 
-from rich.cells import cell_len, chop_cells
 from rich.console import Console
 from rich.text import Text
 
-from ragscience.engine.printable import counted, one_line, plain
+from ragscience.engine.paper_list import PAPER_COLUMNS, USUAL_COLUMNS
+from ragscience.engine.printable import counted, plain
 from ragscience.engine.source_list import cited_label, page_label, section_of, sources_of
 from ragscience.records import Answer, Found, Metadata, Page, Paper
-from ragscience.records.paper_records import SURE, title_of
+from ragscience.records.paper_records import SURE
+from ragscience.terminal.cli import as_called, say
+from ragscience.terminal.column_list import Column, list_records
+from ragscience.terminal.line_wrap import put
 from ragscience.terminal.links import can_encode, can_link, link_style
 
 __all__ = [
@@ -30,8 +33,17 @@ __all__ = [
 
 SNIPPET_CHARS = 480
 SENTENCE_CHARS = 100
-_LEAST_TITLE = 20
-"""Columns that a title has in a list, however narrow the terminal is."""
+_LEAST_TEXT = 12
+"""The width that a text of a list is cut to on a narrow terminal."""
+_PAPER_COLUMNS = {
+    "author": Column("author", least=10),
+    "year": Column("year"),
+    "pages": Column("pages", is_number=True),
+    "passages": Column("passages", is_number=True),
+    "added": Column("added"),
+    "title": Column("title", least=16),
+    "file": Column("file", least=16),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,41 +209,34 @@ def _confidence(answer: Answer, console: Console) -> None:
         console.print(Text(plain(line), "yellow"), soft_wrap=True)
 
 
-def papers_view(papers: Sequence[Paper], console: Console) -> None:
-    """What the library has, a line a paper, on a terminal with long titles folded.
-
-    Not a table of rich's, which takes 0.3 ms a row.
-    """
-    rows = [
-        (one_line(paper.file) + (" ⚠" if paper.warnings else ""), str(paper.pages), str(paper.chunks), _title(paper))
-        for paper in papers
-    ]
-    heads = ("file", "pages", "chunks")
-    widths = [max(map(cell_len, column)) for column in zip(heads, *(row[:3] for row in rows), strict=True)]
-    indent = sum(widths) + 2 * len(widths)
-    title_width = max(console.width - indent, _LEAST_TITLE) if console.is_terminal else None
-    console.print(Text(_columns((*heads, "title"), widths), style="bold"), soft_wrap=True)
-    for row in rows:
-        first, *others = [row[3]] if title_width is None else chop_cells(row[3], title_width) or [""]
-        console.file.write(_columns((*row[:3], first), widths) + "\n")
-        console.file.writelines(f"{' ' * indent}{part}\n" for part in others)
-    console.print(
-        Text(
-            f"{counted(len(papers), 'paper')}, {counted(sum(paper.chunks for paper in papers), 'passage')}", style="dim"
-        ),
-        soft_wrap=True,
-    )
-
-
-def _title(paper: Paper) -> str:
-    return one_line(title_of(paper))
+def papers_view(papers: Sequence[Paper], console: Console, *, columns: Sequence[str] = USUAL_COLUMNS) -> None:
+    """A line a paper with these columns of PAPER_COLUMNS; on a terminal with the totals below."""
+    if not papers:
+        say("The library has no papers yet: `python ingest.py` reads those of papers/.")
+        return
+    shown = [_PAPER_COLUMNS.get(name, Column(name, least=_LEAST_TEXT)) for name in columns]
+    rows = [[PAPER_COLUMNS[name](paper) for name in columns] for paper in papers]
+    if not console.is_terminal:
+        list_records(shown, rows, console)
+        return
+    mark = "⚠" if can_encode("⚠", console.file) else "!"
+    if is_marked := any(paper.warnings for paper in papers):
+        shown.append(Column(""))
+        rows = [[*row, mark if paper.warnings else ""] for row, paper in zip(rows, papers, strict=True)]
+    list_records(shown, rows, console)
+    put(console, _totals(papers), style="dim")
+    if is_marked:
+        put(
+            console,
+            as_called("Not all of it could be read: `python ingest.py show FILE` says what."),
+            f"{mark} ",
+            style="dim",
+        )
 
 
-def _columns(row: Sequence[str], widths: Sequence[int]) -> str:
-    """A file's name to the left, two numbers to the right, and the title."""
-    file, pages, passages, title = row
-    blank = " " * (widths[0] - cell_len(file))
-    return f"{file}{blank}  {pages:>{widths[1]}}  {passages:>{widths[2]}}  {title}".rstrip()
+def _totals(papers: Sequence[Paper]) -> str:
+    pages, passages = sum(paper.pages for paper in papers), sum(paper.chunks for paper in papers)
+    return f"{counted(len(papers), 'paper')}, {counted(pages, 'page')}, {counted(passages, 'passage')}"
 
 
 def paper_view(paper: Paper, pages: Sequence[Page], console: Console) -> None:

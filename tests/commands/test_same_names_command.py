@@ -52,7 +52,7 @@ def test_lists_name_both(both):
     assert [(one["file"], one["path"]) for one in listed] == [
         (name, str(both.home / "papers" / name)) for name in (A, B)
     ]
-    assert [line.split()[0] for line in both.ingest("list").out.splitlines() if "paper.pdf" in line] == [A, B]
+    assert [line.split("\t")[-1] for line in both.ingest("list").out.splitlines()] == [A, B]
 
 
 @pytest.mark.parametrize(("name", "text"), [(A, "Honeybees"), (B, "porcelain")])
