@@ -1,0 +1,101 @@
+"""A terminal: a pty, and an emulator that reads what comes out of it as a person does."""
+
+import codecs
+import fcntl
+import os
+import select
+import struct
+import termios
+import time
+
+import pyte
+from pyte import modes
+from wcwidth import wcwidth
+
+__all__ = ["ROWS", "Emulator", "Terminal"]
+
+ROWS = 50
+PATIENCE = 120
+"""Seconds without a byte, after which a test gives up."""
+
+
+class Emulator(pyte.Screen):
+    """The screen with all that scrolled off it; it knows which rows the terminal itself had to break."""
+
+    def __init__(self, columns, rows, answer):
+        self.scrolled = []
+        self.broken = []
+        """(row, the text of that row) for each row that was full when more of its line came."""
+        self._answer = answer
+        super().__init__(columns, rows)
+
+    def draw(self, data):
+        for char in data:
+            if self.cursor.x == self.columns and modes.DECAWM in self.mode and wcwidth(char) > 0:
+                self.broken.append((len(self.scrolled) + self.cursor.y, self._text(self.buffer[self.cursor.y]) + char))
+            super().draw(char)
+
+    def index(self):
+        if self.cursor.y == self.lines - 1:
+            self.scrolled.append(self._text(self.buffer[0]))
+        super().index()
+
+    def write_process_input(self, data):
+        """What a terminal says of itself when it is asked, as where the cursor is."""
+        self._answer(data)
+
+    @property
+    def row(self):
+        """The row of the cursor, counted from the first that was ever shown."""
+        return len(self.scrolled) + self.cursor.y
+
+    @property
+    def shown(self):
+        """All rows, from the first to the cursor's, without blanks at their ends."""
+        return self.scrolled + [self._text(self.buffer[y]) for y in range(self.cursor.y + 1)]
+
+    def _text(self, line):
+        return "".join(line[x].data for x in range(self.columns)).rstrip()
+
+
+class Terminal:
+    """A pty of that many columns, its emulator, and all bytes that a program wrote."""
+
+    def __init__(self, columns, rows=ROWS):
+        self._ours, self._theirs = os.openpty()
+        fcntl.ioctl(self._theirs, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
+        self.name = os.ttyname(self._theirs)
+        self.written = b""
+        self.columns = columns
+        self.emulator = Emulator(columns, rows, self.type)
+        self._stream = pyte.Stream(self.emulator)
+        self._decode = codecs.getincrementaldecoder("utf-8")().decode
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        os.close(self._ours)
+        os.close(self._theirs)
+
+    def type(self, text):
+        """As if a person typed it."""
+        os.write(self._ours, text.encode())
+
+    def read_until(self, is_done, *others):
+        """Read what comes until `is_done()`; it is asked whenever something came, here or at one of `others`."""
+        while not is_done():
+            ready, _, _ = select.select([self._ours, *others], [], [], PATIENCE)
+            assert ready, f"nothing came for {PATIENCE} s; the screen:\n" + "\n".join(self.emulator.shown)
+            if self._ours in ready:
+                self._read()
+
+    def read_rest(self):
+        """Read what is there already."""
+        while select.select([self._ours], [], [], 0)[0]:
+            self._read()
+
+    def _read(self):
+        new = os.read(self._ours, 65536)
+        self.written += new
+        self._stream.feed(self._decode(new))

@@ -1,0 +1,34 @@
+"""Write the kept screens anew: PYTHONPATH=. .venv/bin/python -m tests.screens.record"""
+
+import os
+import tempfile
+from pathlib import Path
+
+from tests.screens.rules import masked
+from tests.screens.sessions import WIDTHS, make_steps
+
+__all__ = ["snapshot"]
+
+
+def snapshot(steps):
+    """The session as one text: each command line behind `$`, as a person sees it."""
+    lines = []
+    for step in steps:
+        if not step.in_chat or step.line == steps[-1].line:
+            pass
+        head = [] if step.in_chat and not step.line.startswith("python") else [f"$ {step.line}"]
+        lines += [*head, *(masked(row) for row in step.shown), ""]
+    return "\n".join(lines)
+
+
+def main():
+    with tempfile.TemporaryDirectory() as cache:
+        os.environ.setdefault("RAG_CACHE_FOLDER", cache)
+        for columns in WIDTHS:
+            path = Path(__file__).parent / f"{columns}.txt"
+            path.write_text(snapshot(make_steps(columns)), encoding="utf-8")
+            print(path)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,211 @@
+"""Sessions in a terminal: every command line of the README, then every command of the chat, and what each shows."""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from tests.screens.emulator import Terminal
+from tests.test_docs import ROOT, SAMPLE, commands_of, shell_environment
+
+__all__ = ["CHAT", "TYPED", "WIDE", "WIDTHS", "Processes", "Step", "home_folder", "kept_steps", "make_steps"]
+
+WIDTHS = (60, 100, 200)
+WIDE = 250
+"""The columns of the session that the others are held against. It is without colours."""
+CHAT = "python query.py chat"
+TYPED = (
+    "/sources",
+    "/help",
+    "How long is a chunk?",
+    "/sources",
+    "/show 1",
+    "/show 99",
+    "/open 1",
+    "/why",
+    "/search reciprocal rank fusion",
+    "/paper ragscience",
+    "/paper",
+    "/filter kind=table",
+    "/filter off",
+    "/agent on",
+    "/agent off",
+    "/history",
+    "/history overlap",
+    "/save notes.md",
+    "/bib",
+    "/clear",
+    "/nosuch",
+    "/quit",
+)
+"""What is typed in the chat, line by line: every command of /help, and what can go wrong with one."""
+PROMPT_BEGINS = b"\x1b[?2004h"
+"""prompt_toolkit asks for bracketed paste whenever it begins to read a line."""
+
+
+@dataclass(frozen=True)
+class Step:
+    """A command line, or a line typed in the chat, and its screen."""
+
+    line: str
+    shown: list[str]
+    broken: list[str]
+    """The rows that the terminal broke, each with the first character that had no place."""
+    written: str
+    """All that was written, with its escape codes."""
+    code: int | None = None
+    """The exit code; None for a line of the chat."""
+
+    @property
+    def in_chat(self):
+        return self.code is None
+
+
+class Processes:
+    """Commands, each in a process and on a terminal of its own."""
+
+    def __init__(self, home, **environment):
+        self._home = home
+        kept = {name: value for name, value in shell_environment(home).items() if not name.startswith("PYTEST_")}
+        unset = ("DISPLAY", "WAYLAND_DISPLAY", "COLUMNS", "LINES", "NO_COLOR", "LESS", "FORCE_COLOR")
+        self._environment = {name: value for name, value in kept.items() if name not in unset} | {
+            "TERM": "xterm-256color",
+            "LANG": "C.UTF-8",
+            "TZ": "UTC",
+            "PAGER": "cat",
+            "OMP_NUM_THREADS": "1",
+            "HF_HUB_OFFLINE": "1",
+            "RAG_CACHE_FOLDER": os.environ.get("RAG_CACHE_FOLDER", str(home / "cache")),
+            **environment,
+        }
+        self.ended = None
+        """The exit code of the last process, None while it runs."""
+
+    def __enter__(self):
+        self._server = subprocess.Popen(
+            [sys.executable, "-m", "tests.screens.warm_processes"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            cwd=ROOT,
+            env=self._environment,
+        )
+        assert self._server.stdout.readline() == b"ready\n"
+        return self
+
+    def __exit__(self, *_):
+        self._server.stdin.close()
+        self._server.wait(60)
+        self._server.stdout.close()
+
+    def start(self, line, terminal):
+        job = {
+            "line": line,
+            "terminal": terminal.name,
+            "folder": str(self._home),
+            "environment": self._environment,
+        }
+        self.ended = None
+        self._server.stdin.write(json.dumps(job).encode() + b"\n")
+        self._server.stdin.flush()
+
+    def read_until(self, is_done, terminal):
+        """Read what the process shows until `is_done()`, or its end."""
+        pipe = self._server.stdout
+
+        def stops():
+            if self.ended is None and select_ready(pipe):
+                self.ended = int(pipe.readline())
+            return self.ended is not None or is_done()
+
+        terminal.read_until(stops, pipe)
+        if self.ended is not None:
+            terminal.read_rest()
+
+    def run(self, line, terminal):
+        """Run the command line to its end."""
+        self.start(line, terminal)
+        self.read_until(lambda: False, terminal)
+        return self.ended
+
+
+def select_ready(pipe):
+    import select
+
+    return bool(select.select([pipe], [], [], 0)[0])
+
+
+@contextmanager
+def home_folder():
+    """A folder like a fresh clone, whose path always has the same length: it is seen on the screens."""
+    home = Path(tempfile.mkdtemp(prefix="home-", dir="/tmp"))
+    try:
+        shutil.copytree(SAMPLE, home / "papers" / "sample")
+        for name in ("ingest.py", "query.py", "config.py"):
+            (home / name).symlink_to(ROOT / name)
+        yield home
+    finally:
+        shutil.rmtree(home)
+
+
+def make_steps(columns, **environment):
+    """The whole session at that width."""
+    with home_folder() as home, Processes(home, **environment) as processes:
+        lines = commands_of((ROOT / "README.md").read_text(encoding="utf-8"))
+        return [*(_run(line, columns, processes) for line in lines), *_chat(columns, processes)]
+
+
+def _run(line, columns, processes):
+    with Terminal(columns) as terminal:
+        code = processes.run(line, terminal)
+        shown, broken = terminal.emulator.shown, [text for _, text in terminal.emulator.broken]
+        return Step(line, _without_blank_ends(shown), broken, terminal.written.decode(), code)
+
+
+def _chat(columns, processes):
+    """Each line once the prompt for it is there; its screen ends where the next prompt begins."""
+    steps = []
+    with Terminal(columns) as terminal:
+        screen = terminal.emulator
+        processes.start(CHAT, terminal)
+        begins = [0]
+        for number, line in enumerate((CHAT, *TYPED), start=1):
+            if number > 1:
+                written = len(terminal.written)
+                terminal.type(line + "\r")
+            else:
+                written = 0
+            processes.read_until(lambda n=number: _is_at_prompt(terminal, n), terminal)
+            begins.append(screen.row if processes.ended is None else len(screen.shown))
+            rows = range(begins[-2], begins[-1])
+            broken = [text for row, text in screen.broken if row in rows]
+            shown = _without_blank_ends(screen.shown[rows.start : rows.stop])
+            steps.append(Step(line, shown, broken, terminal.written[written:].decode("utf-8", "replace")))
+        if processes.ended is None:
+            processes.read_until(lambda: False, terminal)
+        assert processes.ended == 0, "\n".join(screen.shown)
+    return steps
+
+
+def _is_at_prompt(terminal, number):
+    """Whether that many prompts began, and the last one waits for a line."""
+    return terminal.written.count(PROMPT_BEGINS) >= number and re.fullmatch(r"> ?", terminal.emulator.shown[-1])
+
+
+def _without_blank_ends(rows):
+    text = "\n".join(rows).strip("\n")
+    return text.split("\n") if text else []
+
+
+def kept_steps(path):
+    """The steps that are kept in a file."""
+    return [Step(**step) for step in json.loads(path.read_text(encoding="utf-8"))]
+
+
+def keep_steps(steps, path):
+    path.write_text(json.dumps([asdict(step) for step in steps]), encoding="utf-8")

@@ -1,0 +1,105 @@
+"""What a person sees at three widths: every command of the README and of the chat, on a real terminal."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.screens.record import snapshot
+from tests.screens.rules import broken_words, escape_codes, masked, passes_width
+from tests.screens.sessions import CHAT, TYPED, WIDE, WIDTHS, Step, keep_steps, kept_steps, make_steps
+
+FOLDER = Path(__file__).parent
+COLOUR = re.compile(r"\x1b\[[0-9;]*?\b(?:3[0-8]|4[0-8]|9[0-7]|10[0-7])\b[0-9;]*m")
+
+
+@pytest.fixture(scope="session")
+def steps_at(made_once):
+    """`steps_at(columns)`: the session at that width, made once a run."""
+
+    def steps(columns):
+        def make(folder):
+            environment = {"NO_COLOR": "1"} if columns == WIDE else {}
+            keep_steps(make_steps(columns, **environment), folder / "steps.json")
+
+        return kept_steps(made_once(f"screens-{columns}", make) / "steps.json")
+
+    return steps
+
+
+@pytest.fixture(params=WIDTHS)
+def columns(request):
+    return request.param
+
+
+@pytest.fixture
+def steps(columns, steps_at):
+    return steps_at(columns)
+
+
+def test_every_command_ends_well(steps):
+    assert [(step.line, step.code) for step in steps if step.code] == []
+
+
+def test_every_command_of_the_chat_is_typed(steps):
+    shown = next(step.shown for step in steps if step.line == "/help")
+    listed = {row.split()[0] for row in shown[1:] if row.startswith("/")}
+    assert len(listed) > 10
+    assert listed - {line.split()[0] for line in TYPED} == set()
+
+
+def test_no_line_passes_the_width(steps):
+    assert [(step.line, rows) for step in steps if (rows := passes_width(step))] == []
+
+
+def test_no_word_is_broken(steps, columns, steps_at):
+    wide = steps_at(WIDE)
+    assert [step.line for step in steps] == [step.line for step in wide]
+    pairs = zip(steps, wide, strict=True)
+    assert [(step.line, words) for step, other in pairs if (words := broken_words(step, other, columns))] == []
+
+
+def test_no_escape_code_can_be_read(steps):
+    assert [(step.line, rows) for step in steps if (rows := escape_codes(step))] == []
+
+
+def test_without_colours_nothing_has_one(steps_at):
+    assert any(COLOUR.search(step.written) for step in steps_at(WIDTHS[-1]))
+    assert [step.line for step in steps_at(WIDE) if COLOUR.search(step.written)] == []
+
+
+def test_the_screens_are_those_that_are_kept(steps, columns):
+    kept = (FOLDER / f"{columns}.txt").read_text(encoding="utf-8")
+    assert snapshot(steps) == kept, "PYTHONPATH=. .venv/bin/python -m tests.screens.record writes them anew"
+
+
+# The rules themselves
+
+
+def step(*shown, line="python query.py list", broken=()):
+    return Step(line, list(shown), list(broken), "")
+
+
+def test_a_broken_word_is_seen():
+    wide = step("the models of 110M parameters, in https://example.org/a/long/path")
+    assert broken_words(step("the models of 110M para", "meters, in"), wide, 20) == ["para", "meters,"]
+    assert broken_words(step("the models of 110M", "parameters, in", "https://example.org/", "a/long/path"), wide, 20) == []
+    assert broken_words(step("the models …"), wide, 20) == ["…"]
+
+
+def test_a_line_that_passes_the_width_is_seen():
+    assert passes_width(step(broken=["one two t"])) == ["one two t"]
+    assert passes_width(step(broken=["https://example.org/a"])) == []
+    assert passes_width(step(broken=["one two t"], line="python query.py bib --cited last")) == []
+
+
+@pytest.mark.parametrize("row", ["\x1b[0m", "a [1;31mred[0m one", "]8;;file:///a.pdf"])
+def test_an_escape_code_is_seen(row):
+    assert escape_codes(step("fine [1] and [2m]", row)) == [row]
+
+
+def test_what_is_of_one_run_is_masked():
+    assert masked("/tmp/home-a1b2c3d4/papers at 2026-11-23 01:50 UTC, answer b1fd89eeafa3, 0.3 s") == (
+        "/tmp/home-xxxxxxxx/papers at 0000-00-00 00:00 UTC, answer xxxxxxxxxxxx, # s"
+    )
+    assert masked("2026-11-23T01:49:59+00:00") == "0000-00-00T00:00:00+00:00"
