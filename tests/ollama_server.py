@@ -20,7 +20,7 @@ import re
 import sys
 import threading
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -79,6 +79,8 @@ class Fault:
     """The answer, or with `cut_after` its rest, is held back until this is set, or the server closes."""
     cut_after: int | None = None
     """The connection is cut after so many lines of the stream; 0: without any answer."""
+    resumes: bool = False
+    """With `cut_after` and `until`: nothing is cut, the rest of the stream comes when `until` is set."""
     raw: bytes = b""
     """Sent instead of an answer, as it is (and then nothing, as long as `until` says),"""
     header: tuple[str, str] = ("content-type", "application/x-ndjson")
@@ -257,6 +259,14 @@ class OllamaServer:
     def digest(self, name: str) -> str:
         assert isinstance(self.models, Mapping)
         return self.models[name].digest or hashlib.sha256(name.encode()).hexdigest()
+
+
+def _held_back(lines: Iterable[dict[str, Any]], fault: Fault) -> Iterator[dict[str, Any]]:
+    assert fault.until is not None
+    for number, line in enumerate(lines):
+        if number == fault.cut_after:
+            fault.until.wait()
+        yield line
 
 
 class _QuietServer(ThreadingHTTPServer):
@@ -447,6 +457,8 @@ class _Handler(BaseHTTPRequestHandler):
         self.send_header("transfer-encoding", "chunked")
         self.end_headers()
         cut = fault.cut_after if fault is not None else None
+        if fault is not None and fault.resumes:
+            lines, cut = _held_back(lines, fault), None
         if fault is not None and fault.error:
             lines = [*islice(lines, cut or 1), {"error": fault.error}]
             cut = None

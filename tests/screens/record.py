@@ -5,7 +5,7 @@ import tempfile
 from pathlib import Path
 
 from tests.screens.rules import masked
-from tests.screens.sessions import WIDTHS, make_steps
+from tests.screens.sessions import CHAT, WIDTHS, make_steps
 
 __all__ = ["snapshot"]
 
@@ -14,9 +14,8 @@ def snapshot(steps):
     """The session as one text: each command line behind `$`, as a person sees it."""
     lines = []
     for step in steps:
-        if not step.in_chat or step.line == steps[-1].line:
-            pass
-        head = [] if step.in_chat and not step.line.startswith("python") else [f"$ {step.line}"]
+        failed = f"   (exit code {step.code})" if step.code else ""
+        head = [] if step.in_chat and step.line != CHAT else [f"$ {step.line}{failed}"]
         lines += [*head, *(masked(row) for row in step.shown), ""]
     return "\n".join(lines)
 

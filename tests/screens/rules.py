@@ -7,10 +7,12 @@ __all__ = ["broken_words", "escape_codes", "is_data", "masked", "passes_width"]
 DATA = re.compile(r"--json\b|\bbib\b|--md\b")
 """Commands whose result is for a program: what they write is never wrapped, whatever the screen."""
 ESCAPE = re.compile(r"\x1b|\x9b|\[[0-9;]{1,9}m|\]8;")
+MARKS = "“”»«…\"'`()[],.;:•|─━┄┈"
+"""What may stand before or behind a word on one screen and not on another."""
 MASKS = (
     (re.compile(r"/tmp/home-\w{8}"), "/tmp/home-xxxxxxxx"),
-    (re.compile(r"\b\d{4}-\d\d-\d\d([T ])\d\d:\d\d"), r"0000-00-00\g<1>00:00"),
-    (re.compile(r"(?<=00:00):\d\d\b"), ":00"),
+    (re.compile(r"\b\d{4}-\d\d-\d\d(?=\b|T)"), "0000-00-00"),
+    (re.compile(r"(?<![\d.])\d\d:\d\d(?::\d\d)?(?![\d.])"), "00:00"),
     (re.compile(r"\b[0-9a-f]{12}\b"), "x" * 12),
     (re.compile(r"\b\d{1,5}(?:\.\d{1,2})? (s|seconds|GiB|MB/s)\b"), r"# \1"),
 )
@@ -32,18 +34,19 @@ def passes_width(step):
     return [] if is_data(step.line) else [row for row in step.broken if " " in row.strip()]
 
 
-def broken_words(step, wide, columns):
-    """The words on the screen that are not on the wide one; what is wider than the screen has to be broken."""
+def broken_words(step, wide, columns, known=frozenset()):
+    """The words on the screen that are neither on the wide one nor `known`; what is wider than the screen may break."""
     if is_data(step.line):
         return []
-    whole = {word for row in wide.shown for word in masked(row).split()}
-    pieces = {word for word in whole if len(word) > columns}
-    return [
-        word
-        for row in step.shown
-        for word in masked(row).split()
-        if word not in whole and not any(word in piece for piece in pieces)
-    ]
+    whole = words(wide)
+    long = [word for word in whole if len(word) > columns]
+    return sorted(word for word in words(step) - whole - known if not any(word in piece for piece in long))
+
+
+def words(step):
+    """What stands between blanks on a screen, without the marks around it."""
+    bare = (word.strip(MARKS) for row in step.shown for word in masked(row).split())
+    return {word for word in bare if word}
 
 
 def escape_codes(step):

@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import select
 import shutil
 import subprocess
 import sys
@@ -14,12 +15,27 @@ from pathlib import Path
 from tests.screens.emulator import Terminal
 from tests.test_docs import ROOT, SAMPLE, commands_of, shell_environment
 
-__all__ = ["CHAT", "TYPED", "WIDE", "WIDTHS", "Processes", "Step", "home_folder", "kept_steps", "make_steps"]
+__all__ = ["CHAT", "FURTHER", "TYPED", "WIDE", "WIDTHS", "Processes", "Step", "keep_steps", "kept_steps", "link_scripts", "make_steps"]
 
 WIDTHS = (60, 100, 200)
 WIDE = 250
 """The columns of the session that the others are held against. It is without colours."""
 CHAT = "python query.py chat"
+FURTHER = (
+    "python ingest.py show ragscience.pdf --page 3",
+    "python ingest.py duplicates",
+    "python ingest.py add nowhere.pdf",
+    "python query.py --help",
+    "python query.py search --help",
+    'python query.py "How tall is the Eiffel tower?"',
+    'python query.py search "How many candidates are there?" --section chunking --section settings',
+    "python query.py search bananas --paper nowhere",
+    "python query.py path BM25 FAISS",
+    "python query.py history search overlap",
+    "python query.py profiles",
+    "python config.py",
+)
+"""What is read by a person and is not in the README; some of them fail."""
 TYPED = (
     "/sources",
     "/help",
@@ -119,7 +135,7 @@ class Processes:
         pipe = self._server.stdout
 
         def stops():
-            if self.ended is None and select_ready(pipe):
+            if self.ended is None and select.select([pipe], [], [], 0)[0]:
                 self.ended = int(pipe.readline())
             return self.ended is not None or is_done()
 
@@ -134,10 +150,10 @@ class Processes:
         return self.ended
 
 
-def select_ready(pipe):
-    import select
-
-    return bool(select.select([pipe], [], [], 0)[0])
+def link_scripts(home):
+    """Put the scripts into the home, as in a clone."""
+    for name in ("ingest.py", "query.py", "config.py"):
+        (home / name).symlink_to(ROOT / name)
 
 
 @contextmanager
@@ -146,8 +162,7 @@ def home_folder():
     home = Path(tempfile.mkdtemp(prefix="home-", dir="/tmp"))
     try:
         shutil.copytree(SAMPLE, home / "papers" / "sample")
-        for name in ("ingest.py", "query.py", "config.py"):
-            (home / name).symlink_to(ROOT / name)
+        link_scripts(home)
         yield home
     finally:
         shutil.rmtree(home)
@@ -156,7 +171,7 @@ def home_folder():
 def make_steps(columns, **environment):
     """The whole session at that width."""
     with home_folder() as home, Processes(home, **environment) as processes:
-        lines = commands_of((ROOT / "README.md").read_text(encoding="utf-8"))
+        lines = (*commands_of((ROOT / "README.md").read_text(encoding="utf-8")), *FURTHER)
         return [*(_run(line, columns, processes) for line in lines), *_chat(columns, processes)]
 
 
