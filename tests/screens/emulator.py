@@ -6,7 +6,6 @@ import os
 import select
 import struct
 import termios
-import time
 
 import pyte
 from pyte import modes

@@ -9,10 +9,15 @@ DATA = re.compile(r"--json\b|\bbib\b|--md\b")
 ESCAPE = re.compile(r"\x1b|\x9b|\[[0-9;]{1,9}m|\]8;")
 MARKS = "“”»«…\"'`()[],.;:•|─━┄┈"
 """What may stand before or behind a word on one screen and not on another."""
+
+
+def _zeros(found):
+    return re.sub(r"\d", "0", found[0])
+
+
 MASKS = (
     (re.compile(r"/tmp/home-\w{8}"), "/tmp/home-xxxxxxxx"),
-    (re.compile(r"\b\d{4}-\d\d-\d\d(?=\b|T)"), "0000-00-00"),
-    (re.compile(r"(?<![\d.])\d\d:\d\d(?::\d\d)?(?![\d.])"), "00:00"),
+    (re.compile(r"\b\d{4}-\d\d-\d\d(?=\b|T)|(?<![\d.:])\d\d:\d\d(?::\d\d)?(?![\d.:])"), _zeros),
     (re.compile(r"\b[0-9a-f]{12}\b"), "x" * 12),
     (re.compile(r"\b\d{1,5}(?:\.\d{1,2})? (s|seconds|GiB|MB/s)\b"), r"# \1"),
 )

@@ -15,7 +15,19 @@ from pathlib import Path
 from tests.screens.emulator import Terminal
 from tests.test_docs import ROOT, SAMPLE, commands_of, shell_environment
 
-__all__ = ["CHAT", "FURTHER", "TYPED", "WIDE", "WIDTHS", "Processes", "Step", "keep_steps", "kept_steps", "link_scripts", "make_steps"]
+__all__ = [
+    "CHAT",
+    "FURTHER",
+    "TYPED",
+    "WIDE",
+    "WIDTHS",
+    "Processes",
+    "Step",
+    "keep_steps",
+    "kept_steps",
+    "link_scripts",
+    "make_steps",
+]
 
 WIDTHS = (60, 100, 200)
 WIDE = 250

@@ -79,7 +79,10 @@ def step(*shown, line="python query.py list", broken=()):
 def test_a_broken_word_is_seen():
     wide = step("the models of 110M parameters, in https://example.org/a/long/path")
     assert broken_words(step("the models of 110M para", "meters, in"), wide, 20) == ["meters", "para"]
-    assert broken_words(step("the models of 110M", "parameters, in", "https://example.org/", "a/long/path"), wide, 20) == []
+    assert (
+        broken_words(step("the models of 110M", "parameters, in", "https://example.org/", "a/long/path"), wide, 20)
+        == []
+    )
     assert broken_words(step("the models of 110M para…"), wide, 20) == ["para"]
     assert broken_words(step("other words, “of” 110M …"), wide, 20, {"words"}) == ["other"]
 
@@ -92,7 +95,7 @@ def test_a_line_that_passes_the_width_is_seen():
 
 @pytest.mark.parametrize("row", ["\x1b[0m", "a [1;31mred[0m one", "]8;;file:///a.pdf"])
 def test_an_escape_code_is_seen(row):
-    assert escape_codes(step("fine [1] and [2m]", row)) == [row]
+    assert escape_codes(step("fine [1] and [2, 3]", row)) == [row]
 
 
 def test_what_is_of_one_run_is_masked():

@@ -67,9 +67,9 @@ def run(job):
     words = words_of(job["line"])
     if not words:
         os.execvp("bash", ["bash", "-o", "pipefail", "-c", job["line"]])
-    sys.stdin = open(0, encoding="utf-8")
-    sys.stdout = open(1, "w", encoding="utf-8", buffering=1)
-    sys.stderr = open(2, "w", encoding="utf-8", buffering=1, errors="backslashreplace")
+    sys.stdin = open(0, encoding="utf-8")  # noqa: SIM115 - for the life of the process
+    sys.stdout = open(1, "w", encoding="utf-8", buffering=1)  # noqa: SIM115
+    sys.stderr = open(2, "w", encoding="utf-8", buffering=1, errors="backslashreplace")  # noqa: SIM115
     sys.argv = words
     runpy.run_path(str(Path(words[0]).resolve()), run_name="__main__")
 
