@@ -112,10 +112,10 @@ def _fill_plainly(home: Path) -> None:
     def read_all(paths: Iterable[Path]) -> Iterator[tuple[Path, Document | FileProblem]]:
         return ((path, plain_document(path)) for path in paths)
 
-    found, failures = find_pdfs([papers_folder()])
+    found = find_pdfs([papers_folder()])
     with Library.open_for_writing(Home(home)) as library:
         library.set_identity(model.identity, "plain text")
-        plan = make_plan(library, found, failures)
+        plan = make_plan(library, found.pdfs, found.failures)
         most_bytes = settings.token_cache_mb * 2**20
         ingestion = Ingestion(read_all, chunk, model, settings.embedding_batch, model, most_bytes)
         Pipeline(library, ingestion, lambda _: None).run(plan)

@@ -160,7 +160,7 @@ class Folder:
         if before is None:
             return None
         found = {}
-        for path in find_pdfs([self.path])[0]:
+        for path in find_pdfs([self.path]).pdfs:
             mark = None if path.name.startswith("~$") else _mark(path)
             if mark is not None:
                 found[path] = mark

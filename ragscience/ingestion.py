@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING
@@ -19,8 +19,10 @@ if TYPE_CHECKING:
     from ragscience.store import Library
 
 __all__ = [
+    "AS_PDF",
     "Failure",
     "FileState",
+    "FoundFiles",
     "Plan",
     "apply_renames",
     "file_state",
@@ -29,6 +31,16 @@ __all__ = [
     "papers_named",
     "vanished",
 ]
+
+_PDF = ".pdf"
+_OTHER_FORMATS = frozenset(
+    {".md", ".txt", ".rst", ".rtf", ".doc", ".docx", ".odt", ".pages", ".tex", ".ps", ".djvu", ".epub", ".mobi"}
+    | {".azw3", ".fb2", ".htm", ".html", ".mht", ".xps", ".ppt", ".pptx", ".odp", ".key"}
+    | {".png", ".jpg", ".jpeg", ".tif", ".tiff", ".heic", ".webp"}
+)
+"""Suffixes of documents that could have been meant as papers; other files in a folder are of no interest."""
+AS_PDF = "Print or export it as PDF, and add that."
+_HEAD_BYTES = 1024 + len(b"%PDF")
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +62,18 @@ class FileState:
 
 
 @dataclass(frozen=True, slots=True)
+class FoundFiles:
+    """What some paths name."""
+
+    pdfs: tuple[Path, ...]
+    """Full paths, each once."""
+    others: tuple[Path, ...] = ()
+    """Documents in other formats, in the folders."""
+    failures: tuple[Failure, ...] = ()
+    """Paths that name nothing, or a file that is no PDF."""
+
+
+@dataclass(frozen=True, slots=True)
 class Plan:
     """The work of a run, planned without loading a model."""
 
@@ -68,12 +92,14 @@ class Plan:
         return [state.path for state in (*self.to_read, *self.unchanged, *moved, *copies)]
 
 
-def find_pdfs(paths: Sequence[Path]) -> tuple[list[Path], list[Failure]]:
-    """The PDFs that `paths` name, full paths, each once, sorted within a folder; and the paths that match nothing.
+def find_pdfs(paths: Sequence[Path], on_found: Callable[[int], None] = lambda _: None) -> FoundFiles:
+    """The PDFs that `paths` name, sorted within a folder, and what is there besides.
 
-    Folders are searched recursively, without hidden ones; a file that is named explicitly may have any suffix.
+    Folders are searched recursively, without hidden ones; a file that is named explicitly may have any suffix if it
+    begins like a PDF. `on_found` gets the number of PDFs after each folder.
     """
     found: dict[Path, None] = {}
+    others: dict[Path, None] = {}
     failures: list[Failure] = []
     for path in paths:
         full = Path(os.path.abspath(path))  # noqa: PTH100  # a link keeps its own name
@@ -81,14 +107,29 @@ def find_pdfs(paths: Sequence[Path]) -> tuple[list[Path], list[Failure]]:
             for folder, folders, files in os.walk(full):
                 folders[:] = sorted(name for name in folders if not name.startswith("."))
                 for name in sorted(files):
-                    if name.lower().endswith(".pdf") and not name.startswith("."):
-                        found[Path(folder) / name] = None
-        elif full.exists():
-            found[full] = None
-        else:
+                    suffix = os.path.splitext(name)[1].lower()  # noqa: PTH122  # a name
+                    if name.startswith(".") or suffix not in (_PDF, *_OTHER_FORMATS):
+                        continue
+                    (found if suffix == _PDF else others)[Path(folder) / name] = None
+                on_found(len(found))
+        elif not full.exists():
             problem = FileProblem(f"There is no file or folder {path}.", "Check the name.", reason="missing")
             failures.append(Failure(full, problem))
-    return list(found), failures
+        elif full.suffix.lower() == _PDF or not full.is_file() or _begins_like_pdf(full):
+            found[full] = None
+        else:
+            problem = FileProblem(f"Only PDFs can be added: {full.name}.", AS_PDF, reason="other-format")
+            failures.append(Failure(full, problem))
+    return FoundFiles(tuple(found), tuple(others), tuple(failures))
+
+
+def _begins_like_pdf(path: Path) -> bool:
+    """Whether `%PDF` is among its first bytes, or they cannot be read, which its reader will say."""
+    try:
+        with path.open("rb") as file:
+            return b"%PDF" in file.read(_HEAD_BYTES)
+    except OSError:
+        return True
 
 
 def file_state(path: Path) -> FileState:

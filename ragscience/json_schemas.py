@@ -25,6 +25,7 @@ OUTPUTS = {
     "ask": json_output.AnswerOutput,
     "error": json_output.ErrorOutput,
     "list": json_output.ListOutput,
+    "list --failed": json_output.SkippedFilesOutput,
     "show": json_output.OutlineOutput,
     "show --page": json_output.PageTextOutput,
     "duplicates": json_output.DuplicatesOutput,

@@ -44,7 +44,7 @@ def files(home: Home, papers: Sequence[Paper], may: May) -> Iterator[Finding]:
 def _moved(home: Home, gone: Sequence[Paper]) -> dict[str, Path]:
     """Where in papers/ files are now that are gone from their places, by MD5; only those of their sizes are read."""
     sizes, md5s = {paper.size_bytes for paper in gone}, {paper.md5 for paper in gone}
-    there = find_pdfs([home.papers])[0] if gone and home.papers.is_dir() else []
+    there = find_pdfs([home.papers]).pdfs if gone and home.papers.is_dir() else []
     alike = [path for path in there if path.is_file() and path.stat().st_size in sizes]
     return {md5: path for path in alike if (md5 := _md5(path)) in md5s}
 
@@ -121,7 +121,7 @@ def _kept_for(pair: Duplicate) -> str:
 def new_files(home: Home, library: Library, papers: Sequence[Paper]) -> Iterator[Finding]:
     """Files in papers/ that the library does not have."""
     known = {paper.path for paper in papers}
-    new = [path for path in find_pdfs([home.papers])[0] if str(path) not in known] if home.papers.is_dir() else []
+    new = [path for path in find_pdfs([home.papers]).pdfs if str(path) not in known] if home.papers.is_dir() else []
     if len(new) <= MOST_HASHED:
         md5s = {paper.md5 for paper in papers} | library.aside().keys() | library.removed().keys()
         new = [path for path in new if _md5(path) not in md5s]

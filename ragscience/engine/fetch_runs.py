@@ -243,7 +243,7 @@ def _loose_files(home: Home, library: Library) -> dict[str, Path]:
     """The PDFs in papers/, by MD5, that the library has not read; known by size and time, a file is not opened."""
     known = {path: (size, modified) for path, (size, modified, _, _) in library.known_files().items()}
     loose: dict[str, Path] = {}
-    for path in find_pdfs([home.papers])[0] if home.papers.is_dir() else ():
+    for path in find_pdfs([home.papers]).pdfs if home.papers.is_dir() else ():
         try:
             stat = path.stat()
             if known.get(str(path)) != (stat.st_size, stat.st_mtime_ns):

@@ -27,6 +27,7 @@ __all__ = [
     "FetchedPaper",
     "IndexesRebuilt",
     "IngestResult",
+    "OtherFormatsSkipped",
     "PaperCopied",
     "PaperFailed",
     "PaperRead",
@@ -120,7 +121,7 @@ class PaperRenamed(Event):
 
 @dataclass(frozen=True, slots=True)
 class PaperCopied(Event):
-    """A file has the bytes of another one, and is not read."""
+    """A file has the bytes of another one, and is not read. Published once."""
 
     path: Path
     file: str
@@ -130,12 +131,20 @@ class PaperCopied(Event):
 
 @dataclass(frozen=True, slots=True)
 class PaperSuppressed(Event):
-    """A file is left out: for a newer version of its paper, or because its paper was removed."""
+    """A file is left out: for a newer version of its paper, or because its paper was removed. Published once."""
 
     file: str
     newer: str = ""
     """The version that is kept; empty where the paper was removed."""
     path: Path = Path()
+
+
+@dataclass(frozen=True, slots=True)
+class OtherFormatsSkipped(Event):
+    """Documents that are no PDFs are in the folder, and were not there before."""
+
+    files: tuple[str, ...]
+    """Their names."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,6 +168,11 @@ class IngestResult:
     added: tuple[Paper, ...] = ()
     updated: tuple[Paper, ...] = ()
     failures: tuple[Failure, ...] = ()
+    """Files that could not be read for the first time, or that were named."""
+    still_unreadable: int = 0
+    """Files that could not be read before, and have not changed."""
+    still_left_out: int = 0
+    """Files of removed papers and older versions that earlier runs named."""
     known: int = 0
     """Files that were in the library already, under any name."""
     duplicates: tuple[Duplicate, ...] = ()

@@ -95,7 +95,8 @@ class Pipeline:
     def _store(self, state: FileState, document: Document) -> None:
         stat = state.path.stat() if state.path.exists() else None
         if stat is None or (stat.st_size, stat.st_mtime_ns) != (state.size_bytes, state.modified_ns):
-            raise FileProblem("It was changed while it was read.", "Run `python ingest.py` again.", reason="changed")
+            message = f"{state.path.name} was changed while it was read."
+            raise FileProblem(message, "Run `python ingest.py` again.", reason="changed")
         from ragscience.store import NewPaper, merged
 
         library = self._library
@@ -103,7 +104,7 @@ class Pipeline:
         document = merged(document, library.sources.of(state.md5))
         chunks = self._ingestion.chunk(document)
         if not chunks:
-            raise FileProblem("It has no text.", "Is it a scan? It needs OCR first.", reason="no-text")
+            raise FileProblem(f"{state.path.name} has no text.", "If it is a scan, add --ocr.", reason="no-text")
         vectors, tokens = self._embed([chunk.searched for chunk in chunks])
         replaced = library.paper_by_path(str(state.path))
         new = NewPaper(

@@ -6,6 +6,7 @@ import os
 import time
 from collections.abc import Sequence
 from contextlib import ExitStack
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,14 +15,13 @@ from ragscience.engine.events import OnEvent, Warned
 from ragscience.engine.ingest_events import (
     DuplicateFound,
     IngestResult,
-    PaperCopied,
     PaperFailed,
     PaperRemoved,
     PaperRenamed,
     SyncPlan,
 )
 from ragscience.engine.ingest_pipeline import Ingestion, Pipeline
-from ragscience.engine.left_out_files import remove_older, remove_papers, short_name, without_left_out
+from ragscience.engine.left_out_files import Skips, remove_older, remove_papers
 from ragscience.errors import LibraryUnavailable, ModelProblem
 from ragscience.ingestion import (
     Plan,
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from ragscience.settings import Settings
     from ragscience.store import Library
 
-__all__ = ["IngestRun", "open_readers"]
+__all__ = ["IngestRun", "ocr_language", "open_readers"]
 
 _LAYOUTS = {"auto": "where headings are missing", "always": "always", "never": "never"}
 
@@ -66,19 +66,23 @@ class IngestRun:
         self._on_event = on_event
         self._cancel = cancel
         self._readers = readers
+        self._skips = Skips(library, on_event)
 
     def add(self, paths: Sequence[Path]) -> IngestResult:
         """Read what is new or changed under `paths`, papers/ without any."""
         papers = self.library.home.papers
         if not paths or list(paths) == [papers]:
             papers.mkdir(parents=True, exist_ok=True)
-        plan = make_plan(self.library, *find_pdfs(paths or [papers]))
+        found = find_pdfs(paths or [papers])
+        plan = make_plan(self.library, found.pdfs, found.failures)
         named = [Path(os.path.abspath(path)) for path in paths]  # noqa: PTH100  # as find_pdfs does
-        return self.carry_out(without_left_out(self.library, plan, named, self._on_event))
+        self._skips.note_others(found.others)
+        return self.carry_out(plan, named)
 
     def sync_plan(self) -> SyncPlan:
         """What `sync` would do."""
         plan, gone = self._changes()
+        plan = Skips(self.library, lambda _: None).leave_out(plan, (), self._read_by)
         return SyncPlan(tuple(state.path for state in plan.to_read), tuple(gone))
 
     def sync(self) -> IngestResult:
@@ -98,13 +102,15 @@ class IngestRun:
     def _changes(self) -> tuple[Plan, list[Paper]]:
         """The changes of papers/ and of the papers outside of it, and the papers whose files are gone."""
         self.library.home.papers.mkdir(parents=True, exist_ok=True)
-        plan = make_plan(self.library, *find_pdfs([self.library.home.papers]))
+        found = find_pdfs([self.library.home.papers])
+        self._skips.note_others(found.others)
+        plan = make_plan(self.library, found.pdfs, found.failures)
         moved, planned = {paper.paper_id for paper, _ in plan.moved}, set(plan.paths)
         gone = [paper for paper in vanished(self.library) if paper.paper_id not in moved]
         outside = [paper for paper in self.library.papers() if Path(paper.path) not in planned]
         changed = [Path(paper.path) for paper in outside if _is_changed(paper)]
         plan = make_plan(self.library, [*plan.paths, *changed], plan.failures) if changed else plan
-        return without_left_out(self.library, plan, (), self._on_event), gone
+        return plan, gone
 
     def remove(self, names: Sequence[str], *, forget: bool = False) -> tuple[Paper, ...]:
         """Take papers out of the library; their files stay. See `remove_papers`."""
@@ -116,9 +122,19 @@ class IngestRun:
 
     # One plan
 
-    def carry_out(self, plan: Plan) -> IngestResult:
-        """Store what the plan has to read. Raises LibraryUnavailable where the library was made in another way."""
+    def carry_out(self, plan: Plan, named: Sequence[Path] = ()) -> IngestResult:
+        """Store what the plan has to read, but for what is left out and not in `named`.
+
+        Raises LibraryUnavailable where the library was made in another way.
+        """
         apply_renames(self.library, plan)
+        plan = self._skips.leave_out(plan, named, self._read_by)
+        try:
+            return self._carried_out(plan)
+        finally:
+            self._skips.save()
+
+    def _carried_out(self, plan: Plan) -> IngestResult:
         if not plan.to_read:
             return self._result(plan, None)
         self._require_same_reader()
@@ -141,12 +157,16 @@ class IngestRun:
 
         tokens = self._models.ingest_tokens(settings, embedder, self._warn)
         with ExitStack() as stack:
-            readers = self._readers or stack.enter_context(open_readers(settings, self._on_event))
+            readers = self._readers or stack.enter_context(open_readers(settings, self._ocr_language))
             ingestion = Ingestion(
                 readers.read_all, chunk, embedder, settings.embedding_batch, tokens, settings.token_cache_mb * 2**20
             )
             pipeline = Pipeline(self.library, ingestion, self._on_event)
-            pipeline.run(plan, self._cancel)
+            try:
+                pipeline.run(plan, self._cancel)
+            finally:
+                states = {state.path: state for state in plan.to_read}
+                self._skips.note_failures(pipeline.failures, states, self._read_by)
         return pipeline
 
     def _result(self, plan: Plan, pipeline: Pipeline | None) -> IngestResult:
@@ -154,8 +174,7 @@ class IngestRun:
         for paper, state in plan.moved:
             now = self.library.paper_by_path(str(state.path))
             self._on_event(PaperRenamed(paper, state.path, now.file if now else str(state.path)))
-        for state, other in plan.copies:
-            self._on_event(PaperCopied(state.path, short_name(state.path, other), other))
+        self._skips.note_copies(plan.copies)
         for failure in plan.failures:
             self._on_event(PaperFailed(failure.path, failure.problem))
         pairs = pipeline.duplicates() if pipeline else []
@@ -165,6 +184,8 @@ class IngestRun:
             added=tuple(pipeline.added) if pipeline else (),
             updated=tuple(pipeline.updated) if pipeline else (),
             failures=(*plan.failures, *(pipeline.failures if pipeline else ())),
+            still_unreadable=self._skips.still_unreadable,
+            still_left_out=self._skips.still_left_out,
             known=len(plan.unchanged) + len(plan.copies) + len(plan.moved),
             duplicates=tuple(pairs),
             embedded=pipeline.embedded if pipeline else 0,
@@ -195,6 +216,19 @@ class IngestRun:
             )
         self._require_layout_model()
 
+    @cached_property
+    def _ocr_language(self) -> str:
+        return self._readers.ocr if self._readers else ocr_language(self._settings, self._on_event)
+
+    @property
+    def _read_by(self) -> str:
+        """What decides whether a file can be read: one that could not is tried again when it changes."""
+        from ragscience.reading import reader_identity
+
+        settings = self._settings
+        limits = f"{settings.reading_timeout_seconds:g} s, {settings.reading_memory_mb} MB"
+        return f"{reader_identity(settings.layout)}, OCR {self._ocr_language or 'off'}, {limits}"
+
     def _chunker(self) -> str:
         from ragscience.chunking import chunker_identity
         from ragscience.reading import reader_identity
@@ -208,18 +242,24 @@ class IngestRun:
             self._on_event(Warned(text))
 
 
-def open_readers(settings: Settings, on_event: OnEvent) -> ReadingPool:
-    """Processes that read PDFs, by the settings; without OCR, and with a warning, where Tesseract's data is missing."""
+def ocr_language(settings: Settings, on_event: OnEvent) -> str:
+    """The language of OCR; empty without OCR, and with a warning where Tesseract's data is missing."""
+    if not settings.ocr:
+        return ""
     from ragscience.reading.ocr import find_tessdata
-    from ragscience.reading.worker_pool import ReadingPool
 
-    language = settings.ocr_language if settings.ocr else ""
     try:
-        if language:
-            find_tessdata(language)
+        find_tessdata(settings.ocr_language)
     except ModelProblem as problem:
         on_event(Warned(str(problem)))
-        language = ""
+        return ""
+    return settings.ocr_language
+
+
+def open_readers(settings: Settings, language: str) -> ReadingPool:
+    """Processes that read PDFs, by the settings, with OCR in the language if there is one."""
+    from ragscience.reading.worker_pool import ReadingPool
+
     return ReadingPool(
         workers=settings.reading_workers or max(1, (os.cpu_count() or 2) - 1),
         timeout_seconds=settings.reading_timeout_seconds,

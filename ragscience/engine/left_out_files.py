@@ -1,41 +1,127 @@
-"""Which files a run leaves out: those of removed papers, and older versions of papers that are kept."""
+"""Which files a run skips: of removed papers, older versions of kept papers, and what could not be read before."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence, Set
+import shlex
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ragscience.duplicates import Duplicate, duplicates, keep_newest
-from ragscience.engine.ingest_events import PaperRemoved, PaperSuppressed, RemovalForgotten
-from ragscience.errors import RagScienceError
-from ragscience.ingestion import Plan, papers_named
+from ragscience.engine.ingest_events import (
+    OtherFormatsSkipped,
+    PaperCopied,
+    PaperRemoved,
+    PaperSuppressed,
+    RemovalForgotten,
+)
+from ragscience.errors import FileProblem, RagScienceError
+from ragscience.ingestion import AS_PDF, Failure, FileState, Plan, papers_named
 from ragscience.store.row_records import short_names
+from ragscience.store.skipped_files import SkippedFile, SkippedFiles
 
 if TYPE_CHECKING:
     from ragscience.engine.events import OnEvent
     from ragscience.records import Paper
     from ragscience.store import Library
 
-__all__ = ["remove_older", "remove_papers", "short_name", "without_left_out"]
+__all__ = ["SkippedFile", "Skips", "remove_older", "remove_papers", "skipped_files"]
+
+_PASSING = frozenset({"changed", "missing", "other-format", "no-model"})
+"""Reasons that are not kept: they may be gone the next time, or concern what was named."""
 
 
-def without_left_out(library: Library, plan: Plan, named: Sequence[Path], on_event: OnEvent) -> Plan:
-    """The plan without the files that are left out; those that are named themselves are wanted again."""
-    suppressed, removed = library.aside(), library.removed()
-    kept = []
-    for state in plan.to_read:
-        newer = suppressed.get(state.md5)
-        if state.path in named or (newer is None and state.md5 not in removed):
-            kept.append(state)
-        elif newer is None:
-            on_event(PaperSuppressed(state.path.name, path=state.path))
-        else:
-            on_event(PaperSuppressed(short_name(state.path, newer.path), newer.file, state.path))
-    library.forget_removed({state.md5 for state in kept} & removed.keys())
-    return replace(plan, to_read=tuple(kept))
+class Skips:
+    """The files that one run skips, each published where it is news."""
+
+    def __init__(self, library: Library, on_event: OnEvent) -> None:
+        self.still_unreadable = 0
+        """Files that could not be read before and are as they were."""
+        self.still_left_out = 0
+        self._library = library
+        self._on_event = on_event
+        self._files = SkippedFiles(library.home)
+
+    def leave_out(self, plan: Plan, named: Sequence[Path], read_by: str) -> Plan:
+        """The plan without what is left out and what could not be read before; what is named itself is tried again.
+
+        `read_by` says how files are read now: one that failed is read again where that has changed.
+        """
+        suppressed, removed = self._library.aside(), self._library.removed()
+        kept: list[FileState] = []
+        for state in plan.to_read:
+            newer, again = suppressed.get(state.md5), f"`python ingest.py add {shlex.quote(str(state.path))}`"
+            if state.path in named:
+                kept.append(state)
+            elif newer is not None:
+                short = short_name(state.path, newer.path)
+                why = f"{newer.file} is the same paper, newer or more complete."
+                self._leave_out(state, "older-version", why, again, PaperSuppressed(short, newer.file, state.path))
+            elif state.md5 in removed:
+                why = "It was removed from the library."
+                self._leave_out(state, "removed", why, again, PaperSuppressed(state.path.name, path=state.path))
+            elif self._is_as_unreadable(state, read_by):
+                self.still_unreadable += 1
+            else:
+                kept.append(state)
+        self._library.forget_removed({state.md5 for state in kept} & removed.keys())
+        return replace(plan, to_read=tuple(kept), failures=self._new(plan.failures, named))
+
+    def note_copies(self, copies: Iterable[tuple[FileState, str]]) -> None:
+        """Files that have the bytes of another one."""
+        for state, other in copies:
+            file = SkippedFile(str(state.path), "same-bytes", f"It has the same bytes as {other}.", md5=state.md5)
+            if self._files.note(file):
+                self._on_event(PaperCopied(state.path, short_name(state.path, other), other))
+
+    def note_others(self, paths: Iterable[Path]) -> None:
+        """Documents in other formats than PDF."""
+        files = [SkippedFile(str(path), "other-format", "Only PDFs can be added.", AS_PDF) for path in paths]
+        if news := [file for file in files if self._files.note(file)]:
+            self._on_event(OtherFormatsSkipped(tuple(Path(file.path).name for file in news)))
+
+    def note_failures(self, failures: Iterable[Failure], states: Mapping[Path, FileState], read_by: str) -> None:
+        """Files that could not be read, unless the next run may have more luck."""
+        for path, problem in ((failure.path, failure.problem) for failure in failures):
+            if problem.reason not in _PASSING:
+                self._files.note(_unreadable(path, problem, states[path].md5, read_by))
+
+    def save(self) -> None:
+        """Keep what was noted, for the runs to come."""
+        self._files.save(self._library.known_files())
+
+    def _leave_out(self, state: FileState, reason: str, why: str, again: str, event: PaperSuppressed) -> None:
+        self.still_left_out += 1
+        if self._files.note(SkippedFile(str(state.path), reason, why, f"{again} reads it again.", state.md5)):
+            self.still_left_out -= 1
+            self._on_event(event)
+
+    def _is_as_unreadable(self, state: FileState, read_by: str) -> bool:
+        known = self._files.get(state.path)
+        return known is not None and (known.md5, known.read_by) == (state.md5, read_by)
+
+    def _new(self, failures: Sequence[Failure], named: Sequence[Path]) -> tuple[Failure, ...]:
+        """The failures of files that could not even be opened, without those that are known."""
+        new = []
+        for failure in failures:
+            is_passing = failure.problem.reason in _PASSING
+            is_news = is_passing or self._files.note(_unreadable(failure.path, failure.problem))
+            if is_news or failure.path in named:
+                new.append(failure)
+            else:
+                self.still_unreadable += 1
+        return tuple(new)
+
+
+def _unreadable(path: Path, problem: FileProblem, md5: str = "", read_by: str = "") -> SkippedFile:
+    return SkippedFile(str(path), problem.reason, problem.message, problem.fix, md5, read_by)
+
+
+def skipped_files(library: Library) -> list[SkippedFile]:
+    """The files that the last runs skipped, as far as they are still there and not in the library, by path."""
+    return SkippedFiles(library.home).present(library.known_files())
 
 
 def remove_papers(library: Library, names: Sequence[str], on_event: OnEvent, *, forget: bool) -> tuple[Paper, ...]:

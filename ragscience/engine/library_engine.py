@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from ragscience.engine.graph_runs import LibraryGraph
     from ragscience.engine.ingest_events import FetchRequest, FetchResult, IngestResult, SyncPlan
     from ragscience.engine.ingest_runs import IngestRun
+    from ragscience.engine.left_out_files import SkippedFile
     from ragscience.engine.model_pool import ModelPool
     from ragscience.engine.paper_outline import PaperOutline
     from ragscience.engine.paper_views import Bibliography, PaperPage
@@ -227,6 +228,12 @@ class Engine:
     def papers(self) -> list[Paper]:
         """The papers of the library, by their names."""
         return self._said_of_damage(self.library.papers())
+
+    def skipped_files(self) -> list[SkippedFile]:
+        """The files that the last runs saw and did not read into the library, each with the reason, by path."""
+        from ragscience.engine.left_out_files import skipped_files
+
+        return skipped_files(self.library)
 
     def _said_of_damage(self, made: T) -> T:
         """The same, after what was seen of damage on the way is published."""

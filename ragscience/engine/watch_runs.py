@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 
 from ragscience.engine.events import OnEvent, Warned
 from ragscience.engine.ingest_events import PaperFailed, WatchChanged
-from ragscience.engine.ingest_runs import IngestRun, open_readers
-from ragscience.engine.left_out_files import without_left_out
+from ragscience.engine.ingest_runs import IngestRun, ocr_language, open_readers
 from ragscience.engine.model_pool import ModelPool
 from ragscience.errors import LibraryBusy, RagScienceError, UsageError
 from ragscience.folder_watch import Folder, FolderState, Work, looks_whole, ticks
@@ -132,11 +131,11 @@ class WatchRun:
     def _write(self, work: Work) -> None:
         with Library.open_for_writing(self.home) as library:
             if work.read and self.readers is None:
-                self.readers = open_readers(self.settings, self._publish)
+                self.readers = open_readers(self.settings, ocr_language(self.settings, self._publish))
             run = IngestRun(
                 library, self.settings, self.models, self._on_event, cancel=self._cancel, readers=self.readers
             )
-            plan = without_left_out(library, make_plan(library, work.read), (), self._on_event)
+            plan = make_plan(library, work.read)
             moved = {paper.paper_id for paper, _ in plan.moved}
             found = [library.paper_by_path(str(path)) for path in work.gone if not os.path.lexists(path)]
             gone = [paper for paper in found if paper is not None and paper.paper_id not in moved]

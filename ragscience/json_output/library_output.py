@@ -43,6 +43,8 @@ __all__ = [
     "RelatedOutput",
     "RelatedPaper",
     "RelationOutput",
+    "SkippedFileOutput",
+    "SkippedFilesOutput",
     "TurnsOutput",
     "WatchOutput",
     "conversation_output",
@@ -72,6 +74,23 @@ class ListOutput(Output):
     """`list`."""
 
     papers: Sequence[PaperOutput]
+
+
+class SkippedFileOutput(TypedDict):
+    """A file that a run saw and did not read into the library."""
+
+    path: str
+    reason: str
+    """A stable word: "encrypted", "no-text", "damaged", "removed", "older-version", "same-bytes", "other-format", …"""
+    message: str
+    remedy: str
+    """What to do about it; empty where nothing is to be done."""
+
+
+class SkippedFilesOutput(Output):
+    """`list --failed`."""
+
+    files: Sequence[SkippedFileOutput]
 
 
 class Heading(TypedDict):

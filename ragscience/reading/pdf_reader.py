@@ -42,7 +42,8 @@ _MOST_PAGES_UNASKED = 100
 _TITLE_PAGES = 3
 """Their words decide whether a hyphen at a line's end in the title belongs to the word."""
 _AGAIN = "Download the file again."
-
+_WEB_PAGE = "a web page"
+_FROM_PAGE = "Open it in a browser to see what it says, and download the PDF itself."
 
 _LACKS = {
     "lost": LOST_PAGE,
@@ -52,8 +53,8 @@ _LACKS = {
 
 
 _KINDS = {
-    b"<!doctype html": "a web page",
-    b"<html": "a web page",
+    b"<!doctype html": _WEB_PAGE,
+    b"<html": _WEB_PAGE,
     b"version https://git-lfs": "a Git LFS pointer",
     b"pk\x03\x04": "a ZIP or office file",
     b"%!ps": "PostScript",
@@ -133,7 +134,8 @@ def _require_pdf_header(path: Path) -> None:
     if status.st_size == 0:
         raise FileProblem(f"{name} is empty: it has 0 bytes.", _AGAIN, reason="empty")
     if b"%PDF" not in head:
-        raise FileProblem(f"{name} is not a PDF: it {_kind(head)}.", _AGAIN, reason="not-a-pdf")
+        fix = _FROM_PAGE if (what := _kind(head)) == f"is {_WEB_PAGE}" else _AGAIN
+        raise FileProblem(f"{name} is not a PDF: it {what}.", fix, reason="not-a-pdf")
 
 
 def _kind(head: bytes) -> str:
@@ -163,8 +165,8 @@ def opened(path: Path, password: str) -> Iterator[Any]:
         if source.needs_pass and not _unlocked(source, password):
             wrong = ", and the one given does not open it" if password else ""
             file, copy = shlex.quote(name), shlex.quote(f"open-{name}")
-            fix = f"Save a copy without a password, for example with: qpdf --decrypt --password=PASSWORD {file} {copy}"
-            raise FileProblem(f"{name} is encrypted: it needs a password{wrong}.", fix, reason="encrypted")
+            fix = f"Save a copy without it, in a PDF viewer or with: qpdf --decrypt --password=PASSWORD {file} {copy}"
+            raise FileProblem(f"{name} is locked with a password{wrong}.", fix, reason="encrypted")
         yield source
     finally:
         source.close()
@@ -179,7 +181,7 @@ def damage_in(path: Path) -> Iterator[None]:
         yield
     except failures() as error:
         raise_if_out_of_memory(error)
-        message = f"{printable_name(path)} is damaged and cannot be used: {cause_of(error)}."
+        message = f"{printable_name(path)} is damaged and cannot be opened ({cause_of(error)})."
         raise FileProblem(message, _AGAIN, reason="damaged") from error
 
 
@@ -259,16 +261,16 @@ def _require_text(path: Path, pages: list[PageText], instead: str) -> None:
         message = f"{name} is damaged: {on_pages} could not be read: {pages[0].detail}."
         raise FileProblem(message.replace("any of", "none of"), _AGAIN, reason="damaged")
     ocr = instead or (
-        "Read it with --ocr, which needs Tesseract (apt-get install tesseract-ocr), or give it a text layer first, "
-        f"for example with: ocrmypdf --force-ocr {shlex.quote(name)} {shlex.quote(f'text-{name}')}"
+        "`python ingest.py --ocr` reads scans; it needs Tesseract (apt-get install tesseract-ocr). "
+        f"Or add a text layer with: ocrmypdf --force-ocr {shlex.quote(name)} {shlex.quote(f'text-{name}')}"
     )
     if not all(page.lack for page in pages):
         return
     if garbled := [page for page in pages if page.lack == "illegible"]:
         share = sum(page.illegible * len(page.text) for page in garbled) / sum(len(page.text) for page in garbled)
         what = f"{share:.0%} of its characters are illegible"
-        raise FileProblem(f"{name} has no readable text, so it is as good as scanned: {what}.", ocr, reason="no-text")
-    raise FileProblem(f"{name} has no text on {on_pages}, so it is probably scanned.", ocr, reason="no-text")
+        raise FileProblem(f"{name} has no readable text: {what}.", ocr, reason="no-text")
+    raise FileProblem(f"{name} is probably scanned: there is no text on {on_pages}.", ocr, reason="no-text")
 
 
 def _is_hard_to_read(page: PageText) -> bool:

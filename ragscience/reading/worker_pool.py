@@ -216,7 +216,7 @@ class ReadingPool:
         self._workers = workers
         self._timeout_seconds = timeout_seconds
         self._memory_bytes = memory_bytes
-        self._ocr = ocr
+        self.ocr = ocr
         self._layout = layout
         self._lock = threading.Lock()
         self._idle: list[ReaderProcess] = []
@@ -267,7 +267,7 @@ class ReadingPool:
     def _read(self, path: Path, password: str, abandoned: threading.Event) -> Document | FileProblem:
         reader = self._take(abandoned)
         try:
-            return reader.read(path, password, self._ocr, layout=self._layout)
+            return reader.read(path, password, self.ocr, layout=self._layout)
         finally:
             self._give_back(reader)
 

@@ -50,6 +50,11 @@ class Home:
         return self.vectorstore / "tokens"
 
     @property
+    def skipped(self) -> Path:
+        """The files that were seen and not read, with the reasons; a cache."""
+        return self.vectorstore / "skipped.json"
+
+    @property
     def parts(self) -> Path:
         """The folder of unfinished downloads; they are resumed from there."""
         return self.vectorstore / "parts"

@@ -141,11 +141,20 @@ def list_papers(
             help="Of author, year, pages, title, file, added, passages, authors, venue, doi, arxiv, path, warnings.",
         ),
     ] = "",
+    failed: Annotated[
+        bool, typer.Option("--failed", help="Show the files that are not in the library instead, and why.")
+    ] = False,
     home: HomeFolder = None,
     json: Json = False,
     debug: Debug = False,
 ) -> int:
     """Show what is in the library. In a pipe: one paper a line, fields between tabs, nothing cut."""
+    if failed:
+        from ragscience.terminal.skipped_view import show_skipped
+
+        with opened(home=home) as engine:
+            show_skipped(engine.skipped_files(), engine.home.papers, None if json else _console())
+        return 0
     from ragscience.engine.paper_list import columns_named, in_order
 
     if json and columns:

@@ -17,6 +17,7 @@ from ragscience.engine.ingest_events import (
     DuplicateFound,
     IndexesRebuilt,
     IngestResult,
+    OtherFormatsSkipped,
     PaperCopied,
     PaperFailed,
     PaperRead,
@@ -34,6 +35,7 @@ from ragscience.errors import UsageError
 from ragscience.json_output import DuplicateOutput, DuplicatesOutput, WatchOutput, select
 from ragscience.terminal.cli import say
 from ragscience.terminal.screen import print_json
+from ragscience.terminal.skipped_view import failure_line, others_line, skipped_again
 from ragscience.terminal.status_line import STATUS
 
 if TYPE_CHECKING:
@@ -170,6 +172,8 @@ def event_line(event: Event) -> str:
             return f"{file} is left out: it was removed from the library. {again}."
         case PaperSuppressed(file, newer):
             return f"{file} is left out: {newer} is the same paper, newer or more complete"
+        case OtherFormatsSkipped(names):
+            return others_line(names)
         case DuplicateFound(pair):
             return f"{_pair_line(pair)}. {REMEDY}"
         case IndexesRebuilt(passages):
@@ -181,16 +185,18 @@ def show_result(result: IngestResult, screen: IngestScreen) -> int:
     """What failed, and a summary; an exit code."""
     screen.stop_bar()
     for failure in result.failures:
-        say(f"not read: {failure.path}: {failure.problem}")
+        say(failure_line(failure.path, failure.problem))
     counts = {
         "added": len(result.added),
         "updated": len(result.updated),
         "known already": result.known,
         "not read": len(result.failures),
     }
-    done = ", ".join(f"{count} {name}" for name, count in counts.items() if count) or "no PDFs found"
+    done = ", ".join(f"{count} {name}" for name, count in counts.items() if count)
+    done = done or ("nothing new" if skipped_again(result) else "no PDFs found")
     held = f"{counted(result.papers, 'paper')}, {counted(result.passages, 'passage')}"
     screen.tell(f"{done}; the library has {held}.")
+    screen.tell(skipped_again(result))
     return SOME_FAILED if result.failures else 0
 
 

@@ -63,14 +63,31 @@ def test_what_is_no_paper_is_reported_and_the_rest_is_in(commands):
     ran = commands.ingest()
     assert ran.code == 3
     assert set(papers_of(commands)) == {"bees.pdf", "kilns.pdf", "tides.pdf"}
-    reported = [line for line in ran.err.split("\n") if line.startswith("not read:")]
-    assert {line.split("/")[-1].split(":")[0] for line in reported} == {
-        "locked.pdf",
-        "scan.pdf",
-        "page.pdf",
-        "empty.pdf",
-    }
+    reported = [line.split()[2] for line in ran.err.split("\n") if line.startswith("not read:")]
+    assert sorted(reported) == ["empty.pdf", "locked.pdf", "page.pdf", "scan.pdf"]
     assert "4 not read" in ran.err
+
+
+def test_what_could_not_be_read_is_one_line_afterwards_and_listed_on_demand(commands):
+    fill(commands.home / "papers")
+    spoil(commands.home / "papers")
+    (commands.home / "papers" / "notes.md").write_text("words")
+    first, second = commands.ingest(), commands.ingest()
+    assert "1 file is no PDF and was skipped: notes.md. Print or export it as PDF to add it." in first.err
+    assert second.code == 0
+    assert second.err.splitlines() == [
+        "3 known already; the library has 3 papers, 3 passages.",
+        "4 files are still unreadable: `python ingest.py list --failed`",
+    ]
+    assert commands.ingest("--quiet").err == ""
+    assert commands.ingest("papers/scan.pdf").code == 3
+    listed = commands.ingest("list", "--failed").out.splitlines()
+    assert [line.partition(":")[0] for line in listed] == [
+        "empty.pdf", "locked.pdf", "notes.md", "page.pdf", "scan.pdf"
+    ]  # fmt: skip
+    assert "qpdf --decrypt" in listed[1]
+    files = json.loads(commands.ingest("list", "--failed", "--json").out)["files"]
+    assert [file["reason"] for file in files] == ["empty", "encrypted", "other-format", "not-a-pdf", "no-text"]
 
 
 def test_changed_bytes_replace_what_the_old_ones_said(filled):

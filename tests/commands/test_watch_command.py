@@ -244,4 +244,4 @@ def test_a_problem_of_the_first_work_ends_it_and_a_later_one_is_tried_again(sess
     assert "problem: " in capsys.readouterr().out
     session.settings = session.settings.model_copy(update={"embedder": "auto"})
     assert session.carry_out(Work((other,))) == 0
-    assert papers_of(commands.home) == {path.name for path in find_pdfs([commands.home / "papers"])[0]}
+    assert papers_of(commands.home) == {path.name for path in find_pdfs([commands.home / "papers"]).pdfs}

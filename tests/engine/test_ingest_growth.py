@@ -92,7 +92,7 @@ def test_the_eightieth_paper_costs_no_more_than_the_twentieth(tmp_path, monkeypa
         library.set_identity(EMBEDDER, "toy")
         pipeline = Pipeline(library, ingestion, on_event)
         with cost:
-            pipeline.run(make_plan(library, *find_pdfs([folder])))
+            pipeline.run(make_plan(library, find_pdfs([folder]).pdfs))
     early, late = (marks[39] - marks[19]) / 20, (marks[79] - marks[59]) / 20
     assert (early > 0).all()
     assert (late <= 1.15 * early).all(), (early, late)

@@ -53,7 +53,7 @@ def library(tmp_path):
 
 
 def ingest(library, folder, embedder=None):
-    plan = make_plan(library, find_pdfs([folder])[0])
+    plan = make_plan(library, find_pdfs([folder]).pdfs)
     pipeline = Pipeline(library, Ingestion(read_all, cut, embedder or Recorder(), 4), lambda event: None)
     pipeline.run(plan)
     return pipeline

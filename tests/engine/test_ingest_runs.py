@@ -6,7 +6,7 @@ from threading import Event
 import pytest
 
 from ragscience.engine import Engine, PaperFailed, PaperRead, PaperRemoved, PaperStored, PlanMade, SearchRequest
-from ragscience.engine.ingest_events import PaperSuppressed
+from ragscience.engine.ingest_events import PaperSuppressed, SyncPlan
 from ragscience.errors import LibraryBusy, RagScienceError
 from ragscience.settings import load_settings
 from tests.commands.papers import KILNS
@@ -78,11 +78,11 @@ def test_a_sync_is_planned_and_done(engine):
 def test_a_removed_paper_stays_out_until_it_is_named_or_the_removal_forgotten(engine):
     kilns = engine.home.papers / "kilns.pdf"
     engine.remove(["kilns.pdf"])
-    for run in (engine.add, engine.sync, engine.sync_plan):
-        events = []
-        run(on_event=events.append)
-        (left_out,) = [event for event in events if isinstance(event, PaperSuppressed)]
-        assert (left_out.file, left_out.newer, left_out.path) == ("kilns.pdf", "", kilns)
+    said = []
+    assert engine.sync_plan(on_event=said.append) == SyncPlan((), ())
+    assert [run(on_event=said.append).still_left_out for run in (engine.add, engine.sync, engine.add)] == [0, 1, 1]
+    (left_out,) = [event for event in said if isinstance(event, PaperSuppressed)]
+    assert (left_out.file, left_out.newer, left_out.path) == ("kilns.pdf", "", kilns)
     assert len(engine.papers()) == 2
     assert len(engine.add([engine.home.papers]).added) == 0
     assert [paper.file for paper in engine.add([kilns]).added] == ["kilns.pdf"]

@@ -1,0 +1,66 @@
+"""What is shown of files that are not in the library: each once with its reason, then how many, and `list --failed`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ragscience.engine.printable import counted, one_line
+from ragscience.json_output import SkippedFileOutput, SkippedFilesOutput, select
+from ragscience.terminal.cli import as_called
+from ragscience.terminal.line_wrap import put
+from ragscience.terminal.screen import print_json
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from ragscience.engine.ingest_events import IngestResult
+    from ragscience.engine.left_out_files import SkippedFile
+    from ragscience.errors import FileProblem
+
+__all__ = ["failure_line", "others_line", "show_skipped", "skipped_again"]
+
+_NAMES = 3
+"""Names in a line; the others are counted."""
+
+
+def failure_line(path: Path, problem: FileProblem) -> str:
+    """A file that could not be read, and what to do; with its folder where the problem does not name it."""
+    return f"not read: {problem if path.name in problem.message else f'{path}: {problem}'}"
+
+
+def others_line(names: Sequence[str]) -> str:
+    """Documents that are no PDFs."""
+    shown = ", ".join(names[:_NAMES]) + (f" and {len(names) - _NAMES} more" if len(names) > _NAMES else "")
+    if len(names) == 1:
+        return f"1 file is no PDF and was skipped: {shown}. Print or export it as PDF to add it."
+    return f"{len(names):,} files are no PDFs and were skipped: {shown}. Print or export them as PDF to add them."
+
+
+def skipped_again(result: IngestResult) -> str:
+    """How many files are skipped that an earlier run named, in one line; "" for none."""
+    parts = []
+    if result.still_unreadable:
+        parts.append(f"{counted(result.still_unreadable, 'file is', 'files are')} still unreadable")
+    if result.still_left_out:
+        parts.append(f"{counted(result.still_left_out, 'file is', 'files are')} still left out")
+    return f"{', '.join(parts)}: `python ingest.py list --failed`" if parts else ""
+
+
+def show_skipped(files: Sequence[SkippedFile], papers: Path, console: Console | None) -> None:
+    """The files that are not in the library: name, reason and what to do; as JSON on stdout without a console."""
+    if console is None:
+        rows = [select(SkippedFileOutput, file, remedy=file.fix) for file in files]
+        print_json(select(SkippedFilesOutput, files=rows))
+        return
+    for file in files:
+        name, fix = one_line(file.path.removeprefix(f"{papers}/")), one_line(as_called(file.fix))
+        if not console.is_terminal:
+            put(console, f"{name}: {one_line(file.message)} {fix}".rstrip())
+            continue
+        put(console, name, style="bold")
+        for text in filter(None, (one_line(file.message), fix)):
+            put(console, text, "    ")
+    if not files:
+        put(console, "No file was skipped.", style="dim")

@@ -1,0 +1,130 @@
+"""Files that a run skips are named once, and again when they change; a run with nothing new in them is a good run."""
+
+import os
+import shutil
+
+import pytest
+
+from ragscience.engine import Engine, PaperFailed
+from ragscience.engine.ingest_events import OtherFormatsSkipped, PaperCopied
+from ragscience.reading.worker_pool import ReadingPool
+from ragscience.settings import load_settings
+from tests.commands.papers import BEES, spoil
+from tests.conftest import copied
+from tests.pdf_factory import make_pdf, make_scan
+
+
+@pytest.fixture
+def home(library, tmp_path):
+    return copied(library, tmp_path / "home")
+
+
+def run(home, *paths, sync=False, **settings):
+    """The names of the files that a run says it could not read, how many it only counts, and its events."""
+    events = []
+    with Engine.open(home, load_settings(home=home, offline=True, **settings)) as engine:
+        result = engine.sync(on_event=events.append) if sync else engine.add(paths, on_event=events.append)
+    failed = {failure.path.name for failure in result.failures}
+    assert failed == {event.path.name for event in events if isinstance(event, PaperFailed)}
+    return failed, result.still_unreadable, events
+
+
+def listed(home):
+    with Engine.open(home) as engine:
+        return {os.path.basename(file.path): file.reason for file in engine.skipped_files()}  # noqa: PTH119
+
+
+def test_an_unreadable_file_is_named_once_and_not_read_again(home, monkeypatch):
+    spoil(home / "papers")
+    all_four = {"locked.pdf", "scan.pdf", "page.pdf", "empty.pdf"}
+    assert run(home)[:2] == (all_four, 0)
+    monkeypatch.setattr(ReadingPool, "read_all", None)
+    assert run(home)[:2] == (set(), 4)
+    assert run(home, sync=True)[:2] == (set(), 4)
+    assert listed(home) == {
+        "empty.pdf": "empty",
+        "locked.pdf": "encrypted",
+        "page.pdf": "not-a-pdf",
+        "scan.pdf": "no-text",
+    }
+
+
+def test_it_is_named_again_when_its_bytes_change_and_read_when_they_are_mended(home):
+    spoil(home / "papers")
+    run(home)
+    (home / "papers" / "empty.pdf").write_bytes(b"something else")
+    make_pdf(home / "papers" / "locked.pdf", [*BEES, "One more page."])
+    assert run(home)[:2] == ({"empty.pdf"}, 2)
+    assert listed(home) == {"empty.pdf": "not-a-pdf", "page.pdf": "not-a-pdf", "scan.pdf": "no-text"}
+    (home / "papers" / "empty.pdf").unlink()
+    assert run(home)[:2] == (set(), 2)
+    assert "empty.pdf" not in listed(home)
+
+
+def test_one_that_is_named_is_tried_again_and_its_folder_is_no_name(home):
+    spoil(home / "papers")
+    run(home)
+    assert run(home, home / "papers")[:2] == (set(), 4)
+    assert run(home, home / "papers" / "page.pdf")[:2] == ({"page.pdf"}, 0)
+    assert run(home)[:2] == (set(), 4)
+
+
+def test_other_limits_are_another_try(home):
+    spoil(home / "papers")
+    run(home)
+    assert run(home, reading_timeout_seconds=59)[:2] == ({"locked.pdf", "scan.pdf", "page.pdf", "empty.pdf"}, 0)
+    assert run(home, reading_timeout_seconds=59)[:2] == (set(), 4)
+
+
+def test_a_file_that_may_not_be_opened_is_named_once(home):
+    (home / "papers" / "folder.pdf").symlink_to(home / "nowhere")
+    assert run(home)[:2] == ({"folder.pdf"}, 0)
+    assert run(home)[:2] == (set(), 1)
+    assert listed(home) == {"folder.pdf": "unreadable"}
+
+
+def test_a_copy_is_named_once(home):
+    shutil.copy(home / "papers" / "bees.pdf", home / "papers" / "copy.pdf")
+    said = [run(home)[2], run(home)[2]]
+    assert [sum(isinstance(event, PaperCopied) for event in events) for events in said] == [1, 0]
+    assert listed(home) == {"copy.pdf": "same-bytes"}
+
+
+def test_documents_in_other_formats_are_named_once(home):
+    for name in ("thesis.docx", "notes.md", ".hidden.md", "data.csv"):
+        (home / "papers" / name).write_text("words")
+    said = [run(home)[2], run(home, sync=True)[2]]
+    (home / "papers" / "more" / "figure.png").write_text("dots")
+    said.append(run(home)[2])
+    names = [[event.files for event in events if isinstance(event, OtherFormatsSkipped)] for events in said]
+    assert names == [[("notes.md", "thesis.docx")], [], [("figure.png",)]]
+    assert listed(home) == dict.fromkeys(("figure.png", "notes.md", "thesis.docx"), "other-format")
+
+
+def test_one_that_is_named_must_be_a_pdf_whatever_it_is_called(home, tmp_path):
+    (tmp_path / "notes.md").write_text("words")
+    shutil.copy(make_pdf(tmp_path / "paper.pdf", ["Voles."]), tmp_path / "paper.bin")
+    with Engine.open(home) as engine:
+        result = engine.add([tmp_path / "notes.md", tmp_path / "paper.bin"])
+    (failure,) = result.failures
+    assert str(failure.problem) == "Only PDFs can be added: notes.md. Print or export it as PDF, and add that."
+    assert [paper.file for paper in result.added] == ["paper.bin"]
+
+
+def test_a_lost_or_damaged_record_costs_that_files_are_named_once_more(home):
+    make_scan(home / "papers" / "scan.pdf")
+    run(home)
+    with Engine.open(home) as engine:
+        record = engine.home.skipped
+    for damage in (record.unlink, lambda: record.write_text('{"checksum": 1, "content": []}')):
+        damage()
+        assert run(home)[:2] == ({"scan.pdf"}, 0)
+        assert run(home)[:2] == (set(), 1)
+
+
+def test_a_moved_home_knows_its_files(home, tmp_path):
+    make_scan(home / "papers" / "scan.pdf")
+    run(home)
+    shutil.move(home, tmp_path / "moved")
+    assert run(tmp_path / "moved")[:2] == (set(), 1)
+    assert listed(tmp_path / "moved") == {"scan.pdf": "no-text"}
