@@ -104,11 +104,10 @@ class Neighbourhood:
 
 @dataclass(frozen=True, slots=True)
 class MapSummary:
-    """What a drawing of the map shows."""
+    """What the map shows."""
 
-    name: str
-    nodes: int
-    edges: int
+    papers: int
+    entities: int
     left_out: str
     """One line on what the map leaves out; empty if it shows everything."""
 
@@ -277,29 +276,35 @@ class LibraryGraph:
             )
         return found, known.related(place, count)
 
-    def write_map(self, target: Path, *, force: bool = False) -> tuple[MapSummary, ...]:
-        """Write a page with the papers and the entities; what each drawing shows.
+    def write_map(self, target: Path, *, force: bool = False) -> MapSummary:
+        """Write a page with the papers and the entities.
 
-        Raises NothingFound for an empty library, UsageError for a file that is no map, unless with `force`.
+        Raises NothingFound for an empty library, UsageError for a file that is not a map, unless with `force`.
         """
-        from ragscience.graph.map_data import views_of
-        from ragscience.graph.map_html import check_target, map_page, write_file
+        from ragscience.graph.entity_merging import load_graph
+        from ragscience.graph.map_data import PAPER, map_drawing
+        from ragscience.graph.map_html import check_target, file_link, map_page, write_file
 
         if target.suffix.lower() not in (".html", ".htm"):
             raise UsageError(f"The map is an HTML file, not {target.name!r}.", "Write: python query.py map map.html")
         check_target(target, force=force)
         library, settings = self._engine.library, self._engine.settings
         if not library.paper_count:
-            raise NothingFound("There are no papers to draw.", "`python ingest.py` takes them in.")
-        views = views_of(
-            library,
-            neighbours=settings.map_neighbours,
-            threshold=settings.map_min_cosine,
-            max_nodes=settings.map_max_nodes,
-            title_of=title_of,
-        )
-        write_file(target, map_page(views))
-        return tuple(MapSummary(view.name, len(view.nodes), len(view.edges), view.left_out) for view in views)
+            raise NothingFound("The library has no papers yet.", "Put PDFs into papers/, then run: python ingest.py")
+        with library.snapshot():
+            drawing = map_drawing(
+                library,
+                load_graph(library),
+                neighbours=settings.map_neighbours,
+                threshold=settings.map_min_cosine,
+                max_nodes=settings.map_max_nodes,
+                title_of=title_of,
+            )
+            root = self._engine.home.root
+            links = {paper.file: file_link(paper.path, target, root) for paper in library.papers()}
+        write_file(target, map_page(drawing, links))
+        papers = sum(node.kind == PAPER for node in drawing.nodes)
+        return MapSummary(papers, len(drawing.nodes) - papers, drawing.left_out)
 
     @contextmanager
     def _graph(self) -> Iterator[tuple[Library, KnowledgeGraph]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
@@ -10,10 +11,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ragscience.graph.entity_merging import load_graph
-from ragscience.graph.force_layout import positions
+from ragscience.graph.force_layout import positions, positions_around, space_of
 from ragscience.graph.graph_model import KnowledgeGraph
-from ragscience.graph.graph_records import CO_OCCURS, Entity
+from ragscience.graph.graph_records import CO_OCCURS
 from ragscience.graph.paper_map import PaperMap, paper_map, papers_of_passages, similarity_edges
 from ragscience.records import Paper, StoredChunk
 from ragscience.text.page_spans import page_parts
@@ -21,10 +21,11 @@ from ragscience.text.page_spans import page_parts
 if TYPE_CHECKING:
     from ragscience.store import Library
 
-__all__ = ["PAPER", "SIMILAR", "Evidence", "MapEdge", "MapNode", "View", "entity_view", "paper_view", "views_of"]
+__all__ = ["PAPER", "SIMILAR", "Evidence", "MapDrawing", "MapEdge", "MapNode", "map_drawing"]
 
 PAPER, SIMILAR = "PAPER", "SIMILAR_TO"
 NODE_EVIDENCE, EDGE_EVIDENCE, EDGES_PER_NODE = 10, 2, 4
+PAPER_RADIUS = 12.0
 SNIPPET_CHARS = 260
 LABEL_CHARS = 90
 _SEPARATORS = r"[\s\u2010-\u2015-]+"
@@ -37,6 +38,7 @@ class Evidence:
     file: str
     page: int
     text: str
+    """Empty where only the page is given."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +66,7 @@ class MapNode:
 
 @dataclass(frozen=True, slots=True)
 class MapEdge:
-    """A relation; `source` and `target` are indices into `View.nodes`."""
+    """A relation; `source` and `target` are indices into `MapDrawing.nodes`."""
 
     source: int
     target: int
@@ -75,100 +77,113 @@ class MapEdge:
 
 
 @dataclass(frozen=True, slots=True)
-class View:
-    """One drawing."""
+class MapDrawing:
+    """What the map draws: the papers first, then the entities."""
 
-    name: str
     nodes: tuple[MapNode, ...]
     edges: tuple[MapEdge, ...]
     left_out: str
     """What is not drawn, in one line; empty if all is."""
 
 
-def views_of(
-    library: Library, *, neighbours: int, threshold: float, max_nodes: int, title_of: Callable[[Paper], str]
-) -> tuple[View, View]:
-    """The papers and the entities of a library. Raises RagScienceError for an unreadable graph."""
-    with library.snapshot():
-        papers, graph = paper_map(library), load_graph(library)
-        return (
-            paper_view(library, papers, neighbours, threshold, max_nodes, title_of),
-            entity_view(library, graph, max_nodes),
-        )
-
-
-def paper_view(
+def map_drawing(
     library: Library,
-    papers: PaperMap,
+    graph: KnowledgeGraph,
+    *,
     neighbours: int,
     threshold: float,
     max_nodes: int,
     title_of: Callable[[Paper], str],
-) -> View:
-    """Each paper with its nearest ones; past `max_nodes` those with the most neighbours."""
-    edges = similarity_edges(papers.means, neighbours, threshold)
-    degrees = np.bincount(np.array([(edge.source, edge.target) for edge in edges], np.int64).ravel(), minlength=1)
-    degree = [int(degrees[index]) if index < len(degrees) else 0 for index in range(len(papers.papers))]
-    kept = _best(degree, max_nodes)
-    place = {index: new for new, index in enumerate(kept)}
-    drawn = [edge for edge in edges if edge.source in place and edge.target in place]
-    pairs = [papers.closest_passages(edge.source, edge.target) for edge in drawn]
-    first_of = _first_passages(papers)
-    texts = _Passages(library, {*(one for pair in pairs for one in pair), *(first_of[index] for index in kept)})
-    radii = [5 + 2.2 * degree[index] ** 0.5 for index in kept]
+) -> MapDrawing:
+    """Each paper with its `neighbours` most similar ones above `threshold`, and the entities of the graph.
+
+    At most `max_nodes` papers and as many entities: those with the most relations.
+    """
+    papers, entities = paper_map(library), _Entities(library, graph, max_nodes)
+    similar = similarity_edges(papers.means, neighbours, threshold)
+    degrees = Counter(end for edge in similar for end in (edge.source, edge.target))
+    kept = _best([degrees[number] for number in range(len(papers.papers))], max_nodes)
+    shown = [papers.papers[number] for number in kept]
+    place = {number: index for index, number in enumerate(kept)}
+    drawn = [edge for edge in similar if edge.source in place and edge.target in place]
     ends = [(place[edge.source], place[edge.target]) for edge in drawn]
+
+    index_of = {paper.paper_id: index for index, paper in enumerate(shown)}
+    owners = [{index_of[one]: count for one, count in mine.items() if one in index_of} for mine in entities.papers]
+    space = space_of(owners, entities.radii, len(shown)).tolist()
     # All papers of a library are somewhat similar: only similarity above the threshold attracts.
-    places = positions(len(kept), ends, [max(0.05, edge.weight - threshold) for edge in drawn], radii).tolist()
+    middles = positions(len(shown), ends, [max(0.05, edge.weight - threshold) for edge in drawn], space)
+    places = positions_around(middles, owners, entities.radii, PAPER_RADIUS).tolist()
+
+    first_of = _first_passages(papers)
+    pairs = [papers.closest_passages(edge.source, edge.target) for edge in drawn]
+    texts = _Passages(library, {*(one for pair in pairs for one in pair), *(first_of[number] for number in kept)})
     nodes = []
-    for index, radius, (x, y) in zip(kept, radii, places, strict=True):
-        paper = papers.papers[index]
-        label, evidence = title_of(paper) or paper.file, texts.evidence([first_of[index]], ())
-        fact = ", ".join(_paper_facts(paper))
-        nodes.append(MapNode(_short(label), PAPER, x, y, radius, degree[index], (), fact, (paper.file,), evidence, 0))
+    for number, paper, (x, y) in zip(kept, shown, places[: len(kept)], strict=True):
+        label, fact = _short(title_of(paper) or paper.file), ", ".join(_paper_facts(paper))
+        begins = texts.evidence([first_of[number]], ())
+        nodes.append(MapNode(label, PAPER, x, y, PAPER_RADIUS, degrees[number], (), fact, (paper.file,), begins, 0))
     lines = [
-        MapEdge(source, target, SIMILAR, min(1.0, max(0.0, edge.weight)), texts.evidence(pair, ()))
-        for (source, target), edge, pair in zip(ends, drawn, pairs, strict=True)
+        MapEdge(*end, SIMILAR, min(1.0, max(0.0, edge.weight)), texts.evidence(pair, ()))
+        for end, edge, pair in zip(ends, drawn, pairs, strict=True)
     ]
-    return View("Papers", tuple(nodes), tuple(lines), _left_out("papers", len(kept), len(degree)))
+    nodes += entities.nodes(places[len(shown) :])
+    lines += entities.edges(len(shown))
+    left_out = _left_out("papers", len(shown), len(papers.papers)), entities.left_out
+    return MapDrawing(tuple(nodes), tuple(lines), " ".join(filter(None, left_out)))
 
 
-def entity_view(library: Library, graph: KnowledgeGraph, max_nodes: int) -> View:
+class _Entities:
     """The entities of highest degree, and their relations of highest confidence, EDGES_PER_NODE for each node."""
-    degrees = graph.degrees().tolist()
-    kept = _best(degrees, max_nodes)
-    drawn, possible = _relations_between(graph, kept)
-    place = {number: new for new, number in enumerate(kept)}
-    entities = [graph.entity(number) for number in kept]
-    relations = [graph.relation(number) for number in drawn]
-    owner_of, files = papers_of_passages(library), {paper.paper_id: paper.file for paper in library.papers()}
-    shown = [_spread(entity.chunk_ids, owner_of, NODE_EVIDENCE) for entity in entities]
-    proofs = [_spread(one.chunk_ids, owner_of, EDGE_EVIDENCE) for one in relations]
-    texts = _Passages(library, {chunk for chunks in (*shown, *proofs) for chunk in chunks})
-    ends = [(place[int(graph.sources[number])], place[int(graph.targets[number])]) for number in drawn]
-    pulls = [0.35 if one.relation == CO_OCCURS else 1.0 for one in relations]
-    radii = [min(26.0, 3.5 + 1.3 * degrees[number] ** 0.5) for number in kept]
-    places = positions(len(kept), ends, pulls, radii).tolist()
-    nodes = []
-    for number, entity, chunks, radius, (x, y) in zip(kept, entities, shown, radii, places, strict=True):
-        in_files = tuple(sorted({files[owner_of[chunk]] for chunk in entity.chunk_ids if chunk in owner_of}))
+
+    def __init__(self, library: Library, graph: KnowledgeGraph, max_nodes: int) -> None:
+        degrees = graph.degrees().tolist()
+        # In the order of their degree: the first ones are put nearest to their paper.
+        kept = sorted(_best(degrees, max_nodes), key=lambda number: (-degrees[number], number))
+        numbers, possible = _relations_between(graph, kept)
+        place = {number: index for index, number in enumerate(kept)}
+        self._entities = [graph.entity(number) for number in kept]
+        self._degrees = [degrees[number] for number in kept]
+        self._relations = [graph.relation(number) for number in numbers]
+        self._ends = [(place[int(graph.sources[number])], place[int(graph.targets[number])]) for number in numbers]
+        self._owner_of = papers_of_passages(library)
+        self._files = {paper.paper_id: paper.file for paper in library.papers()}
+        self._shown = [_spread(one.chunk_ids, self._owner_of, NODE_EVIDENCE) for one in self._entities]
+        self._proofs = [_spread(one.chunk_ids, self._owner_of, EDGE_EVIDENCE) for one in self._relations]
+        quoted = {chunk for chunks in (*self._shown, *self._proofs) for chunk in chunks}
+        self._texts = _Passages(library, quoted)
+        self.radii = [min(18.0, 3.5 + 1.1 * degree**0.5) for degree in self._degrees]
+        self.papers = [
+            Counter(self._owner_of[chunk] for chunk in one.chunk_ids if chunk in self._owner_of)
+            for one in self._entities
+        ]
+        """For each entity how many passages of each paper name it, by the paper's id."""
+        self.left_out = _left_out("entities", len(kept), len(degrees))
+        if possible > len(numbers):
+            rest = f"{len(numbers):,} of the {possible:,} relations between them are drawn, stated ones first."
+            self.left_out = f"{self.left_out} {rest}".strip()
+
+    def nodes(self, places: Sequence[Sequence[float]]) -> list[MapNode]:
+        """The entities at these places."""
+        return [self._node(index, x, y) for index, (x, y) in enumerate(places)]
+
+    def _node(self, index: int, x: float, y: float) -> MapNode:
+        entity, chunks = self._entities[index], self._shown[index]
+        files = tuple(sorted(self._files[paper] for paper in self.papers[index]))
         names = tuple(name for name in entity.names if name != entity.label)[:12]
-        fact = f"named {_many(entity.mentions, 'time')} in {_many(len(in_files), 'paper')}"
-        evidence = texts.evidence(chunks, (entity.names,))
-        more = len(entity.chunk_ids) - len(chunks)
-        label, degree = _short(entity.label), degrees[number]
-        nodes.append(MapNode(label, entity.entity_type, x, y, radius, degree, names, fact, in_files, evidence, more))
-    lines = [
-        MapEdge(*end, one.relation, one.confidence, texts.evidence(chunks, _names_of(entities, end)))
-        for end, one, chunks in zip(ends, relations, proofs, strict=True)
-    ]
-    left_out = _left_out("entities", len(kept), len(degrees)) or ""
-    if possible > len(drawn):
-        left_out += f" {len(drawn):,} of the {possible:,} relations between them are drawn, the surest first."
-    return View("Entities", tuple(nodes), tuple(lines), left_out.strip())
+        fact = f"named {_many(entity.mentions, 'time')} in {_many(len(files), 'paper')}"
+        evidence, more = self._texts.evidence(chunks, (entity.names,)), len(entity.chunk_ids) - len(chunks)
+        label, degree, radius = _short(entity.label), self._degrees[index], self.radii[index]
+        return MapNode(label, entity.entity_type, x, y, radius, degree, names, fact, files, evidence, more)
 
-
-def _names_of(entities: Sequence[Entity], end: tuple[int, int]) -> tuple[tuple[str, ...], ...]:
-    return entities[end[0]].names, entities[end[1]].names
+    def edges(self, before: int) -> list[MapEdge]:
+        """The relations; `before` nodes come before the entities."""
+        found = []
+        for (source, target), one, chunks in zip(self._ends, self._relations, self._proofs, strict=True):
+            wanted = self._entities[source].names, self._entities[target].names
+            evidence = self._texts.evidence(chunks, wanted, only_pages=one.relation == CO_OCCURS)
+            found.append(MapEdge(before + source, before + target, one.relation, one.confidence, evidence))
+        return found
 
 
 def _best(degrees: Sequence[int], most: int) -> list[int]:
@@ -228,17 +243,23 @@ class _Passages:
     def __init__(self, library: Library, ids: Iterable[int]) -> None:
         self._chunks = {chunk.chunk_id: chunk for chunk in library.chunks(sorted(ids))}
 
-    def evidence(self, ids: Iterable[int], wanted: Sequence[Sequence[str]]) -> tuple[Evidence, ...]:
-        """A quote from each, around the first occurrence of one of each group of names."""
-        return tuple(_quoted(self._chunks[one], wanted) for one in ids if one in self._chunks)
+    def evidence(
+        self, ids: Iterable[int], wanted: Sequence[Sequence[str]], *, only_pages: bool = False
+    ) -> tuple[Evidence, ...]:
+        """A quote from each, around the first occurrence of one of each group of names, or only its page."""
+        chunks = [self._chunks[one] for one in ids if one in self._chunks]
+        return tuple(_quoted(chunk, wanted, only_pages=only_pages) for chunk in chunks)
 
 
-def _quoted(chunk: StoredChunk, wanted: Sequence[Sequence[str]]) -> Evidence:
+def _quoted(chunk: StoredChunk, wanted: Sequence[Sequence[str]], *, only_pages: bool) -> Evidence:
     text = chunk.text
     found = [match for names in wanted if (match := _stands(names, text)) is not None]
     start, end = (min(one[0] for one in found), max(one[1] for one in found)) if found else (0, 0)
     if end - start > 2 * SNIPPET_CHARS:
         start, end = found[0]
+    page = next((page for page, _, _ in page_parts(chunk, start, max(end, start + 1))), chunk.page_start)
+    if only_pages:
+        return Evidence(chunk.file, page, "")
     room = max(0, SNIPPET_CHARS - (end - start))
     first = max(0, start - room // 2)
     last = min(len(text), max(end, first + room + (end - start)))
@@ -249,15 +270,19 @@ def _quoted(chunk: StoredChunk, wanted: Sequence[Sequence[str]]) -> Evidence:
         blank = text.rfind(" ", end, last)
         last = blank if blank > end else last
     quote = " ".join(text[first:last].split())
-    page = next((page for page, _, _ in page_parts(chunk, start, max(end, start + 1))), chunk.page_start)
     return Evidence(chunk.file, page, f"{'… ' if first else ''}{quote}{' …' if last < len(text) else ''}")
 
 
 def _stands(names: Sequence[str], text: str) -> tuple[int, int] | None:
     """The first occurrence of the longest of these names in the text, ignoring case, spaces and hyphens."""
+    lowered = text.lower()
     for name in sorted(names, key=lambda name: (-len(name), name)):
-        words = [re.escape(word) for word in re.split(_SEPARATORS, name) if word]
-        match = re.search(rf"(?<!\w){_SEPARATORS.join(words)}", text, re.IGNORECASE) if words else None
+        words = [word for word in re.split(_SEPARATORS, name) if word]
+        # Compiling is what takes long: only for what may be there.
+        if not words or any(word.lower() not in lowered for word in words):
+            continue
+        pattern = _SEPARATORS.join(map(re.escape, words))
+        match = re.search(rf"(?<!\w){pattern}", text, re.IGNORECASE)
         if match:
             return match.span()
     return None

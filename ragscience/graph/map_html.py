@@ -10,16 +10,18 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+import os
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 from ragscience.errors import RagScienceError, UsageError
-from ragscience.graph.map_data import Evidence, View
+from ragscience.graph.map_data import Evidence, MapDrawing
 from ragscience.store.atomic_files import disk_errors, write_atomically
 
-__all__ = ["MADE_HERE", "check_target", "map_page", "write_file"]
+__all__ = ["MADE_HERE", "check_target", "file_link", "map_page", "write_file"]
 
 MADE_HERE = b"made by RAG Science: query.py map"
 """Marker in the first bytes of each map file: such a file may be replaced."""
@@ -31,7 +33,7 @@ _ESCAPED = {ord("<"): "\\u003c", ord(">"): "\\u003e", ord("&"): "\\u0026"}
 def check_target(target: Path, *, force: bool) -> None:
     """Raise UsageError unless `target` is a new file, an existing map, or any file with `force`."""
     if not target.parent.is_dir():
-        raise UsageError(f"There is no folder {target.parent} for the map.", "Make it first.")
+        raise UsageError(f"There is no folder {target.parent}.", "Create it first.")
     if target.is_dir():
         raise UsageError(f"{target} is a folder.", "Give the name of a file to write.")
     if force or not target.exists():
@@ -39,7 +41,7 @@ def check_target(target: Path, *, force: bool) -> None:
     with disk_errors(target), target.open("rb") as file:
         ours = MADE_HERE in file.read(_LOOKED_AT)
     if not ours:
-        raise UsageError(f"{target} is there and no map of ours.", "Give a name that is free, or --force.")
+        raise UsageError(f"{target} exists and is not a map.", "Choose another name, or replace it with --force.")
 
 
 def write_file(target: Path, content: bytes) -> None:
@@ -48,8 +50,19 @@ def write_file(target: Path, content: bytes) -> None:
         write_atomically(target, content)
 
 
-def map_page(views: Sequence[View]) -> bytes:
-    """The page, as UTF-8. Raises RagScienceError if a part of the program is missing."""
+def file_link(path: str, target: Path, home: Path) -> str:
+    """A link from the page `target` to a PDF, percent-encoded; empty for a path that is not absolute.
+
+    Relative where both lie in the home, so that it holds when the home is moved, otherwise `file://…`.
+    """
+    place, folder, root = Path(path), target.absolute().parent.resolve(), home.resolve()
+    if place.is_relative_to(root) and folder.is_relative_to(root):
+        return "./" + quote(os.fsencode(Path(os.path.relpath(place, folder)).as_posix()))
+    return place.as_uri() if place.is_absolute() else ""
+
+
+def map_page(drawing: MapDrawing, links: Mapping[str, str]) -> bytes:
+    """The page, as UTF-8; `links` has each file's link. Raises RagScienceError if a template is missing."""
     try:
         page, style, script = (_PARTS.joinpath(name).read_text("utf-8") for name in ("map.html", "map.css", "map.js"))
     except OSError as error:
@@ -62,7 +75,7 @@ def map_page(views: Sequence[View]) -> bytes:
         "; form-action 'none'",
         "{{style}}": style,
         "{{script}}": script,
-        "{{data}}": _data(views),
+        "{{data}}": _data(drawing, links),
     }
     # The data last: a paper's text must not be mistaken for a placeholder.
     for mark, text in filled.items():
@@ -74,8 +87,8 @@ def _hash(text: str) -> str:
     return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
 
 
-def _data(views: Sequence[View]) -> str:
-    """The views as JSON in ASCII without "<", ">" and "&": nothing in it ends a script element or begins a comment."""
+def _data(drawing: MapDrawing, links: Mapping[str, str]) -> str:
+    """The drawing as ASCII JSON without "<", ">" and "&": nothing in it ends a script element or begins a comment."""
     files: dict[str, int] = {}
 
     def quotes(evidence: Sequence[Evidence]) -> list[Any]:
@@ -84,37 +97,35 @@ def _data(views: Sequence[View]) -> str:
     def numbers(names: Sequence[str]) -> list[int]:
         return [files.setdefault(name, len(files)) for name in names]
 
-    drawings = []
-    for view in views:
-        kinds = sorted({node.kind for node in view.nodes}), sorted({edge.kind for edge in view.edges})
-        nodes = [
-            [
-                _seen(node.label),
-                kinds[0].index(node.kind),
-                *(round(value, 1) for value in (node.x, node.y, node.radius)),
-                node.degree,
-                [_seen(name) for name in node.names],
-                _seen(node.fact),
-                numbers(node.files),
-                quotes(node.evidence),
-                node.more,
-            ]
-            for node in view.nodes
+    kinds = sorted({node.kind for node in drawing.nodes})
+    relations = sorted({edge.kind for edge in drawing.edges})
+    nodes = [
+        [
+            _seen(node.label),
+            kinds.index(node.kind),
+            *(round(value, 1) for value in (node.x, node.y, node.radius)),
+            node.degree,
+            [_seen(name) for name in node.names],
+            _seen(node.fact),
+            numbers(node.files),
+            quotes(node.evidence),
+            node.more,
         ]
-        edges = [
-            [edge.source, edge.target, kinds[1].index(edge.kind), round(edge.weight, 3), quotes(edge.evidence)]
-            for edge in view.edges
-        ]
-        drawings.append(
-            {"name": view.name, "kinds": kinds[0], "relations": kinds[1], "nodes": nodes, "edges": edges}
-            | {"leftOut": view.left_out}
-        )
-    value = {"views": drawings, "files": [_seen(name) for name in files]}
+        for node in drawing.nodes
+    ]
+    edges = [
+        [edge.source, edge.target, relations.index(edge.kind), round(edge.weight, 3), quotes(edge.evidence)]
+        for edge in drawing.edges
+    ]
+    value = {"kinds": kinds, "relations": relations, "nodes": nodes, "edges": edges, "leftOut": drawing.left_out}
+    value["files"] = [[_seen(name), links.get(name, "")] for name in files]
     return json.dumps(value, allow_nan=False, separators=(",", ":")).translate(_ESCAPED)
 
 
 def _seen(text: str) -> str:
     """The text on one line, without control characters and those that reorder or hide text."""
+    if text.isprintable():
+        return text
     kept = (" " if char.isspace() else char for char in text if char.isspace() or not _is_unseen(char))
     return "".join(kept)
 

@@ -69,7 +69,7 @@ def related(
 @graph_app.command("map")
 def draw_map(
     output: Annotated[Path, typer.Argument(metavar="OUT.html", help="The page to write.", show_default=False)],
-    force: Annotated[bool, typer.Option("--force", help="Replace a file that is no map.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Replace the file even if it is not a map.")] = False,
     home: HomeFolder = None,
     quiet: Quiet = False,
     debug: Debug = False,

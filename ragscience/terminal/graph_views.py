@@ -227,12 +227,12 @@ def show_related(engine: Engine, file: str, count: int, *, as_json: bool) -> int
 
 
 def write_map(engine: Engine, target: Path, *, force: bool, quiet: bool) -> int:
-    """Write the map and say what is drawn. Raises NothingFound for an empty library, UsageError for another's file."""
-    for drawn in engine.graph().write_map(target, force=force):
-        _tell(f"{drawn.name}: {drawn.nodes:,} nodes, {drawn.edges:,} edges. {drawn.left_out}".rstrip(), quiet)
-        if not drawn.nodes:
-            _tell("There is no graph of entities yet: `python ingest.py graph` makes it.", quiet)
-    _tell(f"Written: {target}", quiet)
+    """Write the map and say what it shows. Raises NothingFound for an empty library, UsageError for another's file."""
+    drawn = engine.graph().write_map(target, force=force)
+    shown = f"{counted(drawn.papers, 'paper')}, {counted(drawn.entities, 'entity', 'entities')}"
+    _tell(f"Written to {target}: {shown}. Open it in a browser. {drawn.left_out}".rstrip(), quiet)
+    if not drawn.entities:
+        _tell("No entities yet: `python ingest.py graph` finds them in the papers.", quiet)
     return 0
 
 

@@ -2,6 +2,7 @@
 
 import json
 import re
+from pathlib import Path
 
 import pytest
 from jsonschema import validate
@@ -9,11 +10,10 @@ from jsonschema import validate
 from ragscience.graph.entity_merging import load_graph
 from ragscience.graph.extraction_json import encoded
 from ragscience.graph.graph_records import CO_OCCURS, Extracted, Mention, Triple
-from ragscience.graph.map_data import entity_view, paper_view, views_of
-from ragscience.graph.paper_map import paper_map
+from ragscience.graph.map_data import PAPER, map_drawing
 from ragscience.json_schemas import schemas
 from ragscience.store import Home, Library
-from tests.conftest import Commands
+from tests.conftest import Commands, copied
 
 
 @pytest.fixture(scope="module")
@@ -51,16 +51,34 @@ def test_related_says_which_paper_is_not_there(filled):
     assert "no paper 'wasps.pdf'" in ran.err
 
 
-def test_map_is_one_page_with_both_drawings(filled, tmp_path):
+def data_of(page):
+    return json.loads(re.search(r'id="data">(.*?)</script>', page.read_text()).group(1))
+
+
+def test_map_is_one_page_of_papers_and_entities(filled, tmp_path):
     target = tmp_path / "out.html"
     ran = Commands(filled).query("map", target, RAG_MAP_MIN_COSINE="-1")
-    assert (ran.code, ran.out) == (0, ""), ran.err
-    data = json.loads(re.search(r'id="data">(.*?)</script>', target.read_text()).group(1))
-    papers, entities = data["views"]
-    assert sorted(data["files"]) == ["bees.pdf", "kilns.pdf", "tides.pdf"]
-    assert (len(papers["nodes"]), len(papers["edges"])) == (3, 3)
-    assert {node[0].lower() for node in entities["nodes"]} >= {"honeybees", "cobalt oxide"}
+    assert (ran.code, ran.out) == (0, "")
+    assert ran.err.startswith(f"Written to {target}: 3 papers, ")
+    assert ran.err.endswith(" entities. Open it in a browser.\n")
+    data = data_of(target)
+    papers = [node for node in data["nodes"] if data["kinds"][node[1]] == PAPER]
+    assert sorted(name for name, _ in data["files"]) == ["bees.pdf", "kilns.pdf", "tides.pdf"]
+    assert sum(data["relations"][edge[2]] == "SIMILAR_TO" for edge in data["edges"]) == len(papers) == 3
+    assert {node[0].lower() for node in data["nodes"]} >= {"honeybees", "cobalt oxide"}
     assert Commands(filled).query("map", target, "-q").err == ""
+
+
+def test_pages_are_links_that_hold_when_the_home_is_moved(filled, tmp_path):
+    with Library.open(Home(filled)) as library:
+        paths = {paper.file: Path(paper.path) for paper in library.papers()}
+    inside = filled / "papers.html"
+    assert Commands(filled).query("map", inside).code == 0
+    for name, link in data_of(inside)["files"]:
+        assert link.startswith("./") and (filled / link).samefile(paths[name])
+    assert Commands(filled).query("map", tmp_path / "papers.html").code == 0
+    assert dict(data_of(tmp_path / "papers.html")["files"]) == {name: path.as_uri() for name, path in paths.items()}
+    inside.unlink()
 
 
 def test_map_keeps_what_is_not_its_own(filled, tmp_path):
@@ -68,7 +86,7 @@ def test_map_keeps_what_is_not_its_own(filled, tmp_path):
     target.write_text("my own")
     ran = Commands(filled).query("map", target)
     assert ran.code == 2
-    assert "no map of ours" in ran.err
+    assert "is not a map" in ran.err
     assert target.read_text() == "my own"
     assert Commands(filled).query("map", target, "--force").code == 0
     assert Commands(filled).query("map", tmp_path / "map.pdf").code == 2
@@ -80,30 +98,44 @@ def test_an_empty_library_has_no_map(commands, tmp_path):
     assert not (tmp_path / "out.html").exists()
 
 
+def test_without_a_graph_the_papers_are_drawn_and_it_is_said_how_to_make_one(three_papers, tmp_path):
+    ran = Commands(copied(three_papers, tmp_path / "home")).query("map", tmp_path / "out.html")
+    assert ran.code == 0
+    assert "3 papers, 0 entities" in ran.err
+    assert "`python ingest.py graph`" in ran.err
+
+
+def drawn(library, **more):
+    options = {"neighbours": 3, "threshold": 0.3, "max_nodes": 2000, **more}
+    return map_drawing(library, load_graph(library), title_of=lambda paper: paper.title, **options)
+
+
 def test_evidence_stands_on_the_page_that_is_named(filled):
     with Library.open(Home(filled)) as library:
-        _, entities = views_of(library, neighbours=3, threshold=0.3, max_nodes=2000, title_of=lambda paper: paper.title)
+        drawing = drawn(library)
         pages = {
             (paper.file, page.number): " ".join(library.page_text(paper.paper_id, page.number).split())
             for paper in library.papers()
             for page in library.pages(paper.paper_id)
         }
-    node = next(node for node in entities.nodes if node.label == "harmonic radar")
+    entities = [node for node in drawing.nodes if node.kind != PAPER]
+    node = next(node for node in entities if node.label == "harmonic radar")
     (quote,) = node.evidence
     assert (quote.file, quote.page) == ("bees.pdf", 2)
-    for node in entities.nodes:
+    for node in entities:
         for one in node.evidence:
             assert node.label in pages[one.file, one.page].lower()
             assert node.label in one.text.lower()
-    assert entities.left_out == ""
+    assert drawing.left_out == ""
 
 
 def test_past_the_cap_those_with_the_fewest_relations_are_left_out_and_it_is_said(filled):
     with Library.open(Home(filled)) as library:
-        graph = load_graph(library)
-        view = entity_view(library, graph, 2)
-        few = paper_view(library, paper_map(library), 3, -1.0, 2, lambda paper: paper.file)
-    assert {node.label for node in view.nodes} == {"harmonic radar", "honeybees"}
-    assert view.left_out.startswith(f"The 2 entities with the most relations of {len(graph)} are drawn, ")
-    assert (len(few.nodes), len(few.edges)) == (2, 1)
-    assert few.left_out.endswith("are drawn, 1 left out.")
+        count = len(load_graph(library))
+        drawing = drawn(library, threshold=-1.0, max_nodes=2)
+    assert [node.kind == PAPER for node in drawing.nodes] == [True, True, False, False]
+    assert {node.label for node in drawing.nodes[2:]} == {"harmonic radar", "honeybees"}
+    assert sum(edge.kind == "SIMILAR_TO" for edge in drawing.edges) == 1
+    papers, entities, _ = drawing.left_out.split(".")
+    assert papers == "The 2 papers with the most relations of 3 are drawn, 1 left out"
+    assert entities == f" The 2 entities with the most relations of {count} are drawn, {count - 2} left out"

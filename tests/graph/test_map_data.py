@@ -5,11 +5,10 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from ragscience.graph.force_layout import positions
+from ragscience.graph.force_layout import positions, positions_around
 from ragscience.graph.graph_model import KnowledgeGraph
 from ragscience.graph.graph_records import CO_OCCURS, Entity, Relation
-from ragscience.graph.map_data import EDGES_PER_NODE, SNIPPET_CHARS, entity_view, paper_view
-from ragscience.graph.paper_map import paper_map
+from ragscience.graph.map_data import EDGES_PER_NODE, SNIPPET_CHARS, map_drawing
 from ragscience.records import Chunk, Document, EmbedderIdentity, Metadata, Page
 from ragscience.store import Home, Library, NewPaper
 
@@ -59,12 +58,19 @@ def entity(name, chunks):
     return Entity(f"METHOD:{name}", name, "METHOD", (name,), len(chunks), 0.9, tuple(chunks))
 
 
+def drawn(library, entities=(), relations=(), title_of=lambda paper: paper.title):
+    """The map of this paper and these entities: (the paper, the entities, the drawing)."""
+    graph = KnowledgeGraph.of(list(entities), list(relations))
+    drawing = map_drawing(library, graph, neighbours=3, threshold=0.3, max_nodes=100, title_of=title_of)
+    return drawing.nodes[0], drawing.nodes[1:], drawing
+
+
 def test_a_quote_is_of_the_words_around_the_name_and_of_their_page(library):
     first, second, third = ids(library)
     alpha, beta = entity("alpha net", [first, second, third]), entity("beta net", [second])
     said = Relation(alpha.key, beta.key, "USES", 1, 0.9, (second, 10_000))
-    view = entity_view(library, KnowledgeGraph.of([alpha, beta], [said]), 10)
-    one, two, three = view.nodes[0].evidence
+    _, (first_node, _), drawing = drawn(library, [alpha, beta], [said])
+    one, two, three = first_node.evidence
     assert "We train the alpha net on a tide gauge." in one.text
     assert one.text.startswith("… ") and one.text.endswith(" …")
     assert len(one.text) <= SNIPPET_CHARS + 4
@@ -72,14 +78,21 @@ def test_a_quote_is_of_the_words_around_the_name_and_of_their_page(library):
     assert two.text.startswith("The alpha-net comes first.") and two.page == 2
     assert three.text == "No name stands here."
     # The two names are too far apart for one quote: it is of the first of them.
-    (proof,) = view.edges[0].evidence
+    (proof,) = drawing.edges[0].evidence
     assert proof.text.startswith("The alpha-net comes first.")
-    assert view.nodes[0].fact == "named 3 times in 1 paper"
+    assert first_node.fact == "named 3 times in 1 paper"
+
+
+def test_a_co_occurrence_has_its_page_and_no_quote(library):
+    first, *_ = ids(library)
+    pair = [entity("alpha net", [first]), entity("tide gauge", [first])]
+    _, _, drawing = drawn(library, pair, [Relation(pair[0].key, pair[1].key, CO_OCCURS, 1, 0.9, (first,))])
+    (proof,) = drawing.edges[0].evidence
+    assert (proof.file, proof.page, proof.text) == ("nets.pdf", 1, "")
 
 
 def test_a_paper_shows_who_wrote_it_and_how_it_begins(library):
-    view = paper_view(library, paper_map(library), 3, 0.3, 10, lambda paper: "A very long title " * 10)
-    (node,) = view.nodes
+    node, _, _ = drawn(library, title_of=lambda paper: "A very long title " * 10)
     assert node.fact == "A. One et al., 2020, 2 pages"
     assert node.label.endswith("…") and len(node.label) <= 90
     assert node.evidence[0].text.startswith("Nothing of note")
@@ -90,14 +103,28 @@ def test_of_too_many_relations_what_says_most_is_drawn_and_no_entity_is_left_alo
     nodes = [entity(f"net {letter}", [chunk]) for letter in "abcdefghijklmn"]
     weak = [Relation(a.key, b.key, CO_OCCURS, 1, 0.5, (chunk,)) for a in nodes for b in nodes if a.key < b.key]
     told = [Relation(a.key, b.key, "USES", 1, 0.9, (chunk,)) for a, b in pairwise(nodes[:6])]
-    view = entity_view(library, KnowledgeGraph.of(nodes, [*weak, *told]), 100)
-    assert len(view.edges) == EDGES_PER_NODE * len(nodes)
-    assert sum(edge.kind == "USES" for edge in view.edges) == len(told)
-    assert {end for edge in view.edges for end in (edge.source, edge.target)} == set(range(len(nodes)))
-    assert view.left_out == "56 of the 96 relations between them are drawn, the surest first."
+    _, _, drawing = drawn(library, nodes, [*weak, *told])
+    assert len(drawing.edges) == EDGES_PER_NODE * len(nodes)
+    assert sum(edge.kind == "USES" for edge in drawing.edges) == len(told)
+    assert {end for edge in drawing.edges for end in (edge.source, edge.target)} == set(range(1, 1 + len(nodes)))
+    assert drawing.left_out == "56 of the 96 relations between them are drawn, stated ones first."
 
 
 def test_a_giant_among_small_ones_covers_none():
     radii = [900.0] + [3.0] * 150
     places = positions(151, [(0, node) for node in range(1, 151)], [1.0] * 150, radii)
     assert np.linalg.norm(places[1:] - places[0], axis=1).min() >= 902.9
+
+
+def test_entities_are_around_their_papers_and_leave_room_for_the_labels():
+    papers = np.array([[0, 0], [600, 0], [300, 500]], np.float32)
+    owners = [{at % 3: 1.0} for at in range(90)] + [{0: 1.0, 1: 1.0}]
+    radii = [12.0 - at / 10 for at in range(90)] + [5.0]
+    places = positions_around(papers, owners, radii, 12.0)
+    assert np.allclose(places[:3], papers)
+    around = places[3:93] - papers[np.arange(90) % 3]
+    distances = np.linalg.norm(places[3:93, None] - papers[None], axis=2)
+    assert (distances.argmin(1) == np.arange(90) % 3).all()
+    assert ((np.abs(around[:, 0]) > 70) | (np.abs(around[:, 1]) > 20)).all()
+    assert distances.min(1)[:9].mean() < distances.min(1)[-9:].mean()
+    assert np.linalg.norm(places[93] - [300, 0]) < 20

@@ -1,6 +1,8 @@
 """The page to look at, in a real browser: what a person can do with it, and what a hostile paper cannot."""
 
+import re
 import shutil
+from itertools import combinations
 from pathlib import Path
 
 import numpy as np
@@ -8,9 +10,9 @@ import pymupdf
 import pytest
 
 from ragscience.errors import UsageError
-from ragscience.graph.force_layout import positions
-from ragscience.graph.map_data import Evidence, MapEdge, MapNode, View
-from ragscience.graph.map_html import check_target, map_page, write_file
+from ragscience.graph.force_layout import positions, positions_around, space_of
+from ragscience.graph.map_data import PAPER_RADIUS, Evidence, MapDrawing, MapEdge, MapNode
+from ragscience.graph.map_html import check_target, file_link, map_page, write_file
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 HOSTILE = [
@@ -23,35 +25,50 @@ HOSTILE = [
 ]
 
 
-def drawing(count, labels=()):
+TITLES = [f"Bees {number}: on the flight of honeybees in fog and on their way home" for number in range(24)]
+LEFT_OUT = "The 900 entities with the most relations of 907 are drawn, 7 left out."
+TEXT_COLOURS = [
+    ("ink", "back"),
+    ("ink", "card"),
+    ("dim", "card"),
+    ("accent", "card"),
+    ("card", "accent"),
+    ("ink", "mark"),
+]
+
+
+def drawing(titles, count=0, names=()):
+    """Papers, each like the next one, and `count` entities of them; one of four relations is stated."""
     wild = np.random.default_rng(count)
-    edges = [(node, int(node * wild.random() ** 2)) for node in range(1, count) for _ in range(2)]
-    degree = np.bincount(np.array(edges).ravel(), minlength=count)
-    radii = [3.5 + 1.3 * float(value) ** 0.5 for value in degree]
+    number = len(titles)
+    files = [f"{at}.pdf" for at in range(number)]
+    owners = [{int(paper): 1.0 for paper in wild.integers(0, number, 1 + at % 3 // 2)} for at in range(count)]
+    pairs = [(at, int(at * wild.random() ** 2)) for at in range(1, count) for _ in range(2)]
+    degree = np.bincount(np.array(pairs, int).ravel(), minlength=count)
+    radii = [3.5 + 1.1 * float(value) ** 0.5 for value in degree]
+    similar = [(at, at + 1) for at in range(number - 1)]
+    middles = positions(number, similar, [0.4] * len(similar), space_of(owners, radii, number).tolist())
+    places = positions_around(middles, owners, radii, PAPER_RADIUS).tolist()
     kinds = ("CONCEPT", "METHOD", "ALGORITHM", "DATASET", "METRIC", "PERSON", "ORGANISATION", "TASK", "UNHEARD-OF")
-    names = [*labels, *(f"entity {index}" for index in range(len(labels), count))]
-    places = positions(count, edges, [1.0] * len(edges), radii).tolist()
-    nodes = tuple(
-        MapNode(
-            name, kinds[at % len(kinds)], x, y, radii[at], int(degree[at]), (f"alias of {name}",), "named 3 times",
-            ("bees.pdf",), (Evidence("bees.pdf", at % 9 + 1, f"We look at {name} in fog."),), 2,
+    labels = [*names, *(f"entity {at}" for at in range(len(names), count))]
+    begins = "Honeybees steer by polarised light."
+    nodes = [
+        MapNode(title, "PAPER", x, y, PAPER_RADIUS, 1, (), "2 pages", (file,), (Evidence(file, 1, begins),), 0)
+        for title, file, (x, y) in zip(titles, files, places, strict=False)
+    ]
+    for at, (name, (x, y)) in enumerate(zip(labels, places[number:], strict=True)):
+        mine = tuple(files[paper] for paper in sorted(owners[at]))
+        quotes = (Evidence(mine[0], at % 9 + 1, f"We look at {name} in fog."),)
+        fact = "named 3 times"
+        kind = kinds[at % len(kinds)]
+        nodes.append(
+            MapNode(name, kind, x, y, radii[at], int(degree[at]), (f"alias of {name}",), fact, mine, quotes, 2)
         )
-        for at, (name, (x, y)) in enumerate(zip(names, places, strict=True))
-    )  # fmt: skip
-    lines = tuple(
-        MapEdge(a, b, "CO_OCCURS" if a % 2 else "USES", 0.8, (Evidence("bees.pdf", 2, "The one uses the other."),))
-        for a, b in edges
-    )
-    return View("Entities", nodes, lines, "The 2,000 entities with the most relations are drawn; 7 are left out.")
-
-
-def papers(titles):
-    quote = (Evidence("bees.pdf", 1, "Honeybees steer by polarised light."),)
-    nodes = tuple(
-        MapNode(title, "PAPER", 60.0 * at, 0.0, 8.0, 1, (), "2 pages", ("bees.pdf",), quote, 0)
-        for at, title in enumerate(titles)
-    )
-    return View("Papers", nodes, (MapEdge(0, 1, "SIMILAR_TO", 0.7, quote),), "")
+    lines = [MapEdge(*pair, "SIMILAR_TO", 0.7, (Evidence(files[pair[0]], 1, begins),)) for pair in similar]
+    for a, b in pairs:
+        kind, quote = ("CO_OCCURS", "") if a % 4 else ("USES", "The one uses the other.")
+        lines.append(MapEdge(number + a, number + b, kind, 0.8, (Evidence(files[0], 2, quote),)))
+    return MapDrawing(tuple(nodes), tuple(lines), LEFT_OUT if count == 900 else "")
 
 
 @pytest.fixture(scope="module")
@@ -67,14 +84,16 @@ def browser():
 
 @pytest.fixture
 def opened(browser, tmp_path):
-    """Opens views as a page; afterwards nothing may have been fetched, and nothing complained of."""
-    context = browser.new_context(viewport={"width": 1200, "height": 800})
+    """Opens a drawing as a page; afterwards nothing may have been fetched, and nothing complained of."""
+    context = browser.new_context()
     requests, complaints = [], []
 
-    def open_page(*views):
+    def open_page(drawn, size=(1200, 800)):
         file = tmp_path / "map.html"
-        file.write_bytes(map_page(views))
+        names = {name for node in drawn.nodes for name in node.files}
+        file.write_bytes(map_page(drawn, {name: file_link(str(tmp_path / name), file, tmp_path) for name in names}))
         page = context.new_page()
+        page.set_viewport_size(dict(zip(("width", "height"), size, strict=True)))
         page.on("request", lambda request: requests.append(request.url))
         page.on("console", lambda message: complaints.append(message.text))
         page.on("pageerror", lambda error: complaints.append(str(error)))
@@ -84,95 +103,237 @@ def opened(browser, tmp_path):
     yield open_page
     urls, told = list(requests), list(complaints)
     context.close()
-    assert urls == [(tmp_path / "map.html").as_uri()]
+    assert set(urls) == {(tmp_path / "map.html").as_uri()}
     assert told == []
 
 
-def middle(page):
-    box = page.locator("#canvas").bounding_box()
-    return box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+@pytest.fixture(scope="module")
+def large():
+    """As large as the map of 24 papers: 900 entities."""
+    return drawing(TITLES, 900)
+
+
+def seen(page):
+    """What is drawn, once all that was asked for is."""
+    frame = "await new Promise(requestAnimationFrame);"
+    return page.evaluate(f"(async () => {{ {3 * frame} return canvas.drawn; }})()")
+
+
+def search(page, text):
+    page.fill("#search", text)
+    page.keyboard.press("Enter")
+    return seen(page)
+
+
+def click(page, label):
+    """Clicks on the label of a node."""
+    (box,) = (one["box"] for one in seen(page)["labels"] if one["label"] == label)
+    place = page.locator("#canvas").bounding_box()
+    page.mouse.click(place["x"] + (box[0] + box[2]) / 2, place["y"] + (box[1] + box[3]) / 2)
+    return seen(page)
+
+
+def canvas_size(page):
+    place = page.locator("#canvas").bounding_box()
+    return place["width"], place["height"]
+
+
+def overlap(one, other):
+    return one[0] < other[2] and other[0] < one[2] and one[1] < other[3] and other[1] < one[3]
+
+
+def assert_legible(page, drawn):
+    """No label covers another, none passes the edge."""
+    width, height = canvas_size(page)
+    boxes = [one["box"] for one in drawn["labels"]]
+    assert not any(overlap(one, other) for one, other in combinations(boxes, 2))
+    assert all(left >= 0 and top >= 0 and right <= width and bottom <= height for left, top, right, bottom in boxes)
+
+
+def assert_neighbours_in_view(page, drawn, count):
+    width, height = canvas_size(page)
+    assert len(drawn["near"]) == count
+    assert all(0 <= x <= width and 0 <= y <= height for x, y in (one["at"] for one in drawn["near"]))
+    assert drawn["scale"] <= 2 * drawn["overview"] + 1e-9
 
 
 @pytest.mark.browser
-def test_two_thousand_nodes_are_usable(opened):
-    page = opened(papers(["One", "Two"]), drawing(2000))
-    page.get_by_role("tab", name="Entities (2,000)").click()
-    assert "7 are left out" in page.inner_text("#told")
-    page.fill("#search", "entity 1234")
-    page.keyboard.press("Enter")
-    assert page.inner_text("#panel h2") == "entity 1234"
-    assert "We look at entity 1234 in fog.\nbees.pdf, p.2" in page.inner_text("#panel")
-    assert page.inner_text("#panel mark") == "entity 1234"
-    x, y = middle(page)
-    page.mouse.move(x + 1, y + 1)
-    assert "We look at entity 1234 in fog." in page.inner_text("#tip")
+@pytest.mark.parametrize("size", [(1400, 900), (800, 600), (400, 760)])
+def test_every_paper_is_labelled_and_few_entities_are(opened, large, size):
+    page = opened(large, size)
+    for tab in ("Papers (24)", "Entities (900)"):
+        page.get_by_role("tab", name=tab).click()
+        drawn = seen(page)
+        assert {one["label"] for one in drawn["labels"] if one["kind"] == "PAPER"} == set(TITLES)
+        assert_legible(page, drawn)
+    assert 1 <= sum(one["kind"] != "PAPER" for one in drawn["labels"]) <= 50
+
+
+@pytest.mark.browser
+def test_stated_relations_come_first_and_co_occurrence_is_off(opened, large):
+    page = opened(large)
+    page.get_by_role("tab", name="Entities (900)").click()
+    switch = page.get_by_label("co-occurrence (same sentence)")
+    assert not switch.is_checked()
+    assert seen(page)["lines"] == ["STATED"]
+    switch.check()
+    assert seen(page)["lines"] == ["STATED", "CO_OCCURS"]
+    switch.uncheck()
+    without = search(page, "entity 9")["near"]
+    page.get_by_role("button", name="(same sentence)").click()
+    assert len(seen(page)["near"]) > len(without)
+    assert switch.is_checked()
+
+
+@pytest.mark.browser
+def test_a_click_brings_the_neighbours_into_view_and_a_second_one_goes_back(opened, large):
+    page = opened(large)
+    page.get_by_role("tab", name="Entities (900)").click()
+    first = seen(page)
+    label = next(one["label"] for one in first["labels"] if one["kind"] != "PAPER")
+    at = int(label.partition(" ")[2])
+    stated = {end for edge in large.edges if edge.kind == "USES" for end in (edge.source, edge.target)
+              if 24 + at in (edge.source, edge.target)} - {24 + at}  # fmt: skip
+    chosen = click_sign(page, label)
+    assert chosen["chosen"] == label == page.inner_text("#panel h2")
+    assert_neighbours_in_view(page, chosen, 1 + len(stated) + len(large.nodes[24 + at].files))
+    back = click_sign(page, label)
+    assert (back["chosen"], back["camera"]) == (None, first["camera"])
+    paper = click(page, TITLES[3])
+    named = sum("3.pdf" in node.files for node in large.nodes[24:])
+    assert_neighbours_in_view(page, paper, 1 + named)
     page.keyboard.press("Escape")
-    assert page.locator("#panel").is_hidden()
-    page.mouse.move(x, y)
-    # The panel has gone and the canvas is wider: the node is still in its middle.
-    page.mouse.click(*middle(page))
-    assert page.inner_text("#panel h2") == "entity 1234"
+    assert seen(page)["camera"] == first["camera"]
+
+
+def click_sign(page, label):
+    """Clicks on the sign of a node that has a label."""
+    (x, y) = next(one["at"] for one in seen(page)["labels"] if one["label"] == label)
+    place = page.locator("#canvas").bounding_box()
+    page.mouse.click(place["x"] + x, place["y"] + y)
+    return seen(page)
+
+
+@pytest.mark.browser
+def test_entities_are_usable(opened, large):
+    page = opened(large)
+    assert "7 left out" in page.inner_text("#told")
+    search(page, "entity 123")
+    assert page.inner_text("#panel h2") == "entity 123"
+    file = large.nodes[24 + 123].files[0]
+    quote = page.locator("#panel > blockquote").inner_text()
+    assert quote.split() == f"We look at entity 123 in fog. ({file}, p.7)".split()
+    assert page.inner_text("#panel mark") == "entity 123"
+    x, y = next(one["at"] for one in seen(page)["near"] if one["label"] == "entity 123")
+    place = page.locator("#canvas").bounding_box()
+    page.mouse.move(place["x"] + x, place["y"] + y)
+    assert "We look at entity 123 in fog." in page.inner_text("#tip")
+
+
+@pytest.mark.browser
+def test_pages_are_links_into_the_pdf(opened):
+    page = opened(drawing(["One", "Two"], 4))
+    search(page, "two")
+    link = page.locator("#panel a").first
+    assert (link.inner_text(), link.get_attribute("href")) == ("(1.pdf, p.1)", "./1.pdf#page=1")
+    assert link.evaluate("link => link.href").startswith("file:///")
+
+
+def test_a_link_is_relative_only_where_page_and_pdf_lie_in_the_home(tmp_path):
+    home, pdf = tmp_path / "home", str(tmp_path / "home" / "papers" / "50% bees: a#b.pdf")
+    coded = "50%25%20bees%3A%20a%23b.pdf"
+    assert file_link(pdf, home / "map.html", home) == f"./papers/{coded}"
+    assert file_link(pdf, home / "maps" / "map.html", home) == f"./../papers/{coded}"
+    assert file_link(pdf, tmp_path / "map.html", home).startswith("file:///")
+    assert file_link(pdf, tmp_path / "map.html", home).endswith(f"/home/papers/{coded}")
+    assert file_link("/elsewhere/a.pdf", home / "map.html", home) == "file:///elsewhere/a.pdf"
+    assert file_link("a.pdf", home / "map.html", home) == ""
+
+
+@pytest.mark.browser
+def test_a_search_that_misses_suggests(opened):
+    page = opened(drawing(["Adam: a method", "Two"], 5, ["Adam", "BERT", "layer normalisation"]))
+    page.fill("#search", "adan")
+    assert page.inner_text("#results p") == "No paper or entity “adan”. Did you mean:"
+    assert page.locator("#results button span").all_inner_texts() == ["Adam: a method", "Adam"]
+    page.fill("#search", "bret")
+    page.get_by_role("button", name="BERT").click()
+    assert page.inner_text("#panel h2") == "BERT"
+    page.fill("#search", "layer-normalisatoin")
+    assert page.locator("#results button span").all_inner_texts() == ["layer normalisation"]
+    page.fill("#search", "xylophone")
+    assert page.inner_text("#results") == "No paper or entity “xylophone”."
 
 
 @pytest.mark.browser
 def test_all_can_be_done_by_keys(opened):
-    page = opened(papers(["One", "Two"]), drawing(30))
+    page = opened(drawing(["One", "Two"], 30))
     page.keyboard.press("/")
     page.keyboard.type("two")
     page.keyboard.press("ArrowDown")
     page.keyboard.press("Enter")
     assert page.inner_text("#panel h2") == "Two"
-    page.keyboard.press("ArrowLeft")
-    assert page.inner_text("#panel h2") == "One"
+    page.keyboard.press("Escape")
     for key in ("+", "-", "0", "ArrowLeft"):
         page.keyboard.press(key)
+    assert page.inner_text("#panel h2") == "One"
     page.keyboard.press("Enter")
     assert page.evaluate("document.activeElement.id") == "panel"
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.getAttribute('aria-label')") == "Close"
     page.keyboard.press("Escape")
     assert page.locator("#panel").is_hidden()
 
 
 @pytest.mark.browser
-def test_a_relation_shows_its_evidence_and_leads_on(opened):
-    page = opened(papers(["One", "Two"]))
-    page.fill("#search", "one")
-    page.keyboard.press("Enter")
-    page.click("#panel summary")
-    assert "similar (0.70)" in page.inner_text("#panel")
-    page.get_by_role("button", name="Go there").click()
+def test_a_relation_shows_its_words_its_page_and_its_quote_and_leads_on(opened):
+    page = opened(drawing(["One", "Two"], 9))
+    search(page, "one")
+    similar = page.locator("#panel li").first
+    assert "Two (cosine 0.70)" in similar.inner_text()
+    similar.get_by_role("button", name="Two").click()
     assert page.inner_text("#panel h2") == "Two"
+    search(page, "entity 8")
+    item = page.locator("#panel li").first
+    assert re.match(r"uses entity \d \(0\.pdf, p\.2\)", item.inner_text())
+    item.locator("summary").click()
+    assert "The one uses the other." in item.inner_text()
 
 
 @pytest.mark.browser
 def test_a_type_can_be_hidden_and_the_colours_turned(opened):
-    page = opened(drawing(40))
-    entry = page.locator("#legend button", has_text="method")
-    entry.click()
-    assert page.locator("#legend button", has_text="method").get_attribute("aria-pressed") == "false"
-    before = page.evaluate("getComputedStyle(document.body).backgroundColor")
+    page = opened(drawing(["One", "Two"], 40))
+    page.get_by_role("tab", name="Entities (40)").click()
+    before = seen(page)
+    page.get_by_label("method").uncheck()
+    hidden = [one for one in seen(page)["labels"] if one["kind"] == "METHOD"]
+    assert any(one["kind"] == "METHOD" for one in before["labels"]) and not hidden
+    colour = "getComputedStyle(document.body).backgroundColor"
+    light = page.evaluate(colour)
     page.click("#theme")
-    assert page.evaluate("getComputedStyle(document.body).backgroundColor") != before
-    page.mouse.wheel(0, -400)
+    assert page.evaluate(colour) != light
     for name in ("#closer", "#farther", "#fit"):
         page.click(name)
+    assert seen(page)["scale"] == seen(page)["overview"]
 
 
 @pytest.mark.browser
 def test_hostile_texts_do_nothing(opened):
-    page = opened(papers(HOSTILE), drawing(20, HOSTILE))
+    page = opened(drawing(HOSTILE, 20, HOSTILE))
     assert page.locator("script").count() == 2
     assert page.locator("img").count() == 0
-    for title, shown in zip(HOSTILE[:4], HOSTILE[:4], strict=True):
-        page.fill("#search", title)
-        page.keyboard.press("Enter")
-        assert page.inner_text("#panel h2") == shown
+    for title in HOSTILE[:4]:
+        search(page, title)
+        assert page.inner_text("#panel h2") == title
+        page.fill("#search", f"{title} and not")
     assert page.title() == "Map of the papers · RAG Science"
     assert page.locator("img").count() == 0
 
 
 @pytest.mark.browser
 def test_the_drawing_can_be_saved_as_a_picture(opened, tmp_path):
-    page = opened(papers(["Ein Titel – 論文", "b"]), drawing(60, HOSTILE[:1]))
+    page = opened(drawing(["Ein Titel – 論文", "b"], 60, HOSTILE[:1]))
+    seen(page)
     with page.expect_download() as download:
         page.click("#save")
     assert download.value.suggested_filename == "map-papers.png"
@@ -183,13 +344,41 @@ def test_the_drawing_can_be_saved_as_a_picture(opened, tmp_path):
 
 
 @pytest.mark.browser
-def test_nothing_at_all_is_said_so(opened):
-    page = opened(View("Papers", (), (), ""), View("Entities", (), (), ""))
-    assert page.get_by_text("graph yet").is_visible()
+def test_without_entities_it_is_said_what_to_do(opened):
+    page = opened(drawing(["One", "Two"]))
+    assert page.locator("#empty").is_hidden()
+    page.get_by_role("tab", name="Entities (0)").click()
+    assert page.get_by_text("No entities yet. Run: python ingest.py graph").is_visible()
+    page = opened(MapDrawing((), (), ""))
+    assert page.get_by_text("No papers yet.").is_visible()
+
+
+def luminance(colour):
+    parts = [int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5)]
+    linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+def contrast(one, other):
+    """The contrast ratio of WCAG 2."""
+    light, dark = sorted((luminance(one), luminance(other)), reverse=True)
+    return (light + 0.05) / (dark + 0.05)
+
+
+def test_texts_and_signs_have_the_contrast_of_wcag_aa():
+    page = map_page(drawing(["One", "Two"]), {}).decode()
+    signs = re.findall(r'[A-Z]+: \["\w+", "(#\w{6})", "(#\w{6})"\]', page)
+    themes = [dict(re.findall(r"--(\w+): (#\w{6})", block)) for block in re.findall(r":root[^{]*{([^}]*)}", page)]
+    assert (len(signs), len(themes)) == (9, 2)
+    for at, theme in enumerate(themes):
+        for text, ground in TEXT_COLOURS:
+            assert contrast(theme[text], theme[ground]) >= 4.5, (at, text, ground)
+        for sign in (*(pair[at] for pair in signs), theme["edge"], theme["control"]):
+            assert contrast(sign, theme["back"]) >= 3, (at, sign)
 
 
 def test_texts_leave_the_script_element_whole():
-    page = map_page([papers(HOSTILE), drawing(20, HOSTILE)]).decode()
+    page = map_page(drawing(HOSTILE, 20, HOSTILE), {}).decode()
     data = page.partition('id="data">')[2].partition("</script>")[0]
     assert data.isascii()
     assert not set("<>&") & set(data)
@@ -201,10 +390,10 @@ def test_texts_leave_the_script_element_whole():
 def test_only_a_map_is_replaced(tmp_path):
     page, other = tmp_path / "map.html", tmp_path / "thesis.html"
     check_target(page, force=False)
-    write_file(page, map_page([papers(["a", "b"])]))
+    write_file(page, map_page(drawing(["a", "b"]), {}))
     other.write_text("<!doctype html><p>my own")
     check_target(page, force=False)
-    with pytest.raises(UsageError, match="no map of ours"):
+    with pytest.raises(UsageError, match="is not a map"):
         check_target(other, force=False)
     check_target(other, force=True)
     with pytest.raises(UsageError, match="is a folder"):
