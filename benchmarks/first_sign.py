@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fcntl
+import json
 import os
 import re
 import select
@@ -148,6 +149,8 @@ def _home() -> Path:
     (home / "questions.jsonl").write_text(line * 3, encoding="utf-8")
     for command in (door("ingest", home, "graph"), door("query", home, "ask", "What is BM25?")):
         subprocess.run(command, env=_environment(), check=True, capture_output=True)
+    listed = subprocess.run(door("ingest", home, "list", "--json"), env=_environment(), check=True, capture_output=True)
+    (home / "list.json").write_bytes(listed.stdout)
     return home
 
 
@@ -157,16 +160,9 @@ def _filled(words: Sequence[str], home: Path) -> list[str]:
     if "NEW" in words:
         sample = REPOSITORY / "papers" / "sample" / "ragscience.pdf"
         new.write_bytes(sample.read_bytes() + f"\n% {time.time_ns()}\n".encode())
-    paper = next((path.name for path in _papers(home)), "")
+    paper = json.loads((home / "list.json").read_text(encoding="utf-8"))["papers"][0]["file"]
     known = {"NEW": new, "QUESTIONS": home / "questions.jsonl", "OUTPUT": home / "map.html", "PAPER": paper}
     return [str(known.get(word, word)) for word in words]
-
-
-def _papers(home: Path) -> list[Path]:
-    from ragscience.store import Home, Library
-
-    with Library.open_for_reading(Home(home)) as library:
-        return [Path(paper.path) for paper in library.papers()]
 
 
 def _environment(**more: str) -> dict[str, str]:
