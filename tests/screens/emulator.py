@@ -77,6 +77,17 @@ class Terminal:
         os.close(self._ours)
         os.close(self._theirs)
 
+    def streams(self):
+        """What subprocess.Popen needs for a process whose terminal this is."""
+        end = self._theirs
+        return {
+            "stdin": end,
+            "stdout": end,
+            "stderr": end,
+            "start_new_session": True,
+            "preexec_fn": lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),
+        }
+
     def type(self, text):
         """As if a person typed it."""
         os.write(self._ours, text.encode())
