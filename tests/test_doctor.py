@@ -21,6 +21,7 @@ from ragscience.doctor.service_checks import models, network, torch_model
 from ragscience.errors import LibraryDamaged, ModelProblem, RagScienceError
 from ragscience.models.model_choice import Choice, ModelSources, choose_embedder, choose_llm
 from ragscience.models.ollama_api import Ollama
+from ragscience.models.ollama_llm import ChatOptions
 from ragscience.store import Home, Library, NewPaper
 from ragscience.store.row_checksums import seal
 from tests.conftest import NOBODY
@@ -436,7 +437,7 @@ def parts_with(ollama, cache_folder, *, embedder="auto", answerer="auto"):
         ),
         "reranker": no_reranker,
         "answer": lambda: choose_llm(
-            answerer, "llama3.1:8b", ollama=ollama, temperature=0, num_ctx=4096, num_predict=100
+            answerer, "llama3.1:8b", ollama=ollama, options=ChatOptions(temperature=0, num_ctx=4096, num_predict=100)
         ),
     }
 

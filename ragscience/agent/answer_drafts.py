@@ -62,6 +62,7 @@ def _answer(
         llm=llm,
         prompts=_with_notes(context.answering.prompts, notes),
         answer_seconds=min(context.answering.answer_seconds, seconds),
+        whole_seconds=seconds,
     )
     return answer(AnswerRequest(found.question, strict=context.request.strict), answering, search=lambda _: found)
 

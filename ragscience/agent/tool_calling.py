@@ -18,8 +18,8 @@ from ragscience.agent.tool_results import ToolCall, ToolResult
 from ragscience.agent.tools import Toolbox, schemas
 from ragscience.errors import Cancelled
 from ragscience.models.model_protocols import Counter
-from ragscience.models.ollama_api import reply_errors
-from ragscience.models.reply_limits import cancellable
+from ragscience.models.ollama_client import reply_errors
+from ragscience.models.reply_limits import Silence, cancellable
 from ragscience.records import Hit, Paper
 from ragscience.text.prompt_sanitizer import sanitize
 
@@ -49,6 +49,8 @@ class ToolLLM(Protocol):
 
     temperature: float
     num_ctx: int
+    silence: Silence
+    """How long a reply may be silent."""
 
     @property
     def calls_tools(self) -> bool:
@@ -178,7 +180,7 @@ class _ToolLoop:
         calls: list[Any] = []
         tokens: dict[str, int] = {}
         try:
-            with closing(cancellable(model.stream(sent, options=options), self._is_over)) as chunks:
+            with closing(cancellable(model.stream(sent, options=options), self._is_over, self._llm.silence)) as chunks:
                 for pieces, chunk in enumerate(chunks, start=1):
                     said.append(str(chunk.content))
                     calls += chunk.tool_calls

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from math import inf
 from typing import TYPE_CHECKING
 
 from ragscience.answering.circuit_breaker import Circuit
@@ -47,7 +48,7 @@ class AnswerContext:
     prompts: Prompts
     circuit: Circuit
     answer_seconds: float
-    """Longest time of one LLM reply."""
+    """Longest time of one LLM reply, from its first token."""
     extractive_sentences: int
     """Most quotes of an extractive answer."""
     answerable_threshold: float
@@ -56,6 +57,8 @@ class AnswerContext:
     """Where the words of a question occur; without it answers have no confidence."""
     names: PaperNames | None = None
     """Which papers a question names; needed with `presence`."""
+    whole_seconds: float = inf
+    """Longest time of one LLM reply, with the wait for its first token: the agent's, which has a time for all."""
     cancelled: Callable[[], bool] | None = None
     """Whether the question was cancelled; it is called between stages and sentences, and several times a second while
     an LLM replies. None: it cannot be cancelled."""

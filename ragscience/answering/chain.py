@@ -117,7 +117,7 @@ class _ChainRun:
         self._search = search
         self._llm = llm
         self._prompts = context.prompts
-        limits = (context.answer_seconds, context.cancelled)
+        limits = (context.answer_seconds, context.cancelled, context.whole_seconds)
         self._condensing = Generation(llm, None, *limits)
         self._answering = Generation(llm, on_token, *limits)
         self._found: Found | None = None

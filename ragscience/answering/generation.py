@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from math import inf
 from typing import Any
 
 from ragscience.answering.replies import ThoughtFilter, repeated_tail, without_thoughts
@@ -60,8 +61,8 @@ class WrappedLLM:
 class CancellableLLM(WrappedLLM):
     """A chat model whose replies raise Cancelled within a second of the question's cancellation.
 
-    Each reply is read in a thread of its own, for a model may be silent for long; an abandoned reply ends with the
-    server's next token. With `cancelled` None the replies are the model's own.
+    Each reply is read in a thread of its own, for a model may be silent for long; the connection of an abandoned reply
+    is closed, so the server stops, too. With `cancelled` None the replies are the model's own.
     """
 
     def __init__(self, llm: ChatModel, cancelled: Callable[[], bool] | None) -> None:
@@ -96,8 +97,9 @@ class _CancellableReply:
 class Generation:
     """One call of the LLM: `run` it, then read the result. `on_token` gets the text to show, None shows nothing.
 
-    A reply that runs in a loop is stopped and cut to one round of it; one that takes more than `seconds` fails, and
-    what came by then is kept, also while the model is silent. Raises Cancelled within a second of the cancellation.
+    A reply that runs in a loop is stopped and cut to one round of it. One that takes more than `seconds` from its first
+    piece, or `whole_seconds` from the call, fails, and what came by then is kept, also while the model is silent.
+    Raises Cancelled within a second of the cancellation.
     """
 
     def __init__(
@@ -106,10 +108,14 @@ class Generation:
         on_token: Callable[[str], None] | None,
         seconds: float,
         cancelled: Callable[[], bool] | None = None,
+        whole_seconds: float = inf,
     ) -> None:
         self._llm = llm
         self._on_token = on_token
         self._seconds = seconds
+        self._whole_seconds = whole_seconds
+        self._first_piece: float | None = None
+        """When it came: monotonic seconds."""
         self._cancelled = cancelled
         self._raw = ""
         self._looked_at = 0
@@ -146,13 +152,11 @@ class Generation:
                 except Cancelled:
                     if not self._is_late():
                         raise
-                    self.failure = ModelProblem(
-                        f"{self._llm.name} was not done after {self._seconds:g} seconds.",
-                        "Raise RAG_ANSWER_SECONDS, or choose a smaller model.",
-                    )
+                    self.failure = self._lateness()
                     break
                 if piece is None:
                     break
+                self._first_piece = self._first_piece or time.monotonic()
                 looped = self._take(piece)
         finally:
             pieces.close()
@@ -160,7 +164,16 @@ class Generation:
         self._judge(messages, reply, max_tokens, looped=looped)
 
     def _is_late(self) -> bool:
-        return time.monotonic() - self._started > self._seconds
+        now = time.monotonic()
+        begun = now if self._first_piece is None else self._first_piece
+        return now - begun > self._seconds or now - self._started > self._whole_seconds
+
+    def _lateness(self) -> ModelProblem:
+        if time.monotonic() - self._started > self._whole_seconds:
+            said, setting = f"was not done after {self._whole_seconds:g} seconds", "RAG_AGENT_SECONDS"
+        else:
+            said, setting = f"was not done {self._seconds:g} seconds after its first token", "RAG_ANSWER_SECONDS"
+        return ModelProblem(f"{self._llm.name} {said}.", f"Raise {setting}, or choose a smaller model.")
 
     def _is_over(self) -> bool:
         return self._is_late() or (self._cancelled is not None and self._cancelled())

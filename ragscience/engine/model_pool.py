@@ -22,6 +22,7 @@ from ragscience.models.model_choice import (
 )
 from ragscience.models.model_protocols import TokenEmbedder
 from ragscience.models.ollama_api import Ollama
+from ragscience.models.ollama_llm import ChatOptions
 from ragscience.models.query_embedder import QueryEmbedder
 from ragscience.retrieval import token_matches
 
@@ -253,18 +254,17 @@ class ModelPool:
         """The chat model and the reason; `setting` replaces the setting `answerer`."""
         answerer = setting or settings.answerer
 
-        def make(_: Warn) -> Choice[OllamaLLM | None]:
-            return choose_llm(
-                answerer,
-                settings.llm,
-                ollama=self.ollama(settings),
-                temperature=settings.temperature,
-                num_ctx=settings.num_ctx,
-                num_predict=settings.max_answer_tokens,
-            )
+        options = ChatOptions(
+            temperature=settings.temperature,
+            num_ctx=settings.num_ctx,
+            num_predict=settings.max_answer_tokens,
+            first_token_seconds=settings.llm_first_token_s,
+        )
 
-        limits = (settings.temperature, settings.num_ctx, settings.max_answer_tokens)
-        return self._once(("llm", answerer, settings.llm, *limits, *_server(settings)), make, _ignore)
+        def make(_: Warn) -> Choice[OllamaLLM | None]:
+            return choose_llm(answerer, settings.llm, ollama=self.ollama(settings), options=options)
+
+        return self._once(("llm", answerer, settings.llm, options, *_server(settings)), make, _ignore)
 
     # What there is, and what can be fetched
 

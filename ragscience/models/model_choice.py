@@ -12,7 +12,7 @@ Only requests to Ollama leave the machine, and when offline not even those.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Generic, TypeVar
 
@@ -21,7 +21,7 @@ from ragscience.models.ollama_api import Ollama
 
 if TYPE_CHECKING:
     from ragscience.models.model_protocols import Embedder, Reranker
-    from ragscience.models.ollama_llm import OllamaLLM
+    from ragscience.models.ollama_llm import ChatOptions, OllamaLLM
     from ragscience.records import EmbedderIdentity
 
 __all__ = ["Choice", "ModelRow", "ModelSources", "choose_embedder", "choose_llm", "choose_reranker", "describe_models"]
@@ -193,13 +193,11 @@ def choose_reranker(
     return Choice(None, "its files are not on this machine", warning)
 
 
-def choose_llm(
-    setting: str, model: str, *, ollama: Ollama, temperature: float, num_ctx: int, num_predict: int
-) -> Choice[OllamaLLM | None]:
+def choose_llm(setting: str, model: str, *, ollama: Ollama, options: ChatOptions) -> Choice[OllamaLLM | None]:
     """The LLM, None for an answer of quotes: `setting` is "auto", "ollama" or "extractive".
 
-    `num_ctx` is lowered to the model's own context if that is smaller. Raises ModelProblem when Ollama was requested
-    explicitly and is unavailable.
+    The context window of the options is lowered to the model's own if that is smaller. Raises ModelProblem when Ollama
+    was requested explicitly and is unavailable.
     """
     if setting == "extractive":
         return Choice(None, "the setting is extractive")
@@ -217,16 +215,10 @@ def choose_llm(
         if setting == "ollama":
             raise
         return Choice(None, f"{full} cannot be used", f"The answer is made of quotes. {problem}")
-    from ragscience.models.ollama_llm import ChatOptions, OllamaLLM
+    from ragscience.models.ollama_llm import OllamaLLM
 
-    llm = OllamaLLM(
-        ollama,
-        full,
-        options=ChatOptions(
-            temperature=temperature, num_ctx=min(num_ctx, context_length or num_ctx), num_predict=num_predict
-        ),
-        digest=ollama.status.models[full],
-    )
+    window = min(options.num_ctx, context_length or options.num_ctx)
+    llm = OllamaLLM(ollama, full, options=replace(options, num_ctx=window), digest=ollama.status.models[full])
     return Choice(llm, "the setting is ollama" if setting == "ollama" else f"Ollama answers and has {full}")
 
 

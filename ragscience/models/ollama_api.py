@@ -1,4 +1,4 @@
-"""Ollama's status and model list over its HTTP API (https://docs.ollama.com/api), and helpers of its clients.
+"""Ollama's status and model list over its HTTP API (https://docs.ollama.com/api); see also ollama_client.py.
 
 An `Ollama` requests the status at most once, so that a run costs two small requests however many parts need it. The
 HTTP client is imported with the first request: a run without Ollama does not pay for it.
@@ -8,15 +8,14 @@ from __future__ import annotations
 
 import ipaddress
 import json
-import ssl
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from ragscience.errors import ModelProblem
-from ragscience.models.reply_limits import ReplyLimits, UnusableReply
+from ragscience.models.reply_limits import ReplyLimits
 from ragscience.text.addresses import shown_address
 
 if TYPE_CHECKING:
@@ -24,14 +23,11 @@ if TYPE_CHECKING:
     from urllib.request import OpenerDirector
 
 __all__ = [
+    "MALFORMED",
     "ModelDetails",
     "Ollama",
     "OllamaStatus",
-    "as_problem",
-    "client_options",
     "is_loopback",
-    "may_pass",
-    "reply_errors",
     "status",
 ]
 
@@ -41,8 +37,7 @@ _LONGEST_ANSWER = 16 * 2**20
 _LONGEST_LINE = 2**16
 """Bytes of a line that tells of progress."""
 _AT_ONCE = 2**16
-_ANOTHER = "Try again, or update Ollama."
-_MALFORMED = (ValueError, AttributeError, TypeError, KeyError, RecursionError)
+MALFORMED = (ValueError, AttributeError, TypeError, KeyError, RecursionError)
 """What JSON of another shape than Ollama's ends in, within its client or here."""
 
 
@@ -129,7 +124,7 @@ class Ollama:
             return OllamaStatus(False, why=f"what answers at {self.shown} is not Ollama (HTTP {error.code})")
         except OSError:
             return OllamaStatus(False, why=f"Ollama does not answer at {self.shown}")
-        except (HTTPException, *_MALFORMED):
+        except (HTTPException, *MALFORMED):
             return OllamaStatus(False, why=f"what answers at {self.shown} is not Ollama")
         return OllamaStatus(True, str(version), models)
 
@@ -166,7 +161,7 @@ class Ollama:
             raise self._unreadable(name, f"HTTP {error.code}") from None
         except OSError:
             raise ModelProblem(f"Ollama does not answer at {self.shown}.", "Start it with `ollama serve`.") from None
-        except (HTTPException, *_MALFORMED) as error:
+        except (HTTPException, *MALFORMED) as error:
             raise self._unreadable(name, type(error).__name__) from None
         return ModelDetails(_positive(context), _positive(dimension), capabilities)
 
@@ -177,7 +172,7 @@ class Ollama:
         try:
             loaded = self._json("/api/ps", None, self.connect_seconds).get("models") or []
             return next((_positive(each.get("context_length")) for each in loaded if each.get("name") == name), None)
-        except (OSError, HTTPException, *_MALFORMED):
+        except (OSError, HTTPException, *MALFORMED):
             return None
 
     def lines(self, path: str, body: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
@@ -225,103 +220,6 @@ def _json_object(text: bytes) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise ValueError("not a JSON object")
     return value
-
-
-def reply_errors() -> tuple[type[Exception], ...]:
-    """What a call of Ollama through its own client may end in."""
-    import httpx
-    import ollama
-
-    return httpx.HTTPError, ollama.ResponseError, ConnectionError, *_MALFORMED
-
-
-def as_problem(error: Exception, name: str, url: str) -> ModelProblem:
-    """A RagScience error for a failed call of Ollama: one line and a fix."""
-    import httpx
-    import ollama
-    from pydantic import ValidationError
-
-    url = shown_address(url)
-    if isinstance(error, httpx.ConnectError | httpx.ConnectTimeout | ConnectionError):
-        return ModelProblem(f"Ollama does not answer at {url}.", "Start it with `ollama serve`.")
-    if isinstance(error, httpx.TimeoutException):
-        return ModelProblem(
-            f"{name} sent nothing for too long.", "Raise RAG_OLLAMA_TIMEOUT_SECONDS, or choose a smaller model."
-        )
-    if isinstance(error, httpx.HTTPError):
-        return ModelProblem(f"The connection to Ollama at {url} broke ({type(error).__name__}).", "Try again.")
-    if isinstance(error, ValidationError) or (isinstance(error, _MALFORMED) and not isinstance(error, ValueError)):
-        return ModelProblem(f"What {name} replied is not of the form of Ollama's replies.", _ANOTHER)
-    if not isinstance(error, ollama.ResponseError):
-        return ModelProblem(f"{name}'s reply could not be read: {_one_line(error)}.", _ANOTHER)
-    # mypy has no types for the `ollama` package's error.
-    refused = cast("Any", error)
-    message = _one_line(refused.error)
-    if refused.status_code == 404:
-        return ModelProblem(f"Ollama has no model {name}.", f"Fetch it with `ollama pull {name}`.")
-    if "context" in message.casefold() and "exceed" in message.casefold():
-        return ModelProblem(f"The prompt is too long for {name}: {message}.", "Raise RAG_NUM_CTX, or lower RAG_TOP_K.")
-    if "memory" in message.casefold():
-        return ModelProblem(
-            f"{name} does not fit in memory: {message}.", "Lower RAG_NUM_CTX, or choose a smaller model."
-        )
-    return ModelProblem(f"Ollama failed with {name}: {message}.", "Try again; `ollama ps` shows what it is running.")
-
-
-def _one_line(message: object) -> str:
-    return " ".join(str(message).split())[:300].rstrip(".")
-
-
-def may_pass(error: Exception) -> bool:
-    """Whether a retry may succeed: a cut connection or a crashed runner, not a refusal or a timeout."""
-    import httpx
-    import ollama
-
-    if isinstance(error, ollama.ResponseError):
-        refused = cast("Any", error)
-        return bool(refused.status_code >= 500 and "memory" not in str(refused.error).casefold())
-    return isinstance(error, httpx.RemoteProtocolError | httpx.ReadError | httpx.WriteError)
-
-
-def client_options(ollama: Ollama, *, longest_line: int) -> dict[str, Any]:
-    """Arguments for httpx: our timeouts, no redirects, no proxy for this machine, and no idle connections.
-
-    A reply with a line of more than `longest_line` bytes ends with UnusableReply, as does one that is compressed, whose
-    bytes would say nothing of its length.
-    """
-    import httpx
-
-    class LimitedStream(httpx.SyncByteStream):
-        def __init__(self, stream: httpx.SyncByteStream) -> None:
-            self._stream = stream
-
-        def __iter__(self) -> Iterator[bytes]:
-            limits = ReplyLimits(longest_line=longest_line, seconds=ollama.timeout_seconds)
-            for data in self._stream:
-                limits.add(data)
-                yield data
-
-        def close(self) -> None:
-            self._stream.close()
-
-    def limit(response: httpx.Response) -> None:
-        if response.headers.get("content-encoding", "identity") != "identity":
-            raise UnusableReply("it is compressed")
-        response.stream = LimitedStream(cast("httpx.SyncByteStream", response.stream))
-
-    local = is_loopback(ollama.url)
-    options: dict[str, Any] = {
-        "timeout": httpx.Timeout(ollama.timeout_seconds, connect=ollama.connect_seconds),
-        "limits": httpx.Limits(max_keepalive_connections=0),
-        "follow_redirects": False,
-        "headers": {"accept-encoding": "identity"},
-        "event_hooks": {"response": [limit]},
-        "trust_env": not local,
-    }
-    if local and ollama.url.startswith("http://"):
-        # Reading the certificates takes longer than a question; a context without any trusts no server.
-        options["verify"] = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-    return options
 
 
 def status(base_url: str, timeout_seconds: float) -> OllamaStatus:

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ragscience.errors import ModelProblem
-from ragscience.models.ollama_api import ModelDetails, Ollama, as_problem, client_options, may_pass, reply_errors
+from ragscience.models.ollama_api import ModelDetails, Ollama
+from ragscience.models.ollama_client import as_problem, client_options, may_pass, reply_errors
 from ragscience.models.ollama_llm import OllamaLLM
 from ragscience.models.reply_limits import LONGEST_REPLY
 from ragscience.models.wordpieces import sendable, split_windows
@@ -121,7 +122,9 @@ class OllamaEmbedder:
                 model=self._name,
                 base_url=self._ollama.url,
                 num_ctx=self._context(),
-                client_kwargs=client_options(self._ollama, longest_line=LONGEST_REPLY),
+                client_kwargs=client_options(
+                    self._ollama, longest_line=LONGEST_REPLY, read_seconds=self._ollama.timeout_seconds
+                ),
             )
         return self._client
 

@@ -12,7 +12,9 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 from ragscience.errors import ModelProblem
-from ragscience.models.ollama_api import Ollama, as_problem, client_options, may_pass, reply_errors
+from ragscience.models.ollama_api import Ollama
+from ragscience.models.ollama_client import as_problem, client_options, may_pass, reply_errors
+from ragscience.models.reply_limits import Silence, SilentReply, cancellable
 from ragscience.models.token_counting import TokenCounter, base_tokens
 from ragscience.models.wordpieces import sendable
 
@@ -48,13 +50,16 @@ class ChatOptions:
     """Context window in tokens, for prompt and reply together."""
     num_predict: int
     """Maximum tokens of a reply."""
+    first_token_seconds: float = 600.0
+    """How long a reply's first token may take."""
 
 
 class Reply:
     """A streamed reply: iterate over it once for its text, piece by piece; then the counts are set.
 
-    Iterating raises ModelProblem. A transient failure before the first piece (a cut connection, a crashed runner)
-    is retried once. If the server ignores the cap, the stream is cut when our own count has passed it.
+    Iterating raises ModelProblem, also where the server is silent for too long. A transient failure before the first
+    piece (a cut connection, a crashed runner) is retried once. If the server ignores the cap, the stream is cut when
+    our own count has passed it.
     """
 
     def __init__(
@@ -73,7 +78,7 @@ class Reply:
     def __iter__(self) -> Iterator[str]:
         chunks = estimate = 0.0
         left = LONGEST_TOKEN * (self._max_tokens + 64)
-        with closing(self._chunks()) as stream:
+        with closing(self._in_time()) as stream:
             for chunk in stream:
                 content = str(chunk.content)
                 text = content[:left]
@@ -94,6 +99,15 @@ class Reply:
             self.prompt_tokens = _count(metadata.get("prompt_eval_count"))
             self.answer_tokens = _count(metadata.get("eval_count"))
             self.done_reason = str(metadata.get("done_reason") or "stop")
+
+    def _in_time(self) -> Generator[BaseMessageChunk, None, None]:
+        """The chunks, read in a thread of their own, with the limits of silence; the connection ends with this."""
+        llm = self._llm
+        with closing(cancellable(self._chunks(), _never, llm.silence)) as stream:
+            try:
+                yield from stream
+            except SilentReply as silent:
+                raise as_problem(silent, llm.name, llm.url) from silent
 
     def _chunks(self) -> Generator[BaseMessageChunk, None, None]:
         llm = self._llm
@@ -143,6 +157,7 @@ class OllamaLLM:
         self.temperature = options.temperature
         self.num_ctx = options.num_ctx
         self.num_predict = options.num_predict
+        self.silence = Silence(first=options.first_token_seconds, between=ollama.timeout_seconds)
         self.digest = digest
         self.sleep = sleep
         self.counter = TokenCounter()
@@ -185,7 +200,7 @@ class OllamaLLM:
                 temperature=self.temperature,
                 num_ctx=self.num_ctx,
                 num_predict=self.num_predict,
-                client_kwargs=client_options(self._ollama, longest_line=LONGEST_LINE),
+                client_kwargs=client_options(self._ollama, longest_line=LONGEST_LINE, read_seconds=None),
             )
         return self._chat_model
 
@@ -230,6 +245,10 @@ class OllamaLLM:
             return True
         # At its end Ollama drops the older half of the window, which is the prompt, and continues.
         return (prompt_tokens or 0) + (answer_tokens or 0) > self.window
+
+
+def _never() -> bool:
+    return False
 
 
 def _prompt(messages: Sequence[Message]) -> str:

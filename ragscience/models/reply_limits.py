@@ -6,14 +6,16 @@ import sys
 import time
 from collections.abc import Callable, Generator, Iterator
 from contextlib import suppress
-from contextvars import copy_context
+from contextvars import ContextVar, copy_context
+from dataclasses import dataclass
+from math import inf
 from queue import Empty, SimpleQueue
-from threading import Event, Thread
+from threading import Lock, Thread
 from typing import TypeVar
 
 from ragscience.errors import Cancelled
 
-__all__ = ["LONGEST_REPLY", "ReplyLimits", "UnusableReply", "cancellable"]
+__all__ = ["LONGEST_REPLY", "ReplyLimits", "Silence", "SilentReply", "UnusableReply", "cancellable", "when_over"]
 
 LONGEST_REPLY = 64 * 2**20
 """Bytes of a whole reply; a batch of embeddings takes a tenth of that."""
@@ -59,35 +61,104 @@ class ReplyLimits:
             self._line, self._begun = len(more[-1]), now
 
 
-def cancellable(pieces: Iterator[T], cancelled: Callable[[], bool]) -> Generator[T, None, None]:
-    """The same pieces, read in another thread: silence cannot hold up a cancellation. Raises Cancelled."""
+@dataclass(frozen=True, slots=True)
+class Silence:
+    """How long a reply may be silent, in seconds."""
+
+    first: float
+    """Before its first piece: the model is loaded and reads the prompt."""
+    between: float
+    """Between two pieces."""
+
+
+class SilentReply(UnusableReply):
+    """A reply that was silent for longer than it may be."""
+
+    def __init__(self, seconds: float, *, has_begun: bool) -> None:
+        self.seconds = seconds
+        """That it was waited for."""
+        self.has_begun = has_begun
+        """Whether a piece had come before."""
+        super().__init__(f"nothing came for {seconds:g} s")
+
+
+class _Reading:
+    """One reading of pieces: whether anybody still wants them, and what ends their source."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._ends: list[Callable[[], None]] = []
+        self.is_over = False
+
+    def add(self, end: Callable[[], None]) -> None:
+        with self._lock:
+            self._ends.append(end)
+            is_over = self.is_over
+        if is_over:
+            end()
+
+    def stop(self) -> None:
+        with self._lock:
+            self.is_over = True
+            ends, self._ends = self._ends, []
+        for end in ends:
+            end()
+
+
+_reading: ContextVar[_Reading | None] = ContextVar("reading", default=None)
+"""That of the thread which reads the pieces."""
+
+
+def when_over(end: Callable[[], None]) -> None:
+    """Call `end` once nobody wants what this thread reads for a `cancellable`, from another thread; else never."""
+    reading = _reading.get()
+    if reading is not None:
+        reading.add(end)
+
+
+def cancellable(
+    pieces: Iterator[T], cancelled: Callable[[], bool], silence: Silence | None = None
+) -> Generator[T, None, None]:
+    """The same pieces, read in another thread, which is left alone when they are no longer wanted.
+
+    So silence cannot hold up a cancellation, nor Ctrl-C. Raises Cancelled, also where this is itself read by a
+    `cancellable` that is over; raises SilentReply where the pieces are silent for longer than `silence`.
+    """
     read: SimpleQueue[tuple[T] | BaseException | None] = SimpleQueue()
-    abandoned = Event()
+    outer, mine = _reading.get(), _Reading()
 
     def pump() -> None:
+        _reading.set(mine)
         with suppress(BaseException):  # it is raised where the pieces are read
             try:
                 for piece in pieces:
                     read.put((piece,))
-                    if abandoned.is_set():
+                    if mine.is_over:
                         break
             finally:
                 read.put(sys.exception())
                 pieces.close()  # type: ignore[attr-defined]  # most are generators
 
-    Thread(target=copy_context().run, args=(pump,), daemon=True).start()
-    try:
+    def next_piece(limit: float) -> tuple[T] | BaseException | None:
+        began = time.monotonic()
         while True:
-            if cancelled():
+            if cancelled() or (outer is not None and outer.is_over):
                 raise Cancelled
+            left = limit - (time.monotonic() - began)
             try:
-                piece = read.get(timeout=_POLL_SECONDS)
+                return read.get(timeout=min(_POLL_SECONDS, max(left, 0.001)))
             except Empty:
-                continue
-            if piece is None:
-                return
+                if time.monotonic() - began >= limit:
+                    raise SilentReply(limit, has_begun=has_begun) from None
+
+    Thread(target=copy_context().run, args=(pump,), daemon=True).start()
+    has_begun = False
+    first, between = (silence.first, silence.between) if silence is not None else (inf, inf)
+    try:
+        while (piece := next_piece(between if has_begun else first)) is not None:
             if isinstance(piece, BaseException):
                 raise piece
+            has_begun = True
             yield piece[0]
     finally:
-        abandoned.set()
+        mine.stop()

@@ -146,7 +146,20 @@ class Settings(BaseSettings):
         "http://127.0.0.1:11434", ANSWER, "Where Ollama listens.", pattern=r"^https?://", guarded=True
     )
     ollama_connect_seconds: float = setting(1.0, NOTHING, "Time for Ollama to take a call.", gt=0, le=60)
-    ollama_timeout_seconds: float = setting(120.0, NOTHING, "Time for Ollama's next piece of a reply.", gt=0, le=3600)
+    llm_first_token_s: float = setting(
+        600.0,
+        NOTHING,
+        "Time for the first token of a language model, which reads the whole prompt before it.",
+        gt=0,
+        le=86400,
+    )
+    ollama_timeout_seconds: float = setting(
+        120.0,
+        NOTHING,
+        "Time for Ollama's next piece of a reply, once it has begun, and for an embedding.",
+        gt=0,
+        le=3600,
+    )
     offline: bool = setting(False, ANSWER, "Refuse whatever would leave this machine.")
 
     # Retrieval (the guide)
@@ -270,7 +283,11 @@ class Settings(BaseSettings):
     )
     max_question_chars: int = setting(8000, NOTHING, "Longest question, in characters.", ge=100, le=100_000)
     answer_seconds: float = setting(
-        600.0, ANSWER, "Time for an LLM's answer; what came by then is kept, and quotes follow.", gt=0, le=86400
+        600.0,
+        ANSWER,
+        "Time for an LLM's answer, from its first token; what came by then is kept, and quotes follow.",
+        gt=0,
+        le=86400,
     )
     corrective: Literal["auto", "on", "off"] = setting(
         "auto",

@@ -16,14 +16,14 @@ MODELS = {"embedder": "words", "reranker": None, "llm": LLAMA}
 
 
 @contextmanager
-def open_llm(url, *, timeout_seconds=30.0, num_ctx=4096, num_predict=512):
+def open_llm(url, *, timeout_seconds=30.0, first_token_seconds=60.0, num_ctx=4096, num_predict=512):
     """The real OllamaLLM, closed at the end; `waited` lists the seconds that it would have slept."""
     waited = []
     ollama = Ollama(url, connect_seconds=5.0, timeout_seconds=timeout_seconds, offline=False)
     llm = OllamaLLM(
         ollama,
         LLAMA,
-        options=ChatOptions(temperature=0.0, num_ctx=num_ctx, num_predict=num_predict),
+        options=ChatOptions(0.0, num_ctx, num_predict, first_token_seconds),
         sleep=waited.append,
     )
     llm.waited = waited

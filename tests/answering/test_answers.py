@@ -246,9 +246,9 @@ def test_a_server_that_is_not_there_leaves_quotes(llm_at):
 
 def test_a_model_that_says_nothing_in_time_leaves_quotes(server, llm_at):
     server.fault("/api/chat", until=threading.Event())
-    given = ask(llm_at(server.url, timeout_seconds=0.2), Search(TRAINING))
+    given = ask(llm_at(server.url, first_token_seconds=0.2), Search(TRAINING))
     assert given.mode == "extractive"
-    assert "RAG_OLLAMA_TIMEOUT_SECONDS" in given.warnings[0]
+    assert "RAG_LLM_FIRST_TOKEN_S" in given.warnings[0]
 
 
 def test_an_empty_answer_leaves_quotes(server, llm):

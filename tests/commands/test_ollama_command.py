@@ -123,7 +123,7 @@ def _token_file(home):
         ({"cut_after": 0}, "The connection to Ollama"),
         ({"malformed": True}, "could not be read"),
         ({"dimension": 7}, "gave 1 vectors of dimension [7]"),
-        ({}, "sent nothing for too long"),
+        ({}, "sent nothing for 0.2 s"),
         (None, "Ollama does not answer"),
     ],
 )

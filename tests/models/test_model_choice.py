@@ -10,6 +10,7 @@ from ragscience.models.minilm import IDENTITY, MiniLM, find_minilm
 from ragscience.models.model_choice import ModelSources, choose_embedder, choose_llm, choose_reranker, describe_models
 from ragscience.models.ollama_api import Ollama
 from ragscience.models.ollama_embedder import OllamaEmbedder
+from ragscience.models.ollama_llm import ChatOptions
 from ragscience.records import EmbedderIdentity
 from tests.models.conftest import make_bert
 from tests.ollama_server import OllamaServer, chat_model, embedding_model
@@ -54,7 +55,7 @@ def embedder(model_cache):
 
 
 def llm(ollama, setting="auto", model=LLAMA, num_ctx=8192):
-    return choose_llm(setting, model, ollama=ollama, temperature=0.0, num_ctx=num_ctx, num_predict=64)
+    return choose_llm(setting, model, ollama=ollama, options=ChatOptions(0.0, num_ctx, 64))
 
 
 # -- embedder

@@ -218,7 +218,7 @@ def test_a_batch_that_fails_is_sent_again_and_only_that_one(server, fault):
         ({"malformed": True}, "could not be read", "again"),
         ({"cut_after": 0}, "broke", "again"),
         ({"dimension": 15}, r"dimension \[15\].*16 was expected", "rebuild --embeddings"),
-        ({"until": threading.Event()}, "too long", "RAG_OLLAMA_TIMEOUT_SECONDS"),
+        ({"until": threading.Event()}, "nothing for 0.5 s", "RAG_OLLAMA_TIMEOUT_SECONDS"),
     ],
 )
 def test_each_failure_is_one_clear_line(server, fault, said, fix):
@@ -301,7 +301,7 @@ def test_the_chat_model_is_langchains_own(server):
         ({"error": "runner crashed", "cut_after": 2}, "runner crashed"),
         ({"cut_after": 2}, "broke"),
         ({"malformed": True}, "could not be read"),
-        ({"until": threading.Event()}, "too long"),
+        ({"until": threading.Event(), "cut_after": 1}, "nothing for 0.5 s"),
     ],
 )
 def test_a_reply_that_fails_keeps_what_came_and_says_why(server, fault, said):

@@ -109,7 +109,7 @@ def test_a_token_is_cut_to_what_a_reply_may_hold(server):
 
 def answered(server, **fault):
     server.fault("/api/chat", **fault, times=None)
-    generation = Generation(llm(server), None, 0.5)
+    generation = Generation(llm(server), None, 60.0, whole_seconds=0.5)
     generation.run([("user", "hi")], 64)
     return generation
 

@@ -1,0 +1,166 @@
+"""A model that says nothing: how long it may, before its first token and after it, and that it is left at once."""
+
+import socket
+import threading
+
+import pytest
+
+from ragscience.agent.token_budget import BoundedLLM
+from ragscience.answering.generation import CancellableLLM, Generation
+from ragscience.errors import Cancelled, ModelProblem
+from ragscience.models import reply_limits
+from ragscience.models.ollama_api import Ollama
+from ragscience.models.ollama_llm import ChatOptions, OllamaLLM
+from ragscience.models.reply_limits import cancellable
+from ragscience.models.structured_output import ask_structured
+from tests.ollama_server import OllamaServer, chat_model
+
+CHAT = "llama3.1:8b"
+HI = [("user", "hi")]
+
+
+@pytest.fixture
+def server():
+    with OllamaServer(models={CHAT: chat_model()}) as running:
+        yield running
+
+
+class Clock:
+    """Seconds that pass only while somebody waits for a reply: fifty with each look at it, up to `stops`."""
+
+    def __init__(self, stops=float("inf")):
+        self.now = 0.0
+        self._stops = stops
+        self.stopped = threading.Event()
+
+    def monotonic(self):
+        if self.now < self._stops:
+            self.now += 50.0
+        else:
+            self.stopped.set()
+        return self.now
+
+
+def llm(url, **limits):
+    ollama = Ollama(url, connect_seconds=5, timeout_seconds=limits.pop("between", 120.0), offline=False)
+    return OllamaLLM(ollama, CHAT, options=ChatOptions(0.0, 4096, 64, **limits), sleep=lambda _: None)
+
+
+def test_a_first_token_may_take_longer_than_the_next_ones(server, monkeypatch):
+    clock = Clock(stops=500.0)
+    monkeypatch.setattr(reply_limits, "time", clock)
+    server.script("After all.")
+    server.fault("/api/chat", until=clock.stopped)
+    assert "".join(llm(server.url).reply(HI, max_tokens=64)) == "After all."
+    assert clock.now > 120
+
+
+def test_a_first_token_that_never_comes_is_waited_for_as_long_as_the_setting_says(server, monkeypatch):
+    clock = Clock()
+    monkeypatch.setattr(reply_limits, "time", clock)
+    server.fault("/api/chat", until=threading.Event())
+    with pytest.raises(ModelProblem) as caught:
+        list(llm(server.url, first_token_seconds=600.0).reply(HI, max_tokens=64))
+    assert caught.value.message == "The first token of llama3.1:8b did not come within 600 s."
+    assert "RAG_LLM_FIRST_TOKEN_S" in caught.value.fix
+    assert 600 <= clock.now < 900
+    assert len(server.of("/api/chat")) == 1
+
+
+def test_headers_are_no_first_token(server, monkeypatch):
+    clock = Clock(stops=500.0)
+    monkeypatch.setattr(reply_limits, "time", clock)
+    server.script("After all.")
+    server.fault("/api/chat", raw=b" ", until=clock.stopped)
+    with pytest.raises(ModelProblem):  # the server has nothing more to say, but it was waited for
+        list(llm(server.url).reply(HI, max_tokens=64))
+    assert clock.now == 500
+
+
+def test_a_reply_that_has_begun_may_be_silent_for_the_shorter_time_alone(server, monkeypatch):
+    clock = Clock()
+    monkeypatch.setattr(reply_limits, "time", clock)
+    server.script("One two three")
+    server.fault("/api/chat", cut_after=2, until=threading.Event())
+    came = []
+    with pytest.raises(ModelProblem, match=r"llama3\.1:8b sent nothing for 120 s") as caught:
+        came.extend(llm(server.url).reply(HI, max_tokens=64))
+    assert came == ["One", " two"]
+    assert "RAG_OLLAMA_TIMEOUT_SECONDS" in caught.value.fix
+
+
+def test_the_time_of_an_answer_counts_from_its_first_token(server, monkeypatch):
+    clock = Clock(stops=500.0)
+    monkeypatch.setattr(reply_limits, "time", clock)
+    server.script("After all.")
+    server.fault("/api/chat", until=clock.stopped)
+    generation = Generation(llm(server.url), None, seconds=60.0)
+    generation.run(HI, 64)
+    assert (generation.text, generation.failure) == ("After all.", None)
+
+
+class DeafServer:
+    """Takes connections and requests and says nothing; knows when a client has left."""
+
+    def __init__(self):
+        self._listening = socket.create_server(("127.0.0.1", 0))
+        self.url = f"http://127.0.0.1:{self._listening.getsockname()[1]}"
+        self.asked = threading.Event()
+        self.left = threading.Event()
+        self._thread = threading.Thread(target=self._serve, daemon=True)
+
+    def _serve(self):
+        connection, _ = self._listening.accept()
+        with connection:
+            while data := connection.recv(65536):
+                if b"/api/chat" in data:
+                    self.asked.set()
+            self.left.set()
+
+    def __enter__(self):
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_):
+        self._listening.close()
+
+
+class Spending:
+    llm_calls = prompt_tokens = answer_tokens = 0
+
+    def may_ask(self):
+        return True
+
+
+@pytest.mark.parametrize(
+    "wrapped",
+    [lambda llm: llm, lambda llm: CancellableLLM(llm, lambda: False), lambda llm: BoundedLLM(llm, Spending())],
+    ids=["plain", "cancellable", "counted"],
+)
+def test_the_connection_of_a_cancelled_reply_is_closed_at_once(wrapped):
+    with DeafServer() as server:
+        generation = Generation(wrapped(llm(server.url)), None, 600.0, server.asked.is_set)
+        with pytest.raises(Cancelled):
+            generation.run(HI, 64)
+        assert server.left.wait(20), "the server goes on reading a prompt that nobody waits for"
+
+
+def test_the_connection_of_a_structured_reply_is_closed_at_its_deadline():
+    with DeafServer() as server:
+        model = llm(server.url)
+        done = ask_structured(model, HI, schema={}, read=str, max_tokens=64, seconds=0.2)
+        assert done.failure == "llama3.1:8b was not done after 0.2 seconds."
+        assert server.left.wait(20)
+
+
+def test_ctrl_c_closes_the_connection():
+    def interrupted():
+        raise KeyboardInterrupt
+
+    with DeafServer() as server:
+        pieces = cancellable(
+            iter(llm(server.url).reply(HI, max_tokens=64)), lambda: server.asked.is_set() and interrupted()
+        )
+        with pytest.raises(KeyboardInterrupt):
+            next(pieces)
+        assert server.left.wait(20)
