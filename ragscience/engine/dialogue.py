@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from ragscience.errors import RagScienceError, UsageError
 from ragscience.history import History, KeptAnswer
-from ragscience.history.conversations import check_name
+from ragscience.history.conversation_names import check_name
 from ragscience.records import Answer, Citation, StoredChunk, Turn
 
 if TYPE_CHECKING:
@@ -28,25 +28,46 @@ class Dialogue:
     """
 
     def __init__(self, home: Home, settings: Settings, *, name: str | None, continue_last: bool) -> None:
-        """Raises UsageError for a name that cannot be one, and for both ways at once."""
+        """`name` may be the number of a conversation that is there.
+
+        Raises UsageError for a name that cannot be one, for a number without a conversation, and for both ways at once.
+        """
         if continue_last and name is not None:
             raise UsageError("--continue and --chat are two ways to choose a conversation.", "Give one of them.")
         self._path = home.history
         self._settings = settings
-        self._name = "" if name is None else check_name(name)
+        is_number = name is not None and name.strip().isdecimal()
+        self._name = "" if name is None or is_number else check_name(name)
         self._conversation_id: int | None = None
         self._unkept: list[tuple[Answer, str]] = []
         self.turns: list[KeptAnswer] = []
         """All turns of this conversation, from disk and from this run, the first first."""
         self.warnings: list[str] = []
         """Why earlier turns are missing."""
-        if continue_last or self._name:
-            self._read()
+        if continue_last or name is not None:
+            self._read(name.strip() if is_number and name is not None else "")
 
     @property
     def answers(self) -> list[Answer]:
         """The answers of this conversation."""
         return [turn.answer for turn in self.turns]
+
+    @property
+    def name(self) -> str:
+        """Its name; empty for none."""
+        return self._name
+
+    def rename(self, name: str) -> str:
+        """Give it another name, on disk if it is there; the name as it is kept.
+
+        Raises UsageError for a name that cannot be one or that another conversation has.
+        """
+        wanted = check_name(name)
+        if self._settings.history and self._path.parent.is_dir():
+            with History.open_for_writing(self._path) as history:
+                history.rename(self._conversation_id, wanted)
+        self._name = wanted
+        return wanted
 
     @property
     def summary(self) -> str:
@@ -89,10 +110,17 @@ class Dialogue:
         self._unkept.clear()
         self.turns.clear()
 
-    def _read(self) -> None:
+    def _read(self, number: str) -> None:
         try:
             with History.open(self._path) as history:
-                found = history.named(self._name) if self._name else history.last()
+                if number:
+                    found = history.numbered(number)
+                else:
+                    found = history.named(self._name) if self._name else history.last()
+                if found is None and number:
+                    raise UsageError(
+                        f"There is no conversation {number}.", "Give a name, or a number that `history list` shows."
+                    )
                 if found is None:
                     if not self._name:
                         self.warnings.append("There is no conversation to continue: this is a new one.")
@@ -101,6 +129,8 @@ class Dialogue:
                 if history.damage:
                     self.warnings.append(history.damage)
                 self._conversation_id, self._name = found.conversation_id, found.name
+        except UsageError:
+            raise
         except RagScienceError as error:
             self.warnings.append(f"Earlier conversations cannot be read: {error}")
 

@@ -7,7 +7,10 @@ from dataclasses import dataclass, field
 from ragscience.errors import UsageError
 from ragscience.records import Filters, Turn
 
-__all__ = ["AskRequest", "SearchRequest", "check_question"]
+__all__ = ["NO_LLM", "AskRequest", "SearchRequest", "check_question"]
+
+NO_LLM = "none"
+"""In place of a language model's name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,12 +30,16 @@ class SearchRequest:
     """Whether the knowledge graph names candidates, too."""
     graph_filter: bool | None = None
     """Whether only papers that mention what the graph has near the question are searched."""
+    llm: str | None = None
+    """The language model, by its name in Ollama; NO_LLM: none, answers are quotes."""
 
     def overrides(self) -> dict[str, object]:
         """The settings that this request replaces, by name."""
         switches = {"graph": self.graph}
         given = {"profile": self.profile, "rerank": self.rerank, "graph_filter": self.graph_filter}
         given |= {name: None if value is None else "on" if value else "off" for name, value in switches.items()}
+        if self.llm is not None:
+            given |= {"answerer": "extractive"} if self.llm == NO_LLM else {"answerer": "auto", "llm": self.llm}
         return {name: value for name, value in given.items() if value is not None}
 
 

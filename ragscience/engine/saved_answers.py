@@ -11,6 +11,7 @@ from ragscience.audit import AuditReader, delete_log
 from ragscience.engine.events import Warned
 from ragscience.errors import NothingFound
 from ragscience.history import Conversation, History, KeptAnswer
+from ragscience.history.conversation_names import check_name
 
 if TYPE_CHECKING:
     from ragscience.engine.library_engine import Engine
@@ -61,6 +62,24 @@ class SavedAnswers:
         """The turns that have every word of the text, the newest first."""
         with self._reading() as history:
             return history.search(text, limit)
+
+    def questions(self, limit: int) -> list[str]:
+        """The last `limit` questions of all conversations, the newest first; none where no history is kept."""
+        if not self._engine.settings.history:
+            return []
+        with self._reading() as history:
+            return history.questions(limit)
+
+    def rename(self, key: str, name: str) -> Conversation:
+        """Give the conversation of that id or name another name; as it was before.
+
+        Raises NothingFound, or UsageError for a name that cannot be one or that another conversation has.
+        """
+        wanted = check_name(name)
+        found, _ = self.conversation(key)
+        with History.open_for_writing(self._history) as history:
+            history.rename(found.conversation_id, wanted)
+        return found
 
     @contextmanager
     def _reading(self) -> Iterator[History]:

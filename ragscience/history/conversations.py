@@ -24,9 +24,8 @@ from ragscience.records import Answer
 from ragscience.records.answer_records import VERSION_1_NAMES
 from ragscience.serialization import from_json, storable, to_json
 
-__all__ = ["Conversation", "History", "KeptAnswer", "check_name"]
+__all__ = ["Conversation", "History", "KeptAnswer"]
 
-MAX_NAME_CHARS = 100
 SHOWN_MATCHES = 5
 LONGEST_NUMBER = 18
 """Digits that SQLite's integers can hold."""
@@ -130,6 +129,14 @@ class History:
         rows = self._rows(_ALL + "WHERE c.conversation_id = ? GROUP BY c.conversation_id", conversation_id)
         return _conversation(rows[0]) if rows else None
 
+    def questions(self, limit: int) -> list[str]:
+        """The last `limit` questions of all conversations, the newest first."""
+        return [str(row[0]) for row in self._rows("SELECT question FROM turns ORDER BY turn_id DESC LIMIT ?", limit)]
+
+    def numbered(self, number: str) -> Conversation | None:
+        """The conversation whose id these digits are, or None."""
+        return self.conversation(int(number)) if len(number) <= LONGEST_NUMBER else None
+
     def turns(self, conversation_id: int) -> list[KeptAnswer]:
         """The turns of a conversation, the first first."""
         return self._kept(self._rows(f"{self._turn} WHERE conversation_id = ? ORDER BY turn_id", conversation_id))
@@ -158,8 +165,8 @@ class History:
         """
         key = key.strip()
         conversation = self.named(key) if key else None
-        if conversation is None and key.isdecimal() and len(key) <= LONGEST_NUMBER:
-            conversation = self.conversation(int(key))
+        if conversation is None and key.isdecimal():
+            conversation = self.numbered(key)
         found = conversation or (self.answer(key) if key else None)
         if found is None:
             raise NothingFound(
@@ -194,6 +201,18 @@ class History:
             for answer, created_at in kept:
                 _insert(connection, place, answer, created_at)
             return place
+
+    def rename(self, conversation_id: int | None, name: str) -> None:
+        """Give a conversation another name, as `check_name` gives it; None: one that is not stored yet.
+
+        Raises UsageError if another one has the name.
+        """
+        with self._transaction() as connection:
+            text = storable(name)
+            row = connection.execute("SELECT conversation_id FROM conversations WHERE name = ?", (text,)).fetchone()
+            if row is not None and row[0] != conversation_id:
+                raise UsageError(f"Another conversation is called {name!r}.", "Take another name.")
+            connection.execute("UPDATE conversations SET name = ? WHERE conversation_id = ?", (text, conversation_id))
 
     def delete(self, what: Conversation | KeptAnswer | None) -> int:
         """Delete a conversation, one turn, or with None everything, with its bytes; returns the number of turns."""
@@ -278,18 +297,6 @@ class History:
                 if connection.in_transaction:
                     connection.execute("ROLLBACK")
                 raise
-
-
-def check_name(name: str) -> str:
-    """A conversation's name as stored. Raises UsageError for one that is empty, too long, a number, or not text."""
-    stripped = " ".join(name.split())
-    if not stripped or len(stripped) > MAX_NAME_CHARS or not stripped.isprintable():
-        raise UsageError(
-            f"{name!r} is no name for a conversation.", f"Give 1 to {MAX_NAME_CHARS} characters: --chat thesis"
-        )
-    if stripped.isdecimal():
-        raise UsageError(f"The name {stripped} would be taken for a conversation's number.", "Give it a letter.")
-    return stripped
 
 
 def _place(connection: sqlite3.Connection, conversation_id: int | None, name: str) -> int:

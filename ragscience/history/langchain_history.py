@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ragscience.errors import RagScienceError, UsageError
-from ragscience.history.conversations import Conversation, History, check_name
+from ragscience.history.conversation_names import check_name
+from ragscience.history.conversations import Conversation, History
 from ragscience.records import Answer, Found
 
 if TYPE_CHECKING:

@@ -60,7 +60,7 @@ def _gap(console: Console) -> str:
     return "…" if can_encode("…", console.file) else "..."
 
 
-def why_view(answer: Answer, console: Console) -> None:
+def why_view(answer: Answer, console: Console, *, debug: bool = False) -> None:
     """Explains an answer: the query, the passages with their scores, and the citation check."""
     for line in _course(answer):
         console.print(Text(line), soft_wrap=True)

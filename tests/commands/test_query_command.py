@@ -125,7 +125,7 @@ def test_the_chat_answers_searches_and_saves(asked, tmp_path):
     assert ran.code == 0
     assert "(bees.pdf, p.2)" in ran.out
     assert "kilns.pdf, p.1" in ran.out
-    assert "no /nonsense" in ran.err
+    assert "no command /nonsense" in ran.err
     assert "3.7 metres per second" in (tmp_path / "a.md").read_text()
 
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from ragscience.engine import Engine
 from ragscience.errors import NothingFound, RagScienceError, UsageError
 from ragscience.history import History
-from ragscience.history.conversations import check_name
+from ragscience.history.conversation_names import check_name
 from ragscience.settings import load_settings
 
 from .making import answer, turn

@@ -1,0 +1,29 @@
+"""The language models that a conversation can choose from, and the one that it has."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ragscience.engine.requests import NO_LLM, SearchRequest
+from ragscience.settings import changed_settings
+
+if TYPE_CHECKING:
+    from ragscience.engine.library_engine import Engine
+
+__all__ = ["chat_model", "chat_models"]
+
+
+def chat_models(engine: Engine) -> tuple[list[str], str]:
+    """The models that Ollama has, without the embedding model, and why there are none; asks the server once."""
+    settings = engine.settings
+    status = engine.models.ollama(settings).status
+    if not status.running:
+        return [], status.why
+    embedding = status.find(settings.embedding_model)
+    return sorted(name for name in status.models if name != embedding), "it has no chat model"
+
+
+def chat_model(engine: Engine, request: SearchRequest) -> str:
+    """The language model that a question would be answered by; NO_LLM for quotes. Raises ModelProblem."""
+    choice = engine.models.llm_choice(changed_settings(engine.settings, request.overrides()))
+    return choice.model.name if choice.model is not None else NO_LLM
