@@ -17,8 +17,9 @@ from ragscience.engine.requests import AskRequest, SearchRequest
 from ragscience.errors import RagScienceError
 from ragscience.records import Answer
 from ragscience.terminal.cli import say
-from ragscience.terminal.screen import Screen, console, cost_line
+from ragscience.terminal.screen import Screen, console
 from ragscience.terminal.status_line import STATUS
+from ragscience.terminal.step_words import cost_line
 
 __all__ = ["Asked", "ask_all", "ask_once", "search_all"]
 

@@ -63,7 +63,7 @@ class Chat:
             ask_once(state.engine, replace(state.request, question=line), dialogue=state.dialogue, screen=state.screen)
         except KeyboardInterrupt:
             STATUS.hide()
-            if self._screen.streamed:
+            if self._state.screen.streamed:
                 console().print()
             say("stopped; the chat goes on (Ctrl-D leaves).")
         except RagScienceError as error:

@@ -21,13 +21,14 @@ from ragscience.terminal.ask_command import ask_once
 from ragscience.terminal.chat_state import ChatState
 from ragscience.terminal.cli import say
 from ragscience.terminal.clipboard import answer_text, copied
-from ragscience.terminal.explaining import source_number, surroundings_view, why_view
+from ragscience.terminal.explaining import source_number, surroundings_view
 from ragscience.terminal.history_views import SHOWN, found_view, list_conversations
 from ragscience.terminal.last_turns import last_turns_view
 from ragscience.terminal.open_command import cited_text, open_source
 from ragscience.terminal.screen import console, hand_over
 from ragscience.terminal.two_columns import two_columns
 from ragscience.terminal.views import hits_view
+from ragscience.terminal.why_view import why_view
 
 __all__ = ["COMMANDS", "ChatCommand", "command_named"]
 

@@ -3,26 +3,22 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ragscience.engine.events import Event, ModelChosen, Searched, StepDone, Token, Warned
-from ragscience.engine.printable import counted, plain
-from ragscience.records import Step
+from ragscience.engine.printable import plain
 from ragscience.serialization import to_json
 from ragscience.terminal.cli import say
 from ragscience.terminal.line_wrap import LONGEST_LINE, StreamedLines, width_of
 from ragscience.terminal.status_line import STATUS
+from ragscience.terminal.step_words import step_lines
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-__all__ = ["Screen", "console", "cost_line", "hand_over", "print_json", "step_lines"]
-
-_LONGEST = 160
-"""Characters of a sub-query, a note or a missing thing."""
-_INDENT = " " * 4
+__all__ = ["Screen", "console", "hand_over", "print_json"]
 
 
 class Screen:
@@ -120,41 +116,3 @@ def hand_over(text: str, target: Path | None) -> None:
 
     write_out(target, text)
     say(f"Written to {target}.")
-
-
-def step_lines(step: Step) -> Iterator[str]:
-    """A step of the agent in one line; below it its queries, notes and what is missing, a line each."""
-    cost = [
-        *_counted(step.searches, "search", "searches"),
-        *_counted(step.tool_calls, "tool call", "tool calls"),
-        *_counted(step.llm_calls, "LLM call", "LLM calls"),
-        f"{step.seconds:.1f} s",
-    ]
-    who = " by the LLM" if step.by == "llm" else ""
-    yield f"[{step.iteration}] {step.node}: {_flat(step.summary)}{who} ({', '.join(cost)})"
-    if step.node == "decompose_query":
-        yield from (f"{_INDENT}? {_flat(query)}" for query in step.queries)
-    yield from (f"{_INDENT}- {_flat(note)}" for note in step.notes)
-    if step.missing:
-        yield f"{_INDENT}missing: {'; '.join(map(_flat, step.missing))}"
-
-
-def cost_line(trace: Sequence[Step]) -> str:
-    """What all steps cost together."""
-    parts = [
-        *_counted(max((step.iteration for step in trace), default=0), "pass", "passes"),
-        *_counted(sum(step.searches for step in trace), "search", "searches"),
-        *_counted(sum(step.tool_calls for step in trace), "tool call", "tool calls"),
-        *_counted(sum(step.llm_calls for step in trace), "LLM call", "LLM calls"),
-        *_counted(sum(step.tokens for step in trace), "token", "tokens"),
-    ]
-    return f"agent: {', '.join(parts)}, {sum(step.seconds for step in trace):.1f} s"
-
-
-def _counted(number: int, one: str, many: str) -> list[str]:
-    return [counted(number, one, many)] if number else []
-
-
-def _flat(text: str) -> str:
-    flat = " ".join(plain(text).split())
-    return flat if len(flat) <= _LONGEST else f"{flat[:_LONGEST]} …"

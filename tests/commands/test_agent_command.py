@@ -14,6 +14,7 @@ from ragscience.engine import AskRequest, Engine, StepDone, Token
 from ragscience.json_schemas import schemas
 from ragscience.records import Filters
 from ragscience.settings import Settings, deciding_settings, load_settings
+from ragscience.terminal.step_words import STEPS
 from tests.conftest import ROOT
 from tests.ollama_server import OllamaServer
 from tests.test_config import other_value
@@ -28,9 +29,9 @@ def test_steps_are_shown_as_they_come_and_the_answer_cites_both_papers(asked):
     assert ran.code == 0, ran.err
     assert "1280 degrees" in ran.out
     assert "ten harmonic constituents" in ran.out
-    for node in ("decompose_query", "retrieve", "reason", "reflect", "generate_answer"):
-        assert f"[1] {node}: " in ran.err
-    assert "agent: " in ran.err
+    for step in STEPS.values():
+        assert f"{step}{'' if step.endswith('?') else ':'} " in ran.err
+    assert "Together: " in ran.err
     assert not (asked.home / "vectorstore" / "agent.sqlite").exists()
 
 
@@ -66,8 +67,8 @@ def test_chat_switches_the_agent_on_and_off(asked):
     assert ran.code == 0
     assert "The agent is off" in ran.err
     assert "The agent answers." in ran.err
-    assert "[1] retrieve: " in ran.err
-    assert "[1] retrieve: " in ran.out
+    assert "Searching: " in ran.err
+    assert "Searching: " in ran.out
     assert "cannot be 'maybe'" in ran.err
 
 
@@ -83,7 +84,7 @@ def test_killed_question_goes_on_when_it_is_asked_again(asked):
         command = [sys.executable, str(ROOT / "query.py"), "ask", "--agent", TWO_PARTS]
         with subprocess.Popen(command, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as child:
             for line in child.stderr:
-                if b"retrieve: " in line:
+                if b"Searching: " in line:
                     break
             child.send_signal(signal.SIGKILL)
         server.clear_faults()

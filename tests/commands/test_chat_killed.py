@@ -11,15 +11,13 @@ import pytest
 from ragscience.history import History
 from ragscience.store import Home
 from tests.commands.papers import fill
-from tests.commands.test_ollama_command import Terminal
+from tests.commands.test_ollama_command import PROMPT, Terminal
 from tests.conftest import ROOT
 from tests.ollama_server import OllamaServer, chat_model
 
 pytestmark = pytest.mark.kill
 
 QUESTIONS = ["How fast do bees fly in fog?", "Which oxide gives the blue colour?", "How large is the error at Dover?"]
-PROMPT = ">\x1b"
-"""An empty prompt, as prompt_toolkit draws it: what was typed stands behind a blank."""
 
 
 @pytest.fixture

@@ -194,6 +194,10 @@ def test_pull_asks_ollama_for_what_is_missing(filled, server):
     assert ran.code == 0, ran.err
 
 
+PROMPT = ">\x08"
+"""An empty prompt, as prompt_toolkit draws it: what was typed stands behind a blank."""
+
+
 class Terminal:
     """query.py, or another script, on a terminal of its own."""
 
@@ -244,19 +248,19 @@ def test_on_a_terminal_ctrl_c_stops_an_answer_and_ctrl_d_leaves(filled, server):
     server.default_reply = never_in_time
     terminal = Terminal(filled.home, "chat")
     try:
-        terminal.read_until(">\x1b")
+        terminal.read_until(PROMPT)
         terminal.type("How fast do bees fly in fog?\r")
         assert asked.wait(60)
         terminal.process.send_signal(signal.SIGINT)
         terminal.read_until("the chat goes on")
         server.script(ANSWER)
-        terminal.read_until(">\x1b")
+        terminal.read_until(PROMPT)
         terminal.type("How fast do bees fly in fog?\r")
         terminal.read_until("(bees.pdf, p.2)")
         terminal.read_until("Sources:")
         terminal.read_until("bees.pdf#page=2")
         terminal.read_until("bees.pdf, p.2")
-        terminal.read_until(">\x1b")
+        terminal.read_until(PROMPT)
         terminal.type("\x04")
         assert terminal.process.wait(timeout=60) == 0
     finally:

@@ -8,10 +8,10 @@ from ragscience.engine.source_list import surroundings
 from ragscience.errors import NothingFound, UsageError
 from ragscience.records import Citation
 from ragscience.store import Home, Library
-from ragscience.terminal.explaining import source_number, surroundings_view, why_view
+from ragscience.terminal.explaining import source_number, surroundings_view
 from tests.store.making import add, paper_of, unit_rows
 
-from .answers import BEES_1, CHECKED, answer, hit
+from .answers import BEES_1, answer
 
 LINES = [f"Line {number:02} says nothing much at all, and goes on for a while." for number in range(40)]
 PAGE = "\n".join(LINES)
@@ -98,50 +98,3 @@ def test_numbers_of_sources():
     assert source_number("3", command="/show") == 3
     with pytest.raises(UsageError, match="'three' is not a source number"):
         source_number("three", command="/show")
-
-
-def test_why_tells_all(library):
-    passages = [hit("bees.pdf", 1, "Bees steer."), hit("kilns.pdf", 3, "Glaze.", rank=2)]
-    given = replace(
-        CHECKED,
-        found=replace(
-            CHECKED.found,
-            question="rewritten \x1b question",
-            hits=tuple(passages),
-            warnings=("left out",),
-            signals={"s": 0.5},
-        ),
-        answerability=0.25,
-        prompt_cut=True,
-        tokens={"prompt": 12, "answer": 3},
-        timings_ms={"total_ms": 12.3},
-    )
-    text = shown(why_view, given)
-    for expected in (
-        "asked: A question?\nsearched for: rewritten ␛ question\n",
-        "answered: llm, profile default; embedder toy, llm toy-llm",
-        "answerability: 0.25, so it was answered",
-        "signals: s 0.50",
-        "tokens: prompt 12, answer 3",
-        "cut the prompt",
-        "warning: left out",
-        "milliseconds: total 12",
-        "  ✓ supported: Bees steer",
-    ):
-        assert expected in text
-    rows = [line.split() for line in text.splitlines() if line.startswith(("1 ", "2 "))]
-    assert [(row[1], row[-1]) for row in rows] == [("bees.pdf,", "yes"), ("kilns.pdf,", "no")]
-
-
-def test_a_passage_is_cited_by_its_words_not_by_its_page():
-    first = hit("a.pdf", 1, "x" * 50, start=0)
-    second = hit("a.pdf", 1, "y" * 50, rank=2, start=50)
-    given = answer(citations=[Citation("a.pdf", 1, "q", True, "", 60, 70)], hits=[first, second])
-    rows = [line.split() for line in shown(why_view, given).splitlines() if line.startswith(("1 ", "2 "))]
-    assert [row[-1] for row in rows] == ["no", "yes"]
-
-
-def test_why_of_a_refusal_without_passages():
-    text = shown(why_view, answer(refused=True, answerability=0.1))
-    assert "0.10, so it was refused" in text
-    assert "No passage was found." in text

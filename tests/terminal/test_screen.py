@@ -9,8 +9,7 @@ from ragscience.json_output import answer_output
 from ragscience.json_schemas import schemas
 from ragscience.records import Step
 from ragscience.serialization import to_json
-from ragscience.terminal.explaining import why_view
-from ragscience.terminal.screen import Screen, cost_line, step_lines
+from ragscience.terminal.screen import Screen
 from tests.terminal.answers import answer
 
 SPLIT = Step("decompose_query", 1, "2 queries", "llm", ("bees in fog", "radar"), llm_calls=1, tokens=120, seconds=0.5)
@@ -25,23 +24,6 @@ def shown(view, *what):
     return out.getvalue()
 
 
-def test_step_tells_what_was_asked_told_and_missing():
-    assert list(step_lines(SPLIT)) == [
-        "[1] decompose_query: 2 queries by the LLM (1 LLM call, 0.5 s)",
-        "    ? bees in fog",
-        "    ? radar",
-    ]
-    assert list(step_lines(FOUND)) == [
-        "[1] retrieve: 7 new passages, 7 in all (2 searches, 1 tool call, 0.0 s)",
-        "    - calculate(2+2): 4",
-    ]
-    assert list(step_lines(GRADE)) == ["[2] reflect: 0.40 (support) (0.2 s)", "    missing: wind; speed"]
-
-
-def test_cost_is_that_of_all_steps():
-    assert cost_line(TRACE) == "agent: 2 passes, 2 searches, 1 tool call, 1 LLM call, 120 tokens, 0.8 s"
-
-
 def test_live_line_goes_to_stderr_and_nothing_in_it_reaches_the_terminal(capsys):
     screen = Screen(quiet=False)
     screen.begin_answer(shows_tokens=False)
@@ -51,12 +33,6 @@ def test_live_line_goes_to_stderr_and_nothing_in_it_reaches_the_terminal(capsys)
     assert "\x1b" not in told.err
     assert len(told.err.splitlines()) == 2
     assert len(told.err) < 300
-
-
-def test_why_shows_the_whole_way():
-    text = shown(why_view, answer(trace=TRACE))
-    assert "[1] retrieve: 7 new passages" in text
-    assert cost_line(TRACE) in text
 
 
 def test_trace_in_the_json_is_what_its_schema_says():
