@@ -18,20 +18,16 @@ __all__ = ["command_line", "main"]
 def command_line() -> Any:
     """The Typer app with all commands."""
     from ragscience.terminal import ingest_cli, query_cli
-    from ragscience.terminal.cli import make_app
+    from ragscience.terminal.command_groups import make_app, with_version
 
-    app = make_app(
-        "Ask questions of your own papers. A question alone is answered once; nothing at all opens the chat.",
-        default="ask",
-        bare="chat",
-    )
+    app = with_version(make_app(query_cli.HELP, default="ask", bare="chat"))
     app.add_typer(ingest_cli.app, name="ingest")
     app.registered_groups += query_cli.app.registered_groups
     app.registered_commands += query_cli.app.registered_commands
     app.registered_commands += [
         command
         for command in ingest_cli.app.registered_commands
-        if (command.name or getattr(command.callback, "__name__", "")) not in ("add", "graph")
+        if (command.name or getattr(command.callback, "__name__", "")) != "add"
     ]
     return app
 

@@ -73,7 +73,7 @@ def test_the_command_works_in_the_current_folder_and_names_itself(installed, tmp
     assert helped.returncode == 0
     assert "`ragscience ingest list`" in " ".join(helped.stdout.split())
     refused = installed("search", "fog", "--nope")
-    assert (refused.returncode, "`ragscience --help`" in refused.stderr) == (2, True)
+    assert (refused.returncode, "`ragscience search -h`" in refused.stderr) == (2, True)
     shown = installed("config", "home")
     assert shown.stdout.split()[:2] == ["home", f'"{tmp_path}"']
     missing = installed("ask", "How fast do bees fly?")

@@ -19,7 +19,6 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
 MADE = "<!-- Made by tools/make_docs.py from the code: edit that, then run `make docs`. -->\n"
-PLACEHOLDERS = {"int": "INTEGER", "float": "NUMBER", "str": "TEXT", "Path": "PATH"}
 
 
 def pages() -> dict[str, str]:
@@ -101,49 +100,20 @@ def commands_of(group: Any) -> Iterator[tuple[str, Any]]:
 
 
 def command_section(words: str, command: Any) -> list[str]:
-    """Usage, what it does, arguments and options of one command."""
-    shown = [parameter for parameter in command.params if not parameter.hidden and parameter.name != "help"]
+    """Usage, what it does, arguments and options of one command, and examples."""
+    from ragscience.terminal.command_guide import EXAMPLES
+    from ragscience.terminal.help_page import argument_name, meaning, option_name
+
+    shown = [parameter for parameter in command.params if not parameter.hidden]
     arguments = [parameter for parameter in shown if parameter.param_type_name == "argument"]
     options = [parameter for parameter in shown if parameter.param_type_name == "option"]
-    usage = " ".join([f"python {words}", *(["[OPTIONS]"] if options else []), *map(argument_name, arguments)])
+    usage = " ".join([f"python {words}", *map(argument_name, arguments), *(["[OPTIONS]"] if options else [])])
     section = [f"### {words}\n", f"```text\n{usage}\n```\n", f"{paragraph(command.help)}\n"]
     if arguments:
-        rows = [(f"`{argument_name(argument)}`", argument.help or "") for argument in arguments]
-        section.append(table(("argument", "meaning"), rows))
+        section.append(table(("argument", "meaning"), [(f"`{argument_name(one)}`", meaning(one)) for one in arguments]))
     if options:
-        rows = [(option_name(option), (option.help or "") + bounds(option), default_of(option)) for option in options]
-        section.append(table(("option", "meaning", "default"), rows))
-    return section
-
-
-def argument_name(argument: Any) -> str:
-    """As click writes it: [PATHS]... for none or several."""
-    name = argument.metavar or argument.name.upper()
-    name = name if argument.required else f"[{name}]"
-    return f"{name}..." if argument.nargs == -1 or argument.multiple else name
-
-
-def option_name(option: Any) -> str:
-    """All spellings, and a placeholder for the value where there is one."""
-    spellings = ", ".join(f"`{spelling}`" for spelling in (*option.opts, *option.secondary_opts))
-    if option.is_flag:
-        return spellings
-    annotation = option.type_descriptor.annotation
-    return f"{spellings} {option.metavar or PLACEHOLDERS.get(getattr(annotation, '__name__', ''), 'TEXT')}"
-
-
-def bounds(option: Any) -> str:
-    """What a number is allowed to be."""
-    if option.min is None and option.max is None:
-        return ""
-    if option.max is None:
-        return f" At least {option.min}."
-    return f" At most {option.max}." if option.min is None else f" From {option.min} to {option.max}."
-
-
-def default_of(option: Any) -> str:
-    """The default where it is not simply 'not given'."""
-    return "" if option.default in (None, False) or callable(option.default) else f"`{option.default}`"
+        section.append(table(("option", "meaning"), [(f"`{option_name(one)}`", meaning(one)) for one in options]))
+    return [*section, "```text\n" + "\n".join(EXAMPLES[words]) + "\n```\n"]
 
 
 # The settings

@@ -16,7 +16,7 @@ from ragscience.engine.question_lines import BadLine, Question, read_questions
 from ragscience.engine.requests import AskRequest, SearchRequest
 from ragscience.errors import RagScienceError
 from ragscience.records import Answer
-from ragscience.terminal.cli import say
+from ragscience.terminal.cli import say, say_error
 from ragscience.terminal.screen import Screen, console
 from ragscience.terminal.status_line import STATUS
 from ragscience.terminal.step_words import cost_line
@@ -160,5 +160,5 @@ def _each(engine: Engine, asked: Asked, one: Callable[[Question], int], as_json:
 
                 print_json(error_output(error, item.question_id, question))
             else:
-                say(f"error: {error}")
+                say_error(error)
     return code

@@ -14,7 +14,7 @@ from ragscience.errors import RagScienceError
 from ragscience.terminal.ask_command import ask_once
 from ragscience.terminal.chat_commands import COMMANDS, command_named
 from ragscience.terminal.chat_state import ChatState
-from ragscience.terminal.cli import say
+from ragscience.terminal.cli import say, say_error
 from ragscience.terminal.last_turns import last_turns_view
 from ragscience.terminal.screen import Screen, console
 from ragscience.terminal.status_line import STATUS
@@ -67,7 +67,7 @@ class Chat:
                 console().print()
             say("stopped; the chat goes on (Ctrl-D leaves).")
         except RagScienceError as error:
-            say(f"error: {error}")
+            say_error(error)
 
     def _reader(self) -> Callable[[], str]:
         if not sys.stdin.isatty():

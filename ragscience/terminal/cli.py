@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from typer.core import TyperGroup
 from typer.exceptions import TyperException
 
 from ragscience.engine.printable import one_line
@@ -28,7 +27,6 @@ if TYPE_CHECKING:
 __all__ = [
     "CANCELLED",
     "Debug",
-    "DefaultCommand",
     "HomeFolder",
     "Offline",
     "Quiet",
@@ -36,12 +34,12 @@ __all__ = [
     "as_called",
     "confirm",
     "default_home",
-    "make_app",
     "opened",
     "page_range",
     "run_app",
     "run_installed",
     "say",
+    "say_error",
     "settings_of",
 ]
 
@@ -49,57 +47,31 @@ _default_home: ContextVar[Path | None] = ContextVar("default_home", default=None
 _is_installed: ContextVar[bool] = ContextVar("is_installed", default=False)
 _warned: set[str] = set()
 _SCRIPT = re.compile(r"\b(?:python )?(ingest|query)\.py\b")
+_ERROR = "error: "
 _EXTRA = re.compile(r"-r requirements-(\w+)\.txt")
 
+RUN = "Run"
+"""The heading of these options in the help."""
 HomeFolder = Annotated[
-    Path | None, typer.Option("--home", help="Folder with papers/, vectorstore/ and ingested.json.", metavar="DIR")
+    Path | None,
+    typer.Option(
+        "--home",
+        metavar="DIR",
+        help="Folder with papers/, vectorstore/ and ingested.json. Otherwise RAG_HOME names it.",
+        rich_help_panel=RUN,
+    ),
 ]
 Offline = Annotated[
-    bool | None, typer.Option("--offline", help="Refuse whatever would leave this machine.", show_default=False)
+    bool | None,
+    typer.Option(
+        "--offline", help="Refuse whatever would leave this machine.", show_default=False, rich_help_panel=RUN
+    ),
 ]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress and no warnings on stderr.")]
-Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask first.")]
-Debug = Annotated[bool, typer.Option("--debug", help="Show the whole traceback of an error.")]
-
-
-class DefaultCommand(TyperGroup):
-    """A group whose first word may be left out: what is not a command belongs to the default command."""
-
-    default_command = ""
-    bare_command = ""
-    """What runs when nothing is given, or nothing but options that it takes."""
-
-    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Put a command in front, where none is named."""
-        if not args or (args[0] not in self.commands and args[0] not in ("--help", "-h")):
-            args = [self.bare_command if self._are_options_of_bare(ctx, args) else self.default_command, *args]
-        return super().parse_args(ctx, args)
-
-    def _are_options_of_bare(self, ctx: Any, args: list[str]) -> bool:
-        bare = self.commands[self.bare_command]
-        parser = bare.make_parser(bare.context_class(bare, info_name=self.bare_command, parent=ctx))
-        try:
-            return not parser.parse_args(list(args))[1]
-        except TyperException:
-            return False
-
-
-def make_app(help_text: str, *, default: str, bare: str) -> typer.Typer:
-    """A Typer app whose `default` command needs no name, and which runs `bare` when called with nothing."""
-
-    class Group(DefaultCommand):
-        default_command = default
-        bare_command = bare
-
-    return typer.Typer(
-        cls=Group,
-        help=help_text,
-        add_completion=False,
-        no_args_is_help=False,
-        rich_markup_mode=None,
-        pretty_exceptions_enable=False,
-        context_settings={"help_option_names": ["-h", "--help"]},
-    )
+Quiet = Annotated[
+    bool, typer.Option("--quiet", "-q", help="No progress and no warnings on stderr.", rich_help_panel=RUN)
+]
+Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask first.", rich_help_panel=RUN)]
+Debug = Annotated[bool, typer.Option("--debug", help="Show the whole traceback of an error.", rich_help_panel=RUN)]
 
 
 def as_called(text: str) -> str:
@@ -110,15 +82,23 @@ def as_called(text: str) -> str:
     return _EXTRA.sub(r"'ragscience[\1]'", text)
 
 
-def say(text: str) -> None:
-    """One line on stderr, safe to show; on a terminal in lines that end between words."""
-    lines = [one_line(as_called(text)).rstrip()]
+def say(text: str, *, lead: str = "") -> None:
+    """One line on stderr, safe to show, behind `lead`; on a terminal in lines that end between words."""
+    lines = [" " * len(lead) + one_line(as_called(text)).rstrip()]
     if sys.stderr.isatty():
         from ragscience.terminal.line_wrap import width_of, wrapped_words
 
         lines = wrapped_words(lines[0], width_of(sys.stderr))
+    lines[0] = lead + lines[0][len(lead) :]
     sys.stderr.write("".join(f"{line}\n" for line in lines))
     sys.stderr.flush()
+
+
+def say_error(error: RagScienceError) -> None:
+    """An error on stderr: what happened, and on a line of its own what to do about it."""
+    say(error.message, lead=_ERROR)
+    if error.fix:
+        say(error.fix, lead=" " * len(_ERROR))
 
 
 def confirm(what: str, *, yes: bool) -> None:
@@ -193,19 +173,8 @@ def page_range(text: str | None) -> tuple[int, int] | None:
 
 def run_installed(app: typer.Typer) -> None:
     """Run the app as the command `ragscience`, whose home is the current folder where nothing names another."""
-    command = typer.main.get_command(app)
     _is_installed.set(True)
-    _call_by_command(command)
-    run_app(command)
-
-
-def _call_by_command(command: Any) -> None:
-    """Let the help of a command, and of those in it, name commands as they are called."""
-    for shown in (command, *command.params):
-        if shown.help:
-            shown.help = as_called(shown.help)
-    for inner in getattr(command, "commands", {}).values():
-        _call_by_command(inner)
+    run_app(app)
 
 
 def run_app(app: Callable[..., Any], *, default_home: Path | None = None) -> None:
@@ -213,19 +182,25 @@ def run_app(app: Callable[..., Any], *, default_home: Path | None = None) -> Non
     _default_home.set(default_home)
     _warned.clear()
     debug = "--debug" in sys.argv
+    called = "ragscience" if _is_installed.get() else f"python {Path(sys.argv[0]).name}"
+    if "_RAGSCIENCE_COMPLETE" in os.environ:
+        from ragscience.terminal.completion import answer_shell
+
+        answer_shell(app, called)
     try:
         catch_interrupts()
-        result = app(standalone_mode=False)
+        result = app(standalone_mode=False, prog_name=called)
         code = result if isinstance(result, int) else 0
         sys.stdout.flush()
     except RagScienceError as error:
         if debug:
             traceback.print_exc()
-        say(f"error: {error}")
+        say_error(error)
         code = error.exit_code
     except TyperException as error:
-        called = "ragscience" if _is_installed.get() else f"python {Path(sys.argv[0]).name}"
-        say(f"error: {error.format_message()} `{called} --help` shows what there is.")
+        from ragscience.terminal.usage_errors import in_plain_words
+
+        say_error(in_plain_words(error))
         code = 2
     except (KeyboardInterrupt, typer.Abort):
         code = CANCELLED
@@ -240,14 +215,14 @@ def run_app(app: Callable[..., Any], *, default_home: Path | None = None) -> Non
         if debug:
             traceback.print_exc()
         where = f" ({error.filename})" if error.filename else ""
-        say(f"error: {error.strerror or error}{where}. Check the path, the rights and the space left on the disk.")
+        what = f"{error.strerror or error}{where}."
+        say_error(RagScienceError(what, "Check the path, the rights and the space left on the disk."))
         code = 1
     except Exception as error:  # the last line of defence: no traceback without --debug
         if debug:
             traceback.print_exc()
-        say(
-            f"error: Unexpected error (please report it): {type(error).__name__}: {error}. --debug shows the traceback."
-        )
+        what = f"Unexpected error (please report it): {type(error).__name__}: {error}."
+        say_error(RagScienceError(what, "--debug shows the traceback."))
         code = 1
     finally:
         STATUS.end()

@@ -10,7 +10,9 @@ import typer
 
 from ragscience.engine.printable import one_line
 from ragscience.errors import UsageError
-from ragscience.terminal.cli import Debug, HomeFolder, as_called, default_home, make_app, say
+from ragscience.terminal.cli import Debug, HomeFolder, as_called, default_home, say
+from ragscience.terminal.command_groups import make_app
+from ragscience.terminal.completion import settings_names
 
 if TYPE_CHECKING:
     from ragscience.settings import LoadedSettings
@@ -20,17 +22,25 @@ __all__ = ["config_app"]
 LISTED = "`python query.py config` lists them all."
 
 config_app = make_app(
-    "Settings: a flag wins over the environment, that over config.toml in the home, that over the default.",
+    "Show and change settings.\n\n"
+    "An option of a command wins over the environment (RAG_TOP_K), the environment over config.toml in the home, that "
+    "over the default. Where nothing sets ollama_url, Ollama's own OLLAMA_HOST does.",
     default="show",
     bare="show",
 )
-Names = Annotated[list[str], typer.Argument(metavar="NAME...", help="Names of settings.", show_default=False)]
+Names = Annotated[
+    list[str],
+    typer.Argument(metavar="NAME", help="Names of settings.", show_default=False, autocompletion=settings_names),
+]
 
 
 @config_app.command("show")
 def show(
     names: Annotated[
-        list[str] | None, typer.Argument(metavar="[NAME]...", help="Only these, explained.", show_default=False)
+        list[str] | None,
+        typer.Argument(
+            metavar="NAME", help="Only these, explained.", show_default=False, autocompletion=settings_names
+        ),
     ] = None,
     home: HomeFolder = None,
     debug: Debug = False,
@@ -60,12 +70,20 @@ def show(
 def set_values(
     words: Annotated[
         list[str],
-        typer.Argument(metavar="NAME VALUE...", help="A setting and its value; several pairs.", show_default=False),
+        typer.Argument(
+            metavar="NAME VALUE",
+            help="A setting and its value, or several pairs.",
+            show_default=False,
+            autocompletion=settings_names,
+        ),
     ],
     home: HomeFolder = None,
     debug: Debug = False,
 ) -> int:
-    """Write settings to config.toml in the home; comments in it stay. A list is written as JSON."""
+    """Write settings to config.toml in the home.
+
+    Comments in it stay. A list is written as JSON.
+    """
     from ragscience.settings import (
         ENV_PREFIX,
         allow,
@@ -113,9 +131,10 @@ def unset(names: Names, home: HomeFolder = None, debug: Debug = False) -> int:
 
 @config_app.command("allow")
 def allow_values(home: HomeFolder = None, debug: Debug = False) -> int:
-    """Allow what config.toml in this home sets that can start a program, send text elsewhere, or use files.
+    """Allow what config.toml sets that could do harm.
 
-    It holds for these values in this home, and for you alone; a value that changes has to be allowed again.
+    That is what can start a program, send text elsewhere, or use files. It holds for these values in this home, and for
+    you alone; a value that changes has to be allowed again.
     """
     from ragscience.settings import allow, load_with_sources, permission
 

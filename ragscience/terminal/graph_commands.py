@@ -8,27 +8,34 @@ from typing import Annotated
 import typer
 
 from ragscience.terminal.cli import Debug, HomeFolder, Quiet, opened
-from ragscience.terminal.options import Json
+from ragscience.terminal.command_groups import App
+from ragscience.terminal.options import Json, OnePaper
 
-graph_app = typer.Typer()
+graph_app = App()
 
 Together = Annotated[bool, typer.Option("--together", help="Also what is only named in one sentence with it.")]
 
 
 @graph_app.command("graph")
 def show_graph(
-    entity: Annotated[str, typer.Argument(help="Name of a method, a dataset, a concept …", show_default=False)],
+    entity: Annotated[
+        str, typer.Argument(metavar="NAME", help="The name of a method, a dataset, a concept …", show_default=False)
+    ],
     hops: Annotated[
         int | None,
-        typer.Option("--hops", help="How many steps around it; without it RAG_GRAPH_MAX_HOPS.", min=1, max=4),
+        typer.Option(
+            "--hops", metavar="N", help="How many steps around it; otherwise the setting graph_max_hops.", min=1, max=4
+        ),
     ] = None,
-    limit: Annotated[int | None, typer.Option("-n", help="How many relations.", min=1, show_default=False)] = None,
+    limit: Annotated[
+        int | None, typer.Option("-n", metavar="N", help="How many relations.", min=1, show_default=False)
+    ] = None,
     together: Together = False,
     home: HomeFolder = None,
     json: Json = False,
     debug: Debug = False,
 ) -> int:
-    """Show what the knowledge graph has of something, what is around it, and the pages that say so."""
+    """Show what the papers connect with something, and the pages."""
     from ragscience.terminal.graph_views import show_entity
 
     with opened(home=home) as engine:
@@ -37,14 +44,14 @@ def show_graph(
 
 @graph_app.command("path")
 def show_path(
-    first: Annotated[str, typer.Argument(metavar="A", help="Name of something.", show_default=False)],
-    second: Annotated[str, typer.Argument(metavar="B", help="Name of something else.", show_default=False)],
+    first: Annotated[str, typer.Argument(metavar="A", help="The name of something.", show_default=False)],
+    second: Annotated[str, typer.Argument(metavar="B", help="The name of something else.", show_default=False)],
     together: Together = False,
     home: HomeFolder = None,
     json: Json = False,
     debug: Debug = False,
 ) -> int:
-    """Show how two things are connected in the knowledge graph, with a page for each step."""
+    """Show how two things are connected, with a page for each step."""
     from ragscience.terminal.graph_views import show_path
 
     with opened(home=home) as engine:
@@ -53,13 +60,16 @@ def show_path(
 
 @graph_app.command()
 def related(
-    file: Annotated[str, typer.Argument(help="A paper, by the name that `ingest.py list` shows, its path or its MD5.")],
+    file: OnePaper,
     k: Annotated[int, typer.Option("-k", help="How many papers.", min=1, max=1000)] = 5,
     home: HomeFolder = None,
     json: Json = False,
     debug: Debug = False,
 ) -> int:
-    """Show the papers that are most like one, by the mean of their passages' vectors."""
+    """Show the papers that are most like one.
+
+    They are compared by the mean of their passages' vectors.
+    """
     from ragscience.terminal.graph_views import show_related
 
     with opened(home=home) as engine:
@@ -74,7 +84,10 @@ def draw_map(
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> int:
-    """Draw the papers and the entities of the graph on one page for a browser; it needs no network."""
+    """Draw the papers and the graph on a page for a browser.
+
+    The page needs no network.
+    """
     from ragscience.terminal.graph_views import write_map
 
     with opened(home=home) as engine:

@@ -7,16 +7,21 @@ from typing import Annotated
 import typer
 
 from ragscience.errors import UsageError
-from ragscience.terminal.cli import Debug, HomeFolder, Offline, Quiet, Yes, confirm, make_app, opened
+from ragscience.terminal.cli import Debug, HomeFolder, Offline, Quiet, Yes, confirm, opened
+from ragscience.terminal.command_groups import make_app
 from ragscience.terminal.options import Json, Limit, Output, Which
 
-history_app = make_app("Earlier conversations: kept in vectorstore/history.sqlite.", default="show", bare="list")
-models_app = make_app("What each part would use, and where it is.", default="list", bare="list")
+history_app = make_app(
+    "Show, search, export or delete earlier conversations.\n\nThey are kept in vectorstore/history.sqlite.",
+    default="show",
+    bare="list",
+)
+models_app = make_app("Show which models are used, and fetch missing ones.", default="list", bare="list")
 
 
 @history_app.command("list")
 def list_history(home: HomeFolder = None, limit: Limit = None, json: Json = False, debug: Debug = False) -> int:
-    """Show the conversations that were kept, the last one first."""
+    """List the conversations, the last one first."""
     from ragscience.terminal.history_views import list_conversations
 
     with opened(home=home) as engine:
@@ -25,7 +30,10 @@ def list_history(home: HomeFolder = None, limit: Limit = None, json: Json = Fals
 
 @history_app.command("show")
 def show_history(which: Which = None, home: HomeFolder = None, json: Json = False, debug: Debug = False) -> int:
-    """Show a conversation, or one answer; without an id the last conversation."""
+    """Show a conversation or one answer.
+
+    Without an id it is the last conversation.
+    """
     from ragscience.terminal.history_views import show
 
     with opened(home=home) as engine:
@@ -34,16 +42,21 @@ def show_history(which: Which = None, home: HomeFolder = None, json: Json = Fals
 
 @history_app.command("search")
 def search_kept(
-    text: Annotated[str, typer.Argument(help="Words; an answer that has them all is found.", show_default=False)],
+    words: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="WORD", help="Words that the question or the answer has, all of them.", show_default=False
+        ),
+    ],
     home: HomeFolder = None,
     limit: Limit = None,
     debug: Debug = False,
 ) -> int:
-    """Find earlier questions and answers by their words, the newest first."""
+    """Find earlier questions and answers by their words."""
     from ragscience.terminal.history_views import search_history
 
     with opened(home=home) as engine:
-        return search_history(engine, text, limit=limit)
+        return search_history(engine, " ".join(words), limit=limit)
 
 
 @history_app.command("export")
@@ -56,7 +69,10 @@ def export_history(
     home: HomeFolder = None,
     debug: Debug = False,
 ) -> int:
-    """Write a conversation out; without an id the last one."""
+    """Write a conversation to a file.
+
+    Without an id it is the last one.
+    """
     from ragscience.terminal.history_views import export
 
     wanted = [form for form, asked in (("md", md), ("json", json), ("bib", bib)) if asked]
@@ -74,7 +90,7 @@ def delete_history(
     home: HomeFolder = None,
     debug: Debug = False,
 ) -> int:
-    """Delete a conversation, one answer, or everything; it cannot be brought back."""
+    """Delete a conversation, one answer, or everything."""
     from ragscience.terminal.history_views import delete
 
     if (which is None) != everything:
@@ -87,7 +103,7 @@ def delete_history(
 
 @models_app.command("list")
 def list_models(home: HomeFolder = None, offline: Offline = None, json: Json = False, debug: Debug = False) -> int:
-    """Show what each part would use, where its files are and why."""
+    """Show which model each part uses, where it is, and why."""
     from ragscience.terminal.model_views import show_models
 
     with opened(home=home, offline=offline) as engine:
@@ -96,7 +112,10 @@ def list_models(home: HomeFolder = None, offline: Offline = None, json: Json = F
 
 @models_app.command()
 def pull(home: HomeFolder = None, offline: Offline = None, quiet: Quiet = False, debug: Debug = False) -> int:
-    """Fetch what is missing: the cross-encoder from the hub, Ollama's models through Ollama."""
+    """Fetch the models that are missing.
+
+    The cross-encoder comes from the hub, Ollama's models through Ollama.
+    """
     from ragscience.terminal.model_views import pull_models
 
     with opened(home=home, offline=offline) as engine:

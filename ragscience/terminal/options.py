@@ -1,59 +1,54 @@
-"""The arguments and options that several commands of `query.py` share, and groups of them."""
+"""The arguments and options that several commands of `query.py` share."""
 
 from __future__ import annotations
 
-import functools
-import inspect
-from collections.abc import Callable
-from dataclasses import dataclass, fields, is_dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
+from typing import Annotated, Any
 
 import typer
 
-from ragscience.errors import UsageError
-from ragscience.terminal.cli import Debug, HomeFolder, Offline, Quiet, page_range
+from ragscience.terminal.completion import chats, kinds, papers, profiles, rerankers
 
-if TYPE_CHECKING:
-    from ragscience.records import Filters
+LIBRARY, SEARCH, TALK, OUTPUT = "Which part of the library", "How to search", "Conversation", "Output"
+"""Headings of options in the help; RUN is another."""
 
-__all__ = [
-    "Brief",
-    "ByAgent",
-    "ChatName",
-    "Corrective",
-    "From",
-    "GoOn",
-    "Highlight",
-    "How",
-    "Json",
-    "Limit",
-    "LoggedRun",
-    "Narrow",
-    "NoHistory",
-    "Output",
-    "Pages",
-    "Plain",
-    "Ranking",
-    "Run",
-    "Text",
-    "Which",
-    "grouped",
-    "switch",
+Text = Annotated[
+    list[str] | None,
+    typer.Argument(
+        metavar="QUESTION",
+        help="The question. Quotes around it are needed where it has one of ? * ' ( in it.",
+        show_default=False,
+    ),
 ]
-
-Text = Annotated[str | None, typer.Argument(help="The question, in quotes.", show_default=False)]
 From = Annotated[
-    str | None, typer.Option("--from", help="Questions, one a line (text or JSON), from a file or - for stdin.")
+    str | None,
+    typer.Option("--from", metavar="FILE", help="Questions, one a line (text or JSON), from a file or - for stdin."),
 ]
-Wanted = Annotated[int | None, typer.Option("-k", help="How many passages.", min=1, max=1000)]
+Wanted = Annotated[
+    int | None, typer.Option("-k", metavar="N", help="How many passages.", min=1, max=1000, rich_help_panel=LIBRARY)
+]
 Papers = Annotated[
-    list[str] | None, typer.Option("--paper", help="Only papers of this name (part or pattern); repeatable.")
+    list[str] | None,
+    typer.Option(
+        "--paper",
+        metavar="PAPER",
+        help="Only papers of this name (a part or a pattern); repeatable.",
+        autocompletion=papers,
+        rich_help_panel=LIBRARY,
+    ),
 ]
-Pages = Annotated[str | None, typer.Option("--pages", help="Only these pages: 3 or 3-9.")]
+Pages = Annotated[
+    str | None,
+    typer.Option("--pages", metavar="PAGES", help="Only these pages: 3 or 3-9.", rich_help_panel=LIBRARY),
+]
 Sections = Annotated[
     list[str] | None,
-    typer.Option("--section", metavar="TEXT", help="Only under headings with this in their name; repeatable."),
+    typer.Option(
+        "--section",
+        metavar="TEXT",
+        help="Only under headings with this in their name; repeatable.",
+        rich_help_panel=LIBRARY,
+    ),
 ]
 Kinds = Annotated[
     list[str] | None,
@@ -62,197 +57,170 @@ Kinds = Annotated[
         metavar="KIND",
         help="Only passages of this kind: text, abstract, table, caption, equation, footnote, reference or all;"
         " repeatable. References are found with reference or all alone.",
+        autocompletion=kinds,
+        rich_help_panel=LIBRARY,
     ),
 ]
 Years = Annotated[
-    str | None, typer.Option("--year", metavar="YEAR", help="Only papers of this year, or of these: 2015-2020.")
+    str | None,
+    typer.Option(
+        "--year", metavar="YEAR", help="Only papers of this year, or of these: 2015-2020.", rich_help_panel=LIBRARY
+    ),
 ]
 Authors = Annotated[
     list[str] | None,
-    typer.Option("--author", metavar="NAME", help="Only papers by someone of this name (a part will do); repeatable."),
+    typer.Option(
+        "--author",
+        metavar="NAME",
+        help="Only papers by someone of this name (a part will do); repeatable.",
+        rich_help_panel=LIBRARY,
+    ),
 ]
 ProfileName = Annotated[
-    str | None, typer.Option("--profile", metavar="NAME", help="How to search; `profiles` lists the ways.")
+    str | None,
+    typer.Option(
+        "--profile",
+        metavar="NAME",
+        help="How to search: default, rrf, even, deep or balanced. `python query.py profiles` explains them.",
+        autocompletion=profiles,
+        rich_help_panel=SEARCH,
+    ),
 ]
-Rerank = Annotated[bool, typer.Option("--no-rerank", help="Keep the order of the first pass.")]
+Rerank = Annotated[bool, typer.Option("--no-rerank", help="Keep the order of the first pass.", rich_help_panel=SEARCH)]
 Reranker = Annotated[
     str | None,
     typer.Option(
         "--reranker",
         metavar="WHO",
         help="Reranker: auto, cross-encoder, late-interaction, llm (the chat model) or off.",
+        autocompletion=rerankers,
+        rich_help_panel=SEARCH,
     ),
 ]
 Budget = Annotated[
-    int | None, typer.Option("--rerank-budget-ms", help="Time that the cross-encoder may take; 0: no limit.", min=0)
+    int | None,
+    typer.Option(
+        "--rerank-budget-ms",
+        metavar="MS",
+        help="Milliseconds that the cross-encoder may take; 0 is no limit.",
+        min=0,
+        rich_help_panel=SEARCH,
+    ),
 ]
-Json = Annotated[bool, typer.Option("--json", help="One JSON object a question on stdout; see docs/json.md.")]
+Json = Annotated[
+    bool, typer.Option("--json", help="Print one JSON object; docs/json.md shows it.", rich_help_panel=OUTPUT)
+]
+JsonEach = Annotated[
+    bool,
+    typer.Option(
+        "--json", help="Print one JSON object for each question; docs/json.md shows it.", rich_help_panel=OUTPUT
+    ),
+]
 
-GoOn = Annotated[bool, typer.Option("--continue", "-c", help="Continue the last conversation.")]
+_PAPER: dict[str, Any] = {"metavar": "PAPER", "show_default": False, "autocompletion": papers}
+_NAMED = "A name that `python ingest.py list` shows, a path or an MD5."
+OnePaper = Annotated[str, typer.Argument(help=_NAMED, **_PAPER)]
+SomePapers = Annotated[list[str], typer.Argument(help=_NAMED, **_PAPER)]
+AnyPapers = Annotated[list[str] | None, typer.Argument(help=f"{_NAMED} Without one: all papers.", **_PAPER)]
+
+GoOn = Annotated[bool, typer.Option("--continue", "-c", help="Continue the last conversation.", rich_help_panel=TALK)]
 ChatName = Annotated[
-    str | None, typer.Option("--chat", metavar="NAME", help="Continue the conversation of this name, or begin it.")
+    str | None,
+    typer.Option(
+        "--chat",
+        metavar="NAME",
+        help="Continue the conversation of this name, or begin it.",
+        autocompletion=chats,
+        rich_help_panel=TALK,
+    ),
 ]
-NoHistory = Annotated[bool, typer.Option("--no-history", help="Do not save this conversation.")]
+NoHistory = Annotated[bool, typer.Option("--no-history", help="Do not save this conversation.", rich_help_panel=TALK)]
 ByAgent = Annotated[
     bool,
-    typer.Option("--agent", help="Answer in several steps: sub-queries, drafts, a second look; shown as they come."),
+    typer.Option(
+        "--agent",
+        help="Answer in several steps: sub-queries, drafts, a second look. They are shown as they come.",
+        rich_help_panel=SEARCH,
+    ),
 ]
 Corrective = Annotated[
     bool | None,
     typer.Option(
         "--corrective/--no-corrective",
-        help="Judge what was found, and search again in other words where it is doubtful; on in the profile even.",
+        help="Judge what was found, and search again in other words where it is doubtful. On in the profile even.",
         show_default=False,
+        rich_help_panel=SEARCH,
     ),
 ]
 Plain = Annotated[
     bool,
-    typer.Option("--plain", help="One search and its quotes for every question: no summaries, lists or counts."),
+    typer.Option(
+        "--plain",
+        help="Make one search and quote from it, whatever is asked: no summaries, lists or counts.",
+        rich_help_panel=SEARCH,
+    ),
 ]
+Strict = Annotated[bool, typer.Option("--strict", help="Exit with 4 when nothing was found.", rich_help_panel=OUTPUT)]
 Brief = Annotated[
-    bool, typer.Option("--brief", help="One line for an answer: the best quote, its page, how sure it is.")
+    bool,
+    typer.Option(
+        "--brief",
+        help="Answer in one line: the best quote, its page, how sure it is.",
+        rich_help_panel=OUTPUT,
+    ),
 ]
 Graph = Annotated[
     bool | None,
     typer.Option(
         "--graph/--no-graph",
-        help="Ask the knowledge graph, too (`ingest.py graph` makes it); the profile deep does where there is one.",
+        help="Ask the knowledge graph, too (`python ingest.py graph` makes it). On in the profile deep.",
         show_default=False,
+        rich_help_panel=SEARCH,
     ),
 ]
 GraphFilter = Annotated[
-    bool, typer.Option("--graph-filter", help="Only papers that mention what the graph has near the question.")
+    bool,
+    typer.Option(
+        "--graph-filter",
+        help="Only papers that mention what the graph has near the question.",
+        rich_help_panel=LIBRARY,
+    ),
 ]
 Highlight = Annotated[
     Path | None,
-    typer.Option("--highlight", metavar="OUT.pdf", help="Write the cited pages to this file, the quotes marked."),
+    typer.Option(
+        "--highlight",
+        metavar="OUT.pdf",
+        help="Write the cited pages to this file, the quotes marked.",
+        rich_help_panel=OUTPUT,
+    ),
 ]
 Output = Annotated[
-    Path | None, typer.Option("-o", "--output", metavar="FILE", help="Write to this file, not to stdout.")
+    Path | None,
+    typer.Option("-o", "--output", metavar="FILE", help="Write to this file, not to stdout.", rich_help_panel=OUTPUT),
 ]
 LogTo = Annotated[
-    Path | None, typer.Option("--log", metavar="FILE", help="Append a line about each question to this file.")
+    Path | None,
+    typer.Option(
+        "--log", metavar="FILE", help="Append a line about each question to this file.", rich_help_panel=OUTPUT
+    ),
 ]
 MetricsTo = Annotated[
     Path | None,
-    typer.Option("--metrics", metavar="FILE", help="Add what is counted and timed to this file, for Prometheus."),
+    typer.Option(
+        "--metrics",
+        metavar="FILE",
+        help="Add what is counted and timed to this file, for Prometheus.",
+        rich_help_panel=OUTPUT,
+    ),
 ]
-Limit = Annotated[int | None, typer.Option("-n", help="How many lines.", min=1, show_default=False)]
+Limit = Annotated[int | None, typer.Option("-n", metavar="N", help="How many lines.", min=1, show_default=False)]
 Which = Annotated[
     str | None,
     typer.Argument(
-        metavar="[ID]", help="A conversation's id or name, or the beginning of an answer's id.", show_default=False
+        metavar="ID",
+        help="A conversation's number or name, or the beginning of an answer's id.",
+        show_default=False,
+        autocompletion=chats,
     ),
 ]
-
-
-@dataclass(frozen=True)
-class Narrow:
-    """How many passages, and from which part of the library."""
-
-    k: Wanted = None
-    paper: Papers = None
-    section: Sections = None
-    kind: Kinds = None
-    year: Years = None
-    author: Authors = None
-
-    def filters(self, pages: str | None = None) -> Filters:
-        """The part of the library. Raises UsageError."""
-        from ragscience.engine.filter_words import filters_of
-
-        return filters_of(
-            papers=self.paper,
-            pages=page_range(pages),
-            sections=self.section,
-            kinds=self.kind,
-            years=self.year,
-            authors=self.author,
-        )
-
-
-@dataclass(frozen=True)
-class Ranking:
-    """How passages are ranked."""
-
-    profile: ProfileName = None
-    no_rerank: Rerank = False
-    reranker: Reranker = None
-
-    def flags(self) -> dict[str, object]:
-        """The settings that these options replace. Raises UsageError."""
-        if self.no_rerank and self.reranker not in (None, "off"):
-            raise UsageError(f"--no-rerank and --reranker {self.reranker} contradict each other.", "Give one of them.")
-        return {"profile": self.profile, "rerank": "off" if self.no_rerank else self.reranker}
-
-
-@dataclass(frozen=True)
-class How(Ranking):
-    """How a question is searched for."""
-
-    rerank_budget_ms: Budget = None
-    graph: Graph = None
-    graph_filter: GraphFilter = False
-
-    def flags(self) -> dict[str, object]:
-        """The settings that these options replace. Raises UsageError."""
-        graph = {"graph": switch(self.graph), "graph_filter": self.graph_filter or None}
-        return {**super().flags(), "rerank_budget_ms": self.rerank_budget_ms, **graph}
-
-
-@dataclass(frozen=True)
-class Run:
-    """What holds for a whole run."""
-
-    home: HomeFolder = None
-    offline: Offline = None
-    quiet: Quiet = False
-    debug: Debug = False
-
-    def flags(self) -> dict[str, object]:
-        """The settings that these options replace."""
-        return {"home": self.home, "offline": self.offline}
-
-
-@dataclass(frozen=True)
-class LoggedRun(Run):
-    """What holds for a whole run whose questions can be logged."""
-
-    log: LogTo = None
-    metrics: MetricsTo = None
-
-    def flags(self) -> dict[str, object]:
-        """The settings that these options replace."""
-        files = {"log_file": self.log, "metrics_file": self.metrics}
-        return {**super().flags(), **{name: str(file) for name, file in files.items() if file is not None}}
-
-
-def switch(value: bool | None) -> str | None:
-    """An option --x/--no-x as the setting that also knows "auto"."""
-    return None if value is None else "on" if value else "off"
-
-
-def grouped(command: Callable[..., int]) -> Callable[..., int]:
-    """The command as Typer takes it: a parameter that is a dataclass becomes one parameter for each of its fields."""
-    hints = get_type_hints(command, include_extras=True)
-    groups: dict[str, Any] = {name: hint for name, hint in hints.items() if is_dataclass(hint)}
-    parameters: list[inspect.Parameter] = []
-    for name, parameter in inspect.signature(command).parameters.items():
-        if name not in groups:
-            parameters.append(parameter.replace(annotation=hints[name]))
-            continue
-        inner = get_type_hints(groups[name], include_extras=True)
-        parameters += [
-            parameter.replace(name=field.name, default=field.default, annotation=inner[field.name])
-            for field in fields(groups[name])
-        ]
-
-    @functools.wraps(command)
-    def run(**given: Any) -> int:
-        for name, group in groups.items():
-            given[name] = group(**{field.name: given.pop(field.name) for field in fields(group)})
-        return command(**given)
-
-    run.__dict__["__signature__"] = inspect.Signature(parameters)
-    run.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
-    return run

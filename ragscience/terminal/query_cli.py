@@ -8,11 +8,15 @@ from typing import Annotated
 import typer
 
 from ragscience.errors import UsageError
-from ragscience.terminal.cli import Debug, HomeFolder, Offline, Quiet, Yes, confirm, make_app, opened
+from ragscience.terminal.cli import Debug, HomeFolder, Offline, Quiet, Yes, confirm, opened
+from ragscience.terminal.command_groups import make_app, with_version
+from ragscience.terminal.completion import print_script
 from ragscience.terminal.config_commands import config_app
 from ragscience.terminal.graph_commands import graph_app
 from ragscience.terminal.history_commands import history_app, models_app
+from ragscience.terminal.option_groups import How, LoggedRun, Narrow, Ranking, Run, grouped, switch
 from ragscience.terminal.options import (
+    AnyPapers,
     Brief,
     ByAgent,
     ChatName,
@@ -20,31 +24,28 @@ from ragscience.terminal.options import (
     From,
     GoOn,
     Highlight,
-    How,
     Json,
+    JsonEach,
     Limit,
-    LoggedRun,
-    Narrow,
     NoHistory,
     Output,
     Pages,
     Plain,
-    Ranking,
-    Run,
+    Strict,
     Text,
-    grouped,
-    switch,
 )  # fmt: skip
 
-app = make_app(
-    "Ask questions of your papers. A question alone is answered once; nothing at all opens the chat.",
-    default="ask",
-    bare="chat",
+HELP = (
+    "Ask questions of your papers, and see the page behind each fact.\n\n"
+    "The first word is a command where there is one of that name below; all else is a question, in quotes or not. "
+    "`python query.py ask` in front always makes it a question."
 )
+app = with_version(make_app(HELP, default="ask", bare="chat"))
 app.add_typer(graph_app)
 app.add_typer(models_app, name="models")
 app.add_typer(history_app, name="history")
 app.add_typer(config_app, name="config")
+app.command("completion")(print_script)
 
 
 @app.command()
@@ -56,8 +57,8 @@ def ask(
     narrow: Narrow,
     pages: Pages = None,
     how: How,
-    json: Json = False,
-    strict: Annotated[bool, typer.Option("--strict", help="Exit with 4 when nothing was found.")] = False,
+    json: JsonEach = False,
+    strict: Strict = False,
     go_on: GoOn = False,
     name: ChatName = None,
     no_history: NoHistory = False,
@@ -68,9 +69,9 @@ def ask(
     highlight: Highlight = None,
     run: LoggedRun,
 ) -> int:
-    """Answer a question from the papers, with a page behind each fact (the default command).
+    """Answer a question, with the page behind each fact.
 
-    With --continue or --chat and no question it is the chat.
+    This is what a question without a command does. With --continue or --chat and no question it is the chat.
     """
     from ragscience.engine.requests import AskRequest
     from ragscience.terminal.screen import Screen
@@ -83,7 +84,7 @@ def ask(
     flags = how.flags() | run.flags() | {"history": False if no_history else None}
     with opened(screen, corrective=switch(corrective), **flags) as engine:
         named = engine.dialogue(name=name, continue_last=go_on) if go_on or name is not None else None
-        is_talk = named is not None and question is None and source is None
+        is_talk = named is not None and not question and source is None
         if is_talk and not (json or strict or pages or highlight):
             from ragscience.terminal.chat import Chat
 
@@ -103,10 +104,10 @@ def search(
     narrow: Narrow,
     pages: Pages = None,
     how: How,
-    json: Json = False,
+    json: JsonEach = False,
     run: LoggedRun,
 ) -> int:
-    """Show the ranked passages for a question, without an LLM."""
+    """Show the passages that a question finds, best first."""
     from ragscience.engine.requests import SearchRequest
     from ragscience.terminal.ask_command import search_all
     from ragscience.terminal.screen import Screen
@@ -133,7 +134,10 @@ def chat(
     brief: Brief = False,
     run: LoggedRun,
 ) -> int:
-    """Talk with the papers; /help lists what else can be typed. Ctrl-C stops an answer, Ctrl-D leaves."""
+    """Ask one question after the other.
+
+    /help lists what else can be typed. Ctrl-C stops an answer, Ctrl-D leaves.
+    """
     from ragscience.engine.requests import AskRequest
     from ragscience.terminal.chat import Chat
     from ragscience.terminal.screen import Screen
@@ -148,15 +152,17 @@ def chat(
 
 @app.command("open")
 def open_page(
-    number: Annotated[int, typer.Argument(metavar="[N]", help="Of the source, as it is listed under the answer.")] = 1,
+    number: Annotated[int, typer.Argument(metavar="N", help="The source's number under the answer.")] = 1,
     answer: Annotated[
         str | None,
-        typer.Option("--answer", metavar="ID", help="Of this answer (the beginning of its id), not the last."),
+        typer.Option(
+            "--answer", metavar="ID", help="A source of this answer (the beginning of its id), not of the last."
+        ),
     ] = None,
     home: HomeFolder = None,
     debug: Debug = False,
 ) -> int:
-    """Open the PDF behind a source of the last answer, at its page."""
+    """Open a source of the last answer in a PDF viewer, at its page."""
     from ragscience.terminal.open_command import open_source
 
     with opened(home=home) as engine:
@@ -166,14 +172,7 @@ def open_page(
 
 @app.command("bib")
 def write_bib(
-    papers: Annotated[
-        list[str] | None,
-        typer.Argument(
-            metavar="[PAPER]...",
-            help="By the name that `ingest.py list` shows, the path or the MD5; all papers without one.",
-            show_default=False,
-        ),
-    ] = None,
+    papers: AnyPapers = None,
     cited: Annotated[
         str | None,
         typer.Option("--cited", metavar="ID", help="Those that this answer cites (the beginning of its id), or last."),
@@ -183,7 +182,10 @@ def write_bib(
     home: HomeFolder = None,
     debug: Debug = False,
 ) -> int:
-    """Write papers as BibTeX; what is uncertain about one is said in its note."""
+    """Write papers as BibTeX.
+
+    What is uncertain about a paper is said in its note.
+    """
     from ragscience.terminal.open_command import show_bib
 
     with opened(home=home) as engine:
@@ -193,7 +195,7 @@ def write_bib(
 @app.command("audit")
 def audit_log(
     which: Annotated[
-        str | None, typer.Argument(metavar="[ID]", help="The beginning of an answer's id.", show_default=False)
+        str | None, typer.Argument(metavar="ID", help="The beginning of an answer's id.", show_default=False)
     ] = None,
     replay: Annotated[
         bool, typer.Option("--replay", help="Ask it again in the same way, and say what differs; exit 6 if it does.")
@@ -201,15 +203,18 @@ def audit_log(
     delete_all: Annotated[bool, typer.Option("--delete-all", help="Delete the whole log; asks first.")] = False,
     yes: Yes = False,
     limit: Limit = None,
-    json: Annotated[bool, typer.Option("--json", help="One JSON object on stdout; see docs/audit.md.")] = False,
+    json: Annotated[
+        bool, typer.Option("--json", help="Print a JSON object for each answer; docs/audit.md shows it.")
+    ] = False,
     home: HomeFolder = None,
     offline: Offline = None,
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> int:
-    """Show the last answers of vectorstore/audit.jsonl, or all that one of them was made from.
+    """Show what earlier answers were made from.
 
-    `history delete` takes nothing out of this log: --delete-all does. RAG_AUDIT=false keeps none.
+    Without an id the last answers of vectorstore/audit.jsonl are listed. `history delete` takes nothing out of this
+    log: --delete-all does. RAG_AUDIT=false keeps none.
     """
     from ragscience.terminal import audit_view
     from ragscience.terminal.screen import Screen
@@ -235,7 +240,9 @@ def evaluate(
     *,
     file: Annotated[
         Path | None,
-        typer.Argument(help="Questions with known answers, one JSON object a line.", show_default=False),
+        typer.Argument(
+            metavar="FILE", help="Questions with known answers, one JSON object a line.", show_default=False
+        ),
     ] = None,
     mode: Annotated[
         str,
@@ -261,13 +268,13 @@ def evaluate(
     ] = None,
     narrow: Narrow,
     ranking: Ranking,
-    json: Annotated[bool, typer.Option("--json", help="One JSON object on stdout; see docs/json.md.")] = False,
+    json: Json = False,
     md: Annotated[
         Path | None, typer.Option("--md", metavar="OUT.md", help="Write the measures to this file, as Markdown.")
     ] = None,
     run: Run,
 ) -> int:
-    """Ask questions whose answers are known, and show how many are found, answered and cited right.
+    """Measure how many questions with known answers are answered right.
 
     With --against a second way of asking is compared with the first; with --make questions are drafted.
     """
@@ -292,19 +299,19 @@ def evaluate(
 @app.command("profiles")
 def list_profiles(
     home: HomeFolder = None,
-    json: Annotated[bool, typer.Option("--json", help="One JSON object on stdout.")] = False,
+    json: Json = False,
     debug: Debug = False,
 ) -> int:
-    """Show the ways to search (--profile), and what each does."""
+    """Show the ways to search, for --profile."""
     from ragscience.terminal.model_views import show_profiles
 
     with opened(home=home) as engine:
         return show_profiles(engine, as_json=json)
 
 
-def _one_of(question: str | None, source: str | None) -> tuple[str | None, str | None]:
-    if (question is None) == (source is None):
+def _one_of(question: list[str] | None, source: str | None) -> tuple[str | None, str | None]:
+    if bool(question) == (source is not None):
         raise UsageError(
-            "Give either a question or --from.", 'For one: python query.py "…"; for a chat: python query.py'
+            "Give either a question or --from.", 'For one: `python query.py "…"`; for a chat: `python query.py`.'
         )
-    return question, source
+    return " ".join(question) if question else None, source

@@ -57,8 +57,8 @@ def test_a_home_that_is_not_there_is_an_error_and_makes_no_folder(commands, tmp_
     ran = commands.run(*command, "--home", tmp_path / "nosuch")
     assert ran.code == 2
     assert ran.err == (
-        f"error: There is no folder {tmp_path / 'nosuch'}. Check --home and RAG_HOME; "
-        "`python ingest.py init --home DIR` makes a home.\n"
+        f"error: There is no folder {tmp_path / 'nosuch'}.\n"
+        "       Check --home and RAG_HOME; `python ingest.py init --home DIR` makes a home.\n"
     )
     assert not (tmp_path / "nosuch").exists()
 

@@ -93,10 +93,10 @@ def test_a_run_that_was_cut_off_before_reading_is_made_up_for(commands, server):
     assert paper["metadata"]["arxiv_id"] == "2102.00002v1"
 
 
-def test_offline_is_one_line(commands, server):
+def test_offline_is_what_is_wrong_and_the_way_out(commands, server):
     ran = commands.ingest("fetch", "bees", "--offline", **server.environment)
     assert (ran.code, ran.out) == (2, "")
-    assert ran.err.count("\n") == 1
+    assert ran.err.count("\n") == 2
     assert "--offline forbids it" in ran.err
 
 
@@ -104,7 +104,7 @@ def test_loopback_is_refused_unless_it_is_allowed(commands, server):
     environment = server.environment | {"RAG_SOURCES_ALLOW_LOOPBACK": "false"}
     ran = commands.ingest("fetch", "bees", **environment)
     assert ran.code == 1
-    assert ran.err.count("\n") == 1
+    assert ran.err.count("\n") == 2
     assert "Traceback" not in ran.err
     assert "127.0.0.1" in ran.err
 
@@ -113,7 +113,7 @@ def test_nothing_found_has_its_exit_code(commands):
     with ArxivServer() as empty:
         ran = commands.ingest("fetch", "bees", **empty.environment)
     assert ran.code == 4
-    assert ran.err.count("\n") == 1
+    assert ran.err.count("\n") == 2
 
 
 class FetchTerminal(Terminal):

@@ -241,7 +241,7 @@ def test_without_any_conversation_each_command_says_so(asked):
         ran = asked.query("history", *command)
         assert (ran.code, ran.out) == (4, "")
         assert ran.err.startswith("error: ")
-        assert ran.err.count("\n") == 1
+        assert ran.err.count("\n") == 2
     assert not (asked.home / "vectorstore" / "history.sqlite").exists()
 
 
@@ -252,7 +252,7 @@ def test_without_any_conversation_each_command_says_so(asked):
 def test_a_choice_that_makes_no_sense_is_refused(asked, args):
     ran = asked.query(*args)
     assert (ran.code, ran.out) == (2, "")
-    assert ran.err.count("\n") == 1
+    assert ran.err.count("\n") == 2
 
 
 def another_version(path):
@@ -297,7 +297,7 @@ def test_a_history_that_cannot_be_used_costs_a_warning_and_no_answer(asked, spoi
     assert ran.code == code
     assert ran.err.startswith("error: ")
     assert said in ran.err
-    assert ran.err.count("\n") == 1
+    assert ran.err.count("\n") == 2
     if path.is_file():
         assert path.read_bytes() == before
 

@@ -244,4 +244,4 @@ def test_a_home_that_is_a_file_is_one_clear_line(commands, tmp_path):
     (tmp_path / "file").write_text("not a folder")
     ran = commands.ingest("--home", tmp_path / "file")
     assert ran.code == 2
-    assert ran.err == f"error: {tmp_path / 'file'} is not a folder. Check --home and RAG_HOME.\n"
+    assert ran.err == f"error: {tmp_path / 'file'} is not a folder.\n       Check --home and RAG_HOME.\n"

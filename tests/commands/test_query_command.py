@@ -1,4 +1,5 @@
 import json
+import re
 
 import jsonschema
 import pytest
@@ -105,12 +106,13 @@ def test_a_follow_up_has_its_history(asked):
         (["ask", "--from", "nowhere.jsonl"], 2),
     ],
 )
-def test_bad_usage_is_one_line_and_exit_2(asked, args, code):
+def test_bad_usage_is_what_is_wrong_and_the_way_out_and_exit_2(asked, args, code):
     ran = asked.query(*args)
     assert ran.code == code
     assert ran.out == ""
-    assert ran.err.startswith("error: ")
-    assert ran.err.count("\n") == 1
+    what, fix = ran.err.splitlines()
+    assert re.match(r"error: .*\.$", what)
+    assert re.match(r" {7}\S.*", fix)
 
 
 def test_binary_on_stdin_is_one_line(asked):

@@ -123,7 +123,7 @@ def test_a_filter_that_makes_no_sense_is_refused(sample, command, options, said)
     ran = sample.query(command, *question, *options)
     assert ran.code == 2
     assert said in ran.err
-    assert ran.err.count("\n") == 1
+    assert ran.err.count("\n") == 2
 
 
 def test_hits_and_sources_show_the_section(sample):

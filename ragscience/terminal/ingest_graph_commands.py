@@ -1,0 +1,66 @@
+"""The command `ingest.py graph`: the knowledge graph is made, exported and mended."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ragscience.errors import UsageError
+from ragscience.terminal.cli import Debug, HomeFolder, Offline, Quiet, opened
+from ragscience.terminal.command_groups import App
+
+graph_app = App()
+
+
+@graph_app.command()
+def graph(
+    llm: Annotated[bool, typer.Option("--llm", help="Let the LLM read: titles and abstracts, or see --depth.")] = False,
+    local: Annotated[bool, typer.Option("--local", help="Read without an LLM, every passage (the default).")] = False,
+    depth: Annotated[
+        str, typer.Option("--depth", metavar="WHAT", help="What the LLM reads: abstract, or full for every passage.")
+    ] = "abstract",
+    types: Annotated[
+        str | None,
+        typer.Option("--types", metavar="LIST", help="Look for these too: person, organisation, task."),
+    ] = None,
+    again: Annotated[bool, typer.Option("--again", help="Read passages again that were read before.")] = False,
+    export: Annotated[
+        Path | None, typer.Option("--export", metavar="DIR", help="Write nodes.jsonl and edges.jsonl there.")
+    ] = None,
+    graphml: Annotated[
+        Path | None, typer.Option("--graphml", metavar="FILE", help="Write the graph as GraphML.")
+    ] = None,
+    import_from: Annotated[
+        Path | None, typer.Option("--import", metavar="DIR", help="Take in a nodes.jsonl and edges.jsonl.")
+    ] = None,
+    merges: Annotated[
+        bool, typer.Option("--merges", help="Show which names were merged, and which are apart.")
+    ] = False,
+    unmerge: Annotated[str, typer.Option("--unmerge", metavar="NAME", help="Make a name an entity of its own.")] = "",
+    merge_again: Annotated[str, typer.Option("--merge-again", metavar="NAME", help="Undo --unmerge.")] = "",
+    home: HomeFolder = None,
+    offline: Offline = None,
+    quiet: Quiet = False,
+    debug: Debug = False,
+) -> int:
+    """Make the knowledge graph of the papers, or add to it.
+
+    Passages that were read before are not read again. The options also export, import and mend it.
+    """
+    from ragscience.engine.graph_runs import GraphRequest, types_named
+    from ragscience.terminal.graph_views import GraphOrder, run_graph
+
+    if llm and local:
+        raise UsageError("--llm and --local exclude each other.", "Run `graph` twice to have both.")
+    if depth not in ("abstract", "full"):
+        raise UsageError(f"--depth {depth!r} is not known.", "It is abstract or full.")
+    if depth == "full" and not llm:
+        raise UsageError("--depth is for --llm: without an LLM every passage is read.", "Add --llm or leave it out.")
+    others = (export, graphml, import_from, merges, unmerge, merge_again)
+    reads = llm or local or again or not any(others)
+    request = GraphRequest(types_named(types), by_llm=llm, full=depth == "full", again=again)
+    order = GraphOrder(request if reads else None, import_from, unmerge, merge_again, merges, export, graphml)
+    with opened(home=home, offline=offline) as engine:
+        return run_graph(engine, order, quiet=quiet)
