@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["counted", "one_line", "plain"]
+__all__ = ["counted", "one_line", "plain", "shortened"]
 
 _NEW_LINES = re.compile("[\v\f\x85\u2028\u2029]")
 _ESCAPES = re.compile("[\x1b\x9b]")
@@ -36,6 +36,22 @@ def plain(text: str) -> str:
 def one_line(text: str) -> str:
     """`text` safe to show, in one line: a file's name with a line break in it cannot look like a line of ours."""
     return plain(text).replace("\n", " ")
+
+
+def shortened(text: str, chars: int) -> str:
+    """`text` on one line and safe to show, or what fits of it into `chars`, to a sentence's or a word's end, and " …".
+
+    A script without spaces is cut between characters.
+    """
+    flat = " ".join(plain(text).split())
+    if len(flat) <= chars:
+        return flat
+    part = flat[: chars - 2]
+    sentence = max(part.rfind(stop) for stop in (". ", "? ", "! ", "。")) + 1
+    if sentence * 2 > chars:
+        return part[:sentence] + " …"
+    words = part if flat[len(part)] == " " else part.rpartition(" ")[0]
+    return (words if len(words) * 2 > chars else part).rstrip(" ,;:") + " …"
 
 
 def counted(number: int, one: str, many: str = "") -> str:

@@ -16,18 +16,15 @@ from ragscience.engine.printable import plain
 from ragscience.engine.source_list import cited_label, sources_of
 from ragscience.records import Answer, Block, Citation
 from ragscience.terminal.brief_view import block_words
-from ragscience.terminal.line_wrap import FIXED_BLANK, wrapped
+from ragscience.terminal.line_wrap import FIXED_BLANK, LONGEST_LINE, put
 from ragscience.terminal.links import can_encode, link_style
 from ragscience.terminal.table_view import table_lines
 
 __all__ = ["blocks_view"]
 
-_LINE = 100
-"""Columns of a line of prose, however wide the terminal is."""
-
 
 def blocks_view(answer: Answer, console: Console) -> None:
-    """The answer's blocks and an empty line behind each; none between short quotes and between items of a list."""
+    """The answer's blocks with an empty line between two; none between short quotes and between items of a list."""
     page = _Page(answer, console)
     before = None
     for block in answer.blocks:
@@ -36,7 +33,6 @@ def blocks_view(answer: Answer, console: Console) -> None:
             console.print()
         page.show(block)
         before = dense
-    console.print()
 
 
 class _Page:
@@ -46,7 +42,7 @@ class _Page:
         self._answer = answer
         self._question = f"{answer.question} {answer.found.question}"
         self._console = console
-        self._width = min(console.width, _LINE)
+        self._width = min(console.width, LONGEST_LINE)
         self._emphasis = Style.null() if console.no_color else Style(bold=True)
         self._numbers = {(source.file, source.page): source.number for source in sources_of(answer)}
 
@@ -147,10 +143,7 @@ class _Page:
 
     def _wrapped(self, text: Text, sign: str = "") -> None:
         """The text in lines of the page's width, those after the first indented as much as the sign takes."""
-        indent = cell_len(sign) + 1 if sign else 0
-        for number, line in enumerate(wrapped(text, self._width - indent)):
-            before = (f"{sign} " if not number else " " * indent) if sign else ""
-            self._console.print(Text(before).append_text(line), soft_wrap=True)
+        put(self._console, text, f"{sign} " if sign else "", width=self._width)
 
 
 def _pages(block: Block) -> list[Citation]:

@@ -45,9 +45,11 @@ def search_all(engine: Engine, asked: Asked, request: SearchRequest, *, screen: 
 
             print_json(search_output(found, question.question_id))
         else:
+            from ragscience.terminal.pager import paged
             from ragscience.terminal.views import hits_view
 
-            hits_view(found, console())
+            with paged(is_long=asked[0] is not None) as out:
+                hits_view(found, out)
         return 0 if found.hits else NOTHING_FOUND
 
     return _each(engine, asked, one, as_json)

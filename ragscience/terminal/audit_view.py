@@ -7,17 +7,19 @@ from pathlib import Path
 from typing import Any
 
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
 from ragscience.engine.library_engine import Engine
-from ragscience.engine.printable import counted, one_line, plain
+from ragscience.engine.printable import counted, one_line, plain, shortened
 from ragscience.engine.saved_answers import AUDIT_SCHEMA_VERSION, AuditReader
 from ragscience.engine.source_list import page_label
 from ragscience.errors import NothingFound
 from ragscience.terminal.cli import say
+from ragscience.terminal.column_list import Column, list_records
+from ragscience.terminal.line_wrap import LONGEST_LINE, put
+from ragscience.terminal.pager import paged
 from ragscience.terminal.screen import console, print_json
-from ragscience.terminal.views import listing, shortened
+from ragscience.terminal.views import listing
 
 __all__ = ["DIFFERENT", "delete_all", "list_answers", "replay_answer", "show_answer"]
 
@@ -28,6 +30,13 @@ SHOWN = 20
 """Default number of answers in a list."""
 QUESTION_CHARS = 100
 SNIPPET_CHARS = 160
+_MARGIN = "   "
+_COLUMNS = (
+    Column("answer"),
+    Column("when (UTC)"),
+    Column("supported"),
+    Column("question", least=16),
+)
 
 Record = Mapping[str, Any]
 
@@ -39,18 +48,17 @@ def list_answers(engine: Engine, *, limit: int | None, as_json: bool) -> int:
     if as_json:
         print_json({"schema": AUDIT_SCHEMA_VERSION, "answers": [_listed(record) for record in records]})
     else:
-        table = Table(box=None, pad_edge=False)
-        for name in ("answer", "when", "passages", "supported", "question"):
-            table.add_column(name, justify="right" if name == "passages" else "left", overflow="fold")
-        for record in records:
-            table.add_row(
-                plain(record["answer_id"]),
-                _when(record),
-                str(len(record["passages"])),
+        rows = [
+            (
+                record["answer_id"],
+                _when(record).removesuffix(" UTC"),
                 _supported(record),
-                Text(shortened(_flat(record["question"]), QUESTION_CHARS)),
+                record["question"],
             )
-        console().print(table)
+            for record in records
+        ]
+        with paged() as out:
+            list_records(_COLUMNS, rows, out)
         if not records:
             say("The audit log has no answer yet.")
     _warn_of_skipped(engine.home.audit, reader)
@@ -67,15 +75,15 @@ def show_answer(engine: Engine, start: str, *, as_json: bool) -> int:
     if as_json:
         print_json(record)
         return 0
-    out = console()
-    out.print(Text(f"> {plain(record['question'])}", style="bold"))
-    out.print(Text(plain(record["answer"])))
-    out.print()
-    listing(_about(record), out)
-    _passages_view(record["passages"], engine, out)
-    _checks_view(record["sentences"], out)
-    for warning in record["warnings"]:
-        out.print(Text(f"warning: {_flat(warning)}", style="yellow"), soft_wrap=True)
+    with paged() as out:
+        put(out, plain(record["question"]), "> ", style="bold")
+        put(out, plain(record["answer"]), width=LONGEST_LINE)
+        out.print()
+        listing(_about(record), out)
+        _passages_view(record["passages"], engine, out)
+        _checks_view(record["sentences"], out)
+        for warning in record["warnings"]:
+            put(out, _flat(warning), "warning: ", style="yellow")
     return 0
 
 
@@ -103,10 +111,10 @@ def replay_answer(engine: Engine, start: str, *, as_json: bool) -> int:
         out = console()
         for item in replayed.differences:
             colour = "yellow" if item.is_outcome else "dim"
-            out.print(Text(f"{item.kind}: {_flat(item.message)}", colour), soft_wrap=True)
+            put(out, _flat(item.message), f"{item.kind}: ", style=colour)
         unchanged = " What is above changed nothing." if replayed.differences else ""
         same = f"The same: passages, scores, answer and verdicts.{unchanged}"
-        out.print(same if replayed.is_same else "Not the same.")
+        put(out, same if replayed.is_same else "Not the same.")
     return 0 if replayed.is_same else DIFFERENT
 
 
@@ -151,21 +159,22 @@ def _manner(record: Record) -> list[str]:
 def _passages_view(passages: Sequence[Record], engine: Engine, out: Console) -> None:
     """Each passage with where it is, its scores, and how it begins where the library still has it."""
     for item in passages:
-        where = f"{item['rank']}  {plain(item['file'])}, {page_label(item['page_start'], item['page_end'])}"
-        out.print(Text(f"\n{where}", style="bold"), soft_wrap=True)
+        out.print()
+        where = f"{plain(item['file'])}, {page_label(item['page_start'], item['page_end'])}"
+        put(out, where, f"{item['rank']}  ", style="bold")
         numbers = {"score": item.get("score"), **item["scores"]}
         scores = "  ".join(f"{name} {value:.6f}" for name, value in numbers.items() if value is not None)
-        out.print(Text(f"{scores}  by {' + '.join(item.get('found_by', []))}", style="dim"), soft_wrap=True)
-        out.print(Text(one_line(item["path"]), style="dim"), soft_wrap=True)
+        put(out, f"{scores}  by {' + '.join(item.get('found_by', []))}", _MARGIN, style="dim")
+        put(out, one_line(item["path"]), _MARGIN, style="dim")
         if item.get("url"):
-            out.print(Text(plain(item["url"]), style="dim"), soft_wrap=True)
-        out.print(Text(f"{item['md5']}:{item['start']}-{item['end']}", style="dim"), soft_wrap=True)
-        out.print(Text(_beginning(item, engine)), soft_wrap=True)
+            put(out, plain(item["url"]), _MARGIN, style="dim")
+        put(out, f"{item['md5']}:{item['start']}-{item['end']}", _MARGIN, style="dim")
+        put(out, _beginning(item, engine), _MARGIN, width=LONGEST_LINE)
 
 
 def _beginning(item: Record, engine: Engine) -> str:
     try:
-        return shortened(_flat(engine.history.passage_text(item)), SNIPPET_CHARS)
+        return shortened(engine.history.passage_text(item), SNIPPET_CHARS)
     except NothingFound as gone:
         return f"({gone.message})"
 
@@ -173,17 +182,18 @@ def _beginning(item: Record, engine: Engine) -> str:
 def _checks_view(sentences: Sequence[Record], out: Console) -> None:
     for number, item in enumerate(sentences):
         evidence = item.get("evidence")
-        line = Text(f"{'' if number else chr(10)}{item['verdict']}", "bold")
-        line.append(f" {item.get('score') or 0.0:.2f}  {shortened(_flat(item['text']), SNIPPET_CHARS)}", "not bold")
+        if not number:
+            out.print()
+        line = Text(item["verdict"], "bold")
+        line.append(f" {item.get('score') or 0.0:.2f}  {shortened(item['text'], SNIPPET_CHARS)}", "not bold")
         if evidence:
             line.append(f"  {one_line(evidence['path'] or evidence['file'])}, p.{evidence['page']}", "not bold dim")
-        out.print(line, soft_wrap=True)
+        put(out, line)
 
 
 def _warn_of_skipped(path: Path, reader: AuditReader) -> None:
     if reader.skipped:
-        lines = "1 line" if reader.skipped == 1 else f"{reader.skipped} lines"
-        say(f"{lines} of {path} cannot be read and {'is' if reader.skipped == 1 else 'are'} left out.")
+        say(f"Left out: {counted(reader.skipped, 'line')} of {path} that cannot be read.")
     if reader.newer:
         say(f"{counted(reader.newer, 'answer')} of {path} can only be read by a newer version of this program.")
 
@@ -205,7 +215,7 @@ def _model(model: Record) -> str:
 def _value(value: object) -> str:
     if isinstance(value, list):
         return ", ".join(map(str, value)) or "[]"
-    return shortened(_flat(str(value)), QUESTION_CHARS)
+    return shortened(str(value), QUESTION_CHARS)
 
 
 def _when(record: Record) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -10,10 +9,12 @@ from typing import TYPE_CHECKING
 from ragscience.engine.doctor_run import DoctorOutput, DoctorReport, Finding
 from ragscience.engine.events import Checking, Event
 from ragscience.engine.library_engine import Engine
-from ragscience.engine.printable import one_line, plain
+from ragscience.engine.printable import plain
 from ragscience.errors import UsageError
 from ragscience.json_output import select
 from ragscience.terminal.cli import as_called, default_home
+from ragscience.terminal.column_list import Column, list_records
+from ragscience.terminal.line_wrap import put
 from ragscience.terminal.screen import print_json
 from ragscience.terminal.status_line import STATUS
 
@@ -36,12 +37,8 @@ def run_doctor(home: Path | None, console: Console | None, *, network: bool, fas
     STATUS.hide()
     if console is None:
         print_json(select(DoctorOutput, report))
-    elif console.is_terminal:
-        _table(report.findings, console)
     else:
-        for one in report.findings:
-            line = one_line(as_called(f"{one.severity:8}{one.message} {one.remedy}").rstrip())
-            sys.stdout.write(line + "\n")
+        _findings_view(report.findings, console)
     return 1 if report.worst == "error" else 0
 
 
@@ -67,17 +64,21 @@ def _settings(home: Path | None) -> tuple[Settings, list[Finding]]:
     return default_settings(find_home(home, default_home())), found
 
 
-def _table(found: Sequence[Finding], console: Console) -> None:
-    from rich.table import Table
+def _findings_view(found: Sequence[Finding], console: Console) -> None:
+    """On a terminal each finding with its remedy below; in a pipe severity, area, finding and remedy between tabs."""
     from rich.text import Text
 
-    table = Table(box=None, pad_edge=False, show_header=False)
-    for column in ("severity", "area"):
-        table.add_column(column, no_wrap=True)
-    table.add_column("message", overflow="fold")
+    if not console.is_terminal:
+        columns = [Column(name) for name in ("severity", "area", "finding", "remedy")]
+        list_records(columns, [(one.severity, one.area, one.message, as_called(one.remedy)) for one in found], console)
+        return
+    severities = max(len(one.severity) for one in found)
+    areas = max(len(one.area) for one in found)
     for one in found:
-        message = Text(plain(one.message))
+        sign = Text(f"{one.severity:{severities}}  ", _COLOURS[one.severity]).append(
+            f"{one.area:{areas}}  ", "not bold dim"
+        )
+        put(console, plain(one.message), sign)
         if one.remedy:
-            message.append(f"\n{plain(as_called(one.remedy))}", "dim" if one.severity in ("ok", "info") else "bold")
-        table.add_row(Text(one.severity, _COLOURS[one.severity]), Text(one.area, "dim"), message)
-    console.print(table)
+            style = "dim" if one.severity in ("ok", "info") else "bold"
+            put(console, plain(as_called(one.remedy)), " " * len(sign), style=style)

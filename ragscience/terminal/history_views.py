@@ -6,18 +6,19 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from rich.console import Console
-from rich.table import Table
-from rich.text import Text
 
 from ragscience.engine.library_engine import Engine
 from ragscience.engine.markdown_export import as_markdown
-from ragscience.engine.printable import counted, plain
+from ragscience.engine.printable import counted, plain, shortened
 from ragscience.engine.saved_answers import Conversation, KeptAnswer
 from ragscience.errors import NothingFound
 from ragscience.json_output import HistoryOutput, conversation_output, select, turns_output
 from ragscience.serialization import to_json
 from ragscience.terminal.cli import say
+from ragscience.terminal.column_list import Column, list_records
+from ragscience.terminal.line_wrap import put
 from ragscience.terminal.open_command import cited_text
+from ragscience.terminal.pager import paged
 from ragscience.terminal.screen import console, hand_over, print_json
 from ragscience.terminal.views import answer_footer, answer_view
 
@@ -26,6 +27,13 @@ __all__ = ["delete", "export", "found_view", "list_conversations", "search_histo
 SHOWN = 20
 """Default number of lines in a list."""
 QUESTION_CHARS = 100
+_COLUMNS = (
+    Column("id", is_number=True),
+    Column("changed (UTC)"),
+    Column("turns", is_number=True),
+    Column("name", least=8),
+    Column("first question", least=16),
+)
 
 
 def list_conversations(engine: Engine, *, limit: int | None, as_json: bool) -> int:
@@ -35,18 +43,12 @@ def list_conversations(engine: Engine, *, limit: int | None, as_json: bool) -> i
         print_json(select(HistoryOutput, conversations=[conversation_output(item) for item in every[:limit]]))
         return 0
     shown = every[: limit or SHOWN]
-    table = Table(box=None, pad_edge=False)
-    for name in ("id", "changed", "turns", "name", "first question"):
-        table.add_column(name, justify="right" if name in ("id", "turns") else "left", overflow="fold")
-    for item in shown:
-        table.add_row(
-            str(item.conversation_id),
-            _when(item.changed_at),
-            str(item.turns),
-            Text(plain(item.name)),
-            Text(_cut(item.title)),
-        )
-    console().print(table)
+    rows = [
+        (str(item.conversation_id), _when(item.changed_at).removesuffix(" UTC"), str(item.turns), item.name, item.title)
+        for item in shown
+    ]
+    with paged() as out:
+        list_records(_COLUMNS, rows, out)
     if not every:
         say("No conversation is kept yet.")
     elif len(every) > len(shown):
@@ -60,16 +62,15 @@ def show(engine: Engine, key: str | None, *, as_json: bool) -> int:
     if as_json:
         print_json(turns_output(conversation, turns))
         return 0
-    out = console()
-    out.print(Text(_headline(conversation), style="dim"))
-    for kept in turns:
-        answer = kept.answer
-        out.print(Text(f"\n> {plain(answer.question)}", style="bold"))
-        if answer.found.question != answer.question:
-            out.print(Text(f"searched: {' '.join(plain(answer.found.question).split())}", style="dim"))
-        answer_view(answer, out)
-        answer_footer(answer, out)
-        out.print(Text(f"{_when(kept.created_at)}  answer {plain(answer.answer_id)}", style="dim"))
+    with paged() as out:
+        put(out, _headline(conversation), style="dim")
+        for kept in turns:
+            answer = kept.answer
+            out.print()
+            put(out, plain(answer.question), "> ", style="bold")
+            answer_view(answer, out)
+            answer_footer(answer, out)
+            put(out, f"{_when(kept.created_at)}  answer {plain(answer.answer_id)}", style="dim")
     return 0
 
 
@@ -87,9 +88,9 @@ def found_view(found: Sequence[KeptAnswer], out: Console) -> None:
     for kept in found:
         answer = kept.answer
         where = f"{kept.conversation_id}  {_when(kept.created_at)}  answer {plain(answer.answer_id)}"
-        out.print(Text(where, style="dim"))
-        out.print(Text(f"> {_cut(answer.question)}", style="bold"))
-        out.print(Text(_cut(answer.text)))
+        put(out, where, style="dim")
+        put(out, shortened(answer.question, QUESTION_CHARS), "> ", style="bold")
+        put(out, shortened(answer.text, QUESTION_CHARS), "  ")
 
 
 def export(engine: Engine, key: str | None, *, form: str, target: Path | None) -> int:
@@ -114,7 +115,7 @@ def delete(engine: Engine, key: str | None) -> int:
 
 def _headline(conversation: Conversation) -> str:
     name = f" {plain(conversation.name)}" if conversation.name else ""
-    turns = "1 turn" if conversation.turns == 1 else f"{conversation.turns} turns"
+    turns = counted(conversation.turns, "turn")
     return f"Conversation {conversation.conversation_id}{name}, {turns}, begun {_when(conversation.started_at)}"
 
 
@@ -122,8 +123,3 @@ def _when(moment: str) -> str:
     """A moment as it was kept, without seconds: `2026-01-31 09:05 UTC`."""
     day, _, clock = plain(moment).partition("T")
     return f"{day} {clock[:5]} UTC"
-
-
-def _cut(text: str) -> str:
-    flat = " ".join(plain(text).split())
-    return flat if len(flat) <= QUESTION_CHARS else flat[: QUESTION_CHARS - 2].rstrip() + " …"

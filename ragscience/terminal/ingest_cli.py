@@ -141,9 +141,11 @@ def list_papers(
 
         print_json(select(ListOutput, papers=[paper_output(paper) for paper in papers]))
         return 0
+    from ragscience.terminal.pager import paged
     from ragscience.terminal.views import papers_view
 
-    papers_view(papers, _console(), columns=chosen)
+    with paged() as out:
+        papers_view(papers, out, columns=chosen)
     return 0
 
 
@@ -162,12 +164,13 @@ def show(
 ) -> int:
     """Show what is known of one paper, or a page as it was read."""
     from ragscience.terminal.outline import show_page, show_paper
+    from ragscience.terminal.pager import paged
 
-    with opened(home=home) as engine:
+    with opened(home=home) as engine, paged(is_long=not json) as out:
         if page is None:
-            show_paper(engine.outline(file), None if json else _console())
+            show_paper(engine.outline(file), None if json else out)
         else:
-            show_page(engine.page(file, page), None if json else _console())
+            show_page(engine.page(file, page), None if json else out)
     return 0
 
 

@@ -12,6 +12,8 @@ from ragscience.terminal.screen import print_json
 
 __all__ = ["pull_models", "show_models", "show_profiles"]
 
+_NAME = 12
+"""Columns of a profile's name, and of a fact's."""
 EVERY_PASSAGE = 1000
 """The number of candidates that means all passages."""
 
@@ -26,20 +28,26 @@ def show_profiles(engine: Engine, *, as_json: bool) -> int:
         ]
         print_json(select(ProfilesOutput, profiles=rows))
         return 0
-    from rich.table import Table
+    from rich.text import Text
 
+    from ragscience.terminal.column_list import Column, list_records
+    from ragscience.terminal.line_wrap import put
     from ragscience.terminal.screen import console
 
-    table = Table(box=None, pad_edge=False)
-    for head in ("profile", "candidates", "first pass", "read again", "kept", "what it is for"):
-        table.add_column(head, justify="right" if head == "kept" else "left")
-    for profile in profiles:
-        name = f"{profile.name}{' *' if profile.name == chosen else ''}"
-        cells = _candidates(profile), _first_pass(profile), _again(profile), str(profile.top_k), profile.about
-        table.add_row(name, *cells)
     out = console()
-    out.print(table)
-    out.print("* is the one in use; --profile NAME takes another for one run.", style="dim")
+    heads = ("about", "candidates", "first pass", "reranked", "passages")
+    facts = [(one.about, _candidates(one), _first_pass(one), _again(one), str(one.top_k)) for one in profiles]
+    names = [one.name for one in profiles]
+    if not out.is_terminal:
+        in_use = ["in use" if name == chosen else "" for name in names]
+        columns = [Column(name) for name in ("profile", "in use", *heads)]
+        list_records(columns, [(a, b, *c) for a, b, c in zip(names, in_use, facts, strict=True)], out)
+        return 0
+    for name, (about, *rest) in zip(names, facts, strict=True):
+        put(out, about, Text(f"{name + (' *' if name == chosen else ''):{_NAME}}", "bold"))
+        for head, fact in zip(heads[1:], rest, strict=True):
+            put(out, fact, Text(f"{' ' * _NAME}{head:{_NAME}}", "dim"))
+    put(out, "* is the one in use; --profile NAME takes another for one run.", style="dim")
     return 0
 
 
@@ -49,12 +57,21 @@ def show_models(engine: Engine, *, as_json: bool) -> int:
     if as_json:
         print_json({"schema": SCHEMA_VERSION, "models": rows})
         return 0
-    from ragscience.terminal.screen import console
-    from ragscience.terminal.views import listing
+    from rich.text import Text
 
+    from ragscience.terminal.column_list import Column, list_records
+    from ragscience.terminal.line_wrap import put
+    from ragscience.terminal.screen import console
+
+    out = console()
+    if not out.is_terminal:
+        columns = [Column(name) for name in ("part", "model", "where", "why", "warning")]
+        list_records(columns, [(row.part, row.model or "none", row.where, row.why, row.warning) for row in rows], out)
+        return 0
     for row in rows:
-        shown = {row.part: row.model or "none", "": row.where, " ": row.why, "  ": row.warning}
-        listing({name: value for name, value in shown.items() if value}, console())
+        put(out, row.model or "none", Text(f"{row.part:{_NAME}}", "bold"))
+        for line in filter(None, (row.where, row.why, row.warning)):
+            put(out, plain(line), " " * _NAME)
     return 0
 
 

@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from ragscience.engine.printable import plain
+from ragscience.engine.printable import plain, shortened
 from ragscience.json_output import ElementOutput, OutlineOutput, PageTextOutput, select
 from ragscience.records import title_of
+from ragscience.terminal.line_wrap import put
 from ragscience.terminal.screen import print_json
-from ragscience.terminal.views import paper_view, shortened
+from ragscience.terminal.views import paper_view
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -30,10 +31,9 @@ def show_paper(outline: PaperOutline, console: Console | None) -> None:
     if console is None:
         print_json(outline_output(outline))
         return
-    paper_view(outline.paper, outline.pages, console)
-    console.print(Text("BibTeX key  ", style="dim").append(outline.bibtex_key, "not dim"), soft_wrap=True)
     names = ", ".join(f"{name.name} (p.{name.page})" if name.page else name.name for name in outline.names)
-    console.print(Text("called      ", style="dim").append(plain(names) or "not known", "not dim"), soft_wrap=True)
+    more = {"BibTeX key": outline.bibtex_key, "called": names or "(not known)"}
+    paper_view(outline.paper, outline.pages, console, more=more)
     outline_view(outline, console)
 
 
@@ -49,35 +49,35 @@ def outline_view(outline: PaperOutline, console: Console) -> None:
     """Headings with their pages, nested, then tables, figures and the number of references."""
     console.print(Text("outline" if outline.headings else "outline: no headings known", style="dim"))
     for entry in outline.headings:
-        _line(console, "  " * entry.level + plain(entry.text), entry.page)
+        _line(console, "  " * entry.level, plain(entry.text), entry.page)
     for name, entries in (("tables", outline.tables), ("figures", outline.figures)):
         console.print(Text(f"{name}: {len(entries)}", style="dim"))
         for entry in entries:
-            _line(console, "  " + shortened(plain(entry.text), _CAPTION_CHARS), entry.page)
+            _line(console, "  ", shortened(entry.text, _CAPTION_CHARS), entry.page)
     console.print(Text(f"references: {outline.references}", style="dim"))
 
 
-def _line(console: Console, text: str, page: int) -> None:
-    console.print(Text(text).append(f"  p.{page}", style="dim"), soft_wrap=True)
+def _line(console: Console, margin: str, text: str, page: int) -> None:
+    put(console, Text(text).append(f"  p.{page}", style="dim"), margin)
 
 
 def page_view(shown: PaperPage, console: Console) -> None:
     """A page with the kind of each part; headers and footers, which are not in the text, are dimmed at the end."""
     page, text = shown.page, shown.text
     if not shown.elements:
-        console.print(Text(plain(text)), soft_wrap=True)
+        put(console, plain(text))
     for element in shown.elements:
         name = f"{element.kind} {element.level}" if element.kind == "heading" else element.kind
         _part(console, name, text[element.start - page.start : element.end - page.start])
     if page.furniture:
         _part(console, "left out", page.furniture, "dim")
     if page.warning:
-        console.print(Text(plain(page.warning), style="yellow"), soft_wrap=True)
+        put(console, plain(page.warning), style="yellow")
 
 
 def _part(console: Console, name: str, text: str, style: str = "") -> None:
     for line in plain(text).strip().split("\n"):
-        console.print(Text(f"{name:{_MARGIN}}", style="dim").append(line, style or "not dim"), soft_wrap=True)
+        put(console, Text(line, style), Text(f"{name:{_MARGIN}}", "dim"))
         name = ""
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import IO, TYPE_CHECKING
 
 from ragscience.engine.events import Event, ModelChosen, Searched, StepDone, Token, Warned
 from ragscience.engine.printable import plain
@@ -92,12 +92,13 @@ def print_json(value: object) -> None:
     sys.stdout.flush()
 
 
-def console() -> Console:
-    """Stdout for people: no markup is read out of texts, and nothing is wrapped or coloured in a pipe."""
+def console(stream: IO[str] | None = None) -> Console:
+    """A stream (stdout) for people: no markup is read out of texts, and nothing is wrapped or coloured in a pipe."""
     from rich.console import Console
 
-    is_watched = sys.stdout.isatty()
+    is_watched = (stream or sys.stdout).isatty()
     return Console(
+        file=stream,
         highlight=False,
         markup=False,
         emoji=False,

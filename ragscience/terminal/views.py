@@ -1,23 +1,24 @@
-"""What the library returns, as a person sees it: rich tables and panels on stdout."""
+"""What the library returns, as a person sees it on stdout."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import IO
 
 from rich.console import Console
 from rich.text import Text
 
+from ragscience.engine.asked_words import asked_terms, asked_words, excerpt
 from ragscience.engine.paper_list import PAPER_COLUMNS, USUAL_COLUMNS
-from ragscience.engine.printable import counted, plain
-from ragscience.engine.source_list import cited_label, page_label, section_of, sources_of
-from ragscience.records import Answer, Found, Metadata, Page, Paper
+from ragscience.engine.printable import counted, plain, shortened
+from ragscience.engine.source_list import Source, cited_label, page_label, section_of, sources_of
+from ragscience.records import Answer, Found, Metadata, Page, Paper, Sentence
 from ragscience.records.paper_records import SURE
 from ragscience.terminal.cli import as_called, say
 from ragscience.terminal.column_list import Column, list_records
-from ragscience.terminal.line_wrap import put
+from ragscience.terminal.line_wrap import FIXED_BLANK, LONGEST_LINE, put
 from ragscience.terminal.links import can_encode, can_link, link_style
 
 __all__ = [
@@ -27,12 +28,16 @@ __all__ = [
     "listing",
     "paper_view",
     "papers_view",
-    "shortened",
     "verdicts_view",
 ]
 
 SNIPPET_CHARS = 480
+"""Characters of a passage in a list of passages, and of a sentence."""
 SENTENCE_CHARS = 100
+_MOST_NEAR = 3
+"""Passages that are shown under a refusal."""
+_PROSE = LONGEST_LINE
+_NO_PAGE_CITED = "It cites no page. The passages that it was given:"
 _LEAST_TEXT = 12
 """The width that a text of a list is cut to on a narrow terminal."""
 _PAPER_COLUMNS = {
@@ -78,15 +83,17 @@ def hits_view(found: Found, console: Console, *, whole: bool = False) -> None:
         console.print("No passage found.")
     for hit in found.hits:
         chunk = hit.chunk
-        where = f"{plain(chunk.file)}, {page_label(chunk.page_start, chunk.page_end)}"
-        where += _under(chunk.section, console.file)
-        scores = "  ".join(f"{name} {value:.3f}" for name, value in hit.scores.items() if value is not None)
-        line = Text(f"{hit.rank}  {where}", style="bold")
+        sign = f"{hit.rank}  "
+        line = Text(f"{plain(chunk.file)}, {page_label(chunk.page_start, chunk.page_end)}", "bold")
+        line.append(_under(chunk.section, console.file))
         if chunk.kind != "text":
             line.append(f"  {plain(chunk.kind)}", "not bold dim")
-        console.print(line)
-        console.print(Text(f"{scores}  by {' + '.join(hit.found_by)}", style="dim"))
-        console.print(Text(plain(chunk.text) if whole else _snippet(chunk.text)))
+        put(console, line, Text(sign, "bold"))
+        scores = "  ".join(f"{name} {value:.3f}" for name, value in hit.scores.items() if value is not None)
+        put(console, f"{scores}  by {' + '.join(hit.found_by)}", " " * len(sign), style="dim")
+        put(
+            console, plain(chunk.text) if whole else shortened(chunk.text, SNIPPET_CHARS), " " * len(sign), width=_PROSE
+        )
         console.print()
     if found.paths:
         from ragscience.terminal.graph_views import paths_view
@@ -102,15 +109,6 @@ def _under(section: str, stream: IO[str]) -> str:
     return f" · {name}" if can_encode("·›", stream) else f" - {name.replace('›', '>')}"
 
 
-def _snippet(text: str) -> str:
-    return shortened(" ".join(plain(text).split()), SNIPPET_CHARS)
-
-
-def shortened(text: str, chars: int) -> str:
-    """The text, or as many of its first words as fit into `chars`, and an ellipsis."""
-    return text if len(text) <= chars else text[:chars].rsplit(" ", 1)[0] + " …"
-
-
 def searched_as(answer: Answer) -> str:
     """What was searched for instead of the question: a follow-up with what it leans on; "" where it is the same."""
     searched = " ".join(answer.found.question.split())
@@ -120,7 +118,7 @@ def searched_as(answer: Answer) -> str:
 def answer_view(answer: Answer, console: Console) -> None:
     """The answer's blocks on a terminal; else its text: doubtful sentences in a colour, each citation a link."""
     if searched := searched_as(answer):
-        console.print(Text(f"Searched as: {plain(searched)}", style="dim"), soft_wrap=not console.is_terminal)
+        put(console, f"Searched as: {plain(searched)}", style="dim")
         console.print()
     if answer.blocks and console.is_terminal:
         from ragscience.terminal.answer_blocks_view import blocks_view
@@ -141,35 +139,47 @@ def answer_view(answer: Answer, console: Console) -> None:
         for source in sources_of(answer):
             style = link_style(source.path, source.page, console.file)
             text.highlight_regex(re.escape(cited_label(source.file, source.page)), style)
-    console.print(text, soft_wrap=not console.is_terminal)
+    put(console, text, width=_PROSE)
 
 
 def answer_footer(answer: Answer, console: Console) -> None:
-    """Under an answer: how it was found, where it comes from, what of it holds; under a refusal: what is nearest."""
-    if answer.route_note:
-        console.print(Text(plain(answer.route_note), style="dim"), soft_wrap=not console.is_terminal)
+    """Under an answer: where it comes from, how it was found, what of it holds; under a refusal: what is nearest."""
     sources = sources_of(answer)
-    if not sources:
-        return
-    if answer.citations and not answer.refused:
-        line = Text("Sources:", style="dim")
-        for source in sources:
-            line.append(f"{' ' * min(source.number, 2)}[{source.number}] ")
-            line.append(f"{plain(source.file)}, p.{source.page}", link_style(source.path, source.page, console.file))
-            line.append(_under(section_of(answer, source), console.file), "dim")
-        console.print(line, soft_wrap=True)
-        verdicts_view(answer, console)
-        return
-    title = "The nearest passages:" if answer.refused else "It cites no page. The passages that it was given:"
-    console.print(Text(title, style="dim"))
+    cites = bool(answer.citations) and not answer.refused
+    if answer.refused:
+        sources = [source for source in sources if _is_near(answer.question, source)][:_MOST_NEAR]
+    if sources:
+        title = "Sources:" if cites else "The nearest passages:" if answer.refused else _NO_PAGE_CITED
+        console.print()
+        put(console, title, style="dim")
     for source in sources:
-        line = Text(f"  [{source.number}] ", style="dim")
-        line.append(cited_label(source.file, source.page), link_style(source.path, source.page, console.file))
-        under = _under(section_of(answer, source), console.file)
-        line.append(f"{under}:" if under else "", "dim")
-        line.append(f" {_snippet(source.citations[0].quote)[:SENTENCE_CHARS]}")
-        console.print(line, soft_wrap=True)
-    verdicts_view(answer, console)
+        _source(answer, source, console, quotes=not cites)
+    says_how_sure = answer.confidence is not None or answer.missing or _claims(answer)
+    has_verdicts = bool(sources) and not answer.refused and bool(says_how_sure)
+    if answer.route_note or has_verdicts:
+        console.print()
+    if answer.route_note:
+        put(console, plain(answer.route_note), style="dim")
+    if has_verdicts:
+        verdicts_view(answer, console)
+
+
+def _is_near(question: str, source: Source) -> bool:
+    """Whether a passage has two of the question's content words, or its only one."""
+    quote = plain(source.citations[0].quote)
+    asked = asked_terms(question)
+    said = {term for start, end in asked_words(question, quote) for term in asked_terms(quote[start:end])}
+    return len(said & asked) >= min(2, max(len(asked), 1))
+
+
+def _source(answer: Answer, source: Source, console: Console, *, quotes: bool) -> None:
+    """A source's line: its number, file, page and section; with how its passage begins where nothing is cited."""
+    style = link_style(source.path, source.page, console.file)
+    line = Text(f"{plain(source.file)},{FIXED_BLANK}p.{source.page}", style)
+    line.append(_under(section_of(answer, source), console.file), "dim not underline")
+    if quotes:
+        line.append(f": {excerpt(answer.question, plain(source.citations[0].quote), SENTENCE_CHARS)}")
+    put(console, line, Text(f"  [{source.number}] ", "dim"))
 
 
 def verdicts_view(answer: Answer, console: Console, *, every: bool = False) -> None:
@@ -181,32 +191,36 @@ def verdicts_view(answer: Answer, console: Console, *, every: bool = False) -> N
     if answer.refused:
         return
     _confidence(answer, console)
-    claims = [sentence for sentence in answer.sentences if sentence.verdict in _VERDICTS]
+    claims = _claims(answer)
     if not claims:
         return
     supported = sum(sentence.verdict == "supported" for sentence in claims)
     mark = _VERDICTS["supported" if supported == len(claims) else "weak" if supported else "unsupported"]
-    sentences = "1 sentence" if len(claims) == 1 else f"{len(claims)} sentences"
-    console.print(Text(f"{mark.sign(console.file)} {supported} of {sentences} supported", mark.colour))
+    held = f"{supported} of {counted(len(claims), 'sentence')} supported"
+    put(console, held, f"{mark.sign(console.file)} ", style=mark.colour)
     for sentence in claims:
         if not (every or sentence.verdict in _DOUBTFUL):
             continue
         mark, evidence = _VERDICTS[sentence.verdict], sentence.evidence
-        line = Text("  ").append(f"{mark.sign(console.file)} {sentence.verdict}", mark.colour)
-        line.append(f": {_snippet(sentence.text)[:SENTENCE_CHARS]}")
+        line = Text(sentence.verdict, mark.colour)
+        line.append(f": {shortened(sentence.text, SENTENCE_CHARS)}", "default")
         if evidence is not None:
             line.append("  nearest: " if sentence.verdict in _DOUBTFUL else "  ", "dim")
             style = link_style(evidence.path, evidence.page, console.file)
-            line.append(cited_label(evidence.file, evidence.page), style)
-        console.print(line, soft_wrap=True)
+            line.append(cited_label(evidence.file, evidence.page).replace(" ", FIXED_BLANK), style)
+        put(console, line, Text(f"  {mark.sign(console.file)} ", mark.colour))
+
+
+def _claims(answer: Answer) -> list[Sentence]:
+    return [sentence for sentence in answer.sentences if sentence.verdict in _VERDICTS]
 
 
 def _confidence(answer: Answer, console: Console) -> None:
     if answer.confidence is not None:
         says, colour = _CONFIDENCE[answer.confidence]
-        console.print(Text(f"Confidence: {says}", colour), soft_wrap=True)
+        put(console, f"Confidence: {says}", style=colour)
     for line in (each for each in answer.missing if each not in answer.text):
-        console.print(Text(plain(line), "yellow"), soft_wrap=True)
+        put(console, plain(line), style="yellow")
 
 
 def papers_view(papers: Sequence[Paper], console: Console, *, columns: Sequence[str] = USUAL_COLUMNS) -> None:
@@ -239,8 +253,8 @@ def _totals(papers: Sequence[Paper]) -> str:
     return f"{counted(len(papers), 'paper')}, {counted(pages, 'page')}, {counted(passages, 'passage')}"
 
 
-def paper_view(paper: Paper, pages: Sequence[Page], console: Console) -> None:
-    """All that is known of one paper."""
+def paper_view(paper: Paper, pages: Sequence[Page], console: Console, *, more: Mapping[str, str] | None = None) -> None:
+    """All that is known of one paper, and `more` of it by name."""
     rows = {
         "file": paper.file,
         "path": paper.path,
@@ -250,13 +264,14 @@ def paper_view(paper: Paper, pages: Sequence[Page], console: Console) -> None:
         "pages": str(paper.pages),
         "passages": str(paper.chunks),
         "added": paper.added_at,
+        **(more or {}),
     }
     listing(rows, console)
     for warning in paper.warnings:
-        console.print(Text(f"warning: {plain(warning)}", style="yellow"), soft_wrap=True)
+        put(console, plain(warning), "warning: ", style="yellow")
     for page in pages:
         if page.warning:
-            console.print(Text(f"p.{page.number}: {plain(page.warning)}", style="yellow"), soft_wrap=True)
+            put(console, plain(page.warning), f"p.{page.number}: ", style="yellow")
 
 
 def _metadata_rows(paper: Paper) -> dict[str, str]:
@@ -288,12 +303,7 @@ def _venue(metadata: Metadata) -> str:
 
 
 def listing(rows: dict[str, str], console: Console) -> None:
-    """Names and values, a line each."""
-    from rich.table import Table
-
-    table = Table(box=None, show_header=False, pad_edge=False)
-    table.add_column(style="dim")
-    table.add_column(overflow="fold")
+    """Names and values, each name once; a wrapped value goes on below its beginning."""
+    width = max(map(len, rows), default=0)
     for name, value in rows.items():
-        table.add_row(name, Text(plain(value)))
-    console.print(table)
+        put(console, " ".join(plain(value).split()), Text(f"{name:{width}}  ", "dim"))

@@ -94,7 +94,7 @@ def test_a_line_that_was_cut_short_is_said_and_the_log_is_deleted_as_a_whole(ask
     log.write_text('{"schema": 1, "answer_id": "cut')
     asked.query("ask", SPEED)
     ran = asked.query("audit")
-    assert f"1 line of {log} cannot be read and is left out." in ran.err
+    assert f"Left out: 1 line of {log} that cannot be read." in ran.err
     assert SPEED.split()[-1] in ran.out
     shutil.copy(log, log.with_name("audit.jsonl.1"))
     ran = asked.query("audit", "--delete-all", "--yes")

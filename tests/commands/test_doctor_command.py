@@ -114,7 +114,7 @@ def test_on_a_terminal_it_is_a_table_in_colours(commands):
 def test_an_empty_home_gives_plain_lines_and_no_error(commands):
     ran = commands.ingest("doctor")
     assert ran.code == 0
-    assert "warning The library is empty. Put PDFs into papers/" in ran.out
+    assert "\nwarning\tpapers\tThe library is empty.\tPut PDFs into papers/" in ran.out
     assert "\x1b" not in ran.out
 
 

@@ -139,7 +139,7 @@ def test_list_and_show_are_for_people_too(asked):
     assert f"> {SPEED} 1" in shown.out
     assert "bees.pdf, p.2" in shown.out
     asked.query("ask", "And them?", "--chat", "round 1")
-    assert "searched: " in asked.query("history", "show", "round 1").out
+    assert "Searched as: " in asked.query("history", "show", "round 1").out
 
 
 def test_search_finds_a_turn_by_its_words(asked):

@@ -1,4 +1,5 @@
 import io
+from dataclasses import replace
 
 import pytest
 from rich.console import Console
@@ -70,7 +71,12 @@ def test_a_number_names_a_source():
 def test_a_pipe_gets_plain_lines(shown):
     text = shown(answer_footer, CHECKED, tty=False)
     assert text.splitlines() == [
-        "Sources: [1] bees.pdf, p.1  [2] kilns.pdf, p.1  [3] bees.pdf, p.2",
+        "",
+        "Sources:",
+        "  [1] bees.pdf, p.1",
+        "  [2] kilns.pdf, p.1",
+        "  [3] bees.pdf, p.2",
+        "",
         "~ 1 of 3 sentences supported",
         "  ~ weak: They fly (kilns.pdf, p.1).  nearest: (kilns.pdf, p.1)",
         "  ✗ unsupported: It is 9 degrees.",
@@ -82,8 +88,8 @@ def test_a_terminal_gets_links_and_colours(shown):
     text = shown(answer_footer, CHECKED)
     assert "file:///papers/a%20b/kilns.pdf#page=1\x1b\\" in text
     assert text.count("file:///papers/bees.pdf#page=1") == 1
-    assert "\x1b[31m✗ unsupported" in text
-    assert "\x1b[33m~ weak" in text
+    assert "\x1b[31m  ✗ \x1b[0m\x1b[31munsupported" in text
+    assert "\x1b[33m  ~ \x1b[0m\x1b[33mweak" in text
     body = shown(answer_view, CHECKED)
     assert "file:///papers/bees.pdf#page=1" in body
     assert "\x1b[31mIt is 9 degrees." in body
@@ -104,15 +110,17 @@ def test_marks_are_ascii_where_nothing_else_can_be_written(shown):
 
 def test_an_answer_that_holds_is_one_line(shown):
     given = answer(citations=[BEES_1], sentences=SENTENCES[:1])
-    assert shown(answer_footer, given, tty=False) == "Sources: [1] bees.pdf, p.1\n✓ 1 of 1 sentence supported\n"
+    assert shown(answer_footer, given, tty=False) == "\nSources:\n  [1] bees.pdf, p.1\n\n✓ 1 of 1 sentence supported\n"
     nothing = answer(citations=[BEES_1], sentences=SENTENCES[3:])
     assert "✗ 0 of 1 sentence supported" in shown(verdicts_view, nothing, tty=False)
     assert shown(verdicts_view, answer(sentences=SENTENCES[1:2]), tty=False) == ""
 
 
 def test_a_refusal_names_the_nearest_passages(shown):
-    refusal = answer(hits=[hit("bees.pdf", 1, "Bees\nsteer.")], refused=True, sentences=SENTENCES)
-    assert shown(answer_footer, refusal, tty=False) == "The nearest passages:\n  [1] (bees.pdf, p.1) Bees steer.\n"
+    near, off = hit("bees.pdf", 1, "Bees\nsteer."), hit("kilns.pdf", 4, "Bees wax the kiln.")
+    refusal = replace(answer(hits=[off, near], refused=True, sentences=SENTENCES), question="How do bees steer?")
+    assert shown(answer_footer, refusal, tty=False) == "\nThe nearest passages:\n  [2] bees.pdf, p.1: Bees steer.\n"
+    assert shown(answer_footer, replace(refusal, question="Why is the sky blue?"), tty=False) == ""
     uncited = answer(hits=[hit("bees.pdf", 1, "Bees\nsteer.")])
     assert "It cites no page." in shown(answer_footer, uncited, tty=False)
     assert shown(answer_footer, answer(), tty=False) == ""
@@ -136,7 +144,10 @@ QUOTE = Sentence("“Bees steer.” (bees.pdf, p.1)", "quote", 1.0, BEES_1)
 def test_quotes_have_no_marks_but_how_sure_they_are_the_answer(shown, level, words):
     given = answer(citations=[BEES_1], sentences=[QUOTE], confidence=level, missing=["‘wasps’ does not occur."])
     assert shown(answer_footer, given, tty=False).splitlines() == [
-        "Sources: [1] bees.pdf, p.1",
+        "",
+        "Sources:",
+        "  [1] bees.pdf, p.1",
+        "",
         f"Confidence: {words}",
         "‘wasps’ does not occur.",
     ]

@@ -181,8 +181,8 @@ def test_a_source_stands_under_the_heading_of_the_passage_that_holds_its_quote()
 
 def test_sections_are_shown_with_sources_and_hits():
     given = answer(citations=[BEES_1], hits=[hit("bees.pdf", 1, "Bees steer.", section=PATH, kind="table")])
-    assert words(answer_footer, given) == "Sources: [1] bees.pdf, p.1 · 3.2 Attention\n"
-    refused = replace(given, refused=True)
-    assert "(bees.pdf, p.1) · 3.2 Attention: Bees steer." in words(answer_footer, refused)
+    assert words(answer_footer, given) == "\nSources:\n  [1] bees.pdf, p.1 · 3.2 Attention\n"
+    refused = replace(given, refused=True, question="How do bees steer?")
+    assert "bees.pdf, p.1 · 3.2 Attention: Bees steer." in words(answer_footer, refused)
     assert words(hits_view, given.found).startswith(f"1  bees.pdf, p.1 · {PATH}  table\n")
     assert words(hits_view, given.found, encoding="ascii").startswith("1  bees.pdf, p.1 - 3 Model > 3.2 Attention")
