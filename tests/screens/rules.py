@@ -49,9 +49,11 @@ def broken_words(step, wide, columns, known=frozenset()):
 
 
 def words(step):
-    """What stands between blanks on a screen, without the marks around it."""
-    bare = (word.strip(MARKS) for row in step.shown for word in masked(row).split())
-    return {word for word in bare if word}
+    """What stands between blanks or hyphens on a screen, without the marks around it."""
+    parts = (
+        part for row in step.shown for word in masked(row).split() for part in re.split(r"(?<=\w[-/])(?=\w)", word)
+    )
+    return {bare for part in parts if (bare := part.strip(MARKS))}
 
 
 def escape_codes(step):

@@ -51,23 +51,35 @@ FURTHER = (
 TYPED = (
     "/sources",
     "/help",
+    "/help show",
     "How long is a chunk?",
     "/sources",
     "/show 1",
     "/show 99",
     "/open 1",
     "/why",
+    "/why --debug",
+    "/copy",
     "/search reciprocal rank fusion",
+    "/summary ragscience",
     "/paper ragscience",
     "/paper",
     "/filter kind=table",
     "/filter off",
+    "/model",
+    "/model quotes",
+    "/profile",
+    "/profile rrf",
+    "/k 3",
     "/agent on",
     "/agent off",
     "/history",
     "/history overlap",
+    "/rename lengths",
     "/save notes.md",
     "/bib",
+    "/chat",
+    "/chat thesis",
     "/clear",
     "/nosuch",
     "/quit",
@@ -109,7 +121,7 @@ class Processes:
             "PAGER": "cat",
             "OMP_NUM_THREADS": "1",
             "HF_HUB_OFFLINE": "1",
-            "RAG_CACHE_FOLDER": os.environ.get("RAG_CACHE_FOLDER", str(home / "cache")),
+            "RAG_CACHE_FOLDER": str(home / "cache"),
             **environment,
         }
         self.ended = None
@@ -175,6 +187,7 @@ def home_folder():
     try:
         shutil.copytree(SAMPLE, home / "papers" / "sample")
         link_scripts(home)
+        (home / "cache").symlink_to(os.environ["RAG_CACHE_FOLDER"])
         yield home
     finally:
         shutil.rmtree(home)
