@@ -4,7 +4,7 @@ import os
 import tempfile
 from pathlib import Path
 
-from tests.screens.rules import masked
+from tests.screens.rules import settled
 from tests.screens.sessions import CHAT, WIDTHS, make_steps
 
 __all__ = ["snapshot"]
@@ -16,7 +16,7 @@ def snapshot(steps):
     for step in steps:
         failed = f"   (exit code {step.code})" if step.code else ""
         head = [] if step.in_chat and step.line != CHAT else [f"$ {step.line}{failed}"]
-        lines += [*head, *(masked(row) for row in step.shown), ""]
+        lines += [*head, *settled(step.shown), ""]
     return "\n".join(lines)
 
 

@@ -2,11 +2,12 @@
 
 import re
 
-__all__ = ["broken_words", "escape_codes", "is_data", "masked", "passes_width"]
+__all__ = ["broken_words", "escape_codes", "is_data", "masked", "passes_width", "settled", "words"]
 
 DATA = re.compile(r"--json\b|\bbib\b|--md\b")
 """Commands whose result is for a program: what they write is never wrapped, whatever the screen."""
 ESCAPE = re.compile(r"\x1b|\x9b|\[[0-9;]{1,9}m|\]8;")
+OF_ONE_RUN = re.compile(r"^It took |^milliseconds +|^ok +disk +")
 MARKS = "“”»«…\"'`()[],.;:•|─━┄┈"
 """What may stand before or behind a word on one screen and not on another."""
 
@@ -40,20 +41,35 @@ def passes_width(step):
 
 
 def broken_words(step, wide, columns, known=frozenset()):
-    """The words on the screen that are neither on the wide one nor `known`; what is wider than the screen may break."""
+    """The words on the screen that are neither on the wide one nor `known`; what is wider than its line may break."""
     if is_data(step.line):
         return []
-    whole = words(wide)
-    long = [word for word in whole if len(word) > columns]
-    return sorted(word for word in words(step) - whole - known if not any(word in piece for piece in long))
+    whole, tokens = words(wide.shown) | known, {word for row in settled(wide.shown) for word in row.split()}
+    broken = set()
+    for row in settled(step.shown):
+        room = columns - (len(row) - len(row.lstrip()))
+        long = [word for word in tokens if len(word) > room]
+        broken |= {word for word in words([row]) - whole if not any(word in piece for piece in long)}
+    return sorted(broken)
 
 
-def words(step):
+def words(rows):
     """What stands between blanks or hyphens on a screen, without the marks around it."""
-    parts = (
-        part for row in step.shown for word in masked(row).split() for part in re.split(r"(?<=\w[-/])(?=\w)", word)
-    )
+    parts = (part for row in settled(rows) for word in row.split() for part in re.split(r"(?<=\w[-/])(?=\w)", word))
     return {bare for part in parts if (bare := part.strip(MARKS))}
+
+
+def settled(rows):
+    """The rows masked; what has figures of one run or one machine all over ends where they begin."""
+    kept, cut = [], ""
+    for row in rows:
+        if cut and (row.startswith("   ") or (cut.startswith("It took") and not cut.endswith("."))):
+            cut += row
+            continue
+        found = OF_ONE_RUN.search(row)
+        cut = row if found else ""
+        kept.append(f"{row[: found.end()]}#" if found else masked(row))
+    return kept
 
 
 def escape_codes(step):

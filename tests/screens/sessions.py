@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from ragscience.models.minilm import find_minilm
 from tests.screens.emulator import Terminal
 from tests.test_docs import ROOT, SAMPLE, commands_of, shell_environment
 
@@ -122,6 +123,7 @@ class Processes:
             "OMP_NUM_THREADS": "1",
             "HF_HUB_OFFLINE": "1",
             "RAG_CACHE_FOLDER": str(home / "cache"),
+            "PYTHONPATH": f"{home / 'lib'}{os.pathsep}{ROOT}",
             **environment,
         }
         self.ended = None
@@ -175,9 +177,13 @@ class Processes:
 
 
 def link_scripts(home):
-    """Put the scripts into the home, as in a clone."""
+    """Put the scripts into the home, as in a clone, and what else is seen on a screen with its folder."""
     for name in ("ingest.py", "query.py", "config.py"):
         (home / name).symlink_to(ROOT / name)
+    (home / "cache").symlink_to(os.environ["RAG_CACHE_FOLDER"])
+    (home / "lib").mkdir()
+    for part in find_minilm().parents[1].glob(f"{find_minilm().parent.name}*"):
+        (home / "lib" / part.name).symlink_to(part)
 
 
 @contextmanager
@@ -187,7 +193,6 @@ def home_folder():
     try:
         shutil.copytree(SAMPLE, home / "papers" / "sample")
         link_scripts(home)
-        (home / "cache").symlink_to(os.environ["RAG_CACHE_FOLDER"])
         yield home
     finally:
         shutil.rmtree(home)

@@ -5,7 +5,7 @@ import re
 import pytest
 
 from ragscience.terminal.chat_commands import COMMANDS
-from tests.screens.rules import broken_words, escape_codes, masked, passes_width, words
+from tests.screens.rules import broken_words, escape_codes, masked, passes_width, settled, words
 from tests.screens.sessions import FURTHER, TYPED, WIDE, WIDTHS, Step, keep_steps, kept_steps, make_steps
 
 COLOUR = re.compile(r"\x1b\[[0-9;]*?\b(?:3[0-8]|4[0-8]|9[0-7]|10[0-7])\b[0-9;]*m")
@@ -54,7 +54,7 @@ def test_no_line_passes_the_width(steps):
 def test_no_word_is_broken(steps, columns, steps_at):
     wide = steps_at(WIDE)
     assert [step.line for step in steps] == [step.line for step in wide]
-    known = {word for step in wide for word in words(step) if len(word) > 5}
+    known = {word for step in wide for word in words(step.shown) if len(word) > 5}
     pairs = zip(steps, wide, strict=True)
     broken = [(step.line, found) for step, other in pairs if (found := broken_words(step, other, columns, known))]
     assert broken == []
@@ -96,6 +96,18 @@ def test_a_line_that_passes_the_width_is_seen():
 @pytest.mark.parametrize("row", ["\x1b[0m", "a [1;31mred[0m one", "]8;;file:///a.pdf"])
 def test_an_escape_code_is_seen(row):
     assert escape_codes(step("fine [1] and [2, 3]", row)) == [row]
+
+
+def test_a_sentence_of_times_is_left_out_with_its_next_lines():
+    rows = [
+        "before",
+        "It took 331 ms: search 285 ms, looking for the question's",
+        "words 8 ms.",
+        "milliseconds   bm25 3,",
+    ]
+    assert settled([*rows, "               total 331", "after", ""]) == [
+        "before", "It took #", "milliseconds   #", "after", "",
+    ]  # fmt: skip
 
 
 def test_what_is_of_one_run_is_masked():
