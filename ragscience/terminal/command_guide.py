@@ -56,8 +56,11 @@ EXAMPLES: dict[str, tuple[str, str]] = {
         "python query.py eval questions.jsonl --against deep",
     ),
     "query.py profiles": ("python query.py profiles", "python query.py profiles --json"),
-    "query.py graph": ("python query.py graph BM25", 'python query.py graph "rank fusion" --hops 2'),
-    "query.py path": ("python query.py path BM25 fusion", 'python query.py path BM25 "rank fusion" --together'),
+    "query.py graph": ("python query.py graph BM25", 'python query.py graph "deep learning" --together'),
+    "query.py path": (
+        'python query.py path "deep learning" "embedding model" --together',
+        'python query.py path "deep learning" "embedding model" --together --json',
+    ),
     "query.py related": ("python query.py related ragscience.pdf", "python query.py related ragscience.pdf -k 3"),
     "query.py map": ("python query.py map papers.html", "python query.py map papers.html --force"),
     "query.py models": ("python query.py models", "python query.py models pull"),

@@ -57,8 +57,18 @@ def answer_shell(app: Callable[..., Any], called: str) -> NoReturn:
     sys.exit(0)
 
 
+def shells(incomplete: str) -> Iterable[str]:
+    """Shells that begin so."""
+    return _beginning(incomplete, lambda: SHELLS)
+
+
 def print_script(
-    shell: Annotated[str, typer.Argument(metavar="SHELL", help="Your shell: bash, zsh or fish.", show_default=False)],
+    shell: Annotated[
+        str,
+        typer.Argument(
+            metavar="SHELL", help="Your shell: bash, zsh or fish.", show_default=False, autocompletion=shells
+        ),
+    ],
     name: Annotated[
         str, typer.Option("--name", metavar="NAME", help="The name that you type for the program.")
     ] = "ragscience",

@@ -19,7 +19,7 @@ Together = Annotated[bool, typer.Option("--together", help="Also what is only na
 @graph_app.command("graph")
 def show_graph(
     entity: Annotated[
-        str, typer.Argument(metavar="NAME", help="The name of a method, a dataset, a concept …", show_default=False)
+        str, typer.Argument(metavar="NAME", help="The name of a method, a dataset or a concept.", show_default=False)
     ],
     hops: Annotated[
         int | None,

@@ -1,0 +1,119 @@
+"""Which command a line runs: joined words, options in front, mistyped names, a word that begins a question."""
+
+import os
+import pty
+import subprocess
+import sys
+
+import pytest
+
+from tests.conftest import ROOT, Commands
+
+
+@pytest.fixture(scope="module")
+def asked(library):
+    return Commands(library)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["how", "fast", "do", "bees", "fly", "in", "fog"],
+        ["how", "fast", "--paper", "bees", "do", "bees", "fly", "in", "fog"],
+        ["ask", "how", "fast", "do", "bees", "fly", "in", "fog"],
+        ["--paper", "bees", "ask", "how fast do bees", "fly in fog"],
+        ["models of how fast bees fly in fog"],
+    ],
+)
+def test_words_are_one_question(asked, words):
+    ran = asked.query(*words, "--no-history")
+    assert ran.code == 0, ran
+    assert "3.7 metres per second" in ran.out
+
+
+def test_options_may_stand_before_a_command(asked):
+    ran = asked.query("--quiet", "--paper", "search", "search", "fog")
+    assert (ran.code, "'search'" in ran.err) == (4, True)
+    assert asked.query("-k", "1", "search", "harmonic", "constituents").out.count("tides.pdf") == 1
+
+
+@pytest.mark.parametrize(
+    ("words", "meant"),
+    [
+        (["serach", "fog"], "python query.py search fog"),
+        (["hsitory"], "python query.py history"),
+        (["profile"], "python query.py profiles"),
+        (["history", "lits"], "python query.py history list"),
+        (["config", "sett", "top_k", "3"], "python query.py config set top_k 3"),
+    ],
+)
+def test_a_mistyped_command_is_refused_where_nobody_can_be_asked(asked, words, meant):
+    ran = asked.query(*words)
+    assert (ran.code, ran.out) == (2, "")
+    assert f"Did you mean `{meant}`?" in ran.err
+
+
+def test_a_mistyped_command_of_ingest_is_no_file(asked):
+    ran = asked.ingest("duplicate")
+    assert (ran.code, "`python ingest.py duplicates`" in ran.err) == (2, True)
+    ran = asked.ingest("search", "fog")
+    assert (ran.code, "python query.py search fog" in ran.err) == (2, True)
+    ran = asked.query("list")
+    assert (ran.code, "python ingest.py list" in ran.err) == (2, True)
+
+
+@pytest.mark.parametrize("words", [["model", "size", "of", "bees"], ["maps", "of", "fog"], ["how", "fast"], ["fog"]])
+def test_what_can_only_be_a_question_is_one(asked, words):
+    ran = asked.query(*words, "--no-history")
+    assert ran.code == 0, ran
+    assert "Did you mean" not in ran.err
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["models", "of", "attention?"], "'of attention?' is too much"),
+        (["open", "problems"], "N must be a whole number"),
+        (["graph", "label", "smoothing"], "'smoothing' is too much"),
+    ],
+)
+def test_a_question_that_begins_with_a_commands_name_is_told_of_ask(asked, words, said):
+    ran = asked.query(*words)
+    assert (ran.code, said in ran.err) == (2, True), ran
+    assert "`python query.py ask …` always asks a question." in ran.err
+    assert asked.query("ask", *words, "--no-history").code == 0
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["search", "fog", "--papr", "bees"], "There is no option --papr.\n       Did you mean --paper?"),
+        (["search", "fog", "--top-k", "3"], "python query.py config set top_k"),
+        (["search", "fog", "-k", "many"], "-k must be a whole number from 1 to 1000."),
+        (["search", "fog", "--paper"], "--paper needs a value."),
+        (["related"], "`python query.py related` needs PAPER"),
+    ],
+)
+def test_a_wrong_option_is_said_in_plain_words(asked, words, said):
+    ran = asked.query(*words)
+    assert (ran.code, said in ran.err) == (2, True), ran.err
+
+
+@pytest.mark.parametrize(("answer", "first"), [("\n", "bees.pdf"), ("n\n", "I could not find this"), ("\x04", "")])
+def test_a_person_is_asked_what_a_mistyped_command_means(library, answer, first):
+    above, below = pty.openpty()
+    with subprocess.Popen(
+        [sys.executable, str(ROOT / "query.py"), "serach", "zebra"] if answer == "n\n" else
+        [sys.executable, str(ROOT / "query.py"), "serach", "honeybees"],
+        stdin=below, stderr=below, stdout=subprocess.PIPE, env={**os.environ, "RAG_HOME": str(library)}, text=True,
+    ) as process:  # fmt: skip
+        os.close(below)
+        shown = b""
+        while b"[Y/n]" not in shown:
+            shown += os.read(above, 1000)
+        os.write(above, answer.encode())
+        assert b"Did you mean `search`?" in shown
+        out = process.communicate(timeout=100)[0]
+    os.close(above)
+    assert process.returncode == (130 if answer == "\x04" else 0)
+    assert first in out
