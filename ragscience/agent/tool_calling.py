@@ -85,11 +85,12 @@ def tool_use(
     llm: ToolLLM | None,
     allowed: Callable[[Hit], bool],
     cancelled: Callable[[], bool] | None = None,
+    on_ask: Callable[[], None] | None = None,
 ) -> ToolUse:
     """The loop's use of tools; passages that are not `allowed` are left out, with what was said of them.
 
     A model that cannot call tools, or may not, is replaced by `planned_calls`, without the searches that are made
-    anyway.
+    anyway. `on_ask` is called before a model is asked.
     """
 
     def use(question: str, missing: Sequence[str], *, by_llm: bool, most_calls: int, seconds: float) -> ToolsUsed:
@@ -98,6 +99,8 @@ def tool_use(
             wanted = [f"Question: {sanitize(question)}"]
             wanted += ["Not found yet:", *(f"- {sanitize(each)}" for each in missing)] if missing else []
             limits = ToolLimits(most_calls, seconds, cancelled)
+            if on_ask is not None:
+                on_ask()
             exchange = ask_for_tools(llm, [("user", "\n".join(wanted))], toolbox, limits)
         else:
             calls = [call for call in planned_calls(question, papers) if not _is_sub_query(call)][:most_calls]

@@ -11,7 +11,18 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from ragscience.engine.dialogue import Dialogue
     from ragscience.engine.doctor_run import DoctorReport, Finding
-    from ragscience.engine.events import Checking, Event, ModelChosen, OnEvent, Searched, StepDone, Token, Warned
+    from ragscience.engine.events import (
+        Checking,
+        Event,
+        ModelAsked,
+        ModelChosen,
+        OnEvent,
+        Reranking,
+        Searched,
+        StepDone,
+        Token,
+        Warned,
+    )
     from ragscience.engine.ingest_events import (
         ArgumentFailed,
         ArgumentKnown,
@@ -63,6 +74,7 @@ __all__ = [
     "Finding",
     "IndexesRebuilt",
     "IngestResult",
+    "ModelAsked",
     "ModelChosen",
     "OnEvent",
     "OutlineEntry",
@@ -78,6 +90,7 @@ __all__ = [
     "PassagesEmbedded",
     "PlanMade",
     "Replayed",
+    "Reranking",
     "SavedAnswers",
     "SearchRequest",
     "Searched",
@@ -92,7 +105,18 @@ __all__ = [
 _MODULES = {
     "dialogue": ("Dialogue",),
     "doctor_run": ("DoctorReport", "Finding"),
-    "events": ("Checking", "Event", "ModelChosen", "OnEvent", "Searched", "StepDone", "Token", "Warned"),
+    "events": (
+        "Checking",
+        "Event",
+        "ModelAsked",
+        "ModelChosen",
+        "OnEvent",
+        "Reranking",
+        "Searched",
+        "StepDone",
+        "Token",
+        "Warned",
+    ),
     "ingest_events": (
         "ArgumentFailed",
         "ArgumentKnown",

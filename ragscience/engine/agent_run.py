@@ -112,7 +112,15 @@ def _tools(run: QuestionRun, filters: Filters, papers: Sequence[Paper], profile:
         return kept is None or hit.chunk.chunk_id in kept
 
     toolbox = Toolbox(run.library, search=search, most_chars=TOOL_TEXT_CHARS)
-    return tool_use(toolbox, papers=papers, llm=run.llm, allowed=allowed, cancelled=run.answer_context.cancelled)
+    cancelled, name = run.answer_context.cancelled, run.llm.name if run.llm else ""
+    return tool_use(
+        toolbox,
+        papers=papers,
+        llm=run.llm,
+        allowed=allowed,
+        cancelled=cancelled,
+        on_ask=lambda: run.on_ask(name),
+    )
 
 
 def _papers(papers: list[Paper], filters: Filters) -> tuple[Paper, ...]:

@@ -12,8 +12,10 @@ __all__ = [
     "Downloaded",
     "Downloading",
     "Event",
+    "ModelAsked",
     "ModelChosen",
     "OnEvent",
+    "Reranking",
     "Searched",
     "StepDone",
     "Token",
@@ -31,6 +33,9 @@ class ModelChosen(Event):
     """Which model does a part of the work, in one line; comes once for each choice of an engine."""
 
     text: str
+    """Empty where there is nothing to say: what the settings want is there."""
+    part: str = ""
+    """ "embedder", "llm" or "reranker"; empty where the choice belongs to one run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +64,22 @@ class Searched(Event):
     """The library is searched, by these words."""
 
     query: str
+
+
+@dataclass(frozen=True, slots=True)
+class Reranking(Event):
+    """The reranker reads the passages that were found."""
+
+    passages: int
+
+
+@dataclass(frozen=True, slots=True)
+class ModelAsked(Event):
+    """A language model is asked; nothing comes until it has read its prompt."""
+
+    model: str
+    passages: int
+    """In its prompt; 0 where it reads something else."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from ragscience.engine.rebuild_runs import Part
     from ragscience.engine.saved_answers import SavedAnswers
     from ragscience.engine.source_list import Surroundings
+    from ragscience.engine.told_choices import ToldChoices
     from ragscience.evaluation.eval_report import Evaluation
     from ragscience.evaluation.question_drafts import Draft
     from ragscience.models.model_choice import ModelRow
@@ -450,7 +451,14 @@ class Engine:
     def _model_pool(self) -> ModelPool:
         from ragscience.engine.model_pool import ModelPool
 
-        return ModelPool(self.home, lambda text: self._publish(ModelChosen(text)))
+        return ModelPool(self.home, lambda part, text: self._publish(ModelChosen(text, part)))
+
+    @property
+    def told_choices(self) -> ToldChoices:
+        """Which choices of models a person has been told of."""
+        from ragscience.engine.told_choices import ToldChoices
+
+        return ToldChoices(self.home.told)
 
     @property
     def circuit(self) -> Circuit:

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from ragscience.answering.extractive import Matcher
     from ragscience.models.llm_reranker import LLMReranker
     from ragscience.models.model_download import PullProgress
-    from ragscience.models.model_protocols import Embedder, Reranker
+    from ragscience.models.model_protocols import ChatModel, Embedder, Reranker
     from ragscience.models.ollama_llm import OllamaLLM
     from ragscience.records import EmbedderIdentity, Profile
     from ragscience.settings import Settings
@@ -40,8 +40,8 @@ __all__ = ["ModelPool"]
 
 T = TypeVar("T")
 Warn = Callable[[str], None]
-Cancelled = Callable[[], bool] | None
-"""Whether the question was cancelled; None: it cannot be."""
+Wrap = Callable[["OllamaLLM"], "ChatModel"]
+"""A language model as a question calls it."""
 
 KEPT_LLM_SCORES = 50_000
 """Scores of passages that are kept, about 100 bytes each."""
@@ -59,8 +59,8 @@ class _Entry:
 class ModelPool:
     """Embedders, rerankers and language models by the settings that decide them; safe for several threads."""
 
-    def __init__(self, home: Home, on_choice: Callable[[str], None]) -> None:
-        """`on_choice` receives a line about each choice that the settings leave open."""
+    def __init__(self, home: Home, on_choice: Callable[[str, str], None]) -> None:
+        """`on_choice` receives the part and a line about each choice that the settings leave open."""
         self._home = home
         self._on_choice = on_choice
         self._lock = Lock()
@@ -104,7 +104,7 @@ class ModelPool:
         """The same without the reason; for an empty library the choice goes to `on_choice`."""
         choice = self.embedder_choice(settings, required, warn)
         if required is None:
-            self._on_choice(f"embedder: {choice.model.identity.model} ({choice.why})")
+            self._on_choice("embedder", f"embedder: {choice.model.identity.model} ({choice.why})")
         return choice.model
 
     def query_embedder(self, settings: Settings, required: EmbedderIdentity | None, warn: Warn) -> Embedder:
@@ -180,7 +180,7 @@ class ModelPool:
     def reranker_choice(self, settings: Settings, warn: Warn, *, late: bool) -> Choice[Reranker | None]:
         """The reranker and why; `late`: late interaction is at work."""
         if settings.rerank == "llm":
-            return Choice(self._wanted_llm_reranker(settings, warn), "the setting is llm")
+            return Choice(self._wanted_llm_reranker(settings, warn, _itself), "the setting is llm")
 
         def make(warn: Warn) -> Choice[Reranker | None]:
             return choose_reranker(
@@ -192,18 +192,18 @@ class ModelPool:
     def reranker(self, settings: Settings, warn: Warn, *, late: bool) -> Reranker | None:
         """The cross-encoder, or None without one; what is missing is a warning."""
         choice = self.reranker_choice(settings, warn, late=late)
+        if settings.rerank == "auto":
+            self._on_choice("reranker", choice.warning)
         warn(choice.warning)
         return choice.model
 
-    def llm_reranker(
-        self, settings: Settings, profile: Profile, warn: Warn, cancelled: Cancelled = None
-    ) -> LLMReranker | None:
+    def llm_reranker(self, settings: Settings, profile: Profile, warn: Warn, wrapped: Wrap) -> LLMReranker | None:
         """The language model as reranker, where the settings ask for it, or the profile does and there is one.
 
         Raises ModelProblem if the settings require one and none is available.
         """
         if settings.rerank == "llm":
-            return self._wanted_llm_reranker(settings, warn, cancelled)
+            return self._wanted_llm_reranker(settings, warn, wrapped)
         if settings.rerank != "auto" or not profile.llm_reranks:
             return None
         choice = self.llm_choice(settings)
@@ -211,9 +211,9 @@ class ModelPool:
             why = f"Profile {profile.name} has no LLM to score the passages ({choice.why})"
             warn(f"{why}: they are reranked as usual.")
             return None
-        return self._llm_reranker(settings, choice.model, warn, cancelled)
+        return self._llm_reranker(settings, choice.model, warn, wrapped)
 
-    def _wanted_llm_reranker(self, settings: Settings, warn: Warn, cancelled: Cancelled = None) -> LLMReranker:
+    def _wanted_llm_reranker(self, settings: Settings, warn: Warn, wrapped: Wrap) -> LLMReranker:
         try:
             llm = self.llm_choice(settings, "ollama").model
         except ModelProblem as problem:
@@ -222,11 +222,10 @@ class ModelPool:
             ) from problem
         if llm is None:  # "ollama" gives one or raises
             raise ModelProblem("The reranker llm needs a chat model.", "Take --reranker auto.")
-        return self._llm_reranker(settings, llm, warn, cancelled)
+        return self._llm_reranker(settings, llm, warn, wrapped)
 
-    def _llm_reranker(self, settings: Settings, llm: OllamaLLM, warn: Warn, cancelled: Cancelled) -> LLMReranker:
+    def _llm_reranker(self, settings: Settings, llm: OllamaLLM, warn: Warn, wrapped: Wrap) -> LLMReranker:
         """One for this question alone, as it warns; the scores that it keeps are shared, on disk."""
-        from ragscience.answering.generation import CancellableLLM
         from ragscience.models.llm_reranker import LLMReranker
         from ragscience.models.score_cache import ScoreCache
         from ragscience.retrieval.profiles import LLM_DEPTH
@@ -234,7 +233,7 @@ class ModelPool:
         budget = settings.rerank_budget_ms / 1000
         path = self._home.vectorstore / "llm_scores.sqlite"
         return LLMReranker(
-            CancellableLLM(llm, cancelled),
+            wrapped(llm),
             depth=LLM_DEPTH,
             seconds=min(settings.llm_rerank_seconds, budget or settings.llm_rerank_seconds),
             cache=ScoreCache(path, most=KEPT_LLM_SCORES, on_warning=warn),
@@ -247,7 +246,7 @@ class ModelPool:
         """The chat model, or None for quotes; which it is goes to `on_choice`."""
         choice = self.llm_choice(settings)
         named = f"answers: {choice.model.name}" if choice.model else "No language model: showing quotes"
-        self._on_choice(choice.warning or f"{named} ({choice.why})")
+        self._on_choice("llm", choice.warning or f"{named} ({choice.why})")
         return choice.model
 
     def llm_choice(self, settings: Settings, setting: str | None = None) -> Choice[OllamaLLM | None]:
@@ -337,6 +336,10 @@ def _server(settings: Settings) -> tuple[str, float, float, bool]:
 
 def _ollama_key(settings: Settings) -> Hashable:
     return ("ollama", *_server(settings))
+
+
+def _itself(llm: OllamaLLM) -> ChatModel:
+    return llm
 
 
 def _ignore(_: str) -> None:

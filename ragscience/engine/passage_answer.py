@@ -27,19 +27,17 @@ def passage_answer(run: QuestionRun, request: AskRequest, routed: Found | None) 
 
     llm, history, question = run.llm, request.history, run.spelled
     if run.graph is not None:
-        run.graph.llm = run.cancellable(llm) if run.engine.circuit.allows() else None
+        run.graph.llm = run.cancellable(llm) if llm is not None and run.engine.circuit.allows() else None
     first: dict[str, Found] = {}
     first_times = Timings()
     if llm is not None and not history and routed is None:
         from ragscience.answering.chain import import_langchain
 
-        imports = Thread(target=import_langchain)
+        imports = Thread(target=import_langchain, daemon=True)  # which Ctrl-C does not wait for
         imports.start()
-        try:
-            with timed(first_times, "search_ms"):
-                first[question] = _searched(run, request, question)
-        finally:
-            imports.join()
+        with timed(first_times, "search_ms"):
+            first[question] = _searched(run, request, question)
+        imports.join()
 
     def find(text: str) -> Found:
         if routed is not None:
@@ -89,7 +87,7 @@ def _with_second_look(run: QuestionRun, find: Callable[[str], Found]) -> Callabl
     circuit = run.engine.circuit
     context = CorrectiveContext(
         find,
-        llm=run.cancellable(run.llm) if circuit.allows() else None,
+        llm=run.cancellable(run.llm) if run.llm is not None and circuit.allows() else None,
         title_of=title_of,
         most_passages=run.profiles.wanted_for_answer or run.answer_profile.top_k + EXTRA_PASSAGES,
         seconds=run.settings.answer_seconds,

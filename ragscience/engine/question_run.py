@@ -8,7 +8,7 @@ from functools import cached_property
 from threading import Event as Flag
 from typing import TYPE_CHECKING
 
-from ragscience.engine.events import OnEvent, Searched, StepDone, Token, Warned
+from ragscience.engine.events import Event, ModelAsked, OnEvent, Reranking, Searched, StepDone, Token, Warned
 from ragscience.engine.filter_words import described
 from ragscience.engine.question_profiles import QuestionProfiles
 from ragscience.engine.requests import AskRequest, SearchRequest, check_question
@@ -20,12 +20,11 @@ from ragscience.settings import changed_settings
 
 if TYPE_CHECKING:
     from ragscience.answering.answer_context import AnswerContext
-    from ragscience.answering.generation import CancellableLLM
     from ragscience.answering.prompts import Prompts
     from ragscience.engine.library_engine import Engine
     from ragscience.graph.graph_search import GraphSearch
     from ragscience.models.llm_reranker import LLMReranker
-    from ragscience.models.model_protocols import Embedder, Reranker, TokenEmbedder
+    from ragscience.models.model_protocols import ChatModel, Embedder, Reranker, TokenEmbedder
     from ragscience.models.ollama_llm import OllamaLLM
 
 __all__ = ["LATE_INTERACTION", "QuestionRun"]
@@ -60,8 +59,7 @@ class QuestionRun:
         """Keep a warning for the result and pass it on, once."""
         if text and text not in self.warnings:
             self.warnings.append(text)
-            if self._on_event is not None:
-                self._on_event(Warned(text))
+            self._publish(Warned(text))
 
     def all_warnings(self) -> list[str]:
         """The warnings so far, with those that the models in use have given since they were loaded."""
@@ -81,11 +79,25 @@ class QuestionRun:
     def _may_cancel(self) -> Callable[[], bool] | None:
         return None if self._cancel is None else self.cancelled
 
-    def cancellable(self, llm: OllamaLLM | None) -> CancellableLLM | None:
+    def _publish(self, event: Event) -> None:
+        if self._on_event is not None:
+            self._on_event(event)
+
+    def on_ask(self, model: str, passages: int = 0) -> None:
+        """Say that a language model is asked, with so many passages in its prompt."""
+        self._publish(ModelAsked(model, passages))
+
+    def announced(self, llm: OllamaLLM) -> ChatModel:
+        """The model as an answer calls it: each call is an event."""
+        from ragscience.engine.announced_llm import AnnouncedLLM
+
+        return AnnouncedLLM(llm, self.on_ask)
+
+    def cancellable(self, llm: OllamaLLM) -> ChatModel:
         """The model as the other steps of a question call it: its replies end when the question is cancelled."""
         from ragscience.answering.generation import CancellableLLM
 
-        return None if llm is None else CancellableLLM(llm, self._may_cancel)
+        return CancellableLLM(self.announced(llm), self._may_cancel)
 
     @property
     def on_token(self) -> Callable[[str], None] | None:
@@ -96,14 +108,12 @@ class QuestionRun:
 
     def _token(self, text: str) -> None:
         self.stop_if_cancelled()
-        if self._on_event is not None:
-            self._on_event(Token(text))
+        self._publish(Token(text))
 
     def on_step(self, step: Step) -> None:
         """Pass on a step of the agent."""
         self.stop_if_cancelled()
-        if self._on_event is not None:
-            self._on_event(StepDone(step))
+        self._publish(StepDone(step))
 
     def stop_if_cancelled(self) -> None:
         """Raise Cancelled where the caller has given up."""
@@ -156,7 +166,7 @@ class QuestionRun:
     @cached_property
     def llm_reranker(self) -> LLMReranker | None:
         """The language model that scores the passages, where the settings or the profile ask for it."""
-        return self.engine.models.llm_reranker(self.settings, self.profiles.named, self.warn, self._may_cancel)
+        return self.engine.models.llm_reranker(self.settings, self.profiles.named, self.warn, self.cancellable)
 
     @cached_property
     def reranker(self) -> Reranker | None:
@@ -219,7 +229,7 @@ class QuestionRun:
 
         settings = self.settings
         return AnswerContext(
-            llm=self.llm,
+            llm=self.announced(self.llm) if self.llm else None,
             matcher=self.engine.models.matcher(self.settings, self.embedder, self.library, self.warn),
             scorer=self.scorer,
             models=self.models_used,
@@ -252,8 +262,7 @@ class QuestionRun:
         """The passages that the filters allow, best first; those of `also` (ids) are candidates too."""
         self.stop_if_cancelled()
         profile = profile or self.profile
-        if self._on_event is not None:
-            self._on_event(Searched(question))
+        self._publish(Searched(question))
         if not self.library.chunk_count:
             return Found(question, profile.name, ())
         graph, kept_to = self.graph, filters
@@ -267,6 +276,7 @@ class QuestionRun:
             self.reranker,
             None if self.llm_reranker else self.settings.rerank_budget_ms or None,
             graph.sources if graph is not None else {},
+            on_rerank=lambda passages: self._publish(Reranking(passages)),
         )
         waits_for_llm = self.llm_reranker is not None or (graph is not None and graph.llm is not None)
         with nullcontext() if waits_for_llm else self.engine.search_slots:

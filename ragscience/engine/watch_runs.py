@@ -121,7 +121,7 @@ class WatchRun:
                 raise
             # Models and readers are made again: what they were made for may have changed.
             self.close()
-            self.models = ModelPool(self.home, lambda _: None)
+            self.models = ModelPool(self.home, _untold)
             self._publish(WatchChanged("problem", text=f"{problem} It is tried again in {PROBLEM_SECONDS:g} s."))
             self._is_waiting = True
             return PROBLEM_SECONDS
@@ -148,3 +148,7 @@ class WatchRun:
         # A file that is gone by now is an event of its own when it counts as gone.
         if not (isinstance(event, PaperFailed) and not event.path.exists()):
             self._publish(event)
+
+
+def _untold(_part: str, _text: str) -> None:
+    """Tells nobody of a choice of models: which ones a watch uses is said when it begins."""

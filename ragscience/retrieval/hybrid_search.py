@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -49,6 +49,8 @@ class SearchModels:
     """Time budget of the reranker; None: no limit."""
     sources: Mapping[str, ScoreSource] = field(default_factory=dict)
     """Further searches, by the name under which a profile weighs them."""
+    on_rerank: Callable[[int], None] | None = None
+    """Called with the number of passages before the reranker reads them."""
 
 
 def search(
@@ -183,6 +185,8 @@ def _reranked(
     if models.reranker is None:
         return before
     passages = [chunk.searched for chunk in chunks.values()]
+    if models.on_rerank is not None:
+        models.on_rerank(len(passages))
     reranker = InBatches(models.reranker, profile.rerank_batch) if profile.rerank_batch else models.reranker
     batch = profile.rerank_batch or RERANK_BATCH
     try:

@@ -55,6 +55,11 @@ class Home:
         return self.vectorstore / "skipped.json"
 
     @property
+    def told(self) -> Path:
+        """The choices of models that a person has been told of; a cache."""
+        return self.vectorstore / "told.json"
+
+    @property
     def parts(self) -> Path:
         """The folder of unfinished downloads; they are resumed from there."""
         return self.vectorstore / "parts"

@@ -36,7 +36,7 @@ def search_all(engine: Engine, asked: Asked, request: SearchRequest, *, screen: 
     """Show the passages for each question, as `request` says; an exit code, NOTHING_FOUND where one has none."""
 
     def one(question: Question) -> int:
-        STATUS.show("searching")
+        screen.doing("searching")
         found = engine.search(_request(request, question), on_event=screen)
         STATUS.hide()
         if as_json:
@@ -52,7 +52,7 @@ def search_all(engine: Engine, asked: Asked, request: SearchRequest, *, screen: 
                 hits_view(found, out)
         return 0 if found.hits else NOTHING_FOUND
 
-    return _each(engine, asked, one, as_json)
+    return _each(engine, asked, one, screen, as_json=as_json)
 
 
 def ask_all(
@@ -77,7 +77,7 @@ def ask_all(
     answers: list[Answer] = []
 
     def one(question: Question) -> int:
-        STATUS.show("searching")
+        screen.doing("searching")
         wanted, talk = _request(request, question), dialogue or engine.dialogue()
         if as_json:
             answer = engine.ask(wanted, dialogue=talk, on_event=screen)
@@ -93,7 +93,7 @@ def ask_all(
         answers.append(answer)
         return NOTHING_FOUND if wanted.strict and answer.refused else 0
 
-    code = _each(engine, asked, one, as_json)
+    code = _each(engine, asked, one, screen, as_json=as_json)
     if highlight is not None:
         pages = engine.write_marked_pages(answers, highlight, on_event=screen)
         if pages:
@@ -105,7 +105,7 @@ def ask_once(engine: Engine, request: AskRequest, *, dialogue: Dialogue, screen:
     """Show one answer, as it comes where a person watches, with its sources, and return it."""
     from ragscience.terminal.views import answer_footer, answer_view
 
-    STATUS.show("searching")
+    screen.doing("searching")
     screen.begin_answer(shows_tokens=sys.stdout.isatty() and not request.agent)
     answer = engine.ask(request, dialogue=dialogue, on_event=screen)
     STATUS.hide()
@@ -137,12 +137,17 @@ def _request(template: Request, question: Question) -> Request:
     )
 
 
-def _each(engine: Engine, asked: Asked, one: Callable[[Question], int], as_json: bool) -> int:
+def _each(engine: Engine, asked: Asked, one: Callable[[Question], int], screen: Screen, *, as_json: bool) -> int:
     text, source = asked
     if text is not None:
         return one(Question(text))
     code = 0
-    for item in read_questions(source or "-", engine.settings.max_question_chars):
+    source, most_chars = source or "-", engine.settings.max_question_chars
+    of = ""
+    if Path(source).is_file():
+        of = f" of {sum(1 for _ in read_questions(source, most_chars))}"
+    for number, item in enumerate(read_questions(source, most_chars), start=1):
+        screen.task = f"question {number}{of}: "
         error, question = None, None
         if isinstance(item, BadLine):
             error = item.error

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rich.console import Console
-from rich.progress import Progress
 from rich.table import Table
 from rich.text import Text
 
@@ -36,6 +35,7 @@ from ragscience.errors import UsageError
 from ragscience.terminal.cli import say
 from ragscience.terminal.links import can_encode
 from ragscience.terminal.screen import Screen, console, print_json
+from ragscience.terminal.status_line import STATUS
 
 if TYPE_CHECKING:
     from ragscience.engine.library_engine import Engine
@@ -128,10 +128,6 @@ def _table(columns: Sequence[str]) -> Table:
 class EvalScreen(Screen):
     """Shows warnings and what failed, and counts the questions where a person watches."""
 
-    def __init__(self, *, quiet: bool) -> None:
-        super().__init__(quiet=quiet)
-        self._bar: Progress | None = None
-
     def __call__(self, event: Event) -> None:
         """Show it."""
         if isinstance(event, EvalFailed):
@@ -142,21 +138,8 @@ class EvalScreen(Screen):
             super().__call__(event)
 
     def _count(self, event: QuestionAnswered) -> None:
-        if self.quiet or not sys.stderr.isatty():
-            return
-        if self._bar is None:
-            self._bar = Progress(console=Console(stderr=True), transient=True)
-            self._bar.add_task(event.mode, total=event.total)
-            self._bar.start()
-        self._bar.update(self._bar.task_ids[0], completed=event.done)
-        if event.done == event.total:
-            self.stop()
-
-    def stop(self) -> None:
-        """Take the bar off the screen."""
-        if self._bar is not None:
-            self._bar.stop()
-        self._bar = None
+        number = min(event.done + 1, event.total)
+        self.task = f"{event.mode}, question {number} of {event.total}: "
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,12 +162,10 @@ def run_eval(engine: Engine, file: Path, modes: Sequence[Mode], request: EvalReq
     screen = output.screen
     questions, bad = read_questions(engine, file, on_event=screen)
     evaluations = []
-    try:
-        for mode in modes:
-            asked = replace(request, questions=questions, source=file.name, bad_lines=bad, mode=mode)
-            evaluations.append(engine.evaluate(asked, on_event=screen))
-    finally:
-        screen.stop()
+    for mode in modes:
+        asked = replace(request, questions=questions, source=file.name, bad_lines=bad, mode=mode)
+        evaluations.append(engine.evaluate(asked, on_event=screen))
+    STATUS.hide()
     first, second = evaluations[0], evaluations[1] if len(evaluations) > 1 else None
     if output.markdown is not None:
         output.markdown.write_text(as_markdown(first, second), encoding="utf-8")

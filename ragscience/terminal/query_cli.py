@@ -83,6 +83,7 @@ def ask(
     screen = Screen(quiet=run.quiet, brief=brief)
     flags = how.flags() | run.flags() | {"history": False if no_history else None}
     with opened(screen, corrective=switch(corrective), **flags) as engine:
+        screen.told_choices = engine.told_choices
         named = engine.dialogue(name=name, continue_last=go_on) if go_on or name is not None else None
         is_talk = named is not None and not question and source is None
         if is_talk and not (json or strict or pages or highlight):
@@ -116,6 +117,7 @@ def search(
     screen = Screen(quiet=run.quiet)
     flags = how.flags() | run.flags()
     with opened(screen, **flags) as engine:
+        screen.told_choices = engine.told_choices
         request = SearchRequest("", filters, top_k=narrow.k)
         return search_all(engine, _one_of(question, source), request, screen=screen, as_json=json)
 
@@ -146,6 +148,7 @@ def chat(
     screen = Screen(quiet=run.quiet, brief=brief)
     flags = how.flags() | run.flags() | {"history": False if no_history else None}
     with opened(screen, **flags) as engine:
+        screen.told_choices = engine.told_choices
         request = AskRequest("", filters, top_k=narrow.k, agent=agent, plain=plain)
         return Chat(engine, request, engine.dialogue(name=name, continue_last=go_on), screen).run()
 
@@ -290,6 +293,7 @@ def evaluate(
     filters, modes = narrow.filters(), modes_of(mode, against)
     screen = EvalScreen(quiet=run.quiet)
     with opened(screen, **ranking.flags(), **run.flags(), history=False) as engine:
+        screen.told_choices = engine.told_choices
         if file is None:
             return run_drafting(engine, make or 0, filters.papers, out, screen)
         request = EvalRequest(filters=filters, top_k=narrow.k, judge=judge)

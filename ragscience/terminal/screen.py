@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
-from ragscience.engine.events import Event, ModelChosen, Searched, StepDone, Token, Warned
-from ragscience.engine.printable import plain
+from ragscience.engine.events import Event, ModelAsked, ModelChosen, Reranking, Searched, StepDone, Token, Warned
+from ragscience.engine.printable import counted, plain
 from ragscience.serialization import to_json
 from ragscience.terminal.cli import say
 from ragscience.terminal.line_wrap import LONGEST_LINE, StreamedLines, width_of
@@ -17,6 +17,8 @@ from ragscience.terminal.step_words import step_lines
 
 if TYPE_CHECKING:
     from rich.console import Console
+
+    from ragscience.engine.told_choices import ToldChoices
 
 __all__ = ["Screen", "console", "hand_over", "print_json"]
 
@@ -35,21 +37,47 @@ class Screen:
         self.shows_tokens = shows_tokens
         self.streamed = ""
         """The tokens of this answer that are on the screen."""
+        self.task = ""
+        """What the status line begins with."""
+        self.told_choices: ToldChoices | None = None
+        """The choices of models that need not be said again; None: each is said."""
+        self._model = ""
+        """The language model that was asked last for this answer."""
         self._held: str | None = None
         self._lines: StreamedLines | None = None
         self._shown: set[str] = set()
 
     def __call__(self, event: Event) -> None:
         """Show the event, if it is one to show."""
-        if isinstance(event, Warned | ModelChosen):
+        if isinstance(event, Warned):
             self.warn(event.text)
+        elif isinstance(event, ModelChosen):
+            self._tell(event)
         elif isinstance(event, StepDone) and self.shows_steps:
             for line in step_lines(event.step):
                 say(line)
         elif isinstance(event, Token) and self.shows_tokens:
             self._stream(event.text)
-        elif isinstance(event, Searched):
-            STATUS.show("searching")
+        else:
+            self._show_doing(event)
+
+    def doing(self, what: str) -> None:
+        """Say on the status line what is being done."""
+        STATUS.show(f"{self.task}{what}")
+
+    def _show_doing(self, event: Event) -> None:
+        match event:
+            case Searched():
+                self._model = ""
+                self.doing("searching")
+            case Reranking(passages):
+                self.doing(f"reading {counted(passages, 'passage')}")
+            case ModelAsked(model, passages):
+                self._model = model
+                reads = f"{model} reads {counted(passages, 'passage')}"
+                self.doing(reads if passages else f"waiting for {model}")
+            case Token() if self._model:
+                self.doing(f"{self._model} is writing")
 
     def begin_answer(self, *, shows_tokens: bool) -> None:
         """Get ready for the events of another answer."""
@@ -73,6 +101,16 @@ class Screen:
             self._lines = StreamedLines(min(width_of(sys.stdout), LONGEST_LINE))
         sys.stdout.write(self._lines.feed(plain(text)))
         sys.stdout.flush()
+
+    def _tell(self, chosen: ModelChosen) -> None:
+        if (
+            self.quiet
+            or not chosen.part
+            or self.told_choices is None
+            or self.told_choices.is_new(chosen.part, chosen.text)
+        ):
+            self.warn(chosen.text)
+        self._shown.add(chosen.text)
 
     def warn(self, text: str) -> None:
         """Show it on stderr, once."""

@@ -16,12 +16,14 @@ from typing import Any, TextIO, cast
 
 __all__ = ["STATUS", "StatusLine"]
 
-FIRST_SECONDS = 0.1
+FIRST_SECONDS = 0.05
 """A command that is done by then shows no line."""
-LOOK_SECONDS = 0.1
+LOOK_SECONDS = 0.05
 """Interval of the look whether the line has changed."""
 STOPS = "Ctrl-C stops"
 _ERASE = "\r\x1b[K"
+_ECHO = "^C"
+"""What a terminal writes behind the line when Ctrl-C is typed; both are removed, as they fit into one line."""
 _COLUMNS = 80
 """Where the width of the terminal is not known."""
 
@@ -102,7 +104,7 @@ class StatusLine:
             return
         seconds = int(now - self._since)
         behind = f" {seconds} s, {self._stops}" if seconds else ""
-        line = _cut(self._text, behind, _columns(self._terminal) - 1)
+        line = _cut(self._text, behind, _columns(self._terminal) - len(_ECHO) - 1)
         if line != self._drawn:
             self._drawn = line  # before it is written: a line that Ctrl-C cuts is removed, too
             self._write(_ERASE + line)
