@@ -8,7 +8,7 @@ import pytest
 from ragscience.graph.force_layout import positions, positions_around
 from ragscience.graph.graph_model import KnowledgeGraph
 from ragscience.graph.graph_records import CO_OCCURS, Entity, Relation
-from ragscience.graph.map_data import EDGES_PER_NODE, SNIPPET_CHARS, map_drawing
+from ragscience.graph.map_data import EDGES_PER_NODE, SNIPPET_CHARS, _stands, map_drawing
 from ragscience.records import Chunk, Document, EmbedderIdentity, Metadata, Page
 from ragscience.store import Home, Library, NewPaper
 
@@ -128,3 +128,12 @@ def test_entities_are_around_their_papers_and_leave_room_for_the_labels():
     assert ((np.abs(around[:, 0]) > 70) | (np.abs(around[:, 1]) > 20)).all()
     assert distances.min(1)[:9].mean() < distances.min(1)[-9:].mean()
     assert np.linalg.norm(places[93] - [300, 0]) < 20
+
+
+def test_a_name_is_found_whatever_its_case_its_blanks_and_its_hyphens():
+    text = "İzmir: no xalpha-net, but the ALPHA -\nNet and the alpha net"
+    start = text.index("ALPHA")
+    assert _stands(("alpha net",), text) in ((start, start + 11), (len(text) - 9, len(text)))
+    assert _stands(("ALPHA-NET",), text[:-10]) == (start, start + 11)
+    assert _stands(("beta", "no"), text) == (7, 9)
+    assert _stands(("pha net", ""), text) is None
