@@ -14,6 +14,10 @@ MOST_MOVED = 600
 APART_STEPS = 40
 _SPREAD = 0.75
 """Mean distance from the centre, in mean radii, times the square root of the number of nodes."""
+_PULL = 8.0
+"""Mean weight of an edge against gravity and repulsion: with 2 similar papers stay farther apart, with 20 they pile up."""
+_FARTHEST = 1.8
+"""Farthest distance from the centre, in mean distances: one far node would make all others small."""
 _WIDER = 1.6
 """A screen is wider than high, and so is a label."""
 _GAP = 7.0
@@ -37,7 +41,8 @@ def positions(
     sizes = np.array(radii, np.float32)
     whole: Graph[int] = Graph()
     whole.add_nodes_from(range(count))
-    whole.add_weighted_edges_from((*ends, weight) for ends, weight in zip(edges, weights, strict=True))
+    pull = _PULL / max(float(np.mean(weights)), 1e-6) if len(weights) else 1.0
+    whole.add_weighted_edges_from((*ends, pull * weight) for ends, weight in zip(edges, weights, strict=True))
     order = sorted(range(count), key=lambda node: (-whole.degree(node), node))
     moved: Graph[int] = Graph()
     moved.add_nodes_from(order[:MOST_MOVED])  # in this order: that of a subgraph is not fixed
@@ -51,9 +56,11 @@ def positions(
     places = np.zeros((count, 2), np.float64)
     for node, place in found.items():
         places[node] = place
-    middle = places[list(moved)].mean(0)
-    reach = np.linalg.norm(places[list(moved)] - middle, axis=1).mean()
-    places = (places - middle) * (_SPREAD * sizes.mean() * len(moved) ** 0.5 / max(reach, 1e-6))
+    middle = np.median(places[list(moved)], axis=0)
+    far = np.linalg.norm(places - middle, axis=1, keepdims=True)
+    reach = max(float(far[list(moved)].mean()), 1e-6)
+    places = (places - middle) * np.minimum(1, _FARTHEST * reach / np.maximum(far, 1e-6))
+    places *= _SPREAD * sizes.mean() * len(moved) ** 0.5 / reach
     for rank, node in enumerate(order[MOST_MOVED:], MOST_MOVED):
         near = [other for other in whole[node] if other in moved]
         moved.add_node(node)

@@ -15,7 +15,7 @@
   };
   const CORNERS = { triangle: [3, 0, 1.25], diamond: [4, 0, 1.2], hexagon: [6, 0, 1.05], pentagon: [5, 0, 1.1], wedge: [3, Math.PI, 1.25] };
   const LINES = { [SIMILAR]: "similar papers", [STATED]: "stated relation", [WEAK]: "co-occurrence (same sentence)" };
-  const FEW = 32, MOST_LABELS = 150, LEAST_RADIUS = 3;
+  const CROWD = 60, FEW = 32, MOST_LABELS = 150, LEAST_RADIUS = 3;
   const FONT = 'system-ui, "Segoe UI", "Noto Sans", "DejaVu Sans", sans-serif';
 
   /* The data: papers, entities, relations, and "named in", which each entity has with its papers */
@@ -121,17 +121,16 @@
     pen.clearRect(0, 0, width, height);
     const active = (hovered && hovered.node) || chosen, near = active ? neighbours(active).add(active) : null;
     drawEdges(active);
-    const taken = [], close = (node) => !near || near.has(node), plates = papers.filter(shown);
+    const taken = [], close = (node) => !near || near.has(node), plates = papers.filter((paper) => shown(paper) && inSight(paper));
     for (const node of nodes) node.box = null;
-    if (active && active.kind === PAPER) placePaper(active, true, taken);
-    for (const paper of plates) if (paper !== active && close(paper)) placePaper(paper, false, taken);
-    for (const paper of plates) if (!close(paper)) placePaper(paper, false, taken);
+    const first = plates.filter((paper) => paper === active), others = plates.filter((paper) => paper !== active);
+    for (const paper of [...first, ...others.filter(close), ...others.filter((one) => !close(one))]) placePaper(paper, paper === active, taken, plates.length > CROWD);
     // From the back to the front: what is far from the chosen one is pale.
     for (const front of near ? [false, true] : [true]) {
       pen.globalAlpha = front ? 1 : 0.3;
       for (let i = order.length - 1; i >= 0; i -= 1) if (order[i].kind !== PAPER && shown(order[i]) && close(order[i]) === front) drawEntity(order[i]);
       pen.globalAlpha = front ? 1 : 0.5;
-      for (const paper of plates) if (close(paper) === front) drawPaper(paper, paper === active);
+      for (const paper of [...plates.filter(({ box }) => !box), ...plates.filter(({ box }) => box)]) if (close(paper) === front) drawPaper(paper, paper === active);
     }
     pen.globalAlpha = 1;
     drawLabels(active, near, taken);
@@ -155,7 +154,7 @@
     const crowd = Math.min(1, Math.sqrt(400 / Math.max(400, view.lines.includes(WEAK) && !hidden.has(WEAK) ? edges.length : 0)));
     pen.strokeStyle = colour("--edge");
     for (const line of [WEAK, SIMILAR, STATED]) {
-      pen.globalAlpha = (active ? 0.3 : 1) * (line === WEAK ? 0.15 + 0.3 * crowd : 0.75);
+      pen.globalAlpha = (active ? 0.3 : 1) * (line === WEAK ? 0.15 + 0.3 * crowd : line === STATED ? 0.25 + 0.5 * Math.min(1, Math.sqrt(150 / counts[STATED])) : 0.75);
       for (const edge of edges) {
         if (edge.line !== line || edge.a === active || edge.b === active || !joined(edge)) continue;
         pen.lineWidth = line === SIMILAR ? thickness(edge) : line === WEAK ? 0.8 : 1.3;
@@ -203,17 +202,18 @@
   const free = (box, taken) => box[0] >= 0 && box[1] >= 0 && box[2] <= width && box[3] <= height
     && !taken.some((one) => box[0] < one[2] && one[0] < box[2] && box[1] < one[3] && one[1] < box[3]);
   const plateFont = (strong) => `${strong ? "600 " : ""}${width < 520 ? 11 : 12.5}px ${FONT}`;
-  const placePaper = (paper, strong, taken) => {
+  const inSight = (node) => { const [x, y] = onScreen(node); return x > -20 && y > -20 && x < width + 20 && y < height + 20; };
+  const placePaper = (paper, strong, taken, crowded) => {
     const [x, y] = onScreen(paper), row = width < 520 ? 13.5 : 15;
-    if (x < -20 || y < -20 || x > width + 20 || y > height + 20) return;
     pen.font = plateFont(strong);
     paper.texts ||= shorter(paper.label);
     // Between entities, and on a small screen, there is room for short ones only.
-    for (const text of strong ? paper.texts : paper.texts.slice((view !== views[0]) + (width < 520))) {
+    for (const text of strong ? paper.texts : paper.texts.slice(crowded ? 3 : (view !== views[0]) + (width < 520))) {
       const wide = Math.max(...text.map((line) => pen.measureText(line).width)) / 2 + 6, high = (text.length * row) / 2 + 4;
       const inside = Math.min(Math.max(x, wide + 1), width - wide - 1), within = Math.min(Math.max(y, high + 1), height - high - 1);
-      const moves = [[0, 0], [0, 0.6], [0, -0.6], [0.4, 0], [-0.4, 0]];
-      if (text.length === 1) for (const step of [1, 1.6, 2.4, 3.2, 4.2, 5.4]) moves.push([0, step], [0, -step], [0.6, step], [-0.6, step], [0.6, -step], [-0.6, -step], [step * 0.6, 0], [-step * 0.6, 0]);
+      const moves = [[0, 0]];
+      if (!crowded) moves.push([0, 0.6], [0, -0.6], [0.4, 0], [-0.4, 0]);
+      if (!crowded && text.length === 1) for (const step of [1, 1.6, 2.4, 3.2, 4.2, 5.4]) moves.push([0, step], [0, -step], [0.6, step], [-0.6, step], [0.6, -step], [-0.6, -step], [step * 0.6, 0], [-step * 0.6, 0]);
       for (const [dx, dy] of moves) {
         const [px, py] = [inside + dx * wide, within + dy * (2 * high + 1)], box = [px - wide, py - high, px + wide, py + high];
         if (!strong && !free(box, taken)) continue;
