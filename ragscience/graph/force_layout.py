@@ -15,7 +15,7 @@ APART_STEPS = 40
 _SPREAD = 0.75
 """Mean distance from the centre, in mean radii, times the square root of the number of nodes."""
 _PULL = 8.0
-"""Mean weight of an edge against gravity and repulsion: with 2 similar papers stay farther apart, with 20 they pile up."""
+"""Mean weight of an edge against gravity and repulsion; with 2, similar papers stay farther apart."""
 _FARTHEST = 1.8
 """Farthest distance from the centre, in mean distances: one far node would make all others small."""
 _WIDER = 1.6
