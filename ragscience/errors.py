@@ -33,11 +33,13 @@ __all__ = [
 EXIT_CODES: dict[int, str] = {
     0: "done",
     1: "failed",
-    2: "usage: a wrong option, setting or argument",
-    3: "some inputs failed; the others are done",
-    4: "not found (a paper, a page, an answer, a passage for a search), or refused (`ask --strict`)",
-    5: "library busy, or made by another embedder or a newer version",
-    6: "the answer is another one now (`audit --replay`)",
+    2: "wrong use: a wrong option, setting or argument, or a name that several papers have where one is wanted",
+    3: "some of several inputs failed; the others are done",
+    4: "nothing found: no paper, page, heading, author, answer or conversation of that name, no passage for a search; "
+    "or refused (`ask --strict`)",
+    5: "the library is busy, or was made by another embedder or a newer version",
+    6: "the answer is a different one now (`audit --replay`)",
+    130: "stopped: by Ctrl-C, or because a question was answered with no",
 }
 
 

@@ -9,10 +9,10 @@ import hashlib
 import os
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path, PurePath
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ragscience.errors import FileProblem, NothingFound, UsageError
+from ragscience.errors import FileProblem
 from ragscience.records import Paper
 
 if TYPE_CHECKING:
@@ -28,7 +28,6 @@ __all__ = [
     "file_state",
     "find_pdfs",
     "make_plan",
-    "papers_named",
     "vanished",
 ]
 
@@ -191,30 +190,3 @@ def apply_renames(library: Library, plan: Plan) -> None:
 def vanished(library: Library) -> list[Paper]:
     """The papers whose file no longer exists at its path."""
     return [paper for paper in library.papers() if not Path(paper.path).exists()]
-
-
-def papers_named(library: Library, names: Sequence[str]) -> list[Paper]:
-    """The papers of these names: a file name as `list` shows it, its full path or the end of it, or its MD5.
-
-    Raises NothingFound for a name that no paper has, UsageError for an ambiguous one.
-    """
-    papers = library.papers()
-    found: dict[int, Paper] = {}
-    for name in names:
-        full = os.path.abspath(name)  # noqa: PTH100  # as find_pdfs does
-        matching = [paper for paper in papers if name in (paper.file, paper.md5, paper.path) or paper.path == full]
-        matching = matching or _ending_in(papers, name)
-        if not matching:
-            raise NothingFound(f"The library has no paper {name!r}.", "`python ingest.py list` shows what it has.")
-        found.update((paper.paper_id, paper) for paper in matching)
-    return list(found.values())
-
-
-def _ending_in(papers: Sequence[Paper], name: str) -> list[Paper]:
-    """The paper whose path ends in `name`, from a folder's name on. Raises UsageError for several."""
-    wanted = PurePath(name).parts
-    matching = [paper for paper in papers if wanted and PurePath(paper.path).parts[-len(wanted) :] == wanted]
-    if len(matching) > 1:
-        listed = ", ".join(paper.file for paper in matching)
-        raise UsageError(f"{len(matching)} papers are called {name}: {listed}.", "Use one of these names.")
-    return matching

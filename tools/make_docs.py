@@ -53,7 +53,6 @@ def cli_page() -> str:
 
     from ragscience.errors import EXIT_CODES
     from ragscience.terminal import ingest_cli, query_cli
-    from ragscience.terminal.cli import CANCELLED
 
     parts = [
         MADE,
@@ -72,7 +71,7 @@ def cli_page() -> str:
                 parts += [f"{paragraph(inner.help)} {habits(f'python {script} {name}', inner)}"]
         for words, command in commands_of(group):
             parts += command_section(f"{script} {words}", command)
-    codes = [(str(code), meaning) for code, meaning in {**EXIT_CODES, CANCELLED: "stopped by Ctrl-C"}.items()]
+    codes = [(str(code), meaning) for code, meaning in EXIT_CODES.items()]
     parts += ["## Exit codes\n", table(("code", "meaning"), codes)]
     return "\n".join(parts)
 

@@ -18,7 +18,7 @@ from ragscience.bibliography import as_bibtex, entries_of
 from ragscience.errors import NothingFound, RagScienceError, UsageError
 from ragscience.question_parts.paper_mentions import named_papers
 from ragscience.records import Filters, Found, Paper
-from ragscience.store.filter_selection import match_papers
+from ragscience.store.paper_patterns import match_papers
 from ragscience.text.prompt_sanitizer import sanitize, sendable
 
 if TYPE_CHECKING:
@@ -244,7 +244,7 @@ class Toolbox:
         except NothingFound as error:
             meant = named_papers(name, papers)
             if not meant:
-                nearest = error.fix.partition(" `python")[0] if "nearest" in error.fix else ""
+                nearest = error.fix.partition(" `python")[0] if "mean" in error.fix else ""
                 raise NothingFound(error.message, f"{nearest} list_papers gives all of them.".strip()) from None
             return meant
 

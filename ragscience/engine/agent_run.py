@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from ragscience.engine.question_profiles import QuestionProfiles
 from ragscience.records import Answer, Filters, Found, Hit, Paper, Profile
 from ragscience.settings import deciding_values
-from ragscience.store.filter_selection import match_papers
+from ragscience.store.paper_patterns import match_papers
 
 if TYPE_CHECKING:
     from ragscience.agent.agent_context import AgentContext, ToolUse

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from ragscience.engine.events import Event, OnEvent, Searched, Warned
 from ragscience.engine.filter_words import described
+from ragscience.engine.paper_lookup import find_papers
 from ragscience.engine.question_run import QuestionRun
 from ragscience.engine.requests import AskRequest
 from ragscience.errors import NothingFound, UsageError
@@ -31,7 +32,6 @@ from ragscience.evaluation.question_file import BadLine, KnownQuestion, as_liste
 from ragscience.records import Answer, Filters, Paper, title_of
 from ragscience.retrieval import PROFILE_NAMES
 from ragscience.settings import changed_settings
-from ragscience.store.filter_selection import match_papers
 
 if TYPE_CHECKING:
     from ragscience.engine.library_engine import Engine
@@ -239,9 +239,8 @@ def draft_questions(
     The language model words them, where there is one; what it does not give is drafted by rules. Raises NothingFound
     where no paper gives a question.
     """
-    every = engine.papers()
-    ids = match_papers(every, papers) if papers else [paper.paper_id for paper in every]
-    sources = [_source(engine.library, paper) for paper in every if paper.paper_id in ids]
+    wanted = find_papers(engine.library, papers) if papers else engine.papers()
+    sources = [_source(engine.library, paper) for paper in wanted]
     llm = engine.models.llm(engine.settings)
     made = _worded(llm, sources, count, engine.settings.answer_seconds, on_event or _unheard) if llm else []
     asked = {draft.question.casefold() for draft in made}

@@ -94,7 +94,8 @@ def described(filters: Filters) -> str:
         for value in values
     ]
     if filters.pages:
-        parts.append(f"pages={filters.pages[0]}-{filters.pages[1]}")
+        first, last = filters.pages
+        parts.append(f"pages={first}" if first == last else f"pages={first}-{last}")
     if filters.years:
         parts.append(f"year={_years(*filters.years)}")
     return " ".join(parts)

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ragscience.engine.events import Event, ModelChosen, OnEvent
+from ragscience.engine.paper_lookup import find_paper
 from ragscience.errors import ModelProblem, NothingFound, UsageError
 from ragscience.graph.graph_records import CO_OCCURS, ENTITY_TYPES, OPTIONAL_TYPES, Entity
 from ragscience.records import Paper, PathStep, title_of
@@ -258,16 +259,15 @@ class LibraryGraph:
             return tuple(label_of(graph, key) for key in best.keys), steps_of(best.relations, graph, library)
 
     def related(self, paper: str, count: int) -> tuple[Paper, list[tuple[Paper, float]]]:
-        """(the paper of that name, the papers most like it with their cosines, best first).
+        """(the one paper that `paper` fits, the papers most like it with their cosines, best first).
 
-        Raises RagScienceError for a name that no paper has, NothingFound for a paper without passages.
+        Raises NothingFound for no such paper and for one without passages, UsageError where several fit.
         """
         from ragscience.graph.paper_map import paper_map
-        from ragscience.ingestion import papers_named
 
         library = self._engine.library
         with library.snapshot():
-            (found,) = papers_named(library, [paper])
+            found = find_paper(library, paper)
             known = paper_map(library)
         place = next((at for at, one in enumerate(known.papers) if one.paper_id == found.paper_id), None)
         if place is None:

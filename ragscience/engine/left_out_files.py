@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shlex
 from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import replace
@@ -17,8 +16,10 @@ from ragscience.engine.ingest_events import (
     PaperSuppressed,
     RemovalForgotten,
 )
-from ragscience.errors import FileProblem, RagScienceError
-from ragscience.ingestion import AS_PDF, Failure, FileState, Plan, papers_named
+from ragscience.engine.paper_lookup import find_papers, papers_matching
+from ragscience.errors import FileProblem
+from ragscience.ingestion import AS_PDF, Failure, FileState, Plan
+from ragscience.store.paper_patterns import fits_file
 from ragscience.store.row_records import short_names
 from ragscience.store.skipped_files import SkippedFile, SkippedFiles
 
@@ -125,20 +126,16 @@ def skipped_files(library: Library) -> list[SkippedFile]:
 
 
 def remove_papers(library: Library, names: Sequence[str], on_event: OnEvent, *, forget: bool) -> tuple[Paper, ...]:
-    """Take papers out; their files stay, and are left out from then on; with `forget` they are read again.
+    """Take the papers that `names` fit out; their files stay, left out from then on; with `forget` they are read again.
 
-    `forget` also takes names of papers that were removed before. Raises RagScienceError for a name that no paper has.
+    `forget` also takes names of papers that were removed before. Raises NothingFound for a name that fits no paper.
     """
     papers: list[Paper] = []
     forgotten: set[str] = set()
     before = library.removed() if forget else {}
     for name in names:
-        known = {md5 for md5, path in before.items() if name in (md5, path, os.path.basename(path), _full(name, path))}  # noqa: PTH119  # a name
-        try:
-            papers += papers_named(library, [name])
-        except RagScienceError:
-            if not known:
-                raise
+        known = {md5 for md5, path in before.items() if fits_file(name, path, md5)}
+        papers += papers_matching(library, name) if known else find_papers(library, [name])
         forgotten |= known
     if forget:
         for md5 in sorted(forgotten, key=before.__getitem__):
@@ -152,11 +149,6 @@ def remove_papers(library: Library, names: Sequence[str], on_event: OnEvent, *, 
     for paper in papers:
         on_event(PaperRemoved(paper))
     return tuple(papers)
-
-
-def _full(name: str, path: str) -> str:
-    """The name, if it leads to the path."""
-    return name if os.path.abspath(name) == path else ""  # noqa: PTH100  # as find_pdfs does
 
 
 def remove_older(library: Library, on_event: OnEvent) -> tuple[Duplicate, ...]:

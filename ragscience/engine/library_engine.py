@@ -15,11 +15,12 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from ragscience.engine.dialogue import Dialogue
 from ragscience.engine.events import Checking, Event, ModelChosen, OnEvent, Warned
+from ragscience.engine.paper_lookup import check_filters, filters_by_name, papers_matching
 from ragscience.engine.question_run import QuestionRun
 from ragscience.engine.requests import AskRequest, SearchRequest
 from ragscience.errors import RagScienceError
 from ragscience.models.bert_session import available_cores
-from ragscience.records import Answer, Found, Paper, Profile
+from ragscience.records import Answer, Filters, Found, Paper, Profile
 from ragscience.stage_timing import Timings, timed
 from ragscience.store import Home, Library
 from ragscience.store.atomic_files import disk_errors
@@ -140,11 +141,13 @@ class Engine:
         from ragscience.engine.split_search import search_in_parts
         from ragscience.telemetry import of_search
 
+        request = replace(request, filters=filters_by_name(self.library, request.filters))
         run = QuestionRun(self, request, on_event=on_event, cancel=cancel)
         question = standalone(run.spelled, request.history)
         timings = Timings()
 
         def find() -> Found:
+            check_filters(self.library, request.filters)
             with timed(timings, "search_ms"):
                 return search_in_parts(run, question, request.filters)
 
@@ -176,11 +179,17 @@ class Engine:
         from ragscience.telemetry import of_answer
 
         dialogue = dialogue or self.dialogue()
-        request = replace(request, history=request.history or dialogue.context())
+        filters = filters_by_name(self.library, request.filters)
+        request = replace(request, filters=filters, history=request.history or dialogue.context())
         run = QuestionRun(self, request, on_event=on_event, cancel=cancel)
         for warning in dialogue.warnings:
             run.warn(warning)
-        answer = self._recorded("agent" if request.agent else "ask", run.question, lambda: run.answer(request))
+
+        def find() -> Answer:
+            check_filters(self.library, request.filters)
+            return run.answer(request)
+
+        answer = self._recorded("agent" if request.agent else "ask", run.question, find)
         answer = replace(
             answer,
             question=run.question,
@@ -242,16 +251,34 @@ class Engine:
             self._publish(Warned(text))
         return made
 
+    def papers_matching(self, pattern: str) -> list[Paper]:
+        """The papers that a pattern fits, in any case; none where none does.
+
+        A listed name, path or MD5 means that paper alone; all else is a part of the file's name or of the title, a
+        pattern with `*`, or what a paper calls itself.
+        """
+        return self._said_of_damage(papers_matching(self.library, pattern))
+
+    def check_filters(self, filters: Filters) -> None:
+        """Raise NothingFound for filters that leave no passage, or name a paper, author, year or heading of none.
+
+        Nothing is checked of an empty library.
+        """
+        check_filters(self.library, filters)
+
     def page(self, paper: str, number: int) -> PaperPage:
-        """A page of a paper, as it was read. Raises UsageError or NothingFound if it does not exist."""
+        """A page, as it was read, of the one paper that `paper` fits (see `papers_matching`).
+
+        Raises NothingFound where no paper fits or it has no such page, UsageError where several papers fit.
+        """
         from ragscience.engine.paper_views import paper_page
 
         return self._said_of_damage(paper_page(self.library, paper, number))
 
     def bibliography(self, papers: Sequence[str] = (), *, cited_by: Sequence[Answer] | None = None) -> Bibliography:
-        """The entries of the named papers, of those that the answers cite, or of all papers.
+        """The entries of the papers that `papers` fit, of those that the answers cite, or of all papers.
 
-        Raises RagScienceError for a name that no paper has, UsageError for one that several have.
+        Raises NothingFound for a name that fits no paper.
         """
         from ragscience.engine.paper_views import bibliography
 
@@ -316,9 +343,9 @@ class Engine:
     def remove(
         self, papers: Sequence[str], *, forget: bool = False, on_event: OnEvent | None = None
     ) -> tuple[Paper, ...]:
-        """Take the named papers out; their files stay, and are left out of later runs unless they are named.
+        """Take out all papers that `papers` fit; their files stay, left out of later runs unless they are named.
 
-        With `forget` the next run reads them again. Raises RagScienceError for a name that no paper has.
+        With `forget` the next run reads them again. Raises NothingFound for a name that fits no paper.
         """
         with self._writing(on_event) as run:
             return run.remove(papers, forget=forget)
@@ -336,9 +363,10 @@ class Engine:
         on_event: OnEvent | None = None,
         cancel: Flag | None = None,
     ) -> IngestResult:
-        """Read, cut and embed every paper again, or those named, or only make one part again. Raises as `add`.
+        """Read, cut and embed every paper again, or those that `papers` fit, or only make one part again.
 
-        A database that is damaged as a whole is put aside, and every paper that it had is read again.
+        A database that is damaged as a whole is put aside, and every paper that it had is read again. Raises as `add`,
+        and NothingFound for a name that fits no paper.
         """
         from ragscience.engine.rebuild_runs import RebuildRun, put_aside_if_damaged
 

@@ -22,11 +22,16 @@ MADE_HERE = b"%made by RAG Science: query.py --highlight\n"
 
 
 def check_target(target: Path) -> None:
-    """Raise UsageError unless `target` can be a new file, or is one that was written here before."""
+    """Raise UsageError unless `target` can be a new PDF, or is one that was written here before."""
     if not target.parent.is_dir():
         raise UsageError(f"There is no folder {target.parent} for --highlight.", "Make it first.")
     if target.is_dir():
         raise UsageError(f"--highlight {target} is a folder.", "Give the name of a PDF file to write.")
+    if target.suffix.lower() != ".pdf":
+        raise UsageError(
+            f"--highlight writes a PDF, and {target.name!r} does not end in .pdf.",
+            f"Call it {target.with_suffix('.pdf').name!r}.",
+        )
     if target.exists() and not _is_ours(target):
         raise UsageError(
             f"--highlight {target} would replace a file that is not from --highlight.", "Give a name that is free."

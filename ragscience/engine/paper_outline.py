@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ragscience.bibliography import citation_keys
-from ragscience.ingestion import papers_named
+from ragscience.engine.paper_lookup import find_paper
 from ragscience.paper_names import PaperName, PaperNames
 from ragscience.records import Element, Page, Paper
 
@@ -49,8 +49,8 @@ class PaperOutline:
 
 
 def paper_outline(library: Library, name: str) -> PaperOutline:
-    """The outline of the paper of that name, path or MD5. Raises UsageError or RagScienceError for no such one."""
-    (paper,) = papers_named(library, [name])
+    """The outline of the one paper that `name` fits. Raises NothingFound for none, UsageError for several."""
+    paper = find_paper(library, name)
     elements, pages = library.elements(paper.paper_id), library.pages(paper.paper_id)
     text_of = _texts(library, paper.paper_id, pages)
     headings: list[OutlineEntry] = []

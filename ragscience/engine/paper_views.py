@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ragscience.bibliography import Entry, as_bibtex, as_csl, entries_cited, entries_of
+from ragscience.engine.paper_lookup import find_paper, find_papers
 from ragscience.errors import NothingFound
-from ragscience.ingestion import papers_named
 from ragscience.records import Answer, Element, Page, Paper
 
 if TYPE_CHECKING:
@@ -29,8 +29,8 @@ class PaperPage:
 
 
 def paper_page(library: Library, paper: str, number: int) -> PaperPage:
-    """Page `number` of the paper of that name, path or MD5. Raises UsageError, RagScienceError or NothingFound."""
-    (found,) = papers_named(library, [paper])
+    """Page `number` of the one paper that `paper` fits. Raises NothingFound for none, UsageError for several."""
+    found = find_paper(library, paper)
     if number > found.pages:
         raise NothingFound(f"{found.file} has {found.pages} pages, not {number}.", "Ask for one of them.")
     page = library.page(found.paper_id, number)
@@ -54,4 +54,4 @@ def bibliography(library: Library, names: Sequence[str], cited_by: Sequence[Answ
     every = library.papers()
     if cited_by is not None:
         return Bibliography(tuple(entries_cited(cited_by, every)))
-    return Bibliography(tuple(entries_of(papers_named(library, names) if names else every, every)))
+    return Bibliography(tuple(entries_of(find_papers(library, names) if names else every, every)))

@@ -10,8 +10,9 @@ from ragscience.engine.events import OnEvent, Warned
 from ragscience.engine.ingest_events import IndexesRebuilt, IngestResult, PassagesEmbedded
 from ragscience.engine.ingest_pipeline import embed_batch
 from ragscience.engine.ingest_runs import IngestRun
+from ragscience.engine.paper_lookup import find_papers
 from ragscience.errors import FileProblem, UsageError
-from ragscience.ingestion import Failure, Plan, file_state, papers_named
+from ragscience.ingestion import Failure, Plan, file_state
 from ragscience.records import Paper
 from ragscience.store import Home, text_hash
 from ragscience.store.damaged_database import damage_of, put_aside
@@ -35,10 +36,10 @@ class RebuildRun(IngestRun):
     """Bytes that token vectors may still take."""
 
     def rebuild(self, only: Part | None = None, papers: Sequence[str] = ()) -> IngestResult:
-        """Read, cut and embed every paper again, or those named; or only make one part again.
+        """Read, cut and embed every paper again, or those that `papers` fit; or only make one part again.
 
         A file that is gone leaves its paper as it is; vectors are replaced all or none. Raises NothingFound for a name
-        that no paper has.
+        that fits no paper.
         """
         if papers:
             return self._read_named(papers)
@@ -62,7 +63,7 @@ class RebuildRun(IngestRun):
         self._require_same_reader()
         embedder = self._models.embedder(self._settings, library.embedder, self._warn)
         library.require_identity(embedder.identity, self._chunker())
-        plan = self._plan(papers_named(library, names))
+        plan = self._plan(find_papers(library, names))
         return self._result(plan, self._run(plan, embedder))
 
     def _read_again(self) -> IngestResult:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import cycle
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,8 @@ from ragscience.records import Box
 __all__ = ["Mark", "MarkedPage", "join_pages", "mark_pages"]
 
 _CREATOR = "RAG Science"
-_YELLOW = (1.0, 0.87, 0.2)
+_COLOURS = ((0.55, 0.80, 1.0), (0.62, 0.90, 0.60), (0.84, 0.72, 1.0), (1.0, 0.74, 0.52))
+"""Blue, green, violet, orange, for the quotes of a page in turn: none is the yellow of a reader's own marks."""
 _NOTE_POINTS = 20.0
 """The width of a note's icon."""
 
@@ -79,10 +81,10 @@ def join_pages(parts: Sequence[Path], target: Path) -> None:
 
 
 def _mark(page: Any, wanted: MarkedPage) -> int:
-    """Add highlights and a note to a page; gives how many quotes have no place on it."""
+    """Add highlights, each quote's in another colour, and a note to a page; how many quotes have no place on it."""
     pymupdf = load_pymupdf()
     unplaced, highest = 0, None
-    for mark in wanted.marks:
+    for mark, colour in zip(wanted.marks, cycle(_COLOURS), strict=False):
         quads = [_quad(page, box) for box in mark.boxes]
         if not _hold(page, quads, mark.quote):
             # The file has changed since it was read, or its lines have no boxes.
@@ -91,7 +93,7 @@ def _mark(page: Any, wanted: MarkedPage) -> int:
             unplaced += 1
             continue
         highlight = page.add_highlight_annot(quads)
-        highlight.set_colors(stroke=_YELLOW)
+        highlight.set_colors(stroke=colour)
         highlight.set_info(content=f"{wanted.label}: {mark.quote}", title=_CREATOR)
         highlight.update()
         top = (quads[0].rect * page.rotation_matrix).y0

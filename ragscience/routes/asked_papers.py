@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ragscience.records import Filters, Paper, title_of
-from ragscience.store.filter_selection import match_papers
+from ragscience.store.paper_patterns import match_papers
 from ragscience.text.tokenizing import terms
 
 if TYPE_CHECKING:

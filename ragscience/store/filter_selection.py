@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
-import fnmatch
 import json
 import sqlite3
 import unicodedata
 from collections.abc import Sequence
-from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 from ragscience.errors import LibraryDamaged, NothingFound
 from ragscience.records import Filters, Paper
 from ragscience.store import row_records as rows
 from ragscience.store.library_damage import REBUILD_INDEXES, paper_sums, read_meta
+from ragscience.store.paper_patterns import did_you_mean, fold, match_papers
 from ragscience.store.row_checksums import FILTER_MARK, REFERENCE_MARK
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["EVERY_KIND", "Selecting", "match_papers", "papers_allowed", "plain_name", "verify_database_indexes"]
+__all__ = ["EVERY_KIND", "Selecting", "papers_allowed", "plain_name", "section_names", "verify_database_indexes"]
 
 EVERY_KIND = "all"
 """In `Filters.kinds`: every kind, references included."""
@@ -28,7 +27,8 @@ EVERY_KIND = "all"
 _LETTERS = str.maketrans({"ø": "o", "ł": "l", "đ": "d", "ð": "d", "þ": "th", "æ": "ae", "œ": "oe", "ı": "i"})
 """Letters that do not decompose into a plain letter and an accent."""
 
-_KNOWN = "`python ingest.py list` shows what it has; `python ingest.py rebuild` reads it all again."
+_LAST_YEAR = 9999
+_KNOWN = "`python ingest.py show PAPER` shows a paper's authors and year."
 
 
 class Selecting:
@@ -45,7 +45,7 @@ class Selecting:
         pattern, an author or a span of years that fits no paper, LibraryDamaged where an index of the database is not
         what the papers say.
         """
-        kinds = {_fold(kind) for kind in filters.kinds}
+        kinds = {fold(kind) for kind in filters.kinds}
         paper_ids = _paper_ids(db, filters)
         if filters.pages or filters.sections or (kinds and EVERY_KIND not in kinds):
             if self._verified != state:
@@ -112,16 +112,21 @@ def _by_passage(
         conditions.append("kind <> 'reference'")
     elif EVERY_KIND not in kinds:
         conditions.append("kind IN (SELECT value FROM json_each(?))")
-        values.append(json.dumps([kind for kind in _distinct(db, "kind") if _fold(kind) in kinds]))
+        values.append(json.dumps([kind for kind in _distinct(db, "kind") if fold(kind) in kinds]))
     if filters.sections:
-        parts = [_fold(part) for part in filters.sections]
-        fitting = [name for name in _distinct(db, "section") if any(part in _fold(name) for part in parts)]
         conditions.append("section IN (SELECT value FROM json_each(?))")
-        values.append(json.dumps(fitting))
+        parts = [fold(part) for part in filters.sections]
+        names = section_names(db)
+        values.append(json.dumps([name for name in names if any(part in fold(name) for part in parts)]))
     query = f"SELECT chunk_id FROM chunks WHERE {' AND '.join(conditions)}"  # noqa: S608  # values are bound
     found = np.fromiter((chunk_id for (chunk_id,) in db.execute(query, values)), np.int64)
     found.sort()
     return found
+
+
+def section_names(db: sqlite3.Connection) -> list[str]:
+    """The headings above each passage, outermost first, each once: "3 Model › 3.2 Attention"."""
+    return _distinct(db, "section")
 
 
 def _distinct(db: sqlite3.Connection, column: str) -> list[str]:
@@ -155,8 +160,10 @@ def papers_allowed(papers: Sequence[Paper], filters: Filters) -> set[int] | None
 def _of_years(papers: Sequence[Paper], first: int, last: int) -> set[int]:
     found = {paper.paper_id for paper in papers if first <= (paper.metadata.year or first - 1) <= last}
     if not found:
-        span = f"{first}" if first == last else f"{first} to {last}"
-        raise NothingFound(f"No paper of the library is known to be of {span}.", _KNOWN)
+        years = sorted({paper.metadata.year for paper in papers if paper.metadata.year})
+        have = f"The papers are of {years[0]} to {years[-1]}." if years else "No paper has a known year."
+        span = str(first) if first == last else f"{first} to {last}" if last < _LAST_YEAR else f"{first} or later"
+        raise NothingFound(f"No paper is of {span}.", f"{have} {_KNOWN}")
     return found
 
 
@@ -168,64 +175,10 @@ def _of_authors(papers: Sequence[Paper], parts: Sequence[str]) -> set[int]:
         plain = plain_name(part)
         fitting = {paper_id for paper_id, names in authors if any(plain in name for name in names)}
         if not fitting:
-            raise NothingFound(f"No paper of the library has an author {part!r}.", _KNOWN)
+            names = {name: name for paper in papers for name in paper.metadata.authors}
+            raise NothingFound(f"No paper has an author {part!r}.", f"{did_you_mean(part, names)} {_KNOWN}".strip())
         found |= fitting
     return found
-
-
-def match_papers(papers: Sequence[Paper], patterns: Sequence[str]) -> set[int]:
-    """The ids of the papers that any pattern matches.
-
-    A pattern equal to a paper's listed name or its path means that paper alone, and so does one with a slash that
-    is the end of a path, cut at a folder. Any other is a shell pattern for the file's name, its path or its
-    title, or a substring of name or title; with a slash in it, a substring of the path. Raises NothingFound, naming the
-    nearest names, for one that matches no paper.
-    """
-    spellings = [(paper.paper_id, _spellings(paper)) for paper in papers]
-    found: set[int] = set()
-    for pattern in patterns:
-        folded = _fold(pattern)
-        fitting = (
-            {paper.paper_id for paper in papers if _names(pattern, paper.file, paper.path)}
-            or {paper_id for paper_id, (_, file, path, _) in spellings if _names(folded, file, path)}
-            or {paper_id for paper_id, names in spellings if _fits(folded, *names)}
-        )
-        if not fitting:
-            raise NothingFound(f"No paper of the library matches {pattern!r}.", _nearest(folded, papers))
-        found |= fitting
-    return found
-
-
-def _names(pattern: str, file: str, path: str) -> bool:
-    return pattern in (file, path) or ("/" in pattern and path.endswith(f"/{pattern}"))
-
-
-def _spellings(paper: Paper) -> tuple[str, str, str, str]:
-    name = PurePath(paper.path).name
-    return _fold(name), _fold(paper.file), _fold(paper.path), _fold(paper.title)
-
-
-def _fits(pattern: str, name: str, file: str, path: str, title: str) -> bool:
-    parts = (path,) if "/" in pattern else (name, title)
-    if any(pattern in text for text in parts):
-        return True
-    return any(fnmatch.fnmatchcase(text, pattern) for text in (name, file, path, title))
-
-
-def _nearest(pattern: str, papers: Sequence[Paper]) -> str:
-    import difflib
-
-    by_name: dict[str, str] = {}
-    for paper in papers:
-        for text in (paper.file, PurePath(paper.path).stem, paper.title):
-            by_name.setdefault(_fold(text), paper.file)
-    near = list(dict.fromkeys(by_name[text] for text in difflib.get_close_matches(pattern, by_name, n=5, cutoff=0.4)))
-    hint = f"The nearest names are {', '.join(near[:3])}. " if near else ""
-    return f"{hint}`python ingest.py list` shows what it has."
-
-
-def _fold(text: str) -> str:
-    return unicodedata.normalize("NFC", text).casefold()
 
 
 def plain_name(name: str) -> str:

@@ -54,7 +54,7 @@ class Library:
         self._reading = transactions.reading
         self._writing = transactions.writing
         self._searches = searches = LibrarySearch(home, transactions, sizes)
-        self.select = searches.select
+        self.select, self.section_names = searches.select, searches.section_names
         self.search_dense = searches.search_dense
         self.dense_scores = searches.dense_scores
         self.search_keywords = searches.search_keywords

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from ragscience.errors import LibraryUnavailable, NothingFound
 from ragscience.records import Filters
 from ragscience.store import row_records as rows
-from ragscience.store.filter_selection import Selecting
+from ragscience.store.filter_selection import Selecting, section_names
 from ragscience.store.home import Home
 from ragscience.store.index_config import DenseIndexInfo, DenseSizes
 from ragscience.store.transactions import Transactions
@@ -48,14 +48,19 @@ class LibrarySearch:
     def select(self, filters: Filters) -> NDArray[np.int64] | None:
         """Ids of the passages that `filters` allows, ascending, int64; None if it allows all.
 
-        Raises NothingFound for a paper pattern, an author or a span of years that matches no paper.
+        Raises NothingFound for a paper pattern, an author or a span of years that fits no paper.
         """
         with self._reading() as db:
             if db is not None:
                 return self._selecting.select(db, rows.read_state(db), filters)
         if filters.papers:
-            raise NothingFound(f"No paper of the library matches {filters.papers[0]!r}.", "It has no papers yet.")
+            raise NothingFound(f"No paper matches {filters.papers[0]!r}.", "The library has no papers yet.")
         return None
+
+    def section_names(self) -> list[str]:
+        """The headings above each passage, outermost first, each once: "3 Model › 3.2 Attention"."""
+        with self._reading() as db:
+            return section_names(db) if db is not None else []
 
     def search_dense(
         self, vector: NDArray[np.float32], k: int, allowed: NDArray[np.int64] | None

@@ -70,10 +70,6 @@ def ask_all(
     Each question is a conversation of its own, but where all belong to one `dialogue`. The pages that the answers cite
     are written to `highlight`, where that is a file's name.
     """
-    if highlight is not None:
-        from ragscience.engine.marked_pages import check_target
-
-        check_target(highlight)
     answers: list[Answer] = []
 
     def one(question: Question) -> int:

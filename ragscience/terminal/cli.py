@@ -101,17 +101,17 @@ def say_error(error: RagScienceError) -> None:
         say(error.fix, lead=" " * len(_ERROR))
 
 
-def confirm(what: str, *, yes: bool) -> None:
-    """Ask a person whether to do what cannot be undone, unless `yes`.
+def confirm(what: str, *, yes: bool, question: str = "Go on?") -> None:
+    """Say `what` and ask a person the question, unless `yes`.
 
     Raises typer.Abort for anything but y or yes, UsageError where nobody can be asked.
     """
     if yes:
         return
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
-        raise UsageError(f"{what} cannot be undone.", "Add --yes if that is meant.")
+        raise UsageError(what, "Add --yes if that is meant.")
     STATUS.hide()
-    sys.stderr.write(f"{what} cannot be undone. Go on? [y/N] ")
+    sys.stderr.write(f"{one_line(what)} {question} [y/N] ")
     sys.stderr.flush()
     if sys.stdin.readline().strip().lower() not in ("y", "yes"):
         raise typer.Abort

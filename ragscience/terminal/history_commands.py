@@ -73,13 +73,16 @@ def export_history(
 
     Without an id it is the last one.
     """
+    from ragscience.engine.output_files import BIBTEX, JSON, MARKDOWN, check_form
     from ragscience.terminal.history_views import export
 
     wanted = [form for form, asked in (("md", md), ("json", json), ("bib", bib)) if asked]
     if len(wanted) > 1:
         raise UsageError(f"--{wanted[0]} and --{wanted[1]} are two forms.", "Give one of them.")
+    form = wanted[0] if wanted else "md"
+    check_form(output, {"md": MARKDOWN, "json": JSON, "bib": BIBTEX}[form])
     with opened(home=home) as engine:
-        return export(engine, which, form=wanted[0] if wanted else "md", target=output)
+        return export(engine, which, form=form, target=output)
 
 
 @history_app.command("delete")
@@ -97,7 +100,7 @@ def delete_history(
         raise UsageError("Say what to delete: an id, or --all.", "`python query.py history list` shows the ids.")
     with opened(home=home) as engine:
         if everything:
-            confirm("Deleting every conversation", yes=yes)
+            confirm("Deleting every conversation cannot be undone.", yes=yes)
         return delete(engine, which)
 
 

@@ -14,6 +14,7 @@ from ragscience.terminal.command_groups import make_app, with_version
 from ragscience.terminal.fetch_commands import fetch_app
 from ragscience.terminal.ingest_graph_commands import graph_app
 from ragscience.terminal.options import AnyPapers, OnePaper, SomePapers
+from ragscience.terminal.paper_arguments import confirm_several
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -196,10 +197,11 @@ def show_duplicates(
 
 @app.command()
 def remove(
-    files: SomePapers,
+    papers: SomePapers,
     forget: Annotated[
         bool, typer.Option("--forget", help="Do not remember it: the next run reads their files again.")
     ] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask where several papers match a name.")] = False,
     home: HomeFolder = None,
     quiet: Quiet = False,
     debug: Debug = False,
@@ -211,7 +213,8 @@ def remove(
     from ragscience.terminal.ingest_view import IngestScreen
 
     with IngestScreen(quiet=quiet) as screen, opened(screen, home=home) as engine:
-        removed = engine.remove(files, forget=forget, on_event=screen)
+        confirm_several(engine, papers, "Remove", yes=yes)
+        removed = engine.remove(papers, forget=forget, on_event=screen)
         if removed and not forget:
             screen.tell("They are left out from now on; one that is named (`python ingest.py add FILE`) is read again.")
     return 0

@@ -118,7 +118,7 @@ JsonEach = Annotated[
 ]
 
 _PAPER: dict[str, Any] = {"metavar": "PAPER", "show_default": False, "autocompletion": papers}
-_NAMED = "A name that `python ingest.py list` shows, a path or an MD5."
+_NAMED = "Part of the file's name or the title, a pattern with *, what the paper calls itself, a path or an MD5."
 OnePaper = Annotated[str, typer.Argument(help=_NAMED, **_PAPER)]
 SomePapers = Annotated[list[str], typer.Argument(help=_NAMED, **_PAPER)]
 AnyPapers = Annotated[list[str] | None, typer.Argument(help=f"{_NAMED} Without one: all papers.", **_PAPER)]

@@ -78,6 +78,10 @@ def ask(
 
     if brief and json:
         raise UsageError("--brief and --json are two forms.", "Give one of them.")
+    if highlight is not None:
+        from ragscience.engine.marked_pages import check_target
+
+        check_target(highlight)
     filters = narrow.filters(pages)
     request = AskRequest("", filters, top_k=narrow.k, strict=strict, agent=agent, plain=plain)
     screen = Screen(quiet=run.quiet, brief=brief)
@@ -189,8 +193,10 @@ def write_bib(
 
     What is uncertain about a paper is said in its note.
     """
+    from ragscience.engine.output_files import BIBTEX, CSL, check_form
     from ragscience.terminal.open_command import show_bib
 
+    check_form(output, CSL if csl else BIBTEX)
     with opened(home=home) as engine:
         return show_bib(engine, papers or [], cited=cited, csl=csl, target=output)
 
@@ -230,7 +236,7 @@ def audit_log(
         if replay:
             return audit_view.replay_answer(engine, which or "", as_json=json)
         if delete_all:
-            confirm("Deleting the whole audit log", yes=yes)
+            confirm("Deleting the whole audit log cannot be undone.", yes=yes)
             return audit_view.delete_all(engine)
         if which is not None:
             return audit_view.show_answer(engine, which, as_json=json)
@@ -282,6 +288,7 @@ def evaluate(
     With --against a second way of asking is compared with the first; with --make questions are drafted.
     """
     from ragscience.engine.eval_runs import EvalRequest, modes_of
+    from ragscience.engine.output_files import JSON_LINES, MARKDOWN, check_form
     from ragscience.terminal.evaluation_view import EvalOutput, EvalScreen, run_drafting, run_eval
 
     if (file is None) == (make is None):
@@ -290,6 +297,8 @@ def evaluate(
         raise UsageError("--against, --judge, --json and --md measure a file.", "Take --make alone, or with --out.")
     if file is not None and out is not None:
         raise UsageError("--out is where --make writes.", "For the measures take --md OUT.md, or --json.")
+    check_form(md, MARKDOWN)
+    check_form(out, JSON_LINES)
     filters, modes = narrow.filters(), modes_of(mode, against)
     screen = EvalScreen(quiet=run.quiet)
     with opened(screen, **ranking.flags(), **run.flags(), history=False) as engine:

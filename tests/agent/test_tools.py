@@ -145,7 +145,7 @@ def test_calculation(toolbox):
         ("search", {"query": "x" * 1001}, "1001 characters"),
         ("search", {"query": "x", "kind": "poem"}, "There is no kind 'poem'"),
         ("search", {"query": "x", "papers": "bert"}, "no argument 'papers'"),
-        ("search", {"query": "x", "paper": "bert_1810.04806.pdf"}, "nearest names are bert_1810.04805.pdf"),
+        ("search", {"query": "x", "paper": "bert_1810.04806.pdf"}, "Did you mean bert_1810.04805.pdf?"),
         ("search", {"query": "x", "paper": "zzz"}, "list_papers gives all of them"),
         ("lookup_page", {"paper": "bert", "page": 0}, "Its pages are 1 to 2"),
         ("lookup_page", {"paper": "bert", "page": "two"}, "is to be an integer, not 'two'"),

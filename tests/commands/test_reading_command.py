@@ -103,10 +103,14 @@ def test_a_search_keeps_to_kinds_and_sections(sample):
 
 
 def test_what_no_passage_fits_is_said(sample):
-    ran = sample.query("search", "weights", "--section", "no such heading")
-    assert ran.code == 4
-    assert "No passage found." in ran.out
-    assert "No passage fits the filters: section='no such heading'." in ran.err
+    for command in ("search", "ask"):
+        ran = sample.query(command, "weights", "--section", "no such heading")
+        assert (ran.code, ran.out) == (4, "")
+        assert "No heading has 'no such heading'." in ran.err
+        ran = sample.query(command, "weights", "--section", "by word", "--pages", "900")
+        assert (ran.code, ran.out) == (4, "")
+        assert "No passage fits the filters: section='by word' pages=900." in ran.err
+    assert "Did you mean refusing" in sample.query("search", "weights", "--section", "refusng").err
 
 
 @pytest.mark.parametrize(

@@ -61,9 +61,11 @@ def test_show_takes_either_and_asks_which_where_the_name_is_of_both(both, name, 
     assert shown["file"] == name
     assert shown["path"] == str(both.home / "papers" / name)
     assert text in shown["text"]
-    for ran in (both.ingest("show", "paper.pdf"), both.query("bib", "paper.pdf"), both.query("related", "paper.pdf")):
+    refused = both.ingest("show", "paper.pdf"), both.query("related", "paper.pdf"), both.ingest("remove", "paper.pdf")
+    for ran in refused:
         assert ran.code == 2
-        assert f"2 papers are called paper.pdf: {A}, {B}." in ran.err
+        assert f"2 papers match 'paper.pdf': {A}, {B}." in ran.err
+    assert len(parsed(both.query("bib", "paper.pdf").out)) == 2
 
 
 def test_a_longer_end_of_the_path_names_a_paper_too(both):

@@ -11,7 +11,6 @@ import ragscience
 from ragscience import AskRequest, Engine, SearchRequest
 from ragscience.engine import Searched, Token, Warned
 from ragscience.errors import Cancelled, NothingFound, RagScienceError, UsageError
-from ragscience.records import Filters
 from ragscience.settings import load_settings
 from tests.conftest import copied
 from tests.ollama_server import OllamaServer, chat_model
@@ -75,10 +74,9 @@ def test_a_dialogue_is_the_context_of_its_next_question(engine):
 
 def test_a_warning_belongs_to_its_own_question_alone(engine):
     events = []
-    no_passage = Filters(sections=("no section has this name",))
-    warned = engine.ask(AskRequest(SPEED, no_passage), on_event=events.append)
+    warned = engine.ask(AskRequest(SPEED, graph=True), on_event=events.append)
     after = engine.ask(AskRequest(SPEED))
-    (warning,) = [text for text in warned.warnings if "No passage fits the filters" in text]
+    (warning,) = [text for text in warned.warnings if "no knowledge graph" in text]
     assert Warned(warning) in events
     assert warning not in after.warnings
     assert warning not in engine.history.audit_record(after.answer_id)["warnings"]

@@ -89,7 +89,7 @@ def test_a_removed_paper_stays_out_until_it_is_named_or_the_removal_forgotten(en
     engine.remove(["kilns.pdf"], forget=True)
     assert [paper.file for paper in engine.add().added] == ["kilns.pdf"]
     engine.remove(["kilns.pdf"])
-    with pytest.raises(RagScienceError, match=r"no paper 'clay\.pdf'"):
+    with pytest.raises(RagScienceError, match=r"No paper matches 'clay\.pdf'"):
         engine.remove(["clay.pdf"], forget=True)
     assert engine.remove(["kilns.pdf"], forget=True) == ()
     assert [paper.file for paper in engine.sync().added] == ["kilns.pdf"]

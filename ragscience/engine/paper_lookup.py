@@ -1,0 +1,141 @@
+"""Which papers are meant by what a person types: the one rule of every command, filter and question file.
+
+What is typed is a paper's listed name, path or MD5, which means that paper alone; else a part of its file's name or of
+its title, a pattern with `*`, or what the paper calls itself ("BERT", "Devlin et al."), in any case.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import PurePath
+from typing import TYPE_CHECKING
+
+from ragscience.engine.filter_words import described
+from ragscience.errors import NothingFound, RagScienceError, UsageError
+from ragscience.records import Filters, Paper, title_of
+from ragscience.store.paper_patterns import did_you_mean, fold, no_such_paper, papers_exactly, papers_fitting
+
+if TYPE_CHECKING:
+    from ragscience.paper_names import NamedPaper, PaperNames
+    from ragscience.store import Library
+
+__all__ = ["check_filters", "filters_by_name", "find_paper", "find_papers", "papers_matching"]
+
+_SURE = 0.7
+"""Strength from which a name that is all of what was typed means its paper rather than others that also fit."""
+_NUMBER = "0123456789. "
+"""What a heading may begin with."""
+_HEADINGS = "`python ingest.py show PAPER` lists a paper's headings."
+_LISTED = 10
+"""How many papers an error names."""
+
+
+def find_papers(library: Library, patterns: Sequence[str]) -> list[Paper]:
+    """The papers that the patterns fit, each once. Raises NothingFound, with similar names, for one that fits none."""
+    papers, found = library.papers(), dict[int, Paper]()
+    for pattern in patterns:
+        fitting = papers_matching(library, pattern, papers)
+        if not fitting:
+            raise _no_such_paper(library, papers, pattern)
+        found |= {paper.paper_id: paper for paper in fitting}
+    return list(found.values())
+
+
+def find_paper(library: Library, pattern: str) -> Paper:
+    """The one paper that is meant; of several that fit, the one of which `pattern` is a whole name.
+
+    Raises NothingFound where none fits, UsageError, which names them, where several do.
+    """
+    found = find_papers(library, [pattern])
+    whole = found if len(found) == 1 else _by_whole_name(library, found, pattern)
+    if len(whole) == 1:
+        return whole[0]
+    listed = ", ".join(paper.file for paper in found[:_LISTED])
+    more = f" and {len(found) - _LISTED:,} more" if len(found) > _LISTED else ""
+    raise UsageError(f"{len(found):,} papers match {pattern!r}: {listed}{more}.", "Give more of the name.")
+
+
+def filters_by_name(library: Library, filters: Filters) -> Filters:
+    """The same filters, with the files of papers that only their own names lead to beside the patterns or for them."""
+    if not filters.papers:
+        return filters
+    papers, patterns = library.papers(), list[str]()
+    for pattern in filters.papers:
+        plain = papers_fitting(papers, pattern)
+        named = [paper for paper in papers_matching(library, pattern, papers) if paper not in plain]
+        patterns += [pattern] if plain or not named else []
+        patterns += [paper.file for paper in named]
+    return replace(filters, papers=tuple(dict.fromkeys(patterns)))
+
+
+def check_filters(library: Library, filters: Filters) -> None:
+    """Raise NothingFound where filters leave no passage, or have a paper, author, year or heading that is not there.
+
+    Nothing is checked of an empty library.
+    """
+    if filters == Filters() or not library.chunk_count:
+        return
+    if filters.sections:
+        _check_sections(library.section_names(), filters.sections)
+    allowed = library.select(filters_by_name(library, filters))
+    if allowed is None or allowed.size:
+        return
+    hint = "Give fewer filters, or others."
+    if not filters.kinds:
+        references = library.select(filters_by_name(library, replace(filters, kinds=("reference",))))
+        if references is not None and references.size:
+            hint = "Only references fit, which are searched with --kind reference."
+    raise NothingFound(f"No passage fits the filters: {described(filters)}.", hint)
+
+
+def _check_sections(names: Sequence[str], parts: Sequence[str]) -> None:
+    """Raise NothingFound where none of the parts is in a heading."""
+    if any(fold(part) in fold(name) for part in parts for name in names):
+        return
+    headings = {fold(heading.lstrip(_NUMBER)) for name in names for heading in name.split(" › ")}
+    hint = did_you_mean(parts[0], {heading: heading for heading in sorted(headings)})
+    said = " or ".join(map(repr, parts))
+    raise NothingFound(f"No heading has {said}.", f"{hint} {_HEADINGS}".strip())
+
+
+def papers_matching(library: Library, pattern: str, papers: Sequence[Paper] | None = None) -> list[Paper]:
+    """The papers that a pattern fits, in their order; none where none does. Without `papers` those of the library."""
+    papers = library.papers() if papers is None else papers
+    exact = papers_exactly(papers, pattern)
+    if exact:
+        return exact
+    ids = {paper.paper_id for paper in papers_fitting(papers, pattern)}
+    ids |= {named.paper_id for named in _named(library, pattern)}
+    return [paper for paper in papers if paper.paper_id in ids]
+
+
+def _by_whole_name(library: Library, found: Sequence[Paper], pattern: str) -> list[Paper]:
+    """Those whose title, file's name without its suffix, or own name the pattern is."""
+    wanted = fold(pattern.strip())
+    sure = {named.paper_id for named in _named(library, pattern) if named.strength >= _SURE}
+    titled = [paper for paper in found if wanted in (fold(title_of(paper)), fold(PurePath(paper.path).stem))]
+    return titled or [paper for paper in found if paper.paper_id in sure]
+
+
+def _named(library: Library, pattern: str) -> list[NamedPaper]:
+    """The papers that call themselves just that; none where their names cannot be read."""
+    try:
+        return [named for named in _names(library).in_text(pattern) if named.name == pattern.strip()]
+    except RagScienceError:
+        return []
+
+
+def _names(library: Library) -> PaperNames:
+    from ragscience.paper_names import PaperNames
+
+    return PaperNames.of(library)
+
+
+def _no_such_paper(library: Library, papers: Sequence[Paper], pattern: str) -> NothingFound:
+    called: list[tuple[str, Paper]] = []
+    with suppress(RagScienceError):
+        names = _names(library)
+        called = [(name.name, paper) for paper in papers for name in names.of_paper(paper.paper_id)]
+    return no_such_paper(pattern, papers, called)

@@ -1,0 +1,113 @@
+"""One code for one outcome, whatever the command: what is not there is 4, what cannot be meant is 2."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+from ragscience.errors import EXIT_CODES
+from tests.conftest import ROOT, Commands, copied
+
+QUESTION = "How fast do bees fly in fog?"
+
+NOT_THERE = [
+    ("ingest.py", "show", "nosuch"),
+    ("ingest.py", "show", "bees.pdf", "--page", "900"),
+    ("ingest.py", "remove", "nosuch"),
+    ("ingest.py", "remove", "nosuch", "--forget"),
+    ("ingest.py", "rebuild", "nosuch"),
+    ("query.py", "related", "nosuch"),
+    ("query.py", "bib", "nosuch"),
+    ("query.py", "bib", "--cited", "nosuch"),
+    ("query.py", "graph", "nosuch"),
+    ("query.py", "path", "bees", "nosuch"),
+    ("query.py", "open", "1", "--answer", "nosuch"),
+    ("query.py", "audit", "nosuch"),
+    ("query.py", "audit", "nosuch", "--replay"),
+    ("query.py", "history", "show", "nosuch"),
+    ("query.py", "history", "export", "nosuch"),
+    ("query.py", "history", "search", "nosuch"),
+    ("query.py", "history", "delete", "nosuch"),
+    ("query.py", "eval", "--make", "1", "--paper", "nosuch"),
+    *(
+        ("query.py", command, QUESTION, *filters)
+        for command in ("ask", "search")
+        for filters in (
+            ("--paper", "nosuch"),
+            ("--section", "nosuch"),
+            ("--author", "nosuch"),
+            ("--year", "1950"),
+            ("--pages", "900"),
+        )
+    ),
+    ("query.py", "ask", "Who won the chess olympiad of 1974?", "--strict"),
+]
+MEANT_WRONGLY = [
+    ("ingest.py", "show", "*s*"),
+    ("ingest.py", "remove", "*"),
+    ("query.py", "related", "*"),
+    ("query.py", "bib", "bees.pdf", "--cited", "last"),
+    ("query.py", "ask", QUESTION, "--highlight", "marked.txt"),
+    ("query.py", "search", QUESTION, "--year", "soon"),
+    ("query.py", "search", QUESTION, "--kind", "nosuch"),
+    ("query.py", "map", "map.pdf"),
+    ("query.py", "bib", "-o", "refs.pdf"),
+]
+LISTINGS = [
+    ("ingest.py", "list"),
+    ("ingest.py", "show", "bees"),
+    ("ingest.py", "duplicates"),
+    ("query.py", "search", QUESTION),
+    ("query.py", "ask", QUESTION),
+    ("query.py", "bib"),
+    ("query.py", "related", "bees"),
+    ("query.py", "profiles"),
+    ("query.py", "audit"),
+    ("query.py", "history", "list"),
+    ("query.py", "models"),
+]
+
+
+@pytest.fixture(scope="module")
+def commands(three_papers, tmp_path_factory):
+    return Commands(copied(three_papers, tmp_path_factory.mktemp("codes") / "home"))
+
+
+@pytest.mark.parametrize("words", NOT_THERE, ids=" ".join)
+def test_what_is_not_there_is_4(commands, words):
+    ran = commands.run(*words)
+    assert ran.code == 4, ran.err
+    assert ran.err.strip()
+
+
+@pytest.mark.parametrize("words", MEANT_WRONGLY, ids=" ".join)
+def test_what_cannot_be_meant_is_2_and_nothing_is_done(commands, words):
+    before = sorted(commands.home.rglob("*.*")), len(commands.ingest("list").out.splitlines())
+    ran = commands.run(*words)
+    assert (ran.code, ran.out) == (2, ""), ran.err
+    assert ran.err.startswith("error: ")
+    assert (sorted(commands.home.rglob("*.*")), len(commands.ingest("list").out.splitlines())) == before
+
+
+@pytest.mark.parametrize("words", LISTINGS, ids=" ".join)
+def test_a_reader_that_has_read_enough_is_no_failure(commands, words):
+    read_end, write_end = os.pipe()
+    os.close(read_end)  # as after `| head -1`, but at once
+    env = {**os.environ, "RAG_HOME": str(commands.home), "RAG_AUDIT": "false", "RAG_HISTORY": "false"}
+    try:
+        done = subprocess.run(
+            [sys.executable, ROOT / words[0], *words[1:]],
+            stdout=write_end,
+            stderr=subprocess.PIPE,
+            env=env,
+            timeout=300,
+        )
+    finally:
+        os.close(write_end)
+    assert done.returncode == 0, done.stderr
+    assert b"Traceback" not in done.stderr
+
+
+def test_the_table_has_every_code():
+    assert set(EXIT_CODES) == {0, 1, 2, 3, 4, 5, 6, 130}

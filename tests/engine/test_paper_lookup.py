@@ -1,0 +1,130 @@
+"""The one rule for what a person calls a paper: which papers a name fits, and what is said where none or several do."""
+
+from dataclasses import replace
+
+import pytest
+
+from ragscience import Engine, SearchRequest
+from ragscience.errors import NothingFound, UsageError
+from ragscience.records import Filters
+from ragscience.settings import default_settings
+from ragscience.store.paper_patterns import did_you_mean
+from tests.conftest import NOBODY
+from tests.pdf_factory import make_pdf
+
+WAVES = """Predicting Tides from Harbours
+
+Ada Moreau, Bo Lind
+
+Abstract
+We propose the Harbour Tide Network (HTNet), a network that predicts tides.
+HTNet reads the levels of the water in harbours, and HTNet is small."""
+SHIPS = """Ships and their Masts
+
+Carl Young
+
+Abstract
+Ships need masts. We describe a survey of masts in ports."""
+MASTS = """On the Masts of Ships in Winter
+
+Dora Old
+
+Abstract
+Masts break in winter. Ice is heavy, and the masts of ships carry it."""
+
+
+@pytest.fixture(scope="module")
+def engine(tmp_path_factory):
+    home = tmp_path_factory.mktemp("lookup")
+    make_pdf(home / "papers" / "waves_2001.pdf", [WAVES], title="Predicting Tides from Harbours")
+    make_pdf(home / "papers" / "ships.pdf", [SHIPS], title="Ships and their Masts")
+    make_pdf(home / "papers" / "winter" / "Masts-1999.pdf", [MASTS], title="On the Masts of Ships in Winter")
+    with Engine.open(home, default_settings(home, ollama_url=NOBODY)) as engine:
+        engine.add()
+        yield engine
+
+
+def fitting(engine, pattern):
+    return [paper.file for paper in engine.papers_matching(pattern)]
+
+
+@pytest.mark.parametrize(
+    ("pattern", "expected"),
+    [
+        ("waves_2001.pdf", ["waves_2001.pdf"]),
+        ("WAVES", ["waves_2001.pdf"]),
+        ("tides from", ["waves_2001.pdf"]),
+        ("*_20??.pdf", ["waves_2001.pdf"]),
+        ("winter/Masts-1999.pdf", ["Masts-1999.pdf"]),
+        ("htnet", ["waves_2001.pdf"]),
+        ("Harbour Tide Network", ["waves_2001.pdf"]),
+        ("HTNet of harbours", []),
+        ("masts", ["Masts-1999.pdf", "ships.pdf"]),
+        ("ships", ["Masts-1999.pdf", "ships.pdf"]),
+        ("ships.pdf", ["ships.pdf"]),
+        ("", []),
+        (" ", []),
+        ("nosuch", []),
+    ],
+)
+def test_a_name_fits_what_has_it_in_its_file_or_title_or_is_called_so(engine, pattern, expected):
+    assert fitting(engine, pattern) == expected
+
+
+def test_an_md5_and_a_path_mean_one_paper(engine):
+    for paper in engine.papers():
+        assert fitting(engine, paper.md5) == [paper.file]
+        assert fitting(engine, paper.path) == [paper.file]
+
+
+def test_of_several_the_one_whose_whole_name_it_is_is_taken_where_one_is_wanted(engine):
+    assert engine.outline("ships").paper.file == "ships.pdf"
+    assert engine.page("On the masts of ships in winter", 1).paper.file == "Masts-1999.pdf"
+    with pytest.raises(UsageError, match=r"2 papers match 'masts': Masts-1999\.pdf, ships\.pdf\."):
+        engine.outline("masts")
+
+
+def test_what_is_like_it_is_suggested_where_none_fits(engine):
+    with pytest.raises(NothingFound, match=r"No paper matches 'harbuors'\. Did you mean waves_2001\.pdf\?"):
+        engine.outline("harbuors")
+    with pytest.raises(NothingFound, match=r"No paper matches 'HTNt'\. Did you mean waves_2001\.pdf\?"):
+        engine.bibliography(["HTNt"])
+    with pytest.raises(NothingFound) as error:
+        engine.outline("zzzzzz")
+    assert error.value.fix == "`python ingest.py list` shows all papers."
+
+
+def test_a_suggestion_is_one_of_the_names_and_never_for_two_letters():
+    names = {"Deep Residual Learning": "resnet.pdf", "Adam": "adam.pdf"}
+    assert did_you_mean("residaul", names) == "Did you mean resnet.pdf?"
+    assert did_you_mean("ad", names) == ""
+    assert did_you_mean("zebra", names) == ""
+
+
+def test_a_filter_takes_the_same_names_and_is_kept_with_the_file(engine):
+    for pattern in ("HTNet", "tides from", "waves_*"):
+        hits = engine.search(SearchRequest("How are tides predicted?", Filters(papers=(pattern,)))).hits
+        assert {hit.chunk.file for hit in hits} == {"waves_2001.pdf"}
+    with pytest.raises(NothingFound, match="No paper matches 'nosuch'"):
+        engine.search(SearchRequest("How are tides predicted?", Filters(papers=("ships", "nosuch"))))
+
+
+@pytest.mark.parametrize(
+    ("filters", "said"),
+    [
+        (Filters(sections=("Abstrakt",)), "No heading has 'Abstrakt'. Did you mean abstract?"),
+        (Filters(pages=(900, 900)), "No passage fits the filters: pages=900."),
+        (Filters(authors=("Moraeu",)), "No paper has an author 'Moraeu'. Did you mean Ada Moreau?"),
+        (Filters(years=(3000, 9999)), "No paper is of 3000 or later."),
+        (Filters(papers=("ships.pdf",), kinds=("table",)), "No passage fits the filters: paper=ships.pdf kind=table."),
+    ],
+)
+def test_filters_that_leave_nothing_are_an_error_before_any_model_is_loaded(engine, filters, said):
+    heard = []
+    with pytest.raises(NothingFound) as error:
+        engine.search(SearchRequest("How are tides predicted?", filters), on_event=heard.append)
+    assert str(error.value).startswith(said)
+    assert heard == []
+    with pytest.raises(NothingFound):
+        engine.check_filters(filters)
+    engine.check_filters(replace(filters, papers=(), sections=(), pages=None, authors=(), years=None, kinds=()))
