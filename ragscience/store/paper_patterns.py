@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = ["did_you_mean", "fits_file", "fold", "match_papers", "no_such_paper", "papers_exactly", "papers_fitting"]
 
-_ALIKE = 80.0
+_ALIKE = 75.0
 """The least likeness of a suggested name, 0 to 100."""
 _MUCH_LESS = 10.0
 """A name that is so much less alike than the best one is no suggestion."""
