@@ -75,14 +75,13 @@ def _pager() -> list[str]:
 def _shown_by(pager: list[str], text: str) -> bool:
     """Whether the pager could be started; Ctrl-C is then the pager's, and leaving it early is no failure."""
     environment = {"LESS": _LESS, **os.environ}
+    before = signal.signal(signal.SIGINT, lambda *_: None)  # not SIG_IGN, which the pager would inherit
     try:
-        running = subprocess.Popen(pager, stdin=subprocess.PIPE, env=environment)  # noqa: S603 - the person's own pager, without a shell
-    except OSError:
-        return False
-    before = signal.signal(signal.SIGINT, lambda *_: None)
-    try:
+        running = subprocess.Popen(pager, stdin=subprocess.PIPE, env=environment)  # noqa: S603 - the person's own pager
         with suppress(BrokenPipeError):
             running.communicate(text.encode(sys.stdout.encoding, "replace"))
+    except OSError:
+        return False
     finally:
         signal.signal(signal.SIGINT, before)
     return True

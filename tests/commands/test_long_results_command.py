@@ -1,0 +1,126 @@
+"""Results on a real terminal and in a real pipe: a pager for the long ones, whole lines for programs."""
+
+import fcntl
+import os
+import struct
+import subprocess
+import sys
+import termios
+
+import pytest
+
+from tests.conftest import ROOT, Commands, ProcessCommands
+
+PAGED = "the pager has it"
+
+
+@pytest.fixture
+def home(library):
+    return library
+
+
+def watched(home, script, *args, typed=None, rows=4, columns=60, **env):
+    """The exit code and all bytes of a command in a terminal; of `typed`, a text to wait for and the keys after it."""
+    ours, theirs = os.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
+    environment = {**os.environ, "RAG_HOME": str(home), "TERM": "xterm-256color", "PAGER": "cat", **env}
+    for name in ("COLUMNS", "LINES", "NO_COLOR"):
+        environment.pop(name, None)
+    process = subprocess.Popen(
+        [sys.executable, str(ROOT / script), *args],
+        stdin=theirs,
+        stdout=theirs,
+        stderr=theirs,
+        env=environment | env,
+        cwd=home,
+        start_new_session=True,
+        preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),
+    )
+    os.close(theirs)
+    seen = b""
+    try:
+        while piece := os.read(ours, 65536):
+            seen += piece
+            if typed and typed[0].encode() in seen:
+                os.write(ours, typed[1])
+                typed = None
+    except OSError:  # the other end is closed
+        pass
+    finally:
+        os.close(ours)
+    return process.wait(60), seen.decode().replace("\r\n", "\n")
+
+
+@pytest.fixture
+def pager(tmp_path):
+    def made(commands):
+        script = tmp_path / "a pager"
+        script.write_text(f"#!/bin/sh\necho {PAGED}\n{commands}\n")
+        script.chmod(0o700)
+        return f"'{script}' -x"
+
+    return made
+
+
+def test_what_is_longer_than_the_screen_goes_through_the_pager(home, pager):
+    code, seen = watched(home, "ingest.py", "show", "bees.pdf", PAGER=pager("cat"))
+    assert code == 0
+    assert seen.index(PAGED) < seen.index("Navigation of honeybees in fog")
+
+
+def test_what_fits_and_what_a_dumb_terminal_gets_does_not(home, pager):
+    for more in ({"rows": 50}, {"TERM": "dumb"}):
+        code, seen = watched(home, "ingest.py", "list", PAGER=pager("cat"), **more)
+        assert code == 0
+        assert "bees.pdf" in seen
+        assert PAGED not in seen
+    assert "\x1b[1m" not in seen
+
+
+def test_ctrl_c_and_leaving_early_are_no_failures(home, pager):
+    code, seen = watched(home, "ingest.py", "show", "bees.pdf", PAGER=pager("exec sleep 100"), typed=(PAGED, b"\x03"))
+    assert (code, "stopped" in seen, "Traceback" in seen) == (0, False, False)
+    code, seen = watched(home, "ingest.py", "show", "bees.pdf", PAGER="head -n 1")
+    assert (code, "Traceback" in seen, "error" in seen) == (0, False, False)
+
+
+def test_a_pager_that_is_not_there_costs_nothing(home):
+    code, seen = watched(home, "ingest.py", "show", "bees.pdf", PAGER="/nowhere/pager")
+    assert code == 0
+    assert "Navigation of honeybees in fog" in seen
+
+
+def test_in_a_pipe_there_is_one_whole_record_a_line_and_no_pager(home, pager):
+    Commands(home).query("ask", "How fast do bees fly in fog? " + "And in clear air? " * 12)
+    for kind, script, *args in (
+        (ProcessCommands, "ingest.py", "list"),
+        (ProcessCommands, "query.py", "history", "list"),
+        (Commands, "query.py", "audit"),
+        (Commands, "query.py", "models"),
+        (Commands, "query.py", "profiles"),
+        (Commands, "ingest.py", "doctor", "--fast"),
+    ):
+        ran = kind(home).run(script, *args, COLUMNS="40", PAGER=pager("cat"), FORCE_COLOR="1")
+        lines = ran.out.splitlines()
+        assert lines, args
+        assert len({line.count("\t") for line in lines}) == 1, args
+        assert "…" not in ran.out, args
+        assert "\x1b" not in ran.out, args
+        assert PAGED not in ran.out, args
+        assert [line for line in lines if line != line.rstrip(" ")] == [], args
+    listed = Commands(home).ingest("list", "--sort", "title", "--columns", "title,file").out
+    assert listed.splitlines()[0] == "Firing porcelain in a tunnel kiln\tkilns.pdf"
+    refused = Commands(home).ingest("list", "--columns", "size")
+    assert refused.code == 2
+    assert "author, year, pages, title, file" in refused.err
+
+
+def test_the_width_is_that_of_the_terminal_or_of_columns(home):
+    for columns, variable in ((60, ""), (200, "60")):
+        _, seen = watched(
+            home, "ingest.py", "list", columns=columns, rows=60, **({"COLUMNS": variable} if variable else {})
+        )
+        shown = seen.rpartition("\x1b[K")[2] if "\x1b[K" in seen else seen
+        assert max(map(len, shown.replace("\x1b[1m", "").replace("\x1b[0m", "").splitlines())) <= 60
+    _, seen = watched(home, "ingest.py", "list", rows=60, NO_COLOR="1")
+    assert "\x1b[3" not in seen
