@@ -87,7 +87,7 @@ class _Page:
         parts = (excerpt(self._question, text, chars) for chars in range(left, 2, -1))
         words = next((part for part in parts if cell_len(part) <= left), "")  # some characters are two columns wide
         line = Text(f"{sign} {quotes[0]}").append_text(self._marked(words)).append(f"{quotes[1]} ")
-        self._console.print(line.append_text(where), soft_wrap=True)
+        put(self._console, line.append_text(where))
 
     def _formula(self, block: Block) -> None:
         self._lead(block)
@@ -103,7 +103,7 @@ class _Page:
         marks = ("▸", "─") if can_encode("▸─", self._console.file) else (">", "-")
         whole = self._answer.route == "element"
         for line in table_lines(table, self._question, room=self._console.width, marks=marks, whole=whole):
-            self._console.print(line, soft_wrap=True)
+            put(self._console, line)
 
     def _lead(self, block: Block) -> None:
         if block.lead:

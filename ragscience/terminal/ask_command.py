@@ -17,6 +17,7 @@ from ragscience.engine.requests import AskRequest, SearchRequest
 from ragscience.errors import RagScienceError
 from ragscience.records import Answer
 from ragscience.terminal.cli import say, say_error
+from ragscience.terminal.line_wrap import put
 from ragscience.terminal.screen import Screen, console
 from ragscience.terminal.status_line import STATUS
 from ragscience.terminal.step_words import cost_line
@@ -109,7 +110,7 @@ def ask_once(engine: Engine, request: AskRequest, *, dialogue: Dialogue, screen:
     if screen.brief:
         from ragscience.terminal.brief_view import brief_line
 
-        out.print(brief_line(answer), soft_wrap=True)
+        put(out, brief_line(answer))
         screen.warn_all(answer.warnings)
         return answer
     if request.agent and not screen.quiet:
@@ -117,7 +118,7 @@ def ask_once(engine: Engine, request: AskRequest, *, dialogue: Dialogue, screen:
     screen.end_stream()
     if screen.streamed.strip() != answer.text.strip():
         if screen.streamed:
-            out.print("The checked answer:", style="dim")
+            put(out, "The checked answer:", style="dim")
         answer_view(answer, out)
     answer_footer(answer, out)
     screen.warn_all(answer.warnings)
@@ -151,7 +152,7 @@ def _each(engine: Engine, asked: Asked, one: Callable[[Question], int], screen: 
             question = item.text
             try:
                 if not as_json:
-                    console().print(f"\n> {plain(item.text)}", style="bold")
+                    put(console(), f"\n> {plain(item.text)}", style="bold")
                 code = max(code, one(item))
             except RagScienceError as problem:
                 error = problem

@@ -30,9 +30,10 @@ from ragscience.engine.eval_runs import (
     shown_p,
 )
 from ragscience.engine.events import Event
-from ragscience.engine.printable import plain
+from ragscience.engine.printable import counted, plain
 from ragscience.errors import UsageError
 from ragscience.terminal.cli import say
+from ragscience.terminal.line_wrap import put
 from ragscience.terminal.links import can_encode
 from ragscience.terminal.screen import Screen, console, print_json
 from ragscience.terminal.status_line import STATUS
@@ -108,8 +109,8 @@ def _head(evaluation: Evaluation, out: Console) -> None:
     if not out.is_terminal:
         out.width = PIPE_COLUMNS
     conditions = ", ".join(f"{name} {value}" for name, value in evaluation.conditions.items())
-    out.print(Text(plain(f"{evaluation.source}: {len(evaluation.outcomes)} questions")), style="bold", soft_wrap=True)
-    out.print(Text(plain(conditions)), style="dim", soft_wrap=True)
+    put(out, plain(f"{evaluation.source}: {counted(len(evaluation.outcomes), 'question')}"), style="bold")
+    put(out, plain(conditions), style="dim")
 
 
 def _bar(measure: str, value: float, out: Console) -> Text:
@@ -195,6 +196,6 @@ def run_drafting(engine: Engine, count: int, papers: tuple[str, ...], target: Pa
         target.write_text(lines, encoding="utf-8")
     if len(made) < count:
         screen.warn(f"Only {len(made)} of {count} questions could be drafted.")
-    drafted = f"{len(made)} draft{'' if len(made) == 1 else 's'}{f' in {target}' if target is not None else ''}"
+    drafted = f"{counted(len(made), 'draft')}{f' in {target}' if target is not None else ''}"
     screen.warn(f'{drafted}: correct what is wrong, take "draft" out of what is right, then run eval on the file.')
     return 0

@@ -6,8 +6,9 @@ from rich.console import Console
 from rich.text import Text
 
 from ragscience.engine.printable import plain
-from ragscience.engine.source_list import Span, Surroundings, cited_label
+from ragscience.engine.source_list import Span, Surroundings
 from ragscience.errors import UsageError
+from ragscience.terminal.line_wrap import FIXED_BLANK, LONGEST_LINE, put
 from ragscience.terminal.links import can_encode, link_style
 
 __all__ = ["source_number", "surroundings_view"]
@@ -27,16 +28,16 @@ def surroundings_view(shown: Surroundings, console: Console) -> None:
     """The page of a source around what is quoted of it, with the quotes emphasised."""
     source, text = shown.source, shown.text
     style = link_style(source.path, source.page, console.file)
-    head = Text(f"[{source.number}] ", "dim").append(cited_label(source.file, source.page), style)
-    console.print(head, soft_wrap=True)
+    label = f"{plain(source.file)},{FIXED_BLANK}p.{source.page}"
+    put(console, Text(label, style), Text(f"[{source.number}] ", "dim"))
     for place, window in enumerate(shown.windows):
         if place or window[0] > 0:
-            console.print(Text(_gap(console), "dim"))
-        console.print(_emphasised(text, window, shown.quotes, console), soft_wrap=not console.is_terminal)
+            put(console, _gap(console), style="dim")
+        put(console, _emphasised(text, window, shown.quotes, console), width=LONGEST_LINE)
     if shown.windows[-1][1] < len(text):
-        console.print(Text(_gap(console), "dim"))
+        put(console, _gap(console), style="dim")
     if not shown.quotes:
-        console.print(Text("The quote was not found on the page as the library has it.", "yellow"))
+        put(console, "The quote was not found on the page as the library has it.", style="yellow")
 
 
 def _emphasised(text: str, window: Span, quotes: tuple[Span, ...], console: Console) -> Text:

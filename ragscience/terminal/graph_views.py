@@ -27,6 +27,9 @@ from ragscience.json_output import (
 )
 from ragscience.records import Found, PathStep, title_of
 from ragscience.terminal.cli import say
+from ragscience.terminal.column_list import Column, list_records
+from ragscience.terminal.line_wrap import put
+from ragscience.terminal.pager import paged
 from ragscience.terminal.screen import console, print_json
 
 if TYPE_CHECKING:
@@ -60,7 +63,8 @@ def run_graph(engine: Engine, order: GraphOrder, *, quiet: bool) -> int:
     graph, code = engine.graph(), 0
     if order.import_from:
         came = graph.import_jsonl(order.import_from)
-        _tell(f"imported {came.entities} entities and {came.relations} relations of {came.passages} passages", quiet)
+        passages = counted(came.passages, "passage")
+        _tell(f"imported {_size(came.entities, came.relations)} of {passages}", quiet)
     if order.unmerge:
         _tell(f"{graph.undo_merge(order.unmerge)} is an entity of its own now", quiet)
     if order.merge_again:
@@ -82,7 +86,7 @@ def run_graph(engine: Engine, order: GraphOrder, *, quiet: bool) -> int:
     for target, write in ((order.export, graph.export_jsonl), (order.graphml, graph.export_graphml)):
         if target:
             went = write(target)
-            _tell(f"{went.entities} entities and {went.relations} relations are in {target}", quiet)
+            _tell(f"{_size(went.entities, went.relations)} written to {target}", quiet)
     return code
 
 
@@ -90,16 +94,24 @@ def _summary(built: GraphBuild, request: GraphRequest) -> str:
     """What reading did, in one line."""
     report = built.report
     nothing = not report.passages and not report.failures
-    parts = ["nothing new to read" if nothing else f"read {report.passages} passages of {report.papers} papers"]
+    parts = ["nothing new to read" if nothing else _read(report.passages, report.papers)]
     if report.dropped:
-        parts.append(f"{report.dropped} things that the model said were not kept")
+        parts.append(f"left out {counted(report.dropped, 'thing')} that the model said")
     if report.failures:
         parts.append(f"{len(report.failures)} failed")
     if report.left:
-        parts.append(f"{report.left} passages left for the next run")
-    graph = f"the graph has {built.entities} entities and {built.relations} relations"
+        parts.append(f"{counted(report.left, 'passage')} left for the next run")
+    graph = f"the graph has {_size(built.entities, built.relations)}"
     options = (" --llm" if request.by_llm else "") + (" --depth full" if request.full else "")
     return f"{', '.join(parts)}: {graph}. After new papers, `python ingest.py graph{options}` updates it."
+
+
+def _read(passages: int, papers: int) -> str:
+    return f"read {counted(passages, 'passage')} of {counted(papers, 'paper')}"
+
+
+def _size(entities: int, relations: int) -> str:
+    return f"{counted(entities, 'entity', 'entities')} and {counted(relations, 'relation')}"
 
 
 def _tell(line: str, quiet: bool) -> None:
@@ -169,19 +181,19 @@ def show_entity(engine: Engine, name: str, *, hops: int | None, most: int | None
         relations = [select(RelationOutput, each, **step_output(each.step)) for each in found.relations]
         print_json(select(GraphOutput, found, entities=entities, relations=relations))
         return 0
-    out = console()
-    for one in found.entities:
-        entity, others = one.entity, [other for other in one.entity.names if other != one.entity.label]
-        called = f"{entity.label} ({entity.entity_type})" + (f", also {', '.join(others)}" if others else "")
-        _print(out, f"{called}: named {entity.mentions} times, {_places(one.pages)}", "bold")
-    for each in found.relations:
-        words = f"{each.step.source} {each.step.relation} {each.step.target}"
-        _print(out, f"{'  ' * each.depth}{words}  {_places(each.step.pages)}")
-    steps = "one step" if found.hops == 1 else f"{found.hops} steps"
-    line = f"{found.reached} entities within {steps}; {len(found.relations)} of {found.walked} relations shown."
-    if found.co_occurring:
-        line += f" {counted(found.co_occurring, 'name')} only in a sentence with it: --together shows these, too."
-    _print(out, line, "dim")
+    with paged() as out:
+        for one in found.entities:
+            entity, others = one.entity, [other for other in one.entity.names if other != one.entity.label]
+            called = f"{entity.label} ({entity.entity_type})" + (f", also {', '.join(others)}" if others else "")
+            _print(out, f"{called}: named {counted(entity.mentions, 'time')}, {_places(one.pages)}", "bold")
+        for each in found.relations:
+            words = f"{each.step.source} {each.step.relation} {each.step.target}"
+            _print(out, f"{'  ' * each.depth}{words}  {_places(each.step.pages)}")
+        reached = f"{counted(found.reached, 'entity', 'entities')} within {counted(found.hops, 'step')}"
+        line = f"{reached}; {len(found.relations)} of {counted(found.walked, 'relation')} shown."
+        if found.co_occurring:
+            line += f" {counted(found.co_occurring, 'name')} only in a sentence with it: --together shows these, too."
+        _print(out, line, "dim")
     return 0
 
 
@@ -209,20 +221,15 @@ def paths_view(found: Found, out: Console) -> None:
 
 def show_related(engine: Engine, file: str, count: int, *, as_json: bool) -> int:
     """Print the papers most like one. Raises RagScienceError for an unknown paper, NothingFound without passages."""
-    from rich.text import Text
-
     paper, related = engine.graph().related(file, count)
     if as_json:
         rows = [select(RelatedPaper, one, title=title_of(one), cosine=round(cosine, 6)) for one, cosine in related]
         print_json(select(RelatedOutput, paper, related=rows))
         return 0
-    out = console()
     if not related:
-        out.print("There is no other paper.")
-    for other, cosine in related:
-        line = Text(f"{cosine:.3f}  ").append(plain(other.file), "bold")
-        title = " ".join(plain(title_of(other)).split())
-        out.print(line.append(f"  {title}" if title else ""), soft_wrap=True)
+        say("There is no other paper.")
+    columns = (Column("cosine"), Column("file", least=16), Column("title", least=16))
+    list_records(columns, [(f"{cosine:.3f}", other.file, title_of(other)) for other, cosine in related], console())
     return 0
 
 
@@ -245,6 +252,4 @@ def _step(step: PathStep) -> str:
 
 
 def _print(out: Console, line: str, style: str = "") -> None:
-    from rich.text import Text
-
-    out.print(Text(" ".join(plain(line).split()) if not line.startswith(" ") else plain(line), style), soft_wrap=True)
+    put(out, " ".join(plain(line).split()) if not line.startswith(" ") else plain(line), style=style)

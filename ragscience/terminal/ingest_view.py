@@ -34,6 +34,8 @@ from ragscience.engine.printable import counted, one_line
 from ragscience.errors import UsageError
 from ragscience.json_output import DuplicateOutput, DuplicatesOutput, WatchOutput, select
 from ragscience.terminal.cli import say
+from ragscience.terminal.column_list import Column, list_records
+from ragscience.terminal.line_wrap import put
 from ragscience.terminal.screen import print_json
 from ragscience.terminal.skipped_view import failure_line, others_line, skipped_again
 from ragscience.terminal.status_line import STATUS
@@ -225,15 +227,24 @@ def show_pairs(pairs: Sequence[Duplicate], removed: Sequence[Duplicate], console
         rows = [select(DuplicateOutput, pair) for pair in pairs]
         print_json(select(DuplicatesOutput, duplicates=rows, removed=[pair.older for pair in removed]))
     elif not removed:
-        for pair in pairs:
-            console.print(one_line(_pair_line(pair)), soft_wrap=True)
+        if not console.is_terminal:
+            columns = [Column(name) for name in ("older", "newer", "same", "newer by")]
+            list_records(columns, [(pair.older, pair.newer, _same(pair), pair.newer_by) for pair in pairs], console)
+        else:
+            for pair in pairs:
+                put(console, one_line(_pair_line(pair)))
         if not pairs:
-            console.print("No paper is there twice.", style="dim")
+            say("No paper is there twice.")
+
+
+def _same(pair: Duplicate) -> str:
+    """What shows that both are the same paper."""
+    return ", ".join(f"{pair.overlap:.0%} of the text" if reason == "text" else reason for reason in pair.reasons)
 
 
 def _pair_line(pair: Duplicate) -> str:
     """The one to leave first: why it is the same paper, and what decides which is kept."""
-    why = ", ".join(f"{pair.overlap:.0%} of the text" if reason == "text" else reason for reason in pair.reasons)
+    why = _same(pair)
     kept = "more complete" if pair.newer_by == "completeness" else f"newer by its {pair.newer_by}"
     return f"{pair.older}: the same paper as {pair.newer} ({why}), which is {kept}"
 

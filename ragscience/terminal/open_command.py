@@ -18,7 +18,9 @@ from ragscience.engine.source_list import Source, source_now
 from ragscience.errors import FileProblem, RagScienceError, UsageError
 from ragscience.records import Answer
 from ragscience.terminal.cli import say
+from ragscience.terminal.line_wrap import put
 from ragscience.terminal.links import link_style
+from ragscience.terminal.pager import paged
 from ragscience.terminal.screen import console, hand_over
 
 __all__ = ["LAST", "cited_text", "open_source", "show_bib", "viewer_command"]
@@ -43,11 +45,8 @@ def open_source(engine: Engine, answer: Answer, number: int) -> None:
     """
     source = source_now(answer, number, engine.library)
     out = console()
-    line = Text(f"[{source.number}] ")
-    line.append(
-        f"{one_line(source.path or source.file)}, p.{source.page}", link_style(source.path, source.page, out.file)
-    )
-    out.print(line, soft_wrap=True)
+    where = f"{one_line(source.path or source.file)}, p.{source.page}"
+    put(out, Text(where, link_style(source.path, source.page, out.file)), f"[{source.number}] ")
     if not Path(source.path).is_file():
         raise FileProblem(
             f"{source.path or source.file} is no longer there.",
@@ -127,7 +126,11 @@ def show_bib(engine: Engine, papers: Sequence[str], *, cited: str | None, csl: b
         if not found.entries:
             say("The library has no papers.")
         text = found.as_text(csl=csl)
-    hand_over(text, target)
+    if target is not None:
+        hand_over(text, target)
+        return 0
+    with paged() as out:
+        out.file.write(text.encode("utf-8", "replace").decode())
     return 0
 
 

@@ -2,6 +2,7 @@
 
 import io
 from itertools import pairwise
+from pathlib import Path
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -9,6 +10,7 @@ from rich.cells import cell_len
 from rich.console import Console
 from rich.text import Text
 
+from ragscience.terminal import line_wrap
 from ragscience.terminal.line_wrap import FIXED_BLANK, StreamedLines, put, width_of, wrapped, wrapped_words
 
 PROSE = "Adam is a method for efficient stochastic optimization that only requires first-order gradients."
@@ -104,3 +106,10 @@ def test_the_width_is_that_of_the_variable_then_of_the_terminal(monkeypatch):
     for wrong in ("0", "wide", "-3", ""):
         monkeypatch.setenv("COLUMNS", wrong)
         assert width_of(io.StringIO()) == 80
+
+
+def test_nothing_leaves_it_to_the_terminal_to_break_a_line():
+    """What `soft_wrap` prints is as long as it is, and a terminal breaks it within words."""
+    folder = Path(line_wrap.__file__).parent
+    users = {path.name for path in folder.glob("*.py") if "soft_wrap=True" in path.read_text(encoding="utf-8")}
+    assert users <= {"line_wrap.py", "ingest_view.py"}
