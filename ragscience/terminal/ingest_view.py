@@ -111,9 +111,7 @@ class IngestScreen:
         if self._bar is None:
             say(line)
         else:
-            from rich.text import Text
-
-            self._bar.console.print(Text(one_line(line)), soft_wrap=True)
+            put(self._bar.console, one_line(line))
 
     def stop_bar(self) -> None:
         """Remove the bar, and the line of a check."""

@@ -242,7 +242,7 @@ def test_the_chat_shows_a_source_and_says_why(asked, viewer):
     )
     assert ran.code == 0, ran.err
     assert ran.err.count("There is no answer yet.") == 2
-    assert "[1] (bees.pdf, p." in ran.out
+    assert "[1] bees.pdf, p." in ran.out
     assert "»" in ran.out
     assert f"You asked                 {QUESTION}" in ran.out
     assert viewer.called_with()[1] == str(asked.home / "papers" / "bees.pdf")

@@ -41,7 +41,7 @@ def cited(quote, **more):
 
 def test_a_quote_is_shown_among_the_lines_around_it(library):
     text = shown(surroundings_view, surroundings(cited(LINES[20]), 1, library))
-    assert text.startswith("[1] (a.pdf, p.2)\n…\n")
+    assert text.startswith("[1] a.pdf, p.2\n…\n")
     assert text.endswith("\n…\n")
     assert f"\n»{LINES[20]}«\n" in text
     assert LINES[15] in text

@@ -112,4 +112,4 @@ def test_nothing_leaves_it_to_the_terminal_to_break_a_line():
     """What `soft_wrap` prints is as long as it is, and a terminal breaks it within words."""
     folder = Path(line_wrap.__file__).parent
     users = {path.name for path in folder.glob("*.py") if "soft_wrap=True" in path.read_text(encoding="utf-8")}
-    assert users <= {"line_wrap.py", "ingest_view.py"}
+    assert users == {"line_wrap.py"}
