@@ -216,12 +216,12 @@ def test_the_graph_goes_out_comes_in_and_is_mended(filled, tmp_path):
         (["--llm"], 1, ""),
     ],
 )
-def test_what_makes_no_sense_is_one_line(commands, args, code, said):
+def test_what_makes_no_sense_is_an_error_with_its_remedy(commands, args, code, said):
     ran = commands.ingest("graph", *args)
     assert (ran.code, ran.out) == (code, "")
     assert said in ran.err
     assert ran.err.startswith("error: ")
-    assert ran.err.count("\n") == 1
+    assert ran.err.count("\n") == 2
 
 
 def test_an_empty_library_has_an_empty_graph(commands):
