@@ -50,7 +50,7 @@ def nothing_from_outside(model_cache):
     """Neither settings nor services of whoever runs the tests; what a test sets in the environment is its own."""
     with pytest.MonkeyPatch.context() as patch:
         for name in list(os.environ):
-            if name.upper().startswith(("RAG_", "OTEL_")) or name.lower().endswith("_proxy"):
+            if name.upper().startswith(("RAG_", "OTEL_", "OLLAMA_")) or name.lower().endswith("_proxy"):
                 patch.delenv(name)
         patch.setenv("RAG_OLLAMA_URL", NOBODY)
         patch.setenv("RAG_CACHE_FOLDER", str(model_cache))

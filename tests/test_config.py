@@ -1,3 +1,4 @@
+import re
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Literal, get_args, get_origin
@@ -9,7 +10,7 @@ from config import Settings, load_settings
 from ragscience.engine import AskRequest
 from ragscience.engine.agent_run import _run_id
 from ragscience.errors import UsageError
-from ragscience.settings import decides, deciding_settings, deciding_values
+from ragscience.settings import decides, deciding_settings, deciding_values, load_with_sources
 
 
 @pytest.fixture(autouse=True)
@@ -17,7 +18,7 @@ def no_settings_from_outside(monkeypatch):
     import os
 
     for name in list(os.environ):
-        if name.upper().startswith("RAG_"):
+        if name.upper().startswith(("RAG_", "OLLAMA_")):
             monkeypatch.delenv(name)
 
 
@@ -57,11 +58,11 @@ def test_a_home_is_a_full_path(tmp_path, monkeypatch):
     [
         ({"dense_weight": 0.5}, r"dense_weight 0\.5 and bm25_weight 0\.3 must add up to 1"),
         ({"chunk_overlap": 1500}, r"chunk_overlap 1500 must be below chunk_size 1500"),
-        ({"top_k": "many"}, r"top_k is 'many'.*integer"),
-        ({"chunk_size": 10}, r"chunk_size is 10.*greater than or equal to 50"),
-        ({"rerank": "magic"}, r"rerank is 'magic'.*'auto'"),
+        ({"top_k": "many"}, r"top_k is 'many': it must be a whole number\."),
+        ({"chunk_size": 10}, r"chunk_size is 10: it must be at least 50\."),
+        ({"rerank": "magic"}, r"rerank is 'magic': it must be auto, cross-encoder, late-interaction, llm or off\."),
         ({"colour": "red"}, r"no setting colour"),
-        ({"ollama_url": "localhost"}, r"ollama_url is 'localhost'"),
+        ({"ollama_url": "localhost"}, r"ollama_url is 'localhost': it must start with http:// or https://\."),
     ],
 )
 def test_a_wrong_setting_is_one_line_with_name_value_and_what_is_allowed(flags, said):
@@ -69,6 +70,61 @@ def test_a_wrong_setting_is_one_line_with_name_value_and_what_is_allowed(flags, 
         load_settings(**flags)
     assert "\n" not in str(caught.value)
     assert "docs/config.md" in str(caught.value)
+
+
+@pytest.mark.parametrize("value", [object(), "no such value", -1, float("nan"), "", "x" * 200_000, [], {"a": 1}])
+def test_what_is_wrong_with_a_value_is_said_in_plain_words(value):
+    said = []
+    for name in set(Settings.model_fields) - {"home"}:
+        try:
+            load_settings(**{name: value})
+        except UsageError as error:
+            said.append(error.message)
+    assert len(said) > 15
+    assert not [one for one in said if re.search(r"[Ii]nput|should|pattern|valid |pydantic|instance", one)]
+
+
+@pytest.mark.parametrize(
+    ("variable", "value", "said"),
+    [
+        ("RAG_TOP_K", "0", "RAG_TOP_K is '0': it must be at least 1."),
+        ("RAG_OCR", "perhaps", "RAG_OCR is 'perhaps': it must be true or false."),
+        ("RAG_SEPARATORS", "x", "RAG_SEPARATORS must be a list as JSON has it."),
+    ],
+)
+def test_a_wrong_variable_is_named_as_it_is_written(monkeypatch, variable, value, said):
+    monkeypatch.setenv(variable, value)
+    with pytest.raises(UsageError) as caught:
+        load_settings()
+    assert caught.value.message == said
+
+
+@pytest.mark.parametrize(
+    ("host", "address"),
+    [
+        ("127.0.0.1:1234", "http://127.0.0.1:1234"),
+        ("gpu.lab", "http://gpu.lab:11434"),
+        ("0.0.0.0", "http://127.0.0.1:11434"),
+        (":8080", "http://127.0.0.1:8080"),
+        ("https://gpu.lab/ollama/", "https://gpu.lab/ollama"),
+        ("http://gpu.lab:99", "http://gpu.lab:99"),
+        ("[::1]", "http://[::1]:11434"),
+        ("[::1]:99", "http://[::1]:99"),
+    ],
+)
+def test_ollamas_own_variable_is_heeded(monkeypatch, host, address):
+    monkeypatch.delenv("RAG_OLLAMA_URL", raising=False)
+    monkeypatch.setenv("OLLAMA_HOST", host)
+    loaded = load_with_sources()
+    assert (loaded.settings.ollama_url, loaded.sources["ollama_url"]) == (address, "OLLAMA_HOST")
+
+
+def test_ragsciences_own_settings_win_over_ollamas_variable(monkeypatch, tmp_path):
+    monkeypatch.setenv("OLLAMA_HOST", "gpu.lab")
+    monkeypatch.setenv("RAG_OLLAMA_URL", "http://mine:1")
+    assert load_settings().ollama_url == "http://mine:1"
+    monkeypatch.delenv("RAG_OLLAMA_URL")
+    assert load_settings(ollama_url="http://flag:1").ollama_url == "http://flag:1"
 
 
 def test_an_unknown_name_in_the_environment_is_a_warning(monkeypatch):
@@ -81,7 +137,7 @@ def test_an_unknown_name_in_the_environment_is_a_warning(monkeypatch):
 
 def test_a_list_that_is_no_list_is_refused(monkeypatch):
     monkeypatch.setenv("RAG_SEPARATORS", "not json")
-    with pytest.raises(UsageError, match="separators"):
+    with pytest.raises(UsageError, match="RAG_SEPARATORS must be a list"):
         load_settings()
 
 

@@ -145,7 +145,8 @@ def config_page() -> str:
 CONFIG_INTRODUCTION = """# Settings
 
 A flag of the command wins over the environment, the environment over `config.toml` in the home, that over the default.
-A name that is not in the table below is refused.
+A name that is not in the table below is refused in `config.toml` and ignored, with a warning, in the environment. Where
+nothing sets `ollama_url`, `OLLAMA_HOST` does, as Ollama itself reads it.
 
 ```console
 $ python config.py

@@ -143,7 +143,11 @@ class Settings(BaseSettings):
     num_ctx: int = setting(8192, ANSWER, "Tokens of context, sent to Ollama with every call.", ge=512, le=1_048_576)
     max_answer_tokens: int = setting(1024, ANSWER, "Longest answer, in tokens.", ge=16, le=32768)
     ollama_url: str = setting(
-        "http://127.0.0.1:11434", ANSWER, "Where Ollama listens.", pattern=r"^https?://", guarded=True
+        "http://127.0.0.1:11434",
+        ANSWER,
+        "Where Ollama listens; where nothing sets it, Ollama's own OLLAMA_HOST says.",
+        pattern=r"^https?://",
+        guarded=True,
     )
     ollama_connect_seconds: float = setting(1.0, NOTHING, "Time for Ollama to take a call.", gt=0, le=60)
     llm_first_token_s: float = setting(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -13,8 +13,10 @@ from pydantic import ValidationError
 
 from ragscience.errors import UsageError
 from ragscience.settings.home_config import allowed_hashes, config_file, permission, read_config
+from ragscience.settings.ollama_host import address_of
 from ragscience.settings.setting_effects import is_guarded
 from ragscience.settings.setting_fields import ENV_PREFIX, Settings
+from ragscience.settings.wrong_values import must_be
 
 __all__ = [
     "LoadedSettings",
@@ -27,13 +29,16 @@ __all__ = [
     "load_with_sources",
 ]
 
+LIST_FIX = """Write it as '["METHOD", "DATASET"]'; `docs/config.md` lists every setting."""
 LONGEST_SHOWN = 80
 """Characters of a wrong value that a message repeats."""
 PATHS = frozenset({"cache_folder", "log_file", "metrics_file"})
 """Settings that are paths; in config.toml a relative one starts at the home."""
 TEMPLATES = frozenset({"answer_rules", "answer_request", "condense_prompt"})
 """Settings that are texts, or files as @FILE."""
-Source = Literal["flag", "environment", "config.toml", "default"]
+OLLAMA_HOST = "OLLAMA_HOST"
+"""Ollama's own variable, which is heeded where nothing sets ollama_url."""
+Source = Literal["flag", "environment", "config.toml", "OLLAMA_HOST", "default"]
 
 
 @dataclass(frozen=True)
@@ -81,14 +86,19 @@ def load_with_sources(*, default_home: Path | None = None, **flags: Any) -> Load
         name: value for name, value in kept.items() if is_guarded(name) and permission(home, name, value) not in allowed
     }
     from_file = {name: absolute_path(name, value, home) for name, value in kept.items() if name not in not_allowed}
+    from_ollama = {}
+    if os.environ.get(OLLAMA_HOST) and "ollama_url" not in {*from_file, *from_environment, *given}:
+        from_ollama["ollama_url"] = address_of(os.environ[OLLAMA_HOST])
     try:
-        settings = Settings(**{**from_file, **given, "home": home})
+        settings = Settings(**{**from_ollama, **from_file, **given, "home": home})
     except ValidationError as error:
-        raise _wrong_value(error, from_file, home) from None
+        raise _wrong_value(error, from_file, home, from_environment - given.keys()) from None
     except ValueError as error:  # pydantic-settings: a value that should be JSON and is not
-        raise UsageError(f"A setting cannot be read: {error}.", "`docs/config.md` lists every setting.") from None
+        name = next((name for name in Settings.model_fields if f'"{name}"' in str(error)), "a setting").upper()
+        raise UsageError(f"{ENV_PREFIX}{name} must be a list as JSON has it.", LIST_FIX) from None
     sources: dict[str, Source] = dict.fromkeys(Settings.model_fields, "default")
     places: tuple[tuple[Source, Iterable[str]], ...] = (
+        ("OLLAMA_HOST", from_ollama),
         ("config.toml", from_file),
         ("environment", from_environment),
         ("flag", given),
@@ -178,7 +188,9 @@ def _checked_names(home: Path, kept: dict[str, Any]) -> dict[str, Any]:
     return kept
 
 
-def _wrong_value(error: ValidationError, from_file: Mapping[str, Any], home: Path) -> UsageError:
+def _wrong_value(
+    error: ValidationError, from_file: Mapping[str, Any], home: Path, from_environment: Collection[str] = ()
+) -> UsageError:
     first = error.errors(include_url=False)[0]
     name = ".".join(str(part) for part in first["loc"])
     top = str(first["loc"][0]) if first["loc"] else ""
@@ -187,9 +199,10 @@ def _wrong_value(error: ValidationError, from_file: Mapping[str, Any], home: Pat
         fix = f"It is in {config_file(home)}; `python query.py config unset {top}` takes it out. {fix}"
     if first["type"] == "extra_forbidden":
         return UsageError(f"There is no setting {name}.", fix)
-    message = first["msg"].removeprefix("Value error, ")
+    message = must_be(first)
     if not name:
         return UsageError(f"{message}.", fix)
     shown = re.sub(r"//[^/@]*@", "//…@", repr(first["input"]))
     shown = shown if len(shown) <= LONGEST_SHOWN else f"{shown[:LONGEST_SHOWN]}…"
-    return UsageError(f"Setting {name} is {shown}: {message[:1].lower()}{message[1:]}.", fix)
+    called = f"{ENV_PREFIX}{name.upper()}" if top in from_environment else f"Setting {name}"
+    return UsageError(f"{called} is {shown}: {message}.", fix)
