@@ -185,25 +185,44 @@ def test_stated_relations_come_first_and_co_occurrence_is_off(opened, large):
     assert switch.is_checked()
 
 
+def stated_neighbours(drawn, node):
+    pairs = [{edge.source, edge.target} for edge in drawn.edges if edge.kind == "USES"]
+    return set().union(*(pair for pair in pairs if node in pair)) - {node}
+
+
 @pytest.mark.browser
 def test_a_click_brings_the_neighbours_into_view_and_a_second_one_goes_back(opened, large):
     page = opened(large)
     page.get_by_role("tab", name="Entities (900)").click()
+    overview = seen(page)["overview"]
+    for _ in range(5):
+        page.click("#closer")
     first = seen(page)
+    assert first["scale"] > 4 * overview
     label = next(one["label"] for one in first["labels"] if one["kind"] != "PAPER")
-    at = int(label.partition(" ")[2])
-    stated = {end for edge in large.edges if edge.kind == "USES" for end in (edge.source, edge.target)
-              if 24 + at in (edge.source, edge.target)} - {24 + at}  # fmt: skip
+    node = 24 + int(label.partition(" ")[2])
     chosen = click_sign(page, label)
     assert chosen["chosen"] == label == page.inner_text("#panel h2")
-    assert_neighbours_in_view(page, chosen, 1 + len(stated) + len(large.nodes[24 + at].files))
+    count = 1 + len(stated_neighbours(large, node)) + len(large.nodes[node].files)
+    assert_neighbours_in_view(page, chosen, count)
     back = click_sign(page, label)
     assert (back["chosen"], back["camera"]) == (None, first["camera"])
+    page.click("#fit")
+    whole = seen(page)
     paper = click(page, TITLES[3])
-    named = sum("3.pdf" in node.files for node in large.nodes[24:])
-    assert_neighbours_in_view(page, paper, 1 + named)
+    assert_neighbours_in_view(page, paper, 1 + sum("3.pdf" in node.files for node in large.nodes[24:]))
     page.keyboard.press("Escape")
-    assert seen(page)["camera"] == first["camera"]
+    assert seen(page)["camera"] == whole["camera"]
+
+
+@pytest.mark.browser
+def test_what_has_one_neighbour_is_no_more_than_twice_as_large(opened, large):
+    page = opened(large)
+    alone = [at for at in range(24, 924) if len(large.nodes[at].files) == 1 and not stated_neighbours(large, at)]
+    page.get_by_role("tab", name="Entities (900)").click()
+    drawn = search(page, large.nodes[alone[0]].label)
+    assert_neighbours_in_view(page, drawn, 2)
+    assert drawn["scale"] == pytest.approx(2 * drawn["overview"])
 
 
 def click_sign(page, label):
