@@ -109,6 +109,7 @@ def ask_once(engine: Engine, request: AskRequest, *, dialogue: Dialogue, screen:
     out = console()
     if screen.brief:
         from ragscience.terminal.brief_view import brief_line
+        from ragscience.terminal.line_wrap import put
 
         put(out, brief_line(answer))
         screen.warn_all(answer.warnings)

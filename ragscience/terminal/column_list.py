@@ -94,4 +94,4 @@ def _cut(text: str, width: int, sign: str) -> str:
     room = width - cell_len(sign)
     part = set_cell_size(text, max(room, 0)).rstrip()
     words = part if text[len(part) : len(part) + 1] == " " else part.rpartition(" ")[0].rstrip(" ,;:–-")
-    return (words if cell_len(words) * 2 > room else part) + sign
+    return (words or part) + sign

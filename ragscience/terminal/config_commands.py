@@ -13,6 +13,7 @@ from ragscience.errors import UsageError
 from ragscience.terminal.cli import Debug, HomeFolder, as_called, default_home, say
 from ragscience.terminal.command_groups import make_app
 from ragscience.terminal.completion import settings_names
+from ragscience.terminal.line_wrap import width_of, wrapped_words
 
 if TYPE_CHECKING:
     from ragscience.settings import LoadedSettings
@@ -52,12 +53,14 @@ def show(
     for name in names or ():
         _check_name(name)
     shown = names or list(Settings.model_fields)
-    widths = [max(map(len, column)) for column in zip(*(_row(name, loaded)[:2] for name in shown), strict=True)]
+    widths = [max(map(len, column)) for column in zip(*(_row(name, loaded) for name in shown), strict=True)]
+    if sys.stdout.isatty():
+        widths[1] = min(widths[1], max(width_of(sys.stdout) - widths[0] - widths[2] - 2 * len("  "), 0))
     for name in shown:
         first, second, source = _row(name, loaded)
-        _print(f"{first:{widths[0]}}  {second:{widths[1]}}  {source}".rstrip())
+        _print(f"{second:{widths[1]}}  {source}".rstrip(), f"{first:{widths[0]}}  ")
         if names:
-            _print(f"  {Settings.model_fields[name].description}")
+            _print(f"{Settings.model_fields[name].description}", "  ")
     for name, value in sorted(loaded.not_allowed.items()):
         if name in shown:
             _print(f"not allowed: {name} = {_written(value)} (`python query.py config allow` allows it)")
@@ -202,5 +205,9 @@ def _written(value: object) -> str:
     return json.dumps(value, ensure_ascii=False, default=str)
 
 
-def _print(text: str) -> None:
-    sys.stdout.write(one_line(as_called(text)) + "\n")
+def _print(text: str, sign: str = "") -> None:
+    """Behind `sign`, on a terminal in lines that end between words and begin below the end of the sign."""
+    shown = one_line(as_called(text))
+    if sys.stdout.isatty():
+        shown = f"\n{' ' * len(sign)}".join(wrapped_words(shown, width_of(sys.stdout) - len(sign)))
+    sys.stdout.write(f"{sign}{shown}\n")

@@ -45,12 +45,10 @@ def test_every_command_of_the_chat_is_typed(steps):
     assert set(COMMANDS) <= {row.split()[0] for row in shown if row.strip()}
 
 
-@pytest.mark.xfail(reason="some views still leave it to the terminal to break their lines", strict=False)
 def test_no_line_passes_the_width(steps):
     assert [(step.line, rows) for step in steps if (rows := passes_width(step))] == []
 
 
-@pytest.mark.xfail(reason="some views still leave it to the terminal to break their lines", strict=False)
 def test_no_word_is_broken(steps, columns, steps_at):
     wide = steps_at(WIDE)
     assert [step.line for step in steps] == [step.line for step in wide]

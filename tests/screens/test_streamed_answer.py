@@ -34,7 +34,6 @@ def processes(server, three_papers, tmp_path_factory):
         yield processes
 
 
-@pytest.mark.xfail(reason="the line of a doubtful sentence is left to the terminal to break", strict=False)
 @pytest.mark.parametrize("columns", WIDTHS)
 def test_words_are_whole_while_they_come_and_afterwards(columns, server, processes):
     rest = threading.Event()
