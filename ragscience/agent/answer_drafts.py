@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from ragscience.answering.answer_context import AnswerRequest
-from ragscience.answering.answers import REFUSAL, UNCITED, answer
+from ragscience.answering.answers import REFUSAL, answer
 from ragscience.answering.prompts import Prompts
-from ragscience.records import Answer, Found, Stage
+from ragscience.records import UNCITED, Answer, Found, Stage
 from ragscience.retrieval.search_signals import asked_terms
 from ragscience.text.prompt_sanitizer import sanitize
 from ragscience.text.tokenizing import tokenize

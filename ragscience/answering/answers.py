@@ -19,17 +19,16 @@ from ragscience.answering.query_rewriting import standalone
 from ragscience.answering.replies import worded
 from ragscience.checking.check import Checked, check
 from ragscience.models.model_protocols import ChatModel
-from ragscience.records import Answer, Block, Found, Hit, Sentence, Stage
+from ragscience.records import UNCITED, Answer, Block, Found, Hit, Sentence, Stage
 from ragscience.stage_timing import Timings, timed
 
 if TYPE_CHECKING:
     from ragscience.answering.chain import Generated
 
-__all__ = ["REFUSAL", "UNCITED", "answer"]
+__all__ = ["REFUSAL", "answer"]
 
 _MOST_QUOTES = {"high": 5, "low": 3}
 """Quotes of an answer, by its confidence: what comes later hardly ever held the answer (docs/choices.md)."""
-UNCITED = "The answer cites no page: nothing in it could be checked."
 BROKEN_OFF = " […]\n\n[The model broke off here. Quotes from the passages:]\n\n"
 """Between the unfinished text of an LLM and the quotes that follow."""
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from ragscience.engine.printable import plain
 from ragscience.errors import RagScienceError
 from ragscience.history import KeptAnswer
-from ragscience.records import Answer, Citation, Sentence
+from ragscience.records import UNCITED, Answer, Citation, Sentence
 from ragscience.store.atomic_files import disk_errors, write_atomically
 
 __all__ = ["as_markdown", "write_out"]
@@ -27,7 +27,8 @@ def as_markdown(title: str, turns: Sequence[KeptAnswer]) -> str:
     for number, kept in enumerate(turns, start=1):
         answer = kept.answer
         parts.append(f"## {number}. {_line(answer.question)}\n")
-        parts.append(_inert(_marked(answer.text, answer.sentences)) + "\n")
+        marked_text = _marked(answer.text, answer.sentences) if answer.citations else answer.text
+        parts.append(_inert(marked_text) + "\n")
         if answer.citations:
             parts.append("Sources:\n")
             marked = not _is_quotes(answer)
@@ -65,6 +66,8 @@ def _marked(text: str, sentences: Sequence[Sentence]) -> str:
 
 
 def _summary(answer: Answer) -> str:
+    if not answer.citations:
+        return UNCITED
     claims = [sentence.verdict for sentence in answer.sentences if sentence.verdict in MARKS]
     if _is_quotes(answer):
         sure = f" Confidence: {answer.confidence}." if answer.confidence else ""

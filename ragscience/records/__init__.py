@@ -1,6 +1,6 @@
 """What travels between the packages: frozen dataclasses without behaviour but a derived value or two."""
 
-from ragscience.records.answer_records import PASSAGES, Answer, Block, Citation, Sentence, Step, Turn
+from ragscience.records.answer_records import PASSAGES, UNCITED, Answer, Block, Citation, Sentence, Step, Turn
 from ragscience.records.paper_records import (
     LOST_PAGE,
     REPAIRED_FILE,
@@ -20,7 +20,7 @@ from ragscience.records.paper_records import (
 from ragscience.records.search_records import Filters, Found, FoundPath, Hit, Part, PathStep, Profile, Stage
 
 __all__ = [
-    "LOST_PAGE", "PASSAGES", "REPAIRED_FILE",
+    "LOST_PAGE", "PASSAGES", "REPAIRED_FILE", "UNCITED",
     "Answer", "Block", "Box", "Chunk", "Citation", "Document", "Element", "EmbedderIdentity", "Filters", "Found",
     "FoundPath", "Hit", "Line", "Metadata", "Page", "Paper", "Part", "PathStep", "Profile", "Sentence", "Stage", "Step",
     "StoredChunk", "Turn", "searched_text", "title_of",

@@ -12,6 +12,8 @@ from ragscience.serialization import Count, PageNumber, Schema, Share
 
 PASSAGES = "passages"
 """The usual route of a question: a search for passages, and an answer from them."""
+UNCITED = "No citation: nothing could be checked."
+"""What is said of a language model's answer that cites no page, instead of a check."""
 
 
 @dataclass(frozen=True, slots=True)

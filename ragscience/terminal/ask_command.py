@@ -15,7 +15,7 @@ from ragscience.engine.printable import counted, plain
 from ragscience.engine.question_lines import BadLine, Question, read_questions
 from ragscience.engine.requests import AskRequest, SearchRequest
 from ragscience.errors import RagScienceError
-from ragscience.records import Answer
+from ragscience.records import UNCITED, Answer
 from ragscience.terminal.cli import say, say_error
 from ragscience.terminal.line_wrap import put
 from ragscience.terminal.screen import Screen, console
@@ -122,7 +122,7 @@ def ask_once(engine: Engine, request: AskRequest, *, dialogue: Dialogue, screen:
             put(out, "The checked answer:", style="dim")
         answer_view(answer, out)
     answer_footer(answer, out)
-    screen.warn_all(answer.warnings)
+    screen.warn_all(each for each in answer.warnings if each != UNCITED)  # the footer says so
     return answer
 
 

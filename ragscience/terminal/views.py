@@ -14,7 +14,7 @@ from ragscience.engine.asked_words import asked_terms, asked_words, excerpt
 from ragscience.engine.paper_list import PAPER_COLUMNS, USUAL_COLUMNS
 from ragscience.engine.printable import counted, plain, shortened
 from ragscience.engine.source_list import Source, cited_label, page_label, section_of, sources_of
-from ragscience.records import Answer, Found, Metadata, Page, Paper, Sentence
+from ragscience.records import UNCITED, Answer, Found, Metadata, Page, Paper, Sentence
 from ragscience.records.paper_records import SURE
 from ragscience.terminal.cli import as_called, say
 from ragscience.terminal.column_list import Column, list_records
@@ -37,7 +37,7 @@ SENTENCE_CHARS = 100
 _MOST_NEAR = 3
 """Passages that are shown under a refusal."""
 _PROSE = LONGEST_LINE
-_NO_PAGE_CITED = "It cites no page. The passages that it was given:"
+_NO_PAGE_CITED = f"{UNCITED} The passages that the model was given:"
 _LEAST_TEXT = 12
 """The width that a text of a list is cut to on a narrow terminal."""
 _PAPER_COLUMNS = {
@@ -154,7 +154,7 @@ def answer_footer(answer: Answer, console: Console) -> None:
         put(console, title, style="dim")
     for source in sources:
         _source(answer, source, console, quotes=not cites)
-    says_how_sure = answer.confidence is not None or answer.missing or _claims(answer)
+    says_how_sure = answer.confidence is not None or answer.missing or (cites and _claims(answer))
     has_verdicts = bool(sources) and not answer.refused and bool(says_how_sure)
     if answer.route_note or has_verdicts:
         console.print()
@@ -191,7 +191,7 @@ def verdicts_view(answer: Answer, console: Console, *, every: bool = False) -> N
     if answer.refused:
         return
     _confidence(answer, console)
-    claims = _claims(answer)
+    claims = _claims(answer) if every or answer.citations else []
     if not claims:
         return
     supported = sum(sentence.verdict == "supported" for sentence in claims)

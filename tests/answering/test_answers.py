@@ -7,7 +7,7 @@ import pytest
 
 from ragscience.answering.answers import REFUSAL
 from ragscience.errors import ModelProblem, NothingFound
-from ragscience.records import Turn
+from ragscience.records import UNCITED, Turn
 from tests.answering.asking import MODELS, QUESTION, SAID, ask, open_llm, prompt
 from tests.answering.passages import SAMPLING, TRAINING, Search, hit
 from tests.ollama_server import OllamaServer
@@ -109,7 +109,7 @@ def test_a_wrong_number_is_marked(server, llm):
 
 def test_an_answer_without_citations_says_so(server, llm):
     server.script("Training took 3.5 days.")
-    assert any("cites no page" in warning for warning in ask(llm, Search(TRAINING)).warnings)
+    assert UNCITED in ask(llm, Search(TRAINING)).warnings
 
 
 def test_a_text_that_cannot_be_encoded_is_asked_all_the_same(server, llm):

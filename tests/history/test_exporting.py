@@ -49,6 +49,10 @@ def test_a_sentence_that_is_not_in_the_answer_leaves_no_mark():
     assert "Said. ✓ Said. ✓\n" in text
     nothing = as_markdown("t", [kept(text="Hm.", sentences=(Sentence("Hm.", "no-claim", 0.0, None),))])
     assert "Checked: nothing in it could be checked." in nothing
+    uncited = as_markdown("t", [kept(text="Said.", sentences=(said,), citations=())])
+    assert "No citation: nothing could be checked." in uncited
+    assert "✓" not in uncited
+    assert "Checked" not in uncited
 
 
 def test_quotes_have_their_confidence_and_no_marks():

@@ -122,7 +122,10 @@ def test_a_refusal_names_the_nearest_passages(shown):
     assert shown(answer_footer, refusal, tty=False) == "\nThe nearest passages:\n  [2] bees.pdf, p.1: Bees steer.\n"
     assert shown(answer_footer, replace(refusal, question="Why is the sky blue?"), tty=False) == ""
     uncited = answer(hits=[hit("bees.pdf", 1, "Bees\nsteer.")])
-    assert "It cites no page." in shown(answer_footer, uncited, tty=False)
+    title = "No citation: nothing could be checked. The passages that the model was given:"
+    given = f"\n{title}\n  [1] bees.pdf, p.1: Bees steer.\n"
+    assert shown(answer_footer, uncited, tty=False) == given
+    assert shown(answer_footer, replace(uncited, sentences=SENTENCES[3:]), tty=False) == given
     assert shown(answer_footer, answer(), tty=False) == ""
 
 
@@ -162,5 +165,5 @@ def test_a_refusal_shows_no_confidence(shown):
 
 
 def test_behind_what_a_model_worded_quotes_are_not_counted(shown):
-    text = shown(verdicts_view, answer(sentences=[*SENTENCES, QUOTE]), tty=False)
+    text = shown(verdicts_view, answer(citations=[BEES_1], sentences=[*SENTENCES, QUOTE]), tty=False)
     assert text.splitlines()[0] == "~ 1 of 3 sentences supported"
