@@ -51,15 +51,23 @@ class Group(TyperGroup):
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Put the command in front, whether it is named or not. Raises UsageError for one that was mistyped."""
         own = {option for parameter in self.get_params(ctx) for option in parameter.opts}
+        if len(args) == 1 and f"--{args[0]}" in own:  # `help` and `version` alone
+            args = [f"--{args[0]}"]
         if not (args and args[0] in own) and not (ctx.resilient_parsing and not args):
             args = self._with_command(ctx, args)
         return super().parse_args(ctx, args)
 
     def shell_complete(self, ctx: Any, incomplete: str) -> list[Any]:
-        """Commands, and the options of the default command."""
+        """Commands, and the options and first argument of the default command."""
         default = self.commands[self.default_command]
         inner = default.make_context(self.default_command, [], parent=ctx, resilient_parsing=True)
-        return super().shell_complete(ctx, incomplete) + default.shell_complete(inner, incomplete)
+        arguments = [one for one in default.params if one.param_type_name == "argument"][:1]
+        asked: list[Any] = [super(), default, *arguments]
+        return [
+            item
+            for one, at in zip(asked, (ctx, inner, inner), strict=False)
+            for item in one.shell_complete(at, incomplete)
+        ]
 
     def _with_command(self, ctx: Any, args: list[str]) -> list[str]:
         if args and args[0] in self.commands:

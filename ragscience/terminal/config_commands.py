@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -189,7 +190,8 @@ def _check_name(name: str) -> None:
     from ragscience.settings import Settings
 
     if name not in Settings.model_fields:
-        raise UsageError(f"There is no setting {name}.", LISTED)
+        near = get_close_matches(name, Settings.model_fields, n=1)
+        raise UsageError(f"There is no setting {name}.", f"Did you mean {near[0]}? {LISTED}" if near else LISTED)
 
 
 def _row(name: str, loaded: LoadedSettings) -> tuple[str, str, str]:

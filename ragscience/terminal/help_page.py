@@ -73,15 +73,18 @@ def _lines(ctx: Any, width: int) -> Iterator[str]:
     shown = [parameter for parameter in command.get_params(ctx) if not parameter.hidden]
     arguments = [parameter for parameter in shown if parameter.param_type_name == "argument"]
     options = [parameter for parameter in shown if parameter.param_type_name == "option"]
-    call = [path, *map(argument_name, arguments), "[OPTIONS]"]
+    inner = getattr(command, "commands", {})
+    call = [path, *(["[COMMAND]"] if inner else map(argument_name, arguments)), "[OPTIONS]"]
     for number, usage in enumerate(usage_of(path) or (" ".join(call),)):
         yield from _wrapped(usage, width, "Usage: " if number == 0 else "       ", 11)
     for text in inspect.cleandoc(command.help or "").split("\n\n"):
         yield ""
         yield from _wrapped(paragraph(text), width, "  ")
+    if inner and not usage_of(path):
+        yield ""
+        yield from _wrapped(f"Without a command it is `{path} {command.bare_command}`.", width, "  ")
     if arguments:
         yield from _table("Arguments", [(argument_name(one), meaning(one)) for one in arguments], width)
-    inner = getattr(command, "commands", {})
     for heading, names in sections_of(path, inner):
         yield from _table(heading, [(name, summary(inner[name])) for name in names], width)
     for heading, group in _groups(options):

@@ -292,7 +292,9 @@ def evaluate(
     from ragscience.terminal.evaluation_view import EvalOutput, EvalScreen, run_drafting, run_eval
 
     if (file is None) == (make is None):
-        raise UsageError("Give either a file of questions or --make.", "To draft some: query.py eval --make 20")
+        raise UsageError(
+            "Give either a file of questions or --make.", "To draft some: `python query.py eval --make 20`."
+        )
     if file is None and (against or judge or json or md):
         raise UsageError("--against, --judge, --json and --md measure a file.", "Take --make alone, or with --out.")
     if file is not None and out is not None:

@@ -56,7 +56,13 @@ def _must_be(parameter: Any, said: str) -> str:
 
 
 def _no_such_option(name: str, context: Any, see: str) -> UsageError:
-    known = [option for parameter in context.command.params for option in (*parameter.opts, *parameter.secondary_opts)]
+    commands = [context.command, *([context.parent.command] if context.parent else [])]
+    known = [
+        option
+        for one in commands
+        for parameter in one.params
+        for option in (*parameter.opts, *parameter.secondary_opts)
+    ]
     near = _nearest(name, [option for option in known if option.startswith("-")])
     if near:
         return UsageError(f"There is no option {name}.", f"Did you mean {near}? {see}")

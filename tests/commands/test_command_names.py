@@ -88,6 +88,8 @@ def test_a_question_that_begins_with_a_commands_name_is_told_of_ask(asked, words
     ("words", "said"),
     [
         (["search", "fog", "--papr", "bees"], "There is no option --papr.\n       Did you mean --paper?"),
+        (["--verison"], "Did you mean --version?"),
+        (["config", "topk"], "There is no setting topk.\n       Did you mean top_k?"),
         (["search", "fog", "--top-k", "3"], "python query.py config set top_k"),
         (["search", "fog", "-k", "many"], "-k must be a whole number from 1 to 1000."),
         (["search", "fog", "--paper"], "--paper needs a value."),

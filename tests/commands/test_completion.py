@@ -62,6 +62,7 @@ def completed(home):
         ("rag search fog --profile de", {"deep", "default"}),
         ("rag ask --chat f", {r"field\ work"}),
         ("rag config set top", {"top_k", "top_k_candidates"}),
+        ("rag config top_k_", {"top_k_candidates"}),
         ("rag completion z", {"zsh"}),
     ],
 )

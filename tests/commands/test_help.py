@@ -143,3 +143,5 @@ def test_help_and_version_of_a_process():
         assert re.fullmatch(
             r"RAG Science \S+ \(Python 3\.\S+, library schema \d+\)\n", Commands(ROOT).run(script, "--version").out
         )
+        assert Commands(ROOT).run(script, "version").out == Commands(ROOT).run(script, "--version").out
+        assert Commands(ROOT).run(script, "help").out == Commands(ROOT).run(script, "-h").out
