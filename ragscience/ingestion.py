@@ -144,15 +144,24 @@ def file_state(path: Path) -> FileState:
     return FileState(path, digest, stat.st_size, stat.st_mtime_ns)
 
 
-def make_plan(library: Library, files: Iterable[Path], failures: Sequence[Failure] = ()) -> Plan:
-    """The work for `files`: those that the library lacks, or has under another path."""
+def make_plan(
+    library: Library,
+    files: Iterable[Path],
+    failures: Sequence[Failure] = (),
+    on_compared: Callable[[int], None] = lambda _: None,
+) -> Plan:
+    """The work for `files`: those that the library lacks, or has under another path.
+
+    `on_compared` gets the number of files whose bytes were compared, before each.
+    """
     to_read: dict[str, FileState] = {}
     moved: list[tuple[Paper, FileState]] = []
     unchanged: list[FileState] = []
     copies: list[tuple[FileState, str]] = []
     failed = list(failures)
     by_md5 = {paper.md5: paper for paper in library.papers()}
-    for path in files:
+    for number, path in enumerate(files):
+        on_compared(number)
         try:
             state = file_state(path)
         except FileProblem as problem:

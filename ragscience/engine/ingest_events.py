@@ -37,7 +37,9 @@ __all__ = [
     "PaperSuppressed",
     "PassagesEmbedded",
     "PlanMade",
+    "Preparing",
     "RemovalForgotten",
+    "RunProgressed",
     "SourceBusy",
     "SyncPlan",
     "WatchChanged",
@@ -51,6 +53,37 @@ class PlanMade(Event):
     """It is known how many papers are to be read."""
 
     papers: int
+
+
+@dataclass(frozen=True, slots=True)
+class Preparing(Event):
+    """A run is not at the papers yet, or no longer."""
+
+    what: str
+    """What it does, as "comparing files"."""
+    done: int = 0
+    total: int | None = None
+    """None where it is not known."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunProgressed(Event):
+    """How far a run is; comes several times a second while it reads, and after each batch while it embeds."""
+
+    path: Path
+    """The file in hand."""
+    number: int
+    """Its number in the run, from 1."""
+    papers: int
+    """Files to be read in the run."""
+    page: int
+    """The page that is being read, from 1; 0 while the file is embedded, or its pages are not known."""
+    pages: int
+    passage: int
+    """The passage that is being embedded, from 1; 0 while the file is read."""
+    passages: int
+    seconds_left: float | None
+    """Until the end of the run; None while too little is measured."""
 
 
 @dataclass(frozen=True, slots=True)

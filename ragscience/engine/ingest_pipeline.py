@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ragscience.duplicates import Duplicate, duplicates_of
-from ragscience.engine.ingest_events import PaperFailed, PaperRead, PaperStored, PassagesEmbedded, PlanMade
+from ragscience.engine.ingest_events import PaperFailed, PaperRead, PaperStored, PassagesEmbedded, PlanMade, Preparing
 from ragscience.errors import FileProblem
 from ragscience.ingestion import Failure, FileState, Plan
 from ragscience.paper_names import PaperNames
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from ragscience.engine.events import OnEvent
+    from ragscience.engine.ingest_progress import RunProgress
     from ragscience.models.model_protocols import Embedder, TokenEmbedder
     from ragscience.store import Library
 
@@ -44,6 +45,8 @@ class Ingestion:
     """What makes the token vectors that are kept for late interaction; None keeps none."""
     max_token_bytes: int = 0
     """What all token vectors may take on disk."""
+    progress: RunProgress | None = None
+    """Is told how far the run is."""
 
 
 class Pipeline:
@@ -53,6 +56,7 @@ class Pipeline:
         self._library = library
         self._ingestion = ingestion
         self._on_event = on_event
+        self._progress = ingestion.progress
         self._began = time.monotonic()
         self.added: list[Paper] = []
         self.updated: list[Paper] = []
@@ -79,9 +83,12 @@ class Pipeline:
                 except FileProblem as problem:
                     self.failures.append(Failure(path, problem))
                     self._on_event(PaperFailed(path, problem, self._seconds()))
+                if self._progress is not None:
+                    self._progress.done(path)
                 if cancel is not None and cancel.is_set():
                     return
         finally:
+            self._on_event(Preparing("updating the search indexes"))
             self._library.refresh_indexes()
             PaperNames.of(self._library)
 
@@ -105,7 +112,9 @@ class Pipeline:
         chunks = self._ingestion.chunk(document)
         if not chunks:
             raise FileProblem(f"{state.path.name} has no text.", "If it is a scan, add --ocr.", reason="no-text")
-        vectors, tokens = self._embed([chunk.searched for chunk in chunks])
+        if self._progress is not None:
+            self._progress.cut(state.path, len(chunks))
+        vectors, tokens = self._embed(state.path, [chunk.searched for chunk in chunks])
         replaced = library.paper_by_path(str(state.path))
         new = NewPaper(
             path=str(state.path),
@@ -122,7 +131,7 @@ class Pipeline:
         (self.updated if replaced else self.added).append(paper)
         self._on_event(PaperStored(paper, replaced is not None, self._seconds()))
 
-    def _embed(self, texts: Sequence[str]) -> tuple[NDArray[np.float32], dict[bytes, NDArray[np.int8]]]:
+    def _embed(self, path: Path, texts: Sequence[str]) -> tuple[NDArray[np.float32], dict[bytes, NDArray[np.int8]]]:
         """Unit rows, shape (len(texts), dimension), float32, from the library where it has them, else embedded.
 
         And the token vectors, shape (tokens, 64), int8, of the embedded texts, by text hash, up to the size limit.
@@ -142,11 +151,11 @@ class Pipeline:
             else:
                 missing.append(row)
         self.reused += len(texts) - len(missing)
-        self._on_event(PassagesEmbedded(self.embedded + self.reused))
+        self._tell_of_vectors(path, len(texts) - len(missing), 0.0)
         room = ingestion.max_token_bytes - library.token_bytes() if ingestion.tokens_from is not None else 0
         tokens: dict[bytes, NDArray[np.int8]] = {}
         for first in range(0, len(missing), ingestion.batch):
-            rows = missing[first : first + ingestion.batch]
+            rows, began = missing[first : first + ingestion.batch], time.monotonic()
             batch = [texts[row] for row in rows]
             vectors[rows], compressed = embed_batch(ingestion.embedder, ingestion.tokens_from, batch)
             for row, kept in zip(rows, compressed, strict=False):
@@ -154,8 +163,13 @@ class Pipeline:
                 if room >= 0:
                     tokens[hashes[row]] = kept
             self.embedded += len(rows)
-            self._on_event(PassagesEmbedded(self.embedded + self.reused))
+            self._tell_of_vectors(path, len(rows), time.monotonic() - began)
         return vectors, tokens
+
+    def _tell_of_vectors(self, path: Path, more: int, seconds: float) -> None:
+        self._on_event(PassagesEmbedded(self.embedded + self.reused))
+        if self._progress is not None:
+            self._progress.embedded(path, more, seconds)
 
     def _seconds(self) -> float:
         """Since the last call."""

@@ -6,7 +6,7 @@ import os
 import time
 from collections.abc import Sequence
 from contextlib import ExitStack
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,12 +18,14 @@ from ragscience.engine.ingest_events import (
     PaperFailed,
     PaperRemoved,
     PaperRenamed,
+    Preparing,
     SyncPlan,
 )
 from ragscience.engine.ingest_pipeline import Ingestion, Pipeline
 from ragscience.engine.left_out_files import Skips, remove_older, remove_papers
 from ragscience.errors import LibraryUnavailable, ModelProblem
 from ragscience.ingestion import (
+    FoundFiles,
     Plan,
     apply_renames,
     find_pdfs,
@@ -35,6 +37,7 @@ from ragscience.records import Chunk, Document, Paper
 if TYPE_CHECKING:
     from threading import Event as Flag
 
+    from ragscience.engine.ingest_progress import RunProgress
     from ragscience.engine.model_pool import ModelPool
     from ragscience.models.model_protocols import Embedder
     from ragscience.reading.worker_pool import ReadingPool
@@ -73,11 +76,19 @@ class IngestRun:
         papers = self.library.home.papers
         if not paths or list(paths) == [papers]:
             papers.mkdir(parents=True, exist_ok=True)
-        found = find_pdfs(paths or [papers])
-        plan = make_plan(self.library, found.pdfs, found.failures)
+        found, plan = self._planned(paths or [papers])
         named = [Path(os.path.abspath(path)) for path in paths]  # noqa: PTH100  # as find_pdfs does
         self._skips.note_others(found.others)
         return self.carry_out(plan, named)
+
+    def _planned(self, paths: Sequence[Path]) -> tuple[FoundFiles, Plan]:
+        """What the paths name, and the work for it."""
+        found = find_pdfs(paths, lambda count: self._on_event(Preparing("looking for PDFs", count)))
+
+        def compared(number: int) -> None:
+            self._on_event(Preparing("comparing files", number, len(found.pdfs)))
+
+        return found, make_plan(self.library, found.pdfs, found.failures, compared)
 
     def sync_plan(self) -> SyncPlan:
         """What `sync` would do."""
@@ -102,9 +113,8 @@ class IngestRun:
     def _changes(self) -> tuple[Plan, list[Paper]]:
         """The changes of papers/ and of the papers outside of it, and the papers whose files are gone."""
         self.library.home.papers.mkdir(parents=True, exist_ok=True)
-        found = find_pdfs([self.library.home.papers])
+        found, plan = self._planned([self.library.home.papers])
         self._skips.note_others(found.others)
-        plan = make_plan(self.library, found.pdfs, found.failures)
         moved, planned = {paper.paper_id for paper, _ in plan.moved}, set(plan.paths)
         gone = [paper for paper in vanished(self.library) if paper.paper_id not in moved]
         outside = [paper for paper in self.library.papers() if Path(paper.path) not in planned]
@@ -138,6 +148,7 @@ class IngestRun:
         if not plan.to_read:
             return self._result(plan, None)
         self._require_same_reader()
+        self._on_event(Preparing("opening the models"))
         embedder = self._models.embedder(self._settings, self.library.embedder, self._warn)
         if self.library.chunk_count:
             self.library.require_identity(embedder.identity, self._chunker())
@@ -158,8 +169,18 @@ class IngestRun:
         tokens = self._models.ingest_tokens(settings, embedder, self._warn)
         with ExitStack() as stack:
             readers = self._readers or stack.enter_context(open_readers(settings, self._ocr_language))
+            progress = self._progress(plan, readers)
+            batch = settings.embedding_batch
+            if embedder.identity.provider == "embedded":  # no faster in larger batches, and Ctrl-C waits for one
+                batch = min(batch, 16)
             ingestion = Ingestion(
-                readers.read_all, chunk, embedder, settings.embedding_batch, tokens, settings.token_cache_mb * 2**20
+                partial(readers.read_all, progress=progress),
+                chunk,
+                embedder,
+                batch,
+                tokens,
+                settings.token_cache_mb * 2**20,
+                progress,
             )
             pipeline = Pipeline(self.library, ingestion, self._on_event)
             try:
@@ -168,6 +189,16 @@ class IngestRun:
                 states = {state.path: state for state in plan.to_read}
                 self._skips.note_failures(pipeline.failures, states, self._read_by)
         return pipeline
+
+    def _progress(self, plan: Plan, readers: ReadingPool) -> RunProgress:
+        """The progress of a run over the plan, after the pages of its files are counted."""
+        from ragscience.engine.ingest_progress import RunProgress
+
+        paths, pages = [state.path for state in plan.to_read], {}
+        for number, (path, count) in enumerate(zip(paths, readers.count_pages(paths), strict=True)):
+            self._on_event(Preparing("counting pages", number, len(paths)))
+            pages[path] = count
+        return RunProgress(pages, readers.workers, self._on_event)
 
     def _result(self, plan: Plan, pipeline: Pipeline | None) -> IngestResult:
         """The result of a run, after its last events."""

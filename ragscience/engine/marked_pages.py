@@ -10,7 +10,7 @@ from pathlib import Path
 from ragscience.engine.printable import plain
 from ragscience.errors import FileProblem, RagScienceError, UsageError
 from ragscience.reading.pdf_highlights import Mark, MarkedPage
-from ragscience.reading.worker_pool import ReaderProcess
+from ragscience.reading.reader_process import ReaderProcess
 from ragscience.records import Answer, Citation
 from ragscience.store.atomic_files import disk_errors, write_atomically
 from ragscience.store.row_records import short_names

@@ -27,7 +27,11 @@ from ragscience.reading.text_cleaning import printable_name, sensible_title
 from ragscience.reading.text_spans import PageSpans, rule_boxes
 from ragscience.records import LOST_PAGE, REPAIRED_FILE, Document, Metadata
 
-__all__ = ["damage_in", "opened", "read_pdf"]
+__all__ = ["OnPage", "count_pages", "damage_in", "opened", "read_pdf"]
+
+OnPage = Callable[[int, int, bool], None]
+"""Is told of a page that is done: its number from 1, how many there are, and whether OCR or the layout model read it,
+which takes seconds. A page may be read more than once."""
 
 _HEADER_WITHIN_BYTES = 1024
 """`%PDF` may begin anywhere in the first 1024 bytes (PDF 1.7 reference, appendix H, note 13)."""
@@ -66,7 +70,7 @@ def read_pdf(
     path: Path,
     password: str = "",
     ocr: str = "",
-    still_reading: Callable[[], None] = lambda: None,
+    on_page: OnPage = lambda *_: None,
     *,
     layout: str = "never",
 ) -> Document:
@@ -74,7 +78,7 @@ def read_pdf(
 
     Pages without readable text are read by OCR in the language `ocr`, or in several ("eng+deu"), if one is given. The
     layout model is used for the others with `layout` "always", and with "auto" where the numbers of the headings have
-    gaps. `still_reading` is called after each page that took seconds, by OCR or the layout model.
+    gaps.
 
     Raises FileProblem with reason "missing", "unreadable", "not-a-pdf", "empty", "encrypted", "damaged", "no-pages" or
     "no-text", ModelProblem where `layout` is "always" and the model is missing, and MemoryError.
@@ -82,7 +86,15 @@ def read_pdf(
     predict = load_layout_model() if layout == "always" else None
     with opened(path, password) as source:
         repairs = FontRepairs()
-        pages = [read_page(source, index, repairs) for index in range(_page_count(source, path))]
+        pages: list[PageText] = []
+        count = _page_count(source, path)
+        for index in range(count):
+            pages.append(read_page(source, index, repairs))
+            on_page(index + 1, count, False)
+
+        def slow_page_done(index: int) -> None:
+            on_page(index + 1, count, True)
+
         repairs.decide()
         for index, page in enumerate(pages):
             if page.lack == UNSETTLED:
@@ -95,10 +107,10 @@ def read_pdf(
             except ModelProblem as problem:
                 instead = str(problem)
             else:
-                pages = [_recognised_page(source, *one, ocr, tessdata, still_reading) for one in enumerate(pages)]
+                pages = [_recognised_page(source, *one, ocr, tessdata, slow_page_done) for one in enumerate(pages)]
                 instead = f"OCR found no words on it in the language {ocr!r}: set RAG_OCR_LANGUAGE, or leave it out."
         if predict is not None:
-            pages = [_page_with_layout(source, *one, predict, still_reading) for one in enumerate(pages)]
+            pages = [_page_with_layout(source, *one, predict, slow_page_done) for one in enumerate(pages)]
         # Known only now: a damaged page is repaired while it is read.
         was_repaired = bool(source.is_repaired)
         title = sensible_title((source.metadata or {}).get("title"))
@@ -108,7 +120,7 @@ def read_pdf(
         if layout == "auto" and len(pages) <= _MOST_PAGES_UNASKED and (missing := missing_numbers(document)):
             try:
                 predict = load_layout_model()
-                pages = [_page_with_layout(source, *one, predict, still_reading) for one in enumerate(pages)]
+                pages = [_page_with_layout(source, *one, predict, slow_page_done) for one in enumerate(pages)]
                 document = _document(pages, title=metadata.title or title, was_repaired=was_repaired)
             except (MemoryError, ModelProblem) as problem:
                 # The user did not ask for the model: the fast reader's result is used.
@@ -201,6 +213,12 @@ def _page_count(source: Any, path: Path) -> int:
     return count
 
 
+def count_pages(path: Path) -> int:
+    """The number of pages of a PDF, without reading them. Raises as `read_pdf`."""
+    with opened(path, "") as source:
+        return _page_count(source, path)
+
+
 def _metadata(source: Any, pages: list[PageText]) -> tuple[Metadata, tuple[str, ...]]:
     """The paper's metadata, and a warning where they cannot be read: the document is kept."""
     try:
@@ -217,7 +235,7 @@ def _may_be_recognised(page: PageText) -> bool:
 
 
 def _recognised_page(
-    source: Any, index: int, page: PageText, ocr: str, tessdata: str, still_reading: Callable[[], None]
+    source: Any, index: int, page: PageText, ocr: str, tessdata: str, slow_page_done: Callable[[int], None]
 ) -> PageText:
     """The page, read by OCR if it had no text and OCR finds words. Raises MemoryError."""
     if not _may_be_recognised(page):
@@ -232,14 +250,14 @@ def _recognised_page(
         raise_if_out_of_memory(error)
         return replace(page, detail=f"OCR failed: {cause_of(error)}")
     finally:
-        still_reading()
+        slow_page_done(index)
     if not is_writing(spans.plain):
         return page
     return PageText(spans.plain, "", "", spans, tuple(rules), tuple(drawings), is_recognised=True)
 
 
 def _page_with_layout(
-    source: Any, index: int, page: PageText, predict: Predict, still_reading: Callable[[], None]
+    source: Any, index: int, page: PageText, predict: Predict, slow_page_done: Callable[[int], None]
 ) -> PageText:
     """The page with its parts by the layout model, if it has text of its own. Raises MemoryError."""
     if page.lack or page.is_recognised or page.spans is None:
@@ -250,7 +268,7 @@ def _page_with_layout(
         raise_if_out_of_memory(error)
         return replace(page, unseen=cause_of(error))
     finally:
-        still_reading()
+        slow_page_done(index)
 
 
 def _require_text(path: Path, pages: list[PageText], instead: str) -> None:

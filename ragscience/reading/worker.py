@@ -15,17 +15,18 @@ from typing import BinaryIO
 from ragscience.errors import FileProblem, ModelProblem
 from ragscience.reading.layout_model import block_layout_model
 from ragscience.reading.pdf_highlights import join_pages, mark_pages
-from ragscience.reading.pdf_reader import read_pdf
+from ragscience.reading.pdf_reader import OnPage, count_pages, read_pdf
 from ragscience.reading.pymupdf_errors import load_pymupdf
 from ragscience.reading.text_cleaning import printable_name
 from ragscience.reading.worker_protocol import (
     READY,
-    STILL_READING,
+    Counting,
     Joining,
     Marking,
     Reading,
     Request,
     decode_request,
+    encode_page,
     encode_reply,
 )
 from ragscience.records import Document
@@ -45,14 +46,13 @@ def serve(requests: BinaryIO, replies: BinaryIO, perform: Callable[[Request], Do
         return
 
 
-def perform(request: Request, still_reading: Callable[[], None] = lambda: None) -> Document | int:
-    """The requested document, or how many quotes of the marked pages have no place. Raises FileProblem.
-
-    `still_reading` is called after each page read by OCR or the layout model, which takes long.
-    """
+def perform(request: Request, on_page: OnPage = lambda *_: None) -> Document | int:
+    """The requested document or number. Raises FileProblem. `on_page` is told of each page that is read."""
     match request:
         case Reading(path, password, ocr, layout):
-            return read_pdf(path, password, ocr, still_reading, layout=layout)
+            return read_pdf(path, password, ocr, on_page, layout=layout)
+        case Counting(path):
+            return count_pages(path)
         case Marking(path, target, pages):
             return mark_pages(path, target, pages)
         case Joining(paths, target):
@@ -97,13 +97,14 @@ def main(arguments: list[str]) -> int:
         # Without the pool nothing else ends a hanging read: SIGALRM ends the process by default.
         signal.setitimer(signal.ITIMER_REAL, alarm_seconds)
 
-        def still_reading() -> None:
-            replies.write(STILL_READING)
+        def on_page(number: int, pages: int, is_slow: bool) -> None:
+            replies.write(encode_page(number, pages, is_slow=is_slow))
             replies.flush()
-            signal.setitimer(signal.ITIMER_REAL, alarm_seconds)
+            if is_slow:
+                signal.setitimer(signal.ITIMER_REAL, alarm_seconds)
 
         try:
-            return perform(request, still_reading)
+            return perform(request, on_page)
         finally:
             signal.setitimer(signal.ITIMER_REAL, 0)
 

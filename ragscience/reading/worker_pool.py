@@ -2,200 +2,38 @@
 
 from __future__ import annotations
 
-import os
-import selectors
-import signal
-import subprocess
-import sys
-import tempfile
 import threading
-import time
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from functools import partial
 from pathlib import Path
 from types import TracebackType
-from typing import IO, Self
+from typing import Self
 
-import ragscience
-from ragscience.errors import FileProblem, RagScienceError
-from ragscience.reading.pdf_highlights import MarkedPage
-from ragscience.reading.text_cleaning import clean_text, printable_name
-from ragscience.reading.worker_protocol import (
-    READY,
-    STILL_READING,
-    Joining,
-    Marking,
-    Reading,
-    Request,
-    decode_reply,
-    encode_request,
-)
+from ragscience.errors import FileProblem
+from ragscience.reading.reader_process import ReaderProcess
 from ragscience.records import Document
 
-__all__ = ["ReaderProcess", "ReadingPool"]
+__all__ = ["ReadingPool", "ReadingProgress"]
 
 _AHEAD = 2
 """Files per worker that are being read, or wait with their text in memory."""
-
-_START_SECONDS = 120.0
-"""For the interpreter and its imports: 0.3 s on a warm machine, much more from a cold network disk."""
-_ALARM_AFTER = 2.0
-"""A worker whose pool is gone ends after so many times the limit of a file."""
-_READ_BYTES = 1 << 20
+_LOOK_SECONDS = 0.2
+"""While a loop waits for a file, its progress is looked at this often."""
 
 
-class ReaderProcess:
-    """A running worker. `read` may be called from one thread at a time, `kill` from any.
+class ReadingProgress:
+    """Is told how far a pool's readers are; this one ignores it. The pages come from the readers' threads."""
 
-    `timeout_seconds` is for one file; each page read by OCR or the layout model has as long again. `memory_bytes`
-    limits the worker's address space. Raises RagScienceError where the worker does not start.
-    """
+    def page_done(self, path: Path, number: int, pages: int) -> None:
+        """A page is done, of so many; page 0 of 0 where the reading of the file begins."""
 
-    def __init__(self, timeout_seconds: float, memory_bytes: int) -> None:
-        self._timeout_seconds = timeout_seconds
-        self._ended = threading.Event()
-        self._unread = b""
-        self._errors = tempfile.TemporaryFile()  # noqa: SIM115 - lives as long as the process, closed with it
-        alarm_seconds = timeout_seconds * _ALARM_AFTER
-        try:
-            self._process = subprocess.Popen(  # noqa: S603 - this interpreter, our own module
-                # -P: a module in the user's current folder must not replace a real one.
-                [sys.executable, "-P", "-m", "ragscience.reading.worker", str(memory_bytes), str(alarm_seconds)],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=self._errors,
-                bufsize=0,
-                env={**os.environ, "PYTHONPATH": _python_path()},
-                # Ctrl-C in the terminal is for the pool, which then ends its workers.
-                start_new_session=True,
-            )
-        except OSError as error:
-            self._errors.close()
-            raise _no_start(str(error)) from error
-        self._lines = selectors.DefaultSelector()
-        self._lines.register(self._stdout, selectors.EVENT_READ)
-        self._require_ready()
+    def file_done(self, path: Path) -> None:
+        """A file is read, or cannot be."""
 
-    @property
-    def pid(self) -> int:
-        """The worker's process id."""
-        return self._process.pid
-
-    @property
-    def is_alive(self) -> bool:
-        """Whether it can read a file."""
-        return not self._ended.is_set() and self._process.poll() is None
-
-    def read(self, path: Path, password: str, ocr: str = "", *, layout: str = "never") -> Document | FileProblem:
-        """The document or the problem of a file; a worker that crashes, hangs or lacks memory ends."""
-        reply = self._asked(Reading(path.absolute(), password, ocr, layout), path)
-        assert not isinstance(reply, int)  # noqa: S101 - for the type: a worker replies to its request
-        return reply
-
-    def mark(self, path: Path, target: Path, pages: Sequence[MarkedPage]) -> int | FileProblem:
-        """Write marked copies of a file's pages to `target`; gives how many quotes have no place on them."""
-        reply = self._asked(Marking(path.absolute(), target.absolute(), tuple(pages)), path)
-        assert not isinstance(reply, Document)  # noqa: S101 - as above
-        return reply
-
-    def join(self, paths: Sequence[Path], target: Path) -> int | FileProblem:
-        """Join files of `mark` to `target`; gives 0."""
-        reply = self._asked(Joining(tuple(path.absolute() for path in paths), target.absolute()), target)
-        assert not isinstance(reply, Document)  # noqa: S101 - as above
-        return reply
-
-    def _asked(self, request: Request, path: Path) -> Document | int | FileProblem:
-        """The reply to a request, or what happened to the worker with the file at `path`."""
-        try:
-            self._stdin.write(encode_request(request))
-            line = self._line(self._timeout_seconds)
-            while line == STILL_READING:
-                line = self._line(self._timeout_seconds)
-        except BrokenPipeError:
-            line = b""
-        except TimeoutError:
-            self.kill()
-            message = f"{printable_name(path)} took longer to read than {self._timeout_seconds:g} s."
-            return FileProblem(message, "Leave it out, or raise RAG_READING_TIMEOUT_SECONDS.", reason="timeout")
-        if not line:
-            message = f"{printable_name(path)} made the PDF reader crash: {self._how_it_ended()}."
-            return FileProblem(message, "Leave it out, or save it again with another program.", reason="crashed")
-        reply = decode_reply(line)
-        if isinstance(reply, FileProblem) and reply.reason == "too-large":
-            # Its memory is fragmented, and the next file may need all of it.
-            self.kill()
-        return reply
-
-    def kill(self) -> None:
-        """End the process now; a `read` that waits for it returns."""
-        self._ended.set()
-        self._process.kill()
-
-    def close(self) -> None:
-        """End the process, wait for it, and release its resources."""
-        self.kill()
-        self._process.wait()
-        self._lines.close()
-        self._stdin.close()
-        self._stdout.close()
-        self._errors.close()
-
-    @property
-    def _stdin(self) -> IO[bytes]:
-        assert self._process.stdin is not None  # noqa: S101 - for the type: it is a pipe
-        return self._process.stdin
-
-    @property
-    def _stdout(self) -> IO[bytes]:
-        assert self._process.stdout is not None  # noqa: S101 - for the type: it is a pipe
-        return self._process.stdout
-
-    def _require_ready(self) -> None:
-        """Wait until the worker has imported what it needs. Raises RagScienceError."""
-        try:
-            if self._line(_START_SECONDS) == READY:
-                return
-            how = self._how_it_ended()
-        except TimeoutError:
-            how = f"no sign of life for {_START_SECONDS:g} s"
-        self.close()
-        raise _no_start(how)
-
-    def _line(self, seconds: float) -> bytes:
-        """The next line that the worker writes, or b"" when it has ended. Raises TimeoutError."""
-        deadline = time.monotonic() + seconds
-        pieces = [self._unread]
-        while b"\n" not in pieces[-1]:
-            if not self._lines.select(max(0.0, deadline - time.monotonic())):
-                raise TimeoutError
-            piece = os.read(self._stdout.fileno(), _READ_BYTES)
-            if not piece:
-                return b""
-            pieces.append(piece)
-        line, end, self._unread = b"".join(pieces).partition(b"\n")
-        return line + end
-
-    def _how_it_ended(self) -> str:
-        """Exit code or signal, with the last line of stderr."""
-        code = self._process.wait()
-        if code < 0:
-            how = signal.Signals(-code).name
-            return f"{how}, perhaps for lack of memory" if code == -signal.SIGKILL else how
-        self._errors.seek(0)
-        lines = clean_text(self._errors.read().decode(errors="replace")).split("\n")
-        last = next((line.strip() for line in reversed(lines) if line.strip()), "")
-        return f"exit code {code}" + (f" ({last[:200]})" if last else "")
-
-
-def _python_path() -> str:
-    """PYTHONPATH with this package's folder first."""
-    root = str(Path(ragscience.__path__[0]).parent)
-    return os.pathsep.join(filter(None, [root, os.environ.get("PYTHONPATH")]))
-
-
-def _no_start(how: str) -> RagScienceError:
-    return RagScienceError(f"The PDF reader does not start: {how}.", "Install the requirements again: make setup")
+    def waiting(self, path: Path) -> None:
+        """The loop waits for this file; comes several times a second, in the thread of the loop."""
 
 
 class ReadingPool:
@@ -213,7 +51,7 @@ class ReadingPool:
     ) -> None:
         if workers < 1:
             raise ValueError(f"workers must be at least 1, not {workers}")
-        self._workers = workers
+        self.workers = workers
         self._timeout_seconds = timeout_seconds
         self._memory_bytes = memory_bytes
         self.ocr = ocr
@@ -241,22 +79,35 @@ class ReadingPool:
         for reader in idle:
             reader.close()
 
-    def read_all(self, paths: Iterable[Path], password: str = "") -> Iterator[tuple[Path, Document | FileProblem]]:
+    def count_pages(self, paths: Iterable[Path]) -> Iterator[int]:
+        """The number of pages of each file; 0 where they cannot be counted. Raises as `read_all`."""
+        for path in paths:
+            reader = self._take(threading.Event())
+            try:
+                count = reader.count(path)
+                yield count if isinstance(count, int) else 0
+            finally:
+                self._give_back(reader)
+
+    def read_all(
+        self, paths: Iterable[Path], password: str = "", progress: ReadingProgress | None = None
+    ) -> Iterator[tuple[Path, Document | FileProblem]]:
         """Each path with its document or problem, in the given order, read ahead by a few files.
 
         `paths` is consumed as files are read; the password is for encrypted files. Raises RagScienceError where the
         workers cannot be started. Only one such loop at a time: leaving it ends the reading.
         """
+        progress = progress or ReadingProgress()
         ahead: deque[tuple[Path, Future[Document | FileProblem]]] = deque()
         abandoned = threading.Event()
-        threads = ThreadPoolExecutor(self._workers, thread_name_prefix="reading")
+        threads = ThreadPoolExecutor(self.workers, thread_name_prefix="reading")
         try:
             for path in paths:
-                ahead.append((path, threads.submit(self._read, path, password, abandoned)))
-                if len(ahead) >= self._workers * _AHEAD:
-                    yield _next(ahead)
+                ahead.append((path, threads.submit(self._read, path, password, abandoned, progress)))
+                if len(ahead) >= self.workers * _AHEAD:
+                    yield _next(ahead, progress)
             while ahead:
-                yield _next(ahead)
+                yield _next(ahead, progress)
         finally:
             with self._lock:
                 abandoned.set()
@@ -264,11 +115,16 @@ class ReadingPool:
                     reader.kill()
             threads.shutdown(cancel_futures=True)
 
-    def _read(self, path: Path, password: str, abandoned: threading.Event) -> Document | FileProblem:
+    def _read(
+        self, path: Path, password: str, abandoned: threading.Event, progress: ReadingProgress
+    ) -> Document | FileProblem:
         reader = self._take(abandoned)
         try:
-            return reader.read(path, password, self.ocr, layout=self._layout)
+            progress.page_done(path, 0, 0)
+            on_page = partial(progress.page_done, path)
+            return reader.read(path, password, self.ocr, layout=self._layout, on_page=on_page)
         finally:
+            progress.file_done(path)
             self._give_back(reader)
 
     def _take(self, abandoned: threading.Event) -> ReaderProcess:
@@ -301,7 +157,9 @@ class ReadingPool:
 
 
 def _next(
-    ahead: deque[tuple[Path, Future[Document | FileProblem]]],
+    ahead: deque[tuple[Path, Future[Document | FileProblem]]], progress: ReadingProgress
 ) -> tuple[Path, Document | FileProblem]:
     path, future = ahead.popleft()
+    while not wait([future], _LOOK_SECONDS).done:
+        progress.waiting(path)
     return path, future.result()

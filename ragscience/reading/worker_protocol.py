@@ -1,10 +1,10 @@
 """The lines between the worker pool and its workers: one JSON object each, in ASCII, never pickle.
 
 worker  {"ready": true}
-pool    {"Reading": …}, {"Marking": …} or {"Joining": …}, with the fields of these classes
-worker  {"document": …} with the fields of Document, {"unplaced": NUMBER}
+pool    {"Reading": …}, {"Counting": …}, {"Marking": …} or {"Joining": …}, with the fields of these classes
+worker  {"document": …} with the fields of Document, {"number": NUMBER} of pages or of quotes without a place
      or {"problem": {"message", "fix", "reason"}}
-     before any of these, each time that a slow step is done: {"still reading": true}
+     before any of these, after each page: {"page": [NUMBER, PAGES]}, {"slow page": [NUMBER, PAGES]} of a slow step
 """
 
 from __future__ import annotations
@@ -20,19 +20,21 @@ from ragscience.serialization import from_json, to_json
 
 __all__ = [
     "READY",
-    "STILL_READING",
+    "Counting",
     "Joining",
     "Marking",
     "Reading",
     "Request",
+    "decode_page",
     "decode_reply",
     "decode_request",
+    "encode_page",
     "encode_reply",
     "encode_request",
 ]
 
 READY = b'{"ready": true}\n'
-STILL_READING = b'{"still reading": true}\n'
+_PAGE, _SLOW_PAGE = b'{"page": ', b'{"slow page": '
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +47,13 @@ class Reading:
     """The language in which pages without text are read by OCR; empty: they are not."""
     layout: str = "never"
     """When the layout model is used, too: see `read_pdf`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Counting:
+    """Asks for the number of pages of a file."""
+
+    path: Path
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +73,7 @@ class Joining:
     target: Path
 
 
-Request = Reading | Marking | Joining
+Request = Reading | Counting | Marking | Joining
 
 
 def encode_request(request: Request) -> bytes:
@@ -77,14 +86,29 @@ def decode_request(line: bytes) -> Request:
     ((kind, fields),) = json.loads(line).items()
     if kind == "Reading":  # by hand: pydantic's import would be felt at every worker's start
         return Reading(**{**fields, "path": Path(fields["path"])})
+    if kind == "Counting":
+        return Counting(Path(fields["path"]))
     return from_json(Marking, fields) if kind == "Marking" else from_json(Joining, fields)
 
 
+def encode_page(number: int, pages: int, *, is_slow: bool) -> bytes:
+    """A page is done, as a line: `number` of so many, counted from 1."""
+    return (_SLOW_PAGE if is_slow else _PAGE) + f"[{number}, {pages}]}}\n".encode()
+
+
+def decode_page(line: bytes) -> tuple[int, int, bool] | None:
+    """Number, pages and whether it was slow, if the line is about a page."""
+    if not line.startswith((_PAGE, _SLOW_PAGE)):
+        return None
+    ((kind, (number, pages)),) = json.loads(line).items()
+    return number, pages, kind == "slow page"
+
+
 def encode_reply(reply: Document | int | FileProblem) -> bytes:
-    """The result of a request as a line; a number is how many quotes had no place."""
+    """The result of a request as a line; a number is of pages, or of quotes that had no place."""
     if isinstance(reply, FileProblem):
         return _line("problem", {"message": reply.message, "fix": reply.fix, "reason": reply.reason})
-    return _line("unplaced" if isinstance(reply, int) else "document", reply)
+    return _line("number" if isinstance(reply, int) else "document", reply)
 
 
 def decode_reply(line: bytes) -> Document | int | FileProblem:
@@ -92,7 +116,7 @@ def decode_reply(line: bytes) -> Document | int | FileProblem:
     ((kind, value),) = json.loads(line).items()
     if kind == "problem":
         return FileProblem(value["message"], value["fix"], reason=value["reason"])
-    return int(value) if kind == "unplaced" else from_json(Document, value)
+    return int(value) if kind == "number" else from_json(Document, value)
 
 
 def _line(kind: str, value: object) -> bytes:

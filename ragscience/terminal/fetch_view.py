@@ -1,4 +1,4 @@
-"""What `fetch` shows: the papers that were found, as a table to pick from, a bar for each download, and a summary."""
+"""What `fetch` shows: the papers that were found, as a table to pick from, how far downloads are, and a summary."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ from ragscience.terminal.cli import say
 from ragscience.terminal.ingest_view import SOME_FAILED, IngestScreen, show_result
 from ragscience.terminal.screen import console as stdout
 from ragscience.terminal.screen import print_json
+from ragscience.terminal.status_line import STATUS
 
 if TYPE_CHECKING:
     from rich.console import Console
-    from rich.progress import Progress, TaskID
 
     from ragscience.engine.library_engine import Engine
 
@@ -156,7 +156,7 @@ def _ask(question: str) -> str:
 
 
 class FetchScreen(IngestScreen):
-    """Shows the events of a fetch and of its ingest on stderr, with a bar for each download on a terminal."""
+    """Shows the events of a fetch and of its ingest on stderr, on a terminal how far each download is."""
 
     def __init__(self, request: FetchRequest, *, quiet: bool, as_json: bool) -> None:
         super().__init__(quiet=quiet)
@@ -164,7 +164,7 @@ class FetchScreen(IngestScreen):
         self._shows_failures = len(request.arguments) > 1 or as_json
         self._is_downloading = False
         self._unread: list[str] = []
-        self._download: tuple[Progress, TaskID] | None = None
+        self._download = ""
 
     def __call__(self, event: Event) -> None:
         """Show the event."""
@@ -180,13 +180,12 @@ class FetchScreen(IngestScreen):
                     say(f"not found: {argument}: {failure.error}")
             case DownloadStarted(paper, number, total):
                 self._is_downloading = True
-                self._start_download(f"{number}/{total} {plain(paper.title)[:40]}")
+                self._download = f"[{number}/{total}] fetching {plain(paper.title)}"
+                STATUS.show(self._download)
             case Downloading(_, done, total_bytes):
-                if self._download is not None:
-                    progress, task = self._download
-                    progress.update(task, completed=done, total=total_bytes)
+                size = f" of {total_bytes / 2**20:.1f}" if total_bytes else ""
+                STATUS.show(f"{self._download}, {done / 2**20:.1f}{size} MiB", keeps_time=True)
             case DownloadDone(paper, number, total, size):
-                self.stop_bar()
                 at, name = f"[{number}/{total}] ", paper.file.rpartition("/")[2]
                 if paper.status == "failed":
                     say(f"not fetched: {paper.title}: {paper.error}")
@@ -200,32 +199,7 @@ class FetchScreen(IngestScreen):
 
     def show_interrupted(self) -> None:
         """What is left to do after Ctrl-C."""
-        self.stop_bar()
         if self._is_downloading:
             say("The same command resumes the download that was cut off.")
-        if self._unread:
+        if self._unread and not self._papers:
             say(f"Not read yet, `python ingest.py` reads: {', '.join(self._unread)}")
-
-    def stop_bar(self) -> None:
-        """Remove the bar."""
-        super().stop_bar()
-        if self._download is not None:
-            self._download[0].stop()
-            self._download = None
-
-    def _start_download(self, description: str) -> None:
-        if self.quiet or not sys.stderr.isatty():
-            return
-        from rich.console import Console
-        from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TransferSpeedColumn
-
-        progress = Progress(
-            TextColumn("{task.description}", markup=False),
-            BarColumn(),
-            DownloadColumn(binary_units=True),
-            TransferSpeedColumn(),
-            console=Console(stderr=True),
-            transient=True,
-        )
-        self._download = progress, progress.add_task(description, total=None)
-        progress.start()

@@ -67,8 +67,9 @@ def add(
     from ragscience.terminal.ingest_view import IngestScreen, check_dedupe, show_kept_newest, show_result
 
     keep_newest = check_dedupe(dedupe)
+    again = "the same command" if paths or home else "`python ingest.py`"
     with (
-        IngestScreen(quiet=quiet) as screen,
+        IngestScreen(quiet=quiet, goes_on=f"{again} goes on with the rest") as screen,
         opened(screen, bool(paths), **_reading(home, offline, ocr, layout)) as engine,
     ):
         code = show_result(engine.add(paths or (), on_event=screen), screen)
@@ -233,7 +234,11 @@ def sync(
     """Read what is new in papers/, and remove what is gone from it."""
     from ragscience.terminal.ingest_view import IngestScreen, show_result
 
-    with IngestScreen(quiet=quiet) as screen, opened(screen, **_reading(home, offline, ocr, layout)) as engine:
+    goes_on = "the same command goes on with the rest"
+    with (
+        IngestScreen(quiet=quiet, goes_on=goes_on) as screen,
+        opened(screen, **_reading(home, offline, ocr, layout)) as engine,
+    ):
         if not dry_run:
             return show_result(engine.sync(on_event=screen), screen)
         plan = engine.sync_plan(on_event=screen)
@@ -241,6 +246,8 @@ def sync(
             screen.tell(f"would read {path}")
         for paper in plan.gone:
             screen.tell(f"would remove {paper.file}")
+        if not (plan.to_read or plan.gone):
+            screen.tell("Nothing would change: the library matches the files.")
     return 0
 
 
@@ -293,7 +300,11 @@ def rebuild(
         )
     from ragscience.terminal.ingest_view import IngestScreen, show_result
 
-    with IngestScreen(quiet=quiet) as screen, opened(screen, **_reading(home, offline, ocr, layout)) as engine:
+    goes_on = "the others are as they were, and the same command reads all of them again"
+    with (
+        IngestScreen(quiet=quiet, goes_on=goes_on) as screen,
+        opened(screen, **_reading(home, offline, ocr, layout)) as engine,
+    ):
         if only:
             engine.rebuild(only[0], on_event=screen)
             return 0

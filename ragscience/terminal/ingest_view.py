@@ -1,16 +1,15 @@
-"""What ingest and watch runs show: events as lines, on a terminal with a bar; nothing but failures when quiet."""
+"""What ingest and watch runs show: events as lines, on a terminal how far they are; nothing but failures when quiet."""
 
 from __future__ import annotations
 
 import shlex
 import signal
 import sys
-import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from threading import Event as Flag
 from types import FrameType, TracebackType
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Self
 
 from ragscience.engine.events import Checking, Event, ModelChosen, Warned
 from ragscience.engine.ingest_events import (
@@ -27,7 +26,9 @@ from ragscience.engine.ingest_events import (
     PaperSuppressed,
     PassagesEmbedded,
     PlanMade,
+    Preparing,
     RemovalForgotten,
+    RunProgressed,
     WatchChanged,
 )
 from ragscience.engine.printable import counted, one_line
@@ -36,13 +37,13 @@ from ragscience.json_output import DuplicateOutput, DuplicatesOutput, WatchOutpu
 from ragscience.terminal.cli import say
 from ragscience.terminal.column_list import Column, list_records
 from ragscience.terminal.line_wrap import put
+from ragscience.terminal.interrupt import second_interrupt_leaves
 from ragscience.terminal.screen import print_json
 from ragscience.terminal.skipped_view import failure_line, others_line, skipped_again
-from ragscience.terminal.status_line import STATUS
+from ragscience.terminal.status_line import STATUS, STOPS
 
 if TYPE_CHECKING:
     from rich.console import Console
-    from rich.progress import Progress, TaskID
 
     from ragscience.engine.ingest_events import Duplicate
 
@@ -57,91 +58,96 @@ __all__ = [
 ]
 
 SOME_FAILED = 3
+LEAVES = "Ctrl-C again leaves at once"
+NAME_WIDTH = 30
+"""Characters of a file's name beside how far it is."""
 KEEP_NEWEST = "keep-newest"
 REMEDY = "`python ingest.py duplicates --dedupe keep-newest` keeps only that one."
 
 
 class IngestScreen:
-    """Shows the events of an ingest on stderr; a context manager."""
+    """Shows the events of an ingest on stderr; a context manager. The first Ctrl-C stops, the second leaves at once."""
 
-    def __init__(self, *, quiet: bool) -> None:
+    def __init__(self, *, quiet: bool, goes_on: str = "`python ingest.py` goes on with the rest") -> None:
+        """`goes_on` is what is said after Ctrl-C of the papers that are not in."""
         self.quiet = quiet
-        self._papers = self._done = 0
-        self._started = time.monotonic()
-        self._bar: Progress | None = None
-        self._task: TaskID | None = None
+        self._goes_on = goes_on
+        self._papers = self._done = self._stored = 0
+        self._two_interrupts = ExitStack()
+        self._stops = STOPS
 
     def __enter__(self) -> Self:
+        self._two_interrupts.enter_context(second_interrupt_leaves(self._begin_to_stop))
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self.stop_bar()
+        STATUS.hide()
+        self._two_interrupts.close()
+        if kind is KeyboardInterrupt and self._papers:
+            self.tell(f"{self._stored} of {counted(self._papers, 'paper')} {_are(self._stored)} in; {self._goes_on}.")
 
     def __call__(self, event: Event) -> None:
         """Show the event."""
         match event:
             case PlanMade(papers):
-                self._papers, self._done, self._started = papers, 0, time.monotonic()
-                self._start_bar()
-            case PaperRead(path):
-                name = one_line(path.name)
-                self._update(file=name if len(name) <= 40 else name[:39] + "…")
-            case PassagesEmbedded(done, None):
-                rate = done / max(time.monotonic() - self._started, 1e-3)
-                self._update(chunks=done, rate=f"{rate:.0f}")
+                self._papers, self._done, self._stored = papers, 0, 0
             case PaperStored() | PaperFailed():
                 self._done += 1
+                self._stored += isinstance(event, PaperStored)
                 if line := event_line(event):
-                    at = f"[{min(self._done, self._papers)}/{self._papers}] " if self._bar is None else ""
-                    self.tell(at + line)
-                self._update(completed=min(self._done, self._papers))
-                if self._done >= self._papers:
-                    self.stop_bar()
-            case Checking():
-                STATUS.show(f"checking {event.what}, {event.step} of {event.steps}")
+                    self.tell(f"[{min(self._done, self._papers)}/{self._papers}] {line}")
             case _:
-                self.tell(event_line(event))
+                if not show_progress(event, self._stops):
+                    self.tell(event_line(event))
+
+    def _begin_to_stop(self) -> None:
+        self._stops = LEAVES
+        show_progress(Preparing("stopping"), self._stops)
 
     def tell(self, line: str) -> None:
-        """A line on stderr, above the bar; none when quiet."""
-        if self.quiet or not line:
-            return
-        if self._bar is None:
+        """A line on stderr; none when quiet."""
+        if line and not self.quiet:
             say(line)
-        else:
-            put(self._bar.console, one_line(line))
 
-    def stop_bar(self) -> None:
-        """Remove the bar, and the line of a check."""
-        STATUS.hide()
-        if self._bar is not None:
-            self._bar.stop()
-            self._bar = None
 
-    def _update(self, **fields: Any) -> None:
-        if self._bar is not None and self._task is not None:
-            self._bar.update(self._task, **fields)
+def _are(number: int) -> str:
+    return "is" if number == 1 else "are"
 
-    def _start_bar(self) -> None:
-        if self.quiet or not self._papers or not sys.stderr.isatty():
-            return
-        from rich.console import Console
-        from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
-        self._bar = Progress(
-            TextColumn("{task.completed:.0f}/{task.total:.0f} papers"),
-            BarColumn(),
-            TextColumn("{task.fields[chunks]} passages"),
-            TextColumn("{task.fields[rate]}/s"),
-            TimeRemainingColumn(),
-            TextColumn("{task.fields[file]}", markup=False),
-            console=Console(stderr=True),
-            transient=True,
-        )
-        self._task = self._bar.add_task("", total=self._papers, chunks=0, rate="-", file="")
-        self._bar.start()
+def show_progress(event: Event, stops: str = STOPS) -> bool:
+    """Show how far a run is in the terminal's last line, and what Ctrl-C does; whether the event is about that."""
+    match event:
+        case RunProgressed(path, number, papers, page, pages, passage, passages, seconds_left):
+            at = f" page {page:,} of {pages:,}" if page else ""
+            at = f" passage {passage:,} of {passages:,}" if passage else at
+            left = f", about {_rounded(seconds_left)} left" if seconds_left is not None else ""
+            name = one_line(path.name)
+            name = name if len(name) <= NAME_WIDTH else f"{name[: NAME_WIDTH - 1]}…"
+            text = f"[{number}/{papers}] {name}{at}{left}"
+        case PassagesEmbedded(done, int(total)):
+            text = f"embedding passage {done:,} of {total:,}"
+        case Checking(what, step, steps):
+            text = f"checking {what}, {step} of {steps}"
+        case Preparing(what, done, total):
+            text = what + (f", {done:,} of {total:,}" if total else f", {done:,} found" if done else "")
+        case PlanMade() | PaperRead() | PassagesEmbedded():
+            return True
+        case _:
+            return False
+    STATUS.show(text, stops=stops, keeps_time=True)
+    return True
+
+
+def _rounded(seconds: float) -> str:
+    """A time as exact as it can be known: to 10 s, to a minute from two minutes on, to 10 minutes from two hours on."""
+    if seconds < 115:
+        return f"{max(10, round(seconds / 10) * 10)} s"
+    if seconds < 115 * 60:
+        return f"{round(seconds / 60)} min"
+    hours, tens = divmod(round(seconds / 600), 6)
+    return f"{hours} h {tens}0 min" if tens else f"{hours} h"
 
 
 def event_line(event: Event) -> str:
@@ -149,8 +155,6 @@ def event_line(event: Event) -> str:
     match event:
         case Warned(text) | ModelChosen(text):
             return text
-        case PassagesEmbedded(done, total):
-            return f"embedded {done} of {total} passages"
         case PaperStored(paper, is_update):
             warnings = f", {'; '.join(paper.warnings)}" if paper.warnings else ""
             verb = "updated" if is_update else "added"
@@ -183,7 +187,6 @@ def event_line(event: Event) -> str:
 
 def show_result(result: IngestResult, screen: IngestScreen) -> int:
     """What failed, and a summary; an exit code."""
-    screen.stop_bar()
     for failure in result.failures:
         say(failure_line(failure.path, failure.problem))
     counts = {
@@ -290,7 +293,7 @@ class WatchScreen:
             case PaperFailed(path, problem, seconds):
                 self._line("failed", str(path), str(problem), seconds)
             case _:
-                if (line := event_line(event)) and not self._quiet:
+                if not self._quiet and not show_progress(event) and (line := event_line(event)):
                     say(line)
 
     def _line(self, event: str, file: str, text: str, seconds: float | None = None, **counts: int) -> None:
@@ -318,6 +321,7 @@ def cancelled_by_signals() -> Iterator[Flag]:
     def note(_number: int, _frame: FrameType | None) -> None:
         cancel.set()
         restore()
+        STATUS.show("stopping after the paper in hand", stops=LEAVES)
 
     for number in before:
         signal.signal(number, note)

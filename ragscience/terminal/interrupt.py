@@ -1,12 +1,14 @@
-"""Ctrl-C while a command starts, when the imports are not yet over: one line, no traceback."""
+"""Ctrl-C while a command starts, or stops: one line, no traceback."""
 
 from __future__ import annotations
 
 import os
 import signal
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from typing import NoReturn
 
-__all__ = ["CANCELLED", "catch_interrupts", "exit_at_interrupt"]
+__all__ = ["CANCELLED", "catch_interrupts", "exit_at_interrupt", "second_interrupt_leaves"]
 
 CANCELLED = 130
 """The exit code after Ctrl-C, as shells have it (128 + SIGINT)."""
@@ -24,6 +26,29 @@ def exit_at_interrupt() -> None:
 def catch_interrupts() -> None:
     """Let SIGINT raise KeyboardInterrupt again, after `exit_at_interrupt`."""
     if signal.getsignal(signal.SIGINT) is _exit:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@contextmanager
+def second_interrupt_leaves(on_first: Callable[[], None]) -> Iterator[None]:
+    """SIGINT calls `on_first` and raises KeyboardInterrupt; a second one ends the process at once, whatever it does.
+
+    For work that may be killed at any time. A SIGINT that is ignored, or handled otherwise, stays so.
+    """
+    if signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
+        yield
+        return
+
+    def first(*_: object) -> NoReturn:
+        signal.signal(signal.SIGINT, _exit)
+        with suppress(RuntimeError):  # it may write while a write is under way
+            on_first()
+        raise KeyboardInterrupt
+
+    signal.signal(signal.SIGINT, first)
+    try:
+        yield
+    finally:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
 

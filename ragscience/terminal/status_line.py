@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from threading import Event, RLock, Thread
 from typing import Any, TextIO, cast
 
-__all__ = ["STATUS", "StatusLine"]
+__all__ = ["STATUS", "STOPS", "StatusLine"]
 
 FIRST_SECONDS = 0.05
 """A command that is done by then shows no line."""

@@ -119,6 +119,12 @@ def test_add_never_removes_and_sync_does(filled):
     assert "kilns.pdf" not in papers_of(filled)
 
 
+def test_a_sync_that_would_change_nothing_says_so(filled):
+    assert filled.ingest("sync", "--dry-run").err == "Nothing would change: the library matches the files.\n"
+    make_pdf(filled.home / "papers" / "new.pdf", ["Something new."])
+    assert filled.ingest("sync", "--dry-run").err == f"would read {filled.home / 'papers' / 'new.pdf'}\n"
+
+
 def test_sync_sees_a_changed_file_outside_the_papers_folder(filled):
     outside = make_pdf(filled.home / "elsewhere" / "notes.pdf", ["Old notes."])
     filled.ingest(outside)

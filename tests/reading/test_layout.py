@@ -16,8 +16,8 @@ from ragscience.reading.document_structure import SourcePage, structured_documen
 from ragscience.reading.layout_model import LayoutBox, find_layout_model, layout_boxes, missing_numbers
 from ragscience.reading.pdf_reader import opened, read_pdf
 from ragscience.reading.pymupdf_errors import load_pymupdf
+from ragscience.reading.reader_process import ReaderProcess
 from ragscience.reading.text_spans import PageSpans, read_spans, rule_boxes
-from ragscience.reading.worker_pool import ReaderProcess
 from ragscience.reading.worker_protocol import Reading, decode_reply, encode_request
 from ragscience.records import Document, Element
 from tests.pdf_factory import make_pdf
@@ -245,12 +245,16 @@ def numbered_paper(path, *, small):
 def test_a_paper_with_a_gap_is_read_by_the_model_too(tmp_path):
     gap, whole = numbered_paper(tmp_path / "gap.pdf", small=True), numbered_paper(tmp_path / "whole.pdf", small=False)
     asked = []
-    document = read_pdf(gap, still_reading=lambda: asked.append(gap), layout="auto")
+    document = read_pdf(
+        gap, on_page=lambda _number, _pages, is_slow: asked.append(gap) if is_slow else None, layout="auto"
+    )
     assert missing_numbers(read_pdf(gap)) == ("3",)
     assert missing_numbers(document) == ()
     assert document.warnings == ()
     assert asked == [gap]
-    assert read_pdf(whole, still_reading=lambda: asked.append(whole), layout="auto") == read_pdf(whole)
+    assert read_pdf(
+        whole, on_page=lambda _number, _pages, is_slow: asked.append(whole) if is_slow else None, layout="auto"
+    ) == read_pdf(whole)
     assert asked == [gap]
 
 

@@ -10,10 +10,11 @@ from hypothesis import strategies as st
 from ragscience.errors import FileProblem, ModelProblem
 from ragscience.reading.ocr import evened, find_tessdata, has_picture, is_writing, recognise
 from ragscience.reading.pdf_reader import read_pdf
+from ragscience.reading.reader_process import ReaderProcess
 from ragscience.reading.text_cleaning import illegible_share
 from ragscience.reading.worker import perform, serve
-from ragscience.reading.worker_pool import ReaderProcess, ReadingPool
-from ragscience.reading.worker_protocol import STILL_READING, Reading, encode_request
+from ragscience.reading.worker_pool import ReadingPool
+from ragscience.reading.worker_protocol import Reading, encode_page, encode_request
 from tests.pdf_factory import make_mapped_pdf, make_pdf, make_scan, make_scanned_text
 from tests.shared_data import SHARED_DATA, needs_shared_data
 
@@ -273,7 +274,9 @@ def test_replies_in_one_piece_are_separated(tmp_path, monkeypatch):
     program.write_text(
         "#!/bin/sh\n"
         "printf '{\"ready\": true}\\n'\n"
-        "while read line; do printf '%s{\"unplaced\": 7}\\n' '" + STILL_READING.decode() * 3 + "'; done\n"
+        "while read line; do printf '%s{\"number\": 7}\\n' '"
+        + encode_page(1, 3, is_slow=True).decode() * 3
+        + "'; done\n"
     )
     program.chmod(0o755)
     monkeypatch.setattr("sys.executable", str(program))

@@ -8,7 +8,7 @@ import pytest
 from ragscience.errors import FileProblem
 from ragscience.reading.pdf_highlights import Mark, MarkedPage, join_pages, mark_pages
 from ragscience.reading.pdf_reader import read_pdf
-from ragscience.reading.worker_pool import ReaderProcess
+from ragscience.reading.reader_process import ReaderProcess
 from tests.pdf_factory import make_endless_pdf, make_pdf
 
 PAGES = ["Bees steer by polarised light\nIn fog they fly slower", "A second page", "The glaze matures at 1280 degrees"]

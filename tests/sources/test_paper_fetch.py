@@ -28,6 +28,7 @@ from ragscience.sources.paper_fetch import Known, Shelf, fetch, once
 from ragscience.sources.partial_files import md5_of
 from ragscience.store import Home, Library
 from ragscience.terminal.fetch_view import FetchScreen, pick, picked, run_fetch
+from ragscience.terminal.status_line import STATUS
 from tests.conftest import ROOT
 from tests.pdf_factory import make_pdf
 
@@ -415,20 +416,25 @@ def downloads(screen):
         screen(DownloadDone(replace(paper, status="fetched", file=f"/papers/{name}"), number, 2, 2**21))
 
 
-def test_a_terminal_shows_a_bar_for_each_download(monkeypatch):
+def test_a_terminal_shows_how_far_each_download_is(monkeypatch):
     terminal = Screen()
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.setattr(sys, "stderr", terminal)
-    with FetchScreen(FetchRequest(()), quiet=False, as_json=False) as screen:
-        downloads(screen)
+    STATUS.begin()
+    try:
+        with FetchScreen(FetchRequest(()), quiet=False, as_json=False) as screen:
+            downloads(screen)
+    finally:
+        STATUS.end()
     shown = terminal.getvalue()
     assert "[1/2] fetched first.pdf (2.0 MiB)\n" in shown
     assert "[2/2] fetched second␛[2J.pdf (2.0 MiB)\n" in shown
-    assert "2/2 second" in shown
+    assert "[2/2] fetching second" in shown
+    assert ", 1.0 of 2.0 MiB" in shown
     assert "\x1b[2J" not in shown
 
 
-def test_quiet_shows_no_bar(monkeypatch):
+def test_quiet_shows_nothing(monkeypatch):
     terminal = Screen()
     monkeypatch.setattr(sys, "stderr", terminal)
     with FetchScreen(FetchRequest(()), quiet=True, as_json=False) as screen:

@@ -1,0 +1,217 @@
+"""A process that reads PDFs, which may crash, hang or use up the memory without harm to the one that asks it."""
+
+from __future__ import annotations
+
+import os
+import selectors
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import IO
+
+import ragscience
+from ragscience.errors import FileProblem, RagScienceError
+from ragscience.reading.pdf_highlights import MarkedPage
+from ragscience.reading.text_cleaning import clean_text, printable_name
+from ragscience.reading.worker_protocol import (
+    READY,
+    Counting,
+    Joining,
+    Marking,
+    Reading,
+    Request,
+    decode_page,
+    decode_reply,
+    encode_request,
+)
+from ragscience.records import Document
+
+__all__ = ["ReaderProcess"]
+
+_START_SECONDS = 120.0
+"""For the interpreter and its imports: 0.3 s on a warm machine, much more from a cold network disk."""
+_ALARM_AFTER = 2.0
+"""A worker whose pool is gone ends after so many times the limit of a file."""
+_READ_BYTES = 1 << 20
+
+
+class ReaderProcess:
+    """A running worker. `read` may be called from one thread at a time, `kill` from any.
+
+    `timeout_seconds` is for one file; each page read by OCR or the layout model has as long again. `memory_bytes`
+    limits the worker's address space. Raises RagScienceError where the worker does not start.
+    """
+
+    def __init__(self, timeout_seconds: float, memory_bytes: int) -> None:
+        self._timeout_seconds = timeout_seconds
+        self._ended = threading.Event()
+        self._unread = b""
+        self._errors = tempfile.TemporaryFile()  # noqa: SIM115 - lives as long as the process, closed with it
+        alarm_seconds = timeout_seconds * _ALARM_AFTER
+        try:
+            self._process = subprocess.Popen(  # noqa: S603 - this interpreter, our own module
+                # -P: a module in the user's current folder must not replace a real one.
+                [sys.executable, "-P", "-m", "ragscience.reading.worker", str(memory_bytes), str(alarm_seconds)],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=self._errors,
+                bufsize=0,
+                env={**os.environ, "PYTHONPATH": _python_path()},
+                # Ctrl-C in the terminal is for the pool, which then ends its workers.
+                start_new_session=True,
+            )
+        except OSError as error:
+            self._errors.close()
+            raise _no_start(str(error)) from error
+        self._lines = selectors.DefaultSelector()
+        self._lines.register(self._stdout, selectors.EVENT_READ)
+        self._require_ready()
+
+    @property
+    def pid(self) -> int:
+        """The worker's process id."""
+        return self._process.pid
+
+    @property
+    def is_alive(self) -> bool:
+        """Whether it can read a file."""
+        return not self._ended.is_set() and self._process.poll() is None
+
+    def read(
+        self,
+        path: Path,
+        password: str,
+        ocr: str = "",
+        *,
+        layout: str = "never",
+        on_page: Callable[[int, int], None] = lambda *_: None,
+    ) -> Document | FileProblem:
+        """The document or the problem of a file; a worker that crashes, hangs or lacks memory ends.
+
+        `on_page` gets the number of each page that is done, and how many there are.
+        """
+        reply = self._asked(Reading(path.absolute(), password, ocr, layout), path, on_page)
+        assert not isinstance(reply, int)  # noqa: S101 - for the type: a worker replies to its request
+        return reply
+
+    def count(self, path: Path) -> int | FileProblem:
+        """The number of pages of a file, or its problem."""
+        reply = self._asked(Counting(path.absolute()), path)
+        assert not isinstance(reply, Document)  # noqa: S101 - as above
+        return reply
+
+    def mark(self, path: Path, target: Path, pages: Sequence[MarkedPage]) -> int | FileProblem:
+        """Write marked copies of a file's pages to `target`; gives how many quotes have no place on them."""
+        reply = self._asked(Marking(path.absolute(), target.absolute(), tuple(pages)), path)
+        assert not isinstance(reply, Document)  # noqa: S101 - as above
+        return reply
+
+    def join(self, paths: Sequence[Path], target: Path) -> int | FileProblem:
+        """Join files of `mark` to `target`; gives 0."""
+        reply = self._asked(Joining(tuple(path.absolute() for path in paths), target.absolute()), target)
+        assert not isinstance(reply, Document)  # noqa: S101 - as above
+        return reply
+
+    def _asked(
+        self, request: Request, path: Path, on_page: Callable[[int, int], None] | None = None
+    ) -> Document | int | FileProblem:
+        """The reply to a request, or what happened to the worker with the file at `path`."""
+        try:
+            self._stdin.write(encode_request(request))
+            deadline = time.monotonic() + self._timeout_seconds
+            line = self._line(deadline)
+            while page := decode_page(line):
+                number, pages, is_slow = page
+                if on_page is not None:
+                    on_page(number, pages)
+                if is_slow:
+                    deadline = time.monotonic() + self._timeout_seconds
+                line = self._line(deadline)
+        except BrokenPipeError:
+            line = b""
+        except TimeoutError:
+            self.kill()
+            message = f"{printable_name(path)} took longer to read than {self._timeout_seconds:g} s."
+            return FileProblem(message, "Leave it out, or raise RAG_READING_TIMEOUT_SECONDS.", reason="timeout")
+        if not line:
+            message = f"{printable_name(path)} made the PDF reader crash: {self._how_it_ended()}."
+            return FileProblem(message, "Leave it out, or save it again with another program.", reason="crashed")
+        reply = decode_reply(line)
+        if isinstance(reply, FileProblem) and reply.reason == "too-large":
+            # Its memory is fragmented, and the next file may need all of it.
+            self.kill()
+        return reply
+
+    def kill(self) -> None:
+        """End the process now; a `read` that waits for it returns."""
+        self._ended.set()
+        self._process.kill()
+
+    def close(self) -> None:
+        """End the process, wait for it, and release its resources."""
+        self.kill()
+        self._process.wait()
+        self._lines.close()
+        self._stdin.close()
+        self._stdout.close()
+        self._errors.close()
+
+    @property
+    def _stdin(self) -> IO[bytes]:
+        assert self._process.stdin is not None  # noqa: S101 - for the type: it is a pipe
+        return self._process.stdin
+
+    @property
+    def _stdout(self) -> IO[bytes]:
+        assert self._process.stdout is not None  # noqa: S101 - for the type: it is a pipe
+        return self._process.stdout
+
+    def _require_ready(self) -> None:
+        """Wait until the worker has imported what it needs. Raises RagScienceError."""
+        try:
+            if self._line(time.monotonic() + _START_SECONDS) == READY:
+                return
+            how = self._how_it_ended()
+        except TimeoutError:
+            how = f"no sign of life for {_START_SECONDS:g} s"
+        self.close()
+        raise _no_start(how)
+
+    def _line(self, deadline: float) -> bytes:
+        """The next line that the worker writes, or b"" when it has ended. Raises TimeoutError after `deadline`."""
+        pieces = [self._unread]
+        while b"\n" not in pieces[-1]:
+            if not self._lines.select(max(0.0, deadline - time.monotonic())):
+                raise TimeoutError
+            piece = os.read(self._stdout.fileno(), _READ_BYTES)
+            if not piece:
+                return b""
+            pieces.append(piece)
+        line, end, self._unread = b"".join(pieces).partition(b"\n")
+        return line + end
+
+    def _how_it_ended(self) -> str:
+        """Exit code or signal, with the last line of stderr."""
+        code = self._process.wait()
+        if code < 0:
+            how = signal.Signals(-code).name
+            return f"{how}, perhaps for lack of memory" if code == -signal.SIGKILL else how
+        self._errors.seek(0)
+        lines = clean_text(self._errors.read().decode(errors="replace")).split("\n")
+        last = next((line.strip() for line in reversed(lines) if line.strip()), "")
+        return f"exit code {code}" + (f" ({last[:200]})" if last else "")
+
+
+def _python_path() -> str:
+    """PYTHONPATH with this package's folder first."""
+    root = str(Path(ragscience.__path__[0]).parent)
+    return os.pathsep.join(filter(None, [root, os.environ.get("PYTHONPATH")]))
+
+
+def _no_start(how: str) -> RagScienceError:
+    return RagScienceError(f"The PDF reader does not start: {how}.", "Install the requirements again: make setup")
