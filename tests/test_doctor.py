@@ -295,7 +295,7 @@ def test_the_ledger_is_held_against_the_database(home):
         home.ledger.write_text(broken)
         assert "cannot be read" in only(home).message
     home.ledger.write_text(told.replace("bees.pdf", "wasps.pdf"))
-    assert only(home).message == "ingested.json differs from the library in 1 papers."
+    assert only(home).message == "ingested.json differs from the library in 1 paper."
     home.ledger.write_text(told)
     with Library.open_for_writing(home) as library, library._writing() as db:
         db.execute("UPDATE papers SET md5 = 'f00' WHERE paper_id = 1")
@@ -340,12 +340,12 @@ def test_what_was_left_behind_is_told_when_it_is_old(home):
         path.parent.mkdir(exist_ok=True)
         path.write_bytes(b"x" * 2**20)
     fresh = [one.message for one in grave(home)]
-    assert fresh == ["1 files of token vectors that the library does not name take 1.0 MiB."]
+    assert fresh == ["1 unused file of token vectors takes 1.0 MiB."]
     found = grave(home, now=NOW + timedelta(hours=2))
     assert [one.message for one in found] == [
         "2 temporary files of killed runs take 2.0 MiB.",
-        "1 unfinished downloads take 1.0 MiB.",
-        "1 files of token vectors that the library does not name take 1.0 MiB.",
+        "1 unfinished download takes 1.0 MiB.",
+        "1 unused file of token vectors takes 1.0 MiB.",
     ]
     assert {one.severity for one in found} == {"info"}
     assert shlex.quote(str(home.root / "ingested.json.17.tmp")) in found[0].remedy
@@ -401,7 +401,7 @@ def test_papers_that_were_set_aside_are_mentioned(home):
         library.set_aside({"0" * 32: library.papers()[0]})
     one = only(home)
     assert (one.area, one.severity) == ("duplicates", "info")
-    assert one.message == "1 older versions are left out, of bees.pdf."
+    assert one.message == "1 older version is left out, of bees.pdf."
 
 
 def test_what_keeps_it_from_looking_is_a_finding():

@@ -8,7 +8,7 @@ from datetime import datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from ragscience.doctor.findings import SEVERITIES, Finding, Severity, guarded, worst
+from ragscience.doctor.findings import SEVERITIES, Finding, Severity, counted, guarded, worst
 from ragscience.doctor.machine_checks import May
 
 if TYPE_CHECKING:
@@ -70,7 +70,8 @@ def _library_checks(
             put = "Put PDFs into papers/ and run `python ingest.py`."
             yield Finding("papers", "warning", "The library is empty.", put)
             return
-        yield Finding("papers", "ok", f"{len(known)} papers, {library.chunk_count} passages.")
+        held = counted(len(known), "paper", "papers"), counted(library.chunk_count, "passage", "passages")
+        yield Finding("papers", "ok", f"{', '.join(held)}.")
         if not fast:
             yield from run("contents", "contents", database.contents, library)
         yield from run("clock", "clock", machine.clock, known, now)

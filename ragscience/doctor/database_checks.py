@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
-from ragscience.doctor.findings import Finding, Severity, few, quoted
+from ragscience.doctor.findings import Finding, Severity, counted, few, quoted
 from ragscience.store.library_damage import READ_ALL_AGAIN, read_meta
 from ragscience.store.library_schema import connect_for_reading
 from ragscience.store.row_records import chunk_ids
@@ -121,7 +121,8 @@ def ledger(home: Home, papers: Sequence[Paper]) -> Iterator[Finding]:
         wrong = {md5 for md5 in listed.keys() & true.keys() if true[md5].isprintable() and listed[md5] != true[md5]}
         differing = len((listed.keys() ^ true.keys()) | wrong)
         if differing:
-            yield Finding("ledger", "warning", f"ingested.json differs from the library in {differing} papers.", remedy)
+            message = f"ingested.json differs from the library in {counted(differing, 'paper', 'papers')}."
+            yield Finding("ledger", "warning", message, remedy)
         else:
             yield Finding("ledger", "ok", "ingested.json matches the library.")
 

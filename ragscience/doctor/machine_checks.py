@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ragscience.doctor.findings import Finding, few, quoted
+from ragscience.doctor.findings import Finding, counted, few, quoted
 
 if TYPE_CHECKING:
     from ragscience.records import Paper
@@ -108,15 +108,17 @@ def leftovers(home: Home, token_file: str | None, now: datetime) -> Iterator[Fin
     tokens = [path for path in _files(home.tokens) if path.suffix == ".int8" and path.name != token_file]
     resume = f"The same `python ingest.py fetch` resumes them; or `rm -r {quoted(home.parts)}`."
     found = False
-    for what, paths, remedy in (
-        ("temporary files of killed runs", old, f"`rm {' '.join(map(quoted, old))}`."),
-        ("unfinished downloads", parts, resume),
-        ("files of token vectors that the library does not name", tokens, "`python ingest.py rebuild --indexes`."),
+    again = "`python ingest.py rebuild --indexes` removes them."
+    for one, many, paths, remedy in (
+        ("temporary file of killed runs", "temporary files of killed runs", old, f"`rm {' '.join(map(quoted, old))}`."),
+        ("unfinished download", "unfinished downloads", parts, resume),
+        ("unused file of token vectors", "unused files of token vectors", tokens, again),
     ):
         if paths:
             found = True
             size = sum(_size(path) for path in paths) / 2**20
-            yield Finding("leftovers", "info", f"{len(paths)} {what} take {size:.1f} MiB.", remedy)
+            take = "takes" if len(paths) == 1 else "take"
+            yield Finding("leftovers", "info", f"{counted(len(paths), one, many)} {take} {size:.1f} MiB.", remedy)
     if not found:
         yield Finding("leftovers", "ok", "No leftover files.")
 

@@ -7,12 +7,13 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ragscience.doctor.findings import Finding, few, quoted
+from ragscience.doctor.findings import Finding, counted, few, quoted
 from ragscience.doctor.machine_checks import May
 from ragscience.duplicates import Duplicate, duplicates
 from ragscience.errors import FileProblem, ModelProblem
 from ragscience.ingestion import file_state, find_pdfs
 from ragscience.reading.ocr import find_tessdata
+from ragscience.store.skipped_files import NOT_FAILED, SkippedFiles
 
 if TYPE_CHECKING:
     from ragscience.records import Paper
@@ -55,7 +56,8 @@ def _file_problem(paper: Paper, may: May) -> tuple[str, str] | None:
     try:
         stat = path.stat()
     except FileNotFoundError:
-        return "is in the library, but its file is gone", "`python ingest.py sync` removes it."
+        moved = "If it was moved, `python ingest.py FOLDER` with its new folder finds it"
+        return "is in the library, but its file is gone", f"{moved}; `python ingest.py sync` takes it out."
     except OSError as error:
         what = f"is in the library, but its file cannot be reached: {error.strerror}"
         return what, f"Check the disk: `ls -l {quoted(path)}`."
@@ -106,11 +108,12 @@ def versions(library: Library) -> Iterator[Finding]:
     aside = library.aside()
     if aside:
         newer = ", ".join(sorted({paper.file for paper in aside.values()})[:3])
-        message = f"{len(aside)} older versions are left out, of {newer}."
+        message = f"{counted(len(aside), 'older version is', 'older versions are')} left out, of {newer}."
         yield Finding("duplicates", "info", message, "`python ingest.py FILE` reads one all the same.")
     removed = [path for path in library.removed().values() if os.path.exists(path)]  # noqa: PTH110  # a name as it is kept
     if removed:
-        message = f"{len(removed)} files are left out, as their papers were removed: {Path(removed[0]).name}, …"
+        names = _names([Path(path).name for path in removed])
+        message = f"{counted(len(removed), 'removed paper is', 'removed papers are')} left out: {names}."
         yield Finding("papers", "info", message, "`python ingest.py add FILE` reads one all the same.")
 
 
@@ -119,8 +122,13 @@ def _kept_for(pair: Duplicate) -> str:
 
 
 def new_files(home: Home, library: Library, papers: Sequence[Paper]) -> Iterator[Finding]:
-    """Files in papers/ that the library does not have."""
-    known = {paper.path for paper in papers}
+    """Files that could not be read, and files in papers/ that the library does not have."""
+    skipped = SkippedFiles(home).present({paper.path for paper in papers})
+    known = {paper.path for paper in papers} | {file.path for file in skipped}
+    unreadable = [Path(file.path).name for file in skipped if file.reason not in NOT_FAILED]
+    if unreadable:
+        message = f"{counted(len(unreadable), 'file', 'files')} could not be read: {_names(unreadable)}."
+        yield Finding("papers", "info", message, "`python ingest.py list --failed` says why, and what to do.")
     new = [path for path in find_pdfs([home.papers]).pdfs if str(path) not in known] if home.papers.is_dir() else []
     if len(new) <= MOST_HASHED:
         md5s = {paper.md5 for paper in papers} | library.aside().keys() | library.removed().keys()
@@ -135,6 +143,11 @@ def new_files(home: Home, library: Library, papers: Sequence[Paper]) -> Iterator
         for path in new
     )
     yield from few(found, "files are in papers/ and not in the library")
+
+
+def _names(names: Sequence[str]) -> str:
+    """The first three, and how many more."""
+    return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
 
 
 def _md5(path: Path) -> str:

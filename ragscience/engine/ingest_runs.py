@@ -146,6 +146,8 @@ class IngestRun:
 
     def _carried_out(self, plan: Plan) -> IngestResult:
         if not plan.to_read:
+            if plan.moved:
+                self.library.refresh_indexes()
             return self._result(plan, None)
         self._require_same_reader()
         self._on_event(Preparing("opening the models"))

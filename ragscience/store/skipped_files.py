@@ -13,7 +13,10 @@ from pathlib import Path
 from ragscience.store.atomic_files import disk_errors, read_checked_json, write_checked_json
 from ragscience.store.home import Home
 
-__all__ = ["SkippedFile", "SkippedFiles"]
+__all__ = ["NOT_FAILED", "SkippedFile", "SkippedFiles"]
+
+NOT_FAILED = frozenset({"removed", "older-version", "same-bytes", "other-format"})
+"""Reasons of files that could be read, or need not be."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,7 @@ from ragscience.settings import load_settings
 from ragscience.store import Home, Library
 from ragscience.store.row_checksums import seal, seal_meta
 from tests.conftest import copied
+from tests.pdf_factory import make_pdf
 
 
 def opened(home):
@@ -74,3 +75,15 @@ def test_full_paths_within_the_home_become_relative(moved):
         assert {path for (path,) in db.execute("SELECT path FROM papers")} == {
             str(path.relative_to(moved)).encode() for path in moved.rglob("*.pdf")
         }
+
+
+def test_a_paper_outside_of_the_home_is_found_in_its_new_folder(moved, tmp_path):
+    outside = make_pdf(tmp_path / "outside" / "voles.pdf", ["The voles store 47 grams of seed."])
+    with opened(moved) as engine:
+        engine.add([outside])
+        outside.parent.rename(tmp_path / "other")
+        (gone,) = [one for one in engine.doctor().findings if "gone" in one.message]
+        assert "`python ingest.py FOLDER`" in gone.remedy
+        assert engine.add([tmp_path / "other"]).known == 1
+        assert str(tmp_path / "other" / "voles.pdf") in {paper.path for paper in engine.papers()}
+        assert {one.severity for one in engine.doctor().findings if one.area in ("papers", "indexes")} == {"ok"}

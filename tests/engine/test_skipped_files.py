@@ -128,3 +128,12 @@ def test_a_moved_home_knows_its_files(home, tmp_path):
     shutil.move(home, tmp_path / "moved")
     assert run(tmp_path / "moved")[:2] == (set(), 1)
     assert listed(tmp_path / "moved") == {"scan.pdf": "no-text"}
+
+
+def test_doctor_names_them_as_a_group(home):
+    spoil(home / "papers")
+    run(home)
+    with Engine.open(home) as engine:
+        (finding,) = [one for one in engine.doctor(fast=True).findings if "could not be read" in one.message]
+    assert finding.message == "4 files could not be read: empty.pdf, locked.pdf, page.pdf and 1 more."
+    assert "list --failed" in finding.remedy
