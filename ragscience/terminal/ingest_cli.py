@@ -217,7 +217,8 @@ def remove(
         confirm_several(engine, papers, "Remove", yes=yes)
         removed = engine.remove(papers, forget=forget, on_event=screen)
         if removed and not forget:
-            screen.tell("They are left out from now on; one that is named (`python ingest.py add FILE`) is read again.")
+            they = "It is" if len(removed) == 1 else "They are"
+            screen.tell(f"{they} left out from now on; `python ingest.py add FILE` reads one again.")
     return 0
 
 

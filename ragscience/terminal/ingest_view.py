@@ -36,8 +36,8 @@ from ragscience.errors import UsageError
 from ragscience.json_output import DuplicateOutput, DuplicatesOutput, WatchOutput, select
 from ragscience.terminal.cli import say
 from ragscience.terminal.column_list import Column, list_records
-from ragscience.terminal.line_wrap import put
 from ragscience.terminal.interrupt import second_interrupt_leaves
+from ragscience.terminal.line_wrap import put
 from ragscience.terminal.screen import print_json
 from ragscience.terminal.skipped_view import failure_line, others_line, skipped_again
 from ragscience.terminal.status_line import STATUS, STOPS

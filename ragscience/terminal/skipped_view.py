@@ -44,8 +44,10 @@ def skipped_again(result: IngestResult) -> str:
     if result.still_unreadable:
         parts.append(f"{counted(result.still_unreadable, 'file is', 'files are')} still unreadable")
     if result.still_left_out:
-        parts.append(f"{counted(result.still_left_out, 'file is', 'files are')} still left out")
-    return f"{', '.join(parts)}: `python ingest.py list --failed`" if parts else ""
+        one, many = ("is", "are") if parts else ("file is", "files are")
+        what = counted(result.still_left_out, one, many)
+        parts.append(f"{what} still left out")
+    return f"{' and '.join(parts)}: `python ingest.py list --failed`" if parts else ""
 
 
 def show_skipped(files: Sequence[SkippedFile], papers: Path, console: Console | None) -> None:
@@ -56,11 +58,14 @@ def show_skipped(files: Sequence[SkippedFile], papers: Path, console: Console | 
         return
     for file in files:
         name, fix = one_line(file.path.removeprefix(f"{papers}/")), one_line(as_called(file.fix))
+        message, base = one_line(file.message), one_line(Path(file.path).name)
+        if message.startswith(f"{base} "):
+            message = f"It{message.removeprefix(base)}"
         if not console.is_terminal:
-            put(console, f"{name}: {one_line(file.message)} {fix}".rstrip())
+            console.file.write("\t".join((name, file.reason, message, fix)) + "\n")
             continue
         put(console, name, style="bold")
-        for text in filter(None, (one_line(file.message), fix)):
+        for text in filter(None, (message, fix)):
             put(console, text, "    ")
     if not files:
         put(console, "No file was skipped.", style="dim")

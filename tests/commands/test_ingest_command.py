@@ -82,9 +82,13 @@ def test_what_could_not_be_read_is_one_line_afterwards_and_listed_on_demand(comm
     assert commands.ingest("--quiet").err == ""
     assert commands.ingest("papers/scan.pdf").code == 3
     listed = commands.ingest("list", "--failed").out.splitlines()
-    assert [line.partition(":")[0] for line in listed] == [
-        "empty.pdf", "locked.pdf", "notes.md", "page.pdf", "scan.pdf"
-    ]  # fmt: skip
+    assert [line.split("\t")[:2] for line in listed] == [
+        ["empty.pdf", "empty"],
+        ["locked.pdf", "encrypted"],
+        ["notes.md", "other-format"],
+        ["page.pdf", "not-a-pdf"],
+        ["scan.pdf", "no-text"],
+    ]
     assert "qpdf --decrypt" in listed[1]
     files = json.loads(commands.ingest("list", "--failed", "--json").out)["files"]
     assert [file["reason"] for file in files] == ["empty", "encrypted", "other-format", "not-a-pdf", "no-text"]
