@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from ragscience.engine.printable import plain
+from ragscience.engine.source_list import Source, sources_of
 from ragscience.errors import RagScienceError
 from ragscience.history import KeptAnswer
 from ragscience.records import UNCITED, Answer, Citation, Sentence
@@ -32,7 +33,7 @@ def as_markdown(title: str, turns: Sequence[KeptAnswer]) -> str:
         if answer.citations:
             parts.append("Sources:\n")
             marked = not _is_quotes(answer)
-            parts += [f"- {_source(citation, marked=marked)}" for citation in dict.fromkeys(answer.citations)]
+            parts += [_source(source, marked=marked) for source in sources_of(answer)]
             parts.append("")
         if answer.sentences:
             parts.append(f"{_summary(answer)}\n")
@@ -84,11 +85,18 @@ def _is_quotes(answer: Answer) -> bool:
     return "quote" in verdicts and not verdicts & MARKS.keys()
 
 
-def _source(citation: Citation, *, marked: bool) -> str:
+def _source(source: Source, *, marked: bool) -> str:
+    """`1. file.pdf, p.3: “quote” ✓ “another quote” ✓`, with the number that it has under the answer."""
+    quotes = " ".join(_quote(citation, marked=marked) for citation in dict.fromkeys(source.citations)).strip()
+    says = f": {quotes}" if "“" in quotes else f" {quotes}" if quotes else ""
+    return f"{source.number}. {_line(source.file)}, p.{source.page}{says}"
+
+
+def _quote(citation: Citation, *, marked: bool) -> str:
     quote = " ".join(citation.quote.split())
-    said = f": “{_inert(quote)}”" if quote else ""
-    mark = f" {MARKS['supported' if citation.supported else 'unsupported']}" if marked else ""
-    return f"{_line(citation.file)}, p.{citation.page}{said}{mark}"
+    said = f"“{_inert(quote)}”" if quote else ""
+    mark = MARKS["supported" if citation.supported else "unsupported"] if marked else ""
+    return f"{said} {mark}".strip()
 
 
 def _inert(text: str) -> str:

@@ -24,6 +24,7 @@ __all__ = [
     "section_of",
     "source_now",
     "source_numbered",
+    "sources_given",
     "sources_of",
     "surroundings",
 ]
@@ -59,6 +60,20 @@ def sources_of(answer: Answer) -> list[Source]:
     ]
 
 
+def sources_given(answer: Answer) -> list[Source]:
+    """`sources_of`, and numbered on from there the pages where passages begin that the answer was given besides."""
+    sources = sources_of(answer)
+    paths = {(source.path or source.file, source.page) for source in sources}
+    others: dict[tuple[str, int], list[Citation]] = {}
+    for passage in _passages(answer):
+        if (passage.path or passage.file, passage.page) not in paths:
+            others.setdefault((passage.file, passage.page), []).append(passage)
+    return sources + [
+        Source(number, file, items[0].path, page, tuple(items))
+        for number, ((file, page), items) in enumerate(others.items(), len(sources) + 1)
+    ]
+
+
 def section_of(answer: Answer, source: Source) -> str:
     """The headings above a source's quotes, two at most; empty if no passage with them has one."""
     on_page = [
@@ -91,7 +106,7 @@ def _passages(answer: Answer) -> list[Citation]:
 
 def source_numbered(answer: Answer, number: int) -> Source:
     """The source with this number. Raises NothingFound for a number that is not listed."""
-    sources = sources_of(answer)
+    sources = sources_given(answer)
     if not sources:
         raise NothingFound("The answer has no sources.", "Ask something that your papers answer.")
     if not 1 <= number <= len(sources):

@@ -26,6 +26,7 @@ from ragscience.terminal.history_views import SHOWN, found_view, list_conversati
 from ragscience.terminal.last_turns import last_turns_view
 from ragscience.terminal.open_command import cited_text, open_source
 from ragscience.terminal.screen import console, hand_over
+from ragscience.terminal.sources_view import sources_view
 from ragscience.terminal.two_columns import two_columns
 from ragscience.terminal.views import hits_view
 from ragscience.terminal.why_view import why_view
@@ -69,7 +70,7 @@ def command_named(name: str) -> ChatCommand:
 
 
 def _sources(state: ChatState, _: str) -> None:
-    hits_view(state.last_answer().found, console(), whole=True)
+    sources_view(state.last_answer(), console())
 
 
 def _show(state: ChatState, number: str) -> None:

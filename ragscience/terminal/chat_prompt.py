@@ -19,7 +19,7 @@ from ragscience.engine.chat_models import chat_model, chat_models
 from ragscience.engine.filter_words import described
 from ragscience.engine.printable import counted, one_line
 from ragscience.engine.requests import NO_LLM
-from ragscience.engine.source_list import sources_of
+from ragscience.engine.source_list import sources_given
 from ragscience.errors import RagScienceError
 from ragscience.records import title_of
 
@@ -172,7 +172,7 @@ class _ChatCompleter(Completer):
             return []
         return [
             (str(source.number), f"{one_line(source.file)}, p.{source.page}")
-            for source in sources_of(self._state.last_answer())
+            for source in sources_given(self._state.last_answer())
         ]
 
     def _conversations(self) -> list[tuple[str, str]]:

@@ -159,7 +159,7 @@ def test_export_writes_markdown_json_and_bibtex(asked, tmp_path):
     markdown = asked.query("history", "export", "notes").out
     assert markdown.startswith("# notes\n")
     assert f"## 1. {SPEED}\n" in markdown
-    assert "- bees.pdf, p.2: “" in markdown
+    assert ". bees.pdf, p.2: “" in markdown
     assert "## 3. Who won" in markdown
     ran = asked.query("history", "export", "notes", "--json", "-o", tmp_path / "a.json")
     assert ran.out == ""

@@ -31,9 +31,9 @@ def test_markdown_has_question_answer_marks_and_pages_with_their_quotes():
         "## 1. How fast?\n\n"
         "Bees fly at 3.7 m/s (bees.pdf, p.2). ✓ They sing. ✗ They dance. ~ So it is.\n\n"
         "Sources:\n\n"
-        "- bees.pdf, p.2: “3.7 m/s” ✓\n"
-        "- bees.pdf, p.3: “a b” ✗\n"
-        "- x.pdf, p.1 ✓\n\n"
+        "1. bees.pdf, p.2: “3.7 m/s” ✓\n"
+        "2. bees.pdf, p.3: “a b” ✗\n"
+        "3. x.pdf, p.1 ✓\n\n"
         "Checked: 1 supported (✓), 1 weak (~), 1 unsupported (✗).\n\n"
         "*2026-01-31 09:05 UTC, answer abc*\n\n"
         "## 2. And?\n\n"
@@ -59,7 +59,7 @@ def test_quotes_have_their_confidence_and_no_marks():
     quote = Sentence("“3.7 m/s” (bees.pdf, p.2)", "quote", 1.0, cite())
     given = kept(text=quote.text, sentences=(quote,), citations=(cite(),), confidence="low", missing=("‘mph’ is not.",))
     text = as_markdown("t", [given])
-    assert "- bees.pdf, p.2: “3.7 m/s”\n\nQuotes, word for word. Confidence: low. ‘mph’ is not.\n" in text
+    assert "1. bees.pdf, p.2: “3.7 m/s”\n\nQuotes, word for word. Confidence: low. ‘mph’ is not.\n" in text
     assert not any(mark in text for mark in "✓~✗")
     older = as_markdown("t", [kept(text=quote.text, sentences=(quote,), citations=(cite(),))])
     assert "Quotes, word for word.\n" in older
