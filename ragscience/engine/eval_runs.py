@@ -27,6 +27,7 @@ from ragscience.evaluation.eval_report import (
     shown_p,
 )
 from ragscience.evaluation.eval_run import Meter, Outcome, judged, run
+from ragscience.evaluation.failed_questions import FAILURES, failed_questions, pages_of
 from ragscience.evaluation.question_drafts import SCHEMA, Draft, Part, Source, as_line, drafts, worded
 from ragscience.evaluation.question_file import BadLine, KnownQuestion, as_listed, read_known_questions
 from ragscience.records import Answer, Filters, Paper, title_of
@@ -42,6 +43,7 @@ __all__ = [
     "ASK",
     "COSTS",
     "EXPLAINED",
+    "FAILURES",
     "WAYS",
     "EvalFailed",
     "EvalRequest",
@@ -54,8 +56,10 @@ __all__ = [
     "draft_questions",
     "eval_output",
     "evaluate",
+    "failed_questions",
     "mode_named",
     "modes_of",
+    "pages_of",
     "read_questions",
     "shown",
     "shown_difference",

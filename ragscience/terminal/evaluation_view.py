@@ -15,6 +15,7 @@ from rich.text import Text
 from ragscience.engine.eval_runs import (
     COSTS,
     EXPLAINED,
+    FAILURES,
     EvalFailed,
     EvalRequest,
     Evaluation,
@@ -24,6 +25,8 @@ from ragscience.engine.eval_runs import (
     as_line,
     as_markdown,
     eval_output,
+    failed_questions,
+    pages_of,
     read_questions,
     shown,
     shown_difference,
@@ -45,6 +48,8 @@ __all__ = ["EvalOutput", "EvalScreen", "bar", "run_drafting", "run_eval", "show_
 
 SOME_FAILED = 3
 
+MOST_FAILED = 20
+"""How many failed questions are listed for one reason."""
 BAR_CELLS = 12
 PIPE_COLUMNS = 160
 """Width of a table when stdout is not a terminal."""
@@ -82,6 +87,21 @@ def show_evaluation(evaluation: Evaluation, out: Console) -> None:
         shares = (f"{means[name].mean:.2f}" if name in means else "–" for name in IN_THE_TABLE)
         kinds.add_row(Text(plain(kind)), str(means["seconds"].questions), *shares)
     out.print(kinds)
+    _failed(evaluation, out)
+
+
+def _failed(evaluation: Evaluation, out: Console) -> None:
+    """The questions that failed, by why they did, each with the pages that have its answer; MOST_FAILED a kind."""
+    for why, outcomes in failed_questions(evaluation.outcomes).items():
+        out.print()
+        put(out, f"{FAILURES[why]}: {len(outcomes):,}", style="bold")
+        for outcome in outcomes[:MOST_FAILED]:
+            known, pages = outcome.question, pages_of(outcome)
+            line = Text(" ".join(plain(known.question).split()))
+            line.append(f"  ({plain(pages)})" if pages else "", "dim")
+            put(out, line, f"  {plain(known.question_id)}  ")
+        if len(outcomes) > MOST_FAILED:
+            put(out, f"and {len(outcomes) - MOST_FAILED:,} more: --json has every question with its values", "  ")
 
 
 def show_paired(paired: Paired, out: Console) -> None:

@@ -99,7 +99,7 @@ def test_the_chat_keeps_its_turns_and_clear_begins_a_new_one(asked, tmp_path):
     assert SPEED not in saved
     again = asked.query("--chat", "day one", stdin=b"/history\n/sources\n")
     assert f"Continuing “{SPEED}” (day one), 1 turn." in again.err
-    assert "1  bees.pdf, p.1-2" in again.out
+    assert "[1] bees.pdf, p.1" in again.out
 
 
 def test_a_new_chat_has_nothing_to_show_or_save(asked, tmp_path):

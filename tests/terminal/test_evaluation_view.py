@@ -82,3 +82,42 @@ def test_two_ways_have_one_bar_over_the_other():
     assert re.search(
         r"^ +agent +█+ +1\.000 +\+1\.000 \(\+1\.00 to \+1\.00\) +1/0 +1\.000 +1$", lines[first + 1].rstrip()
     )
+
+
+def test_the_questions_that_failed_are_listed_with_why_and_their_pages():
+    unanswerable = replace(outcome(6, "none").question, answerable=False, evidence=(), question="Who won?")
+    asked = replace(
+        ASKED,
+        outcomes=(
+            outcome(1, "fact", all_evidence=1.0, answer=1.0, cited=1.0, refused=0.0),
+            outcome(2, "fact", all_evidence=0.0, answer=0.0, cited=0.0, refused=0.0),
+            outcome(3, "fact", all_evidence=1.0, answer=0.0, cited=1.0, refused=0.0),
+            outcome(4, "fact", all_evidence=1.0, answer=1.0, cited=0.0, refused=0.0),
+            outcome(5, "fact", all_evidence=0.0, answer=0.0, cited=0.0, refused=1.0),
+            Outcome(unanswerable, None, "", {"seconds": 0.5, "rightly refused": 0.0}),
+            replace(outcome(7, "fact"), error="The model is gone."),
+        ),
+    )
+    lines = seen(show_evaluation, asked).splitlines()
+    listed = lines[lines.index("Ended in an error: 1") :]
+    assert [line for line in listed if line] == [
+        "Ended in an error: 1",
+        "  q7  ?  (a.pdf, p.1)",
+        "Refused, though the papers answer it: 1",
+        "  q5  ?  (a.pdf, p.1)",
+        "Page with the answer not found: 1",
+        "  q2  ?  (a.pdf, p.1)",
+        "Answer lacks what it must have: 1",
+        "  q3  ?  (a.pdf, p.1)",
+        "Right page found, but not cited: 1",
+        "  q4  ?  (a.pdf, p.1)",
+        "Answered, though the papers do not: 1",
+        "  q6  Who won?",
+    ]
+
+
+def test_many_failed_questions_are_cut_and_said_to_be():
+    many = replace(ASKED, outcomes=tuple(outcome(n, "fact", all_evidence=0.0) for n in range(25)))
+    lines = seen(show_evaluation, many).splitlines()
+    assert sum(line.startswith("  q") for line in lines) == 20
+    assert lines[-1] == "  and 5 more: --json has every question with its values"
