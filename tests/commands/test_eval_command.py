@@ -146,7 +146,7 @@ def test_two_ways_as_a_table(home):
     [
         (
             ["set.jsonl", "--mode", "swarm"],
-            "'swarm' is no mode. Take one of ask, agent, corrective, graph, a profile (",
+            "'swarm' is no mode.\n       Take one of ask, agent, corrective, graph, a profile (",
         ),
         (["set.jsonl", "--make", "3"], "Give either a file of questions or --make."),
         (["set.jsonl", "--out", "x.jsonl"], "--out is where --make writes."),
@@ -154,7 +154,7 @@ def test_two_ways_as_a_table(home):
         (["--make", "3", "--out", "nowhere/x.jsonl"], "nowhere is no folder."),
     ],
 )
-def test_what_makes_no_sense_is_one_line(commands, args, complaint):
+def test_what_makes_no_sense_is_said_with_the_way_out(commands, args, complaint):
     ran = commands.query("eval", *args)
     assert (ran.code, ran.out) == (2, "")
     assert complaint in ran.err
