@@ -1,4 +1,4 @@
-"""Rewrites a follow-up question without an LLM: adds the words that it depends on, and nothing else.
+"""Rewrites a follow-up question without an LLM: a pronoun becomes the name that it means, or a topic is put first.
 
 A question leans on the turn before it where it points back ("it", "this model", "instead") or says too little by
 itself ("And in 2004?"). One that names a subject of its own is standalone, whatever it begins with.
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from ragscience.records import Turn
 from ragscience.text.tokenizing import terms
@@ -24,10 +25,26 @@ MOST_HEADLESS = 4
 """Content words of a question in the passive that may leave out what it is about."""
 NAMES_OF_AN_ANSWER = 4
 """Most names taken from the last answer; a longer list is its detail, not its subject."""
-TURNS_BACK = 3
-"""How far back a chain of fragments is followed to the question that names the subject."""
+TURNS_BACK = 6
+"""How far back a chain of follow-ups is followed to the question that names the subject."""
+MOST_WORDS = 8
+"""Content words that come along, the last ones."""
 
 _OPENING = re.compile(r"\s*(?:and|but|so|or|what about|how about|then)\b", re.IGNORECASE)
+_CONJUNCTION = re.compile(r"\s*(?:and|but|so|or|then)\b[\s,]*+(?=\S)", re.IGNORECASE)
+_COMMAND = re.compile(
+    r"\s*(?:please )?(?:summari[sz]e|sum up|(?:an? )?(?:summary|overview) of|compare|define)"
+    r" (?!(?:the|this|that|it|its|them|their|these|those|both|all)\b)\w",
+    re.IGNORECASE,
+)
+"""Says what to do with something of its own: "Summarize lora.pdf"."""
+_DO = re.compile(r"\s*(?:please )?(?:explain|describe|list|show|give|name|find|tell)\b", re.IGNORECASE)
+_SUBJECT = re.compile(
+    r"\b(?:is|are|was|were|do|does|did|has|have|had|can|could|will|would|of|about|explain|describe|summari[sz]e|define)"
+    r" (?:(?P<the>the) )?(?P<name>[^\W_](?:[\w+-]*\w)?)",
+    re.IGNORECASE,
+)
+"""Where a question names what it is about."""
 _SENTENCE = re.compile(
     r"\s*(?:(?:what|which|who|how|why|when|where)\s+)?(?:is|are|was|were|do|does|did|can|has|have)\b", re.IGNORECASE
 )
@@ -36,7 +53,8 @@ _PRONOUN = re.compile(
 )
 _POINTER = re.compile(
     r"\b(?:this|these|instead|former|latter)\b"
-    r"|\b(?:about|after|and|as|at|before|by|did|do|does|for|from|if|in|is|like|of|on|than|to|was|when|why|with)"
+    r"|\b(?:about|after|and|as|at|before|by|compare|contrast|did|do|does|explain|for|from|if|in|is|like|of|on|than|to"
+    r"|was|when|why|with)"
     r"\s+that\b"
     r"|\b(?:that|there|too|else|ones?|the (?:same|others?))\s*[?.!]*\s*$",
     re.IGNORECASE,
@@ -62,6 +80,7 @@ _SOURCE = re.compile(r"\([^()\n]*\bp\.\s?\d+\)|^Found in \d+ papers?:.*$|\S+\.pd
 _IS_QUOTES = re.compile(r"^\W*“", re.MULTILINE)
 """What a paper says word for word: its names are the paper's detail, not what was asked about."""
 _WORD = re.compile(r"[^\W_](?:[\w’'.,/+-]*\w)?")
+_OWNED = frozenset({"its", "their", "theirs", "his", "hers"})
 _ASKING = frozenset(
     """
     how what which who whom whose when where why did do does done is are was were been has have had can could many much
@@ -69,19 +88,36 @@ _ASKING = frozenset(
     """.split()  # noqa: SIM905  # a list of forty strings reads worse
 )
 
+_TELLING = frozenset("explain describe list show give name find tell please".split())  # noqa: SIM905  # as above
+"""Words that say what to do, not of what."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Topic:
+    """What the questions so far were about."""
+
+    subject: str = ""
+    """The name that a pronoun means; empty where that is not clear."""
+    names: tuple[str, ...] = ()
+    words: tuple[str, ...] = ()
+    """Content words of the last question, and of those before it that it leans on."""
+
 
 def standalone(question: str, history: Sequence[Turn]) -> str:
-    """The search query: the question, preceded by the words of the previous turn that it depends on.
+    """The question in words that need no history: what is searched for, and shown as what was searched for.
 
-    These are the names in the last question and in its answer, since a follow-up often asks about something that only
-    the answer named. For a fragment ("And in 2004?"), or if the last question has no name, all content words of the
-    last question are added. If the last question was a fragment itself, the turn before it is used too.
+    A pronoun becomes the name that the last question is about: "How many steps does it use?" is "How many steps does
+    LoRA use?". Where that is not clear, a topic stands first: the names in the last question and in its answer, since a
+    follow-up often asks about something that only the answer named ("Haarlem, Goldgar: What did it cost?"). For a
+    fragment ("And in 2004?"), or if the last question has no name, it has the content words of the last question. A
+    question that leans itself goes on with the topic of the one before it.
     """
     if not _leans(question, history):
         return question
-    carried = _carried(question, history[-TURNS_BACK:])
-    asked = {word.casefold() for word in _words(question)}
-    return " ".join([*(word for word in dict.fromkeys(carried) if word.casefold() not in asked), question])
+    topic, recent = _Topic(), history[-TURNS_BACK:]
+    for at, turn in enumerate(recent):
+        topic = _topic_after(turn, topic if _leans(turn.question, recent[:at]) else _Topic())
+    return _worded(question, topic, recent[-1].question)
 
 
 def evidence_again(question: str, history: Sequence[Turn]) -> tuple[int, ...]:
@@ -89,33 +125,74 @@ def evidence_again(question: str, history: Sequence[Turn]) -> tuple[int, ...]:
     return history[-1].passages if _leans(question, history) else ()
 
 
-def _carried(question: str, turns: Sequence[Turn]) -> list[str]:
-    """The added words, the oldest first."""
-    carried: list[str] = []
-    for back, turn in enumerate(reversed(turns), start=1):
-        said = "" if _IS_QUOTES.search(turn.answer) else _SOURCE.sub("", turn.answer)
-        named = [*_names(turn.question), *_names(said)[:NAMES_OF_AN_ANSWER]]
-        if _is_fragment(question):
-            named = [*_content_words(turn.question), *named]
-        elif not named:
-            named = _content_words(turn.question)
-        carried[:0] = named
-        if not (_is_fragment(turn.question) or _leans(turn.question, turns[: len(turns) - back])):
-            break
-    return carried
+def _topic_after(turn: Turn, before: _Topic) -> _Topic:
+    words = tuple(_content_words(turn.question))
+    is_whole = _pronoun(turn.question) is not None and before.subject  # the name takes the pronoun's place
+    return _Topic(
+        _subject_of(turn.question) or before.subject,
+        tuple(dict.fromkeys((*before.names, *_names(turn.question), *_names_of_answer(turn)))),
+        words if is_whole else (*before.words, *words)[-MOST_WORDS:],
+    )
+
+
+def _names_of_answer(turn: Turn) -> list[str]:
+    said = "" if _IS_QUOTES.search(turn.answer) else _SOURCE.sub("", turn.answer)
+    return _names(said)[:NAMES_OF_AN_ANSWER]
+
+
+def _subject_of(question: str) -> str:
+    """The name that a question is about; empty for none, or where a noun may follow it ("the T4 ligase")."""
+    names = _names(question)
+    for found in _SUBJECT.finditer(question):
+        name = found["name"]
+        if name in names and not (found["the"] and not name[1:].islower()):
+            return name
+    return ""
+
+
+def _worded(question: str, topic: _Topic, last: str) -> str:
+    asked = {word.casefold() for word in _words(question)}
+    pronoun, begin = _pronoun(question), _opening(question)
+    whole, between = question[begin:], ", "
+    if pronoun is not None and topic.subject and topic.subject.casefold() not in asked:
+        named = f"{topic.subject}'s" if pronoun[0].casefold() in _OWNED else topic.subject
+        whole = f"{question[begin : pronoun.start()]}{named}{question[pronoun.end() :]}"
+        carried = [name for name in _names(last) if name != topic.subject]
+    else:
+        carried = list(topic.names)
+        if _is_fragment(question) or not carried:
+            carried, between = [*topic.words, *carried], " "
+    more = [word for word in dict.fromkeys(carried) if word.casefold() not in asked]
+    whole = f"{whole[:1].upper()}{whole[1:]}"
+    return f"{between.join(more)}: {whole}" if more else whole
+
+
+def _opening(question: str) -> int:
+    """Where the question begins behind an "And"."""
+    found = _CONJUNCTION.match(question)
+    return found.end() if found else 0
+
+
+def _pronoun(question: str) -> re.Match[str] | None:
+    """A pronoun that stands for something said before."""
+    pronoun = _PRONOUN.search(question)
+    if pronoun and len(set(terms(question[: pronoun.start()]))) >= ANTECEDENT_TERMS and not _is_subject(question):
+        return None
+    return pronoun
 
 
 def _leans(question: str, history: Sequence[Turn]) -> bool:
     if not history:
         return False
-    pointer, pronoun = _POINTER.search(question), _PRONOUN.search(question)
-    if pronoun and len(set(terms(question[: pronoun.start()]))) >= ANTECEDENT_TERMS and not _is_subject(question):
-        pronoun = None
+    pointer, pronoun = _POINTER.search(question), _pronoun(question)
+    if _COMMAND.match(question) and not pointer and not pronoun:
+        return False
     known = {word.casefold() for turn in history for word in _words(f"{turn.question} {turn.answer}")}
     names = _names(question)
     new = [name for name in names if name.casefold() not in known]
     if new and not pointer:
-        if not pronoun and _SENTENCE.match(question) and not _OPENING.match(question):
+        whole = _SENTENCE.match(question) or _DO.match(question)
+        if not pronoun and whole and not _OPENING.match(question):
             return False
         beside = set(terms(question)) - {term for name in new for term in terms(name)}
         return len(beside) < OWN_TERMS or (pronoun is not None and pronoun.start() < question.find(new[0]))
@@ -147,7 +224,7 @@ def _words(text: str) -> list[str]:
 
 
 def _content_words(text: str) -> list[str]:
-    return [word for word in _words(text) if word.casefold() not in _ASKING and terms(word)]
+    return [word for word in _words(text) if word.casefold() not in _ASKING | _TELLING and terms(word)]
 
 
 def _names(text: str) -> list[str]:
@@ -157,6 +234,7 @@ def _names(text: str) -> list[str]:
         word, before = match.group(), text[: match.start()].rstrip()
         opens = not before or before[-1] in ".?!:;"
         marked = any(character.isupper() or character.isdigit() for character in word[1:])
+        word = word.removesuffix("'s").removesuffix("’s")
         if len(word) > 1 and word[0].isalpha() and (marked or (word[0].isupper() and not opens)):
             found.append(word)
     return list(dict.fromkeys(found))

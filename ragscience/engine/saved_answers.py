@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from ragscience.audit import SCHEMA_VERSION as AUDIT_SCHEMA_VERSION
@@ -71,7 +72,7 @@ class SavedAnswers:
             return history.questions(limit)
 
     def rename(self, key: str, name: str) -> Conversation:
-        """Give the conversation of that id or name another name; as it was before.
+        """Give the conversation of that id or name another name; the conversation as it is then.
 
         Raises NothingFound, or UsageError for a name that cannot be one or that another conversation has.
         """
@@ -79,7 +80,7 @@ class SavedAnswers:
         found, _ = self.conversation(key)
         with History.open_for_writing(self._history) as history:
             history.rename(found.conversation_id, wanted)
-        return found
+        return replace(found, name=wanted)
 
     @contextmanager
     def _reading(self) -> Iterator[History]:

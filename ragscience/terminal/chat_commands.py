@@ -268,7 +268,7 @@ def _help(_: ChatState, name: str) -> None:
         if command.group != group:
             out.print(Text(f"{command.group}" if not group else f"\n{command.group}", "bold"))
             group = command.group
-        two_columns([(f"  {command.usage}", command.does)], out)
+        two_columns([(command.usage, command.does)], out)
     out.print(
         Text("\nAlt-Enter, or \\ at the end of a line, begins a new line. Ctrl-R searches earlier questions.", "dim")
     )

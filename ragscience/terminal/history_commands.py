@@ -85,6 +85,20 @@ def export_history(
         return export(engine, which, form=form, target=output)
 
 
+@history_app.command("rename")
+def rename_history(
+    which: Annotated[str, typer.Argument(metavar="ID", help="A conversation's number or name.", show_default=False)],
+    name: Annotated[str, typer.Argument(help="What it is called from now on.", show_default=False)],
+    home: HomeFolder = None,
+    debug: Debug = False,
+) -> int:
+    """Give a conversation a name, or another one; `--chat NAME` continues it."""
+    from ragscience.terminal.history_views import rename
+
+    with opened(home=home) as engine:
+        return rename(engine, which, name)
+
+
 @history_app.command("delete")
 def delete_history(
     which: Which = None,

@@ -22,7 +22,7 @@ from ragscience.terminal.pager import paged
 from ragscience.terminal.screen import console, hand_over, print_json
 from ragscience.terminal.views import answer_footer, answer_view
 
-__all__ = ["delete", "export", "found_view", "list_conversations", "search_history", "show"]
+__all__ = ["delete", "export", "found_view", "list_conversations", "rename", "search_history", "show"]
 
 SHOWN = 20
 """Default number of lines in a list."""
@@ -103,6 +103,13 @@ def export(engine: Engine, key: str | None, *, form: str, target: Path | None) -
     else:
         text = as_markdown(conversation.name or conversation.title, turns)
     hand_over(text, target)
+    return 0
+
+
+def rename(engine: Engine, key: str, name: str) -> int:
+    """Give a conversation another name."""
+    renamed = engine.history.rename(key, name)
+    say(f"Conversation {renamed.conversation_id} is called {renamed.name} now.")
     return 0
 
 

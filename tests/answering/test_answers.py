@@ -325,11 +325,11 @@ def test_a_follow_up_that_finds_nothing_as_rewritten_is_asked_as_it_is():
 
     history = (Turn("Who designed the Eiffel tower?", "Sauvestre."),)
     given = ask(None, search, question=again, history=history)
-    assert asked == [f"Eiffel {again}", again]
+    assert asked == [f"Eiffel: {again[4].upper()}{again[5:]}", again]
     assert not given.refused
     refused = ask(None, nothing, question=again, history=history)
     assert refused.refused
-    assert refused.found.question == f"Eiffel {again}"
+    assert refused.found.question == f"Eiffel: {again[4].upper()}{again[5:]}"
 
 
 def test_a_model_that_fails_still_gives_quotes():

@@ -218,6 +218,36 @@ def test_the_chat_gives_what_it_cited(asked, tmp_path):
     assert "no papers" in empty.err
 
 
+def test_a_conversation_gets_another_name(asked):
+    for name in ("notes", "other"):
+        asked.query("ask", SPEED, "--chat", name)
+    ran = asked.query("history", "rename", "1", "my thesis")
+    assert (ran.code, ran.out, ran.err) == (0, "", "Conversation 1 is called my thesis now.\n")
+    assert [item["name"] for item in listed(asked)] == ["other", "my thesis"]
+    assert asked.query("ask", GLAZE, "--chat", "my thesis").code == 0
+    assert [item["turns"] for item in listed(asked)] == [2, 1]
+    for which, name, code, says in (
+        ("1", "other", 2, "Another conversation is called 'other'."),
+        ("1", "7", 2, "a conversation's number"),
+        ("nobody", "x", 4, "no conversation or answer 'nobody'"),
+    ):
+        ran = asked.query("history", "rename", which, name)
+        assert (ran.code, ran.out) == (code, "")
+        assert says in ran.err
+    assert [item["name"] for item in listed(asked)] == ["my thesis", "other"]
+
+
+def test_a_conversation_is_continued_by_its_number(asked):
+    asked.query(SPEED)
+    asked.query(GLAZE)
+    ran = asked.query("--chat", "1", stdin=b"And in clear air?\n")
+    assert f"Continuing “{SPEED}”, 1 turn." in ran.err
+    assert [(item["title"], item["turns"]) for item in listed(asked)] == [(SPEED, 2), (GLAZE, 1)]
+    ran = asked.query("ask", SPEED, "--chat", "77")
+    assert (ran.code, ran.out) == (2, "")
+    assert "There is no conversation 77." in ran.err
+
+
 def test_delete_needs_to_be_told_what(asked):
     for question in (SPEED, GLAZE):
         asked.query("ask", question, "--chat", "notes")
