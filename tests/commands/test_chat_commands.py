@@ -1,0 +1,182 @@
+"""What can be typed in the chat besides questions, each through the command itself."""
+
+import base64
+import json
+import os
+
+import pytest
+
+from ragscience.engine.chat_models import chat_models
+from ragscience.terminal import clipboard
+from ragscience.terminal.chat_commands import COMMANDS
+from tests.conftest import Commands, copied
+from tests.ollama_server import OllamaServer, chat_model, embedding_model
+
+SPEED = "How fast do bees fly in fog?"
+GLAZE = "At which temperature does the glaze mature?"
+
+
+@pytest.fixture
+def asked(library, tmp_path):
+    """The library in a home of the test's own, so that its history begins empty."""
+    return Commands(copied(library, tmp_path / "home"))
+
+
+def typed(asked, *lines, **environment):
+    ran = asked.query("chat", stdin="\n".join(lines).encode(), **environment)
+    assert ran.code == 0, ran.err
+    return ran
+
+
+def listed(asked):
+    return json.loads(asked.query("history", "list", "--json").out)["conversations"]
+
+
+def test_help_lists_every_command_and_says_more_of_one(asked):
+    ran = typed(asked, "/help", "/help filter", "/help /k", "/help nosuch")
+    for command in COMMANDS.values():
+        assert f"\n{command.usage} " in f"\n{ran.out}"
+    assert "Ask only some sections" in ran.out
+    assert "kind=table" in ran.out
+    assert "There is no command /nosuch." in ran.err
+
+
+@pytest.mark.parametrize(
+    ("line", "says"),
+    [
+        ("/sorces", "Did you mean /sources?"),
+        ("/sum", "Did you mean /summary?"),
+        ("/xyzzy", "/help lists the commands."),
+        ("/k many", "'many' is not a number of passages. Type /k 8, say: 1 to 1,000."),
+        ("/profile nosuch", "There is no profile 'nosuch'. Profiles: default, rrf"),
+        ("/search", "There is nothing to search for."),
+        ("/summary", "Say which paper"),
+        ("/rename", "Say what it should be called."),
+        ("/rename 7", "a conversation's number"),
+        ("/chat 77", "There is no conversation 77."),
+        ("/copy", "There is no answer yet."),
+        ("/save", "Say where: /save notes.md"),
+        ('/paper "bees', "is not closed"),
+        ("/model toy", "toy cannot be used: Ollama does not answer"),
+        ("/why bees", "means nothing to /why"),
+    ],
+)
+def test_nonsense_is_answered_with_what_there_is(asked, line, says):
+    assert says in typed(asked, line).err
+
+
+@pytest.mark.parametrize("word", ["exit", "quit", "q", "/quit", "Exit"])
+def test_a_word_leaves_and_is_not_asked(asked, word):
+    ran = typed(asked, word, SPEED)
+    assert ran.out == ""
+    assert not listed(asked)
+
+
+def test_how_is_asked_can_be_changed(asked):
+    ran = typed(asked, "/k 1", "/profile rrf", "/agent off", SPEED, "/why --debug", "/k", "/profile")
+    assert "An answer is made from 1 passage." in ran.err
+    assert "Profile rrf: " in ran.err
+    assert "(profile rrf)" in ran.out
+    assert "Looked at 1 passage of 1 paper" in ran.out
+    assert "\n* rrf " in ran.out
+
+
+def test_the_language_model_is_shown_and_switched(asked):
+    models = {"llama3.1:8b": chat_model(), "toy:latest": chat_model(), "nomic-embed-text:latest": embedding_model(768)}
+    with OllamaServer(models=models) as server:
+        server.default_reply = "Bees fly at 3.7 metres per second in fog (bees.pdf, p.2)."
+        lines = ("/model", "/model toy", SPEED, "/model", "/model none", SPEED, "/model nosuch")
+        ran = typed(asked, *lines, RAG_OLLAMA_URL=server.url, RAG_EMBEDDER="embedded")
+        assert {body["model"] for body in server.of("/api/chat")} == {"toy:latest"}
+    assert "* llama3.1:8b\n  toy:latest\n  none (quotes)\n" in ran.out
+    assert "  llama3.1:8b\n* toy:latest\n" in ran.out
+    assert "nomic" not in ran.out
+    assert "toy:latest writes the answers of this chat." in ran.err
+    assert "Answers are quotes, without a language model." in ran.err
+    assert "Ollama has no nosuch. It has llama3.1:8b, toy:latest" in ran.err
+    modes = [turn["mode"] for turn in json.loads(asked.query("history", "show", "--json").out)["turns"]]
+    assert modes == ["llm", "extractive"]
+
+
+def test_conversations_are_named_listed_and_switched(asked):
+    typed(asked, SPEED, "/rename flight")
+    ran = typed(asked, GLAZE, "/rename flight", "/chat", "/chat flight", "And in clear air?", "/chat new one", GLAZE)
+    assert "Another conversation is called 'flight'." in ran.err
+    assert "flight" in ran.out
+    assert f"Continuing “{SPEED}” (flight), 1 turn." in ran.err
+    assert "A new conversation, new one." in ran.err
+    assert [(item["name"], item["turns"]) for item in listed(asked)] == [("new one", 1), ("flight", 2), (None, 1)]
+
+
+def test_a_conversation_can_be_named_before_anything_is_asked(asked):
+    ran = typed(asked, "/rename early", SPEED)
+    assert "This conversation is called early." in ran.err
+    assert [(item["name"], item["turns"]) for item in listed(asked)] == [("early", 1)]
+
+
+def test_a_summary_is_of_the_named_paper_whatever_was_asked_before(asked):
+    ran = typed(asked, GLAZE, "/summary bees.pdf", "/history")
+    assert "  2  Summarize bees.pdf" in ran.out
+    assert "Searched as" not in ran.out
+    last = json.loads(asked.query("history", "show", "--json").out)["turns"][-1]
+    assert last["route"] == "summary"
+    assert "Navigation of honeybees in fog" in last["route_note"]
+
+
+def test_a_file_that_is_there_is_not_replaced_where_nobody_can_be_asked(asked, tmp_path):
+    (tmp_path / "a.md").write_text("Mine.")
+    ran = typed(
+        asked,
+        SPEED,
+        f"/save {tmp_path}/a.md",
+        f"/bib {tmp_path}/a.md",
+        f"/save {tmp_path}/b",
+        f"/save {tmp_path}/c.pdf",
+    )
+    assert ran.err.count("a.md is already there. Give another name.") == 2
+    assert (tmp_path / "a.md").read_text() == "Mine."
+    assert SPEED in (tmp_path / "b.md").read_text()
+    assert "/save writes Markdown, not .pdf." in ran.err
+    assert not (tmp_path / "c.pdf").exists()
+
+
+def program(folder, name, body):
+    folder.mkdir(exist_ok=True)
+    path = folder / name
+    path.write_text(f"#!/bin/sh\n{body}\n")
+    path.chmod(0o755)
+
+
+def test_the_answer_is_copied_by_the_program_that_there_is(asked, tmp_path):
+    program(tmp_path / "bin", "xclip", f"cat > {tmp_path}/clip")
+    path = f"{tmp_path}/bin:{os.environ['PATH']}"
+    ran = typed(asked, SPEED, "/copy", PATH=path, DISPLAY=":0")
+    assert "Copied to the clipboard with xclip." in ran.err
+    copied_text = (tmp_path / "clip").read_text()
+    assert "(bees.pdf, p.2)" in copied_text
+    assert "\nSources:\n[1] bees.pdf, p." in copied_text
+
+
+def test_without_a_clipboard_it_says_what_helps(asked):
+    ran = typed(asked, SPEED, "/copy", DISPLAY="", WAYLAND_DISPLAY="")
+    assert "There is no clipboard here. Install wl-copy, xclip or xsel, or write a file: /save notes.md" in ran.err
+
+
+def test_a_program_that_fails_leaves_it_to_the_terminal(monkeypatch, tmp_path, capsys):
+    program(tmp_path / "bin", "wl-copy", "exit 1")
+    monkeypatch.setenv("PATH", f"{tmp_path}/bin:/usr/bin:/bin")
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    said = clipboard.copied("Täglich.\n", {"WAYLAND_DISPLAY": "wayland-0", "TERM": "xterm"})
+    assert said.startswith("Copied through the terminal (OSC 52)")
+    sent = capsys.readouterr().out
+    assert sent.startswith("\x1b]52;c;")
+    assert base64.b64decode(sent.removeprefix("\x1b]52;c;").removesuffix("\a")).decode() == "Täglich.\n"
+
+
+def test_without_a_server_there_are_no_models(library):
+    from ragscience.engine import Engine
+
+    with Engine.open(library) as engine:
+        names, why = chat_models(engine)
+    assert names == []
+    assert "Ollama" in why
