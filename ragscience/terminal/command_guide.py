@@ -77,6 +77,10 @@ EXAMPLES: dict[str, tuple[str, str]] = {
         "python query.py history export -o last.md",
         "python query.py history export thesis --bib",
     ),
+    "query.py history rename": (
+        "python query.py history rename 3 thesis",
+        "python query.py history rename thesis chapter-2",
+    ),
     "query.py history delete": (
         "python query.py history delete thesis",
         "python query.py history delete --all --yes",
