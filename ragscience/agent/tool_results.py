@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from ragscience.answering.prompts import PASSAGE, fenced_text, passage_text, prompt_name
 from ragscience.errors import NothingFound
 from ragscience.records import Element, Hit, Paper, StoredChunk
+from ragscience.text.counts import counted
 from ragscience.text.page_spans import page_label
 from ragscience.text.prompt_sanitizer import sanitize
 
@@ -105,7 +106,7 @@ def _line(paper: Paper) -> str:
     others = " et al." if len(known.authors) > 1 else ""
     parts = [known.title or paper.title, f"{known.authors[0]}{others}" if known.authors else "", str(known.year or "")]
     said = ", ".join(" ".join(sanitize(part).split()) for part in parts if part)
-    return f"{prompt_name(paper.file)}: {said or 'title not known'} ({paper.pages} pages)"
+    return f"{prompt_name(paper.file)}: {said or 'title not known'} ({counted(paper.pages, 'page')})"
 
 
 def section_of(library: Library, paper: Paper, section: str) -> list[StoredChunk]:

@@ -8,8 +8,9 @@ from datetime import datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from ragscience.doctor.findings import SEVERITIES, Finding, Severity, counted, guarded, worst
+from ragscience.doctor.findings import SEVERITIES, Finding, Severity, guarded, worst
 from ragscience.doctor.machine_checks import May
+from ragscience.text.counts import counted
 
 if TYPE_CHECKING:
     from ragscience.store import Home

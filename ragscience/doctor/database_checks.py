@@ -10,11 +10,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
-from ragscience.doctor.findings import Finding, Severity, counted, few, quoted
+from ragscience.doctor.findings import Finding, Severity, few, quoted
 from ragscience.store.library_damage import READ_ALL_AGAIN, read_meta
 from ragscience.store.library_schema import connect_for_reading
 from ragscience.store.row_records import chunk_ids
 from ragscience.store.transactions import require_not_lost
+from ragscience.text.counts import counted
 
 if TYPE_CHECKING:
     from ragscience.records import Paper

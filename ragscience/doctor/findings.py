@@ -13,7 +13,7 @@ from typing import Any, Literal
 from ragscience.errors import RagScienceError
 from ragscience.json_output import Output
 
-__all__ = ["SEVERITIES", "Finding", "Severity", "counted", "few", "guarded", "quoted", "worst"]
+__all__ = ["SEVERITIES", "Finding", "Severity", "few", "guarded", "quoted", "worst"]
 
 Severity = Literal["ok", "info", "warning", "error"]
 SEVERITIES: tuple[Severity, ...] = ("ok", "info", "warning", "error")
@@ -65,11 +65,6 @@ def guarded(area: str, check: Callable[..., Iterable[Finding]], *given: Any) -> 
     except (OSError, sqlite3.Error, ValueError, KeyError, TypeError) as error:
         remedy = "Check the disk and the permissions; `python ingest.py rebuild` rebuilds everything."
         yield Finding(area, "error", f"This could not be checked: {error}.", remedy)
-
-
-def counted(number: int, one: str, many: str) -> str:
-    """A number of things: "1 paper", "1,200 papers"."""
-    return f"{number:,} {one if number == 1 else many}"
 
 
 def quoted(path: Path | str) -> str:

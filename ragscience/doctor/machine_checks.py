@@ -9,7 +9,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ragscience.doctor.findings import Finding, counted, few, quoted
+from ragscience.doctor.findings import Finding, few, quoted
+from ragscience.text.counts import counted
 
 if TYPE_CHECKING:
     from ragscience.records import Paper

@@ -7,13 +7,14 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ragscience.doctor.findings import Finding, counted, few, quoted
+from ragscience.doctor.findings import Finding, few, quoted
 from ragscience.doctor.machine_checks import May
 from ragscience.duplicates import Duplicate, duplicates
 from ragscience.errors import FileProblem, ModelProblem
 from ragscience.ingestion import file_state, find_pdfs
 from ragscience.reading.ocr import find_tessdata
 from ragscience.store.skipped_files import NOT_FAILED, SkippedFiles
+from ragscience.text.counts import counted
 
 if TYPE_CHECKING:
     from ragscience.records import Paper

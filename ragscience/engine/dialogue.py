@@ -10,6 +10,7 @@ from ragscience.errors import RagScienceError, UsageError
 from ragscience.history import History, KeptAnswer
 from ragscience.history.conversation_names import check_name
 from ragscience.records import Answer, Citation, StoredChunk, Turn
+from ragscience.text.counts import counted
 
 if TYPE_CHECKING:
     from ragscience.settings import Settings
@@ -75,7 +76,7 @@ class Dialogue:
         if not self.turns:
             return f"A new conversation, {self._name}." if self._name else ""
         name = f" ({self._name})" if self._name else ""
-        turns = "1 turn" if len(self.turns) == 1 else f"{len(self.turns)} turns"
+        turns = counted(len(self.turns), "turn")
         return f"Continuing “{' '.join(self.turns[0].answer.question.split())}”{name}, {turns}."
 
     def context(self) -> tuple[Turn, ...]:

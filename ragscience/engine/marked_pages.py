@@ -14,6 +14,7 @@ from ragscience.reading.reader_process import ReaderProcess
 from ragscience.records import Answer, Citation
 from ragscience.store.atomic_files import disk_errors, write_atomically
 from ragscience.store.row_records import short_names
+from ragscience.text.counts import counted
 
 __all__ = ["MADE_HERE", "check_target", "write_marked_pages"]
 
@@ -77,7 +78,7 @@ def write_marked_pages(
                 warn(f"Not in {target.name}: {unplaced}")
                 continue
             if unplaced:
-                quotes = "1 quote" if unplaced == 1 else f"{unplaced} quotes"
+                quotes = counted(unplaced, "quote")
                 warn(f"{quotes} from {plain(names[path])} could not be placed on the page; its note has the words.")
             parts.append(part)
             count += len(pages)

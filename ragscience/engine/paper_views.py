@@ -10,6 +10,7 @@ from ragscience.bibliography import Entry, as_bibtex, as_csl, entries_cited, ent
 from ragscience.engine.paper_lookup import find_paper, find_papers
 from ragscience.errors import NothingFound
 from ragscience.records import Answer, Element, Page, Paper
+from ragscience.text.counts import counted
 
 if TYPE_CHECKING:
     from ragscience.store import Library
@@ -32,7 +33,7 @@ def paper_page(library: Library, paper: str, number: int) -> PaperPage:
     """Page `number` of the one paper that `paper` fits. Raises NothingFound for none, UsageError for several."""
     found = find_paper(library, paper)
     if number > found.pages:
-        raise NothingFound(f"{found.file} has {found.pages} pages, not {number}.", "Ask for one of them.")
+        raise NothingFound(f"{found.file} has {counted(found.pages, 'page')}, not {number}.", "Ask for one of them.")
     page = library.page(found.paper_id, number)
     on_page = tuple(element for element in library.elements(found.paper_id) if element.page == number)
     return PaperPage(found, page, library.page_text(found.paper_id, number), on_page)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from ragscience.text.counts import counted
+
 __all__ = ["counted", "one_line", "plain", "shortened"]
 
 _NEW_LINES = re.compile("[\v\f\x85\u2028\u2029]")
@@ -52,8 +54,3 @@ def shortened(text: str, chars: int) -> str:
         return part[:sentence] + " …"
     words = part if flat[len(part)] == " " else part.rpartition(" ")[0]
     return (words if len(words) * 2 > chars else part).rstrip(" ,;:") + " …"
-
-
-def counted(number: int, one: str, many: str = "") -> str:
-    """A number of things, "1 paper" or "1,200 papers"; `many` is `one` with an s where it is not given."""
-    return f"{number:,} {one if number == 1 else many or one + 's'}"

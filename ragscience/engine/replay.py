@@ -15,6 +15,7 @@ from ragscience.engine.requests import AskRequest
 from ragscience.errors import NothingFound, UsageError
 from ragscience.records import Filters, Turn
 from ragscience.settings import Settings, changed_settings, deciding_settings
+from ragscience.text.counts import counted
 
 if TYPE_CHECKING:
     from ragscience.engine.library_engine import Engine
@@ -131,7 +132,7 @@ def _request(before: Record, library: Library) -> tuple[AskRequest, list[Differe
     filters = Filters(**{field.name: kept[field.name] for field in fields(Filters) if field.name in kept})
     found = []
     if lost:
-        passages = "1 passage" if lost == 1 else f"{lost} passages"
+        passages = counted(lost, "passage")
         verb = "is" if lost == 1 else "are"
         found.append(Difference("not restored", f"{passages} that earlier turns cite {verb} gone."))
     request = AskRequest(

@@ -17,6 +17,7 @@ from ragscience.graph.graph_model import KnowledgeGraph
 from ragscience.graph.graph_records import CO_OCCURS
 from ragscience.graph.paper_map import PaperMap, paper_map, papers_of_passages, similarity_edges
 from ragscience.records import Paper, StoredChunk
+from ragscience.text.counts import counted
 from ragscience.text.page_spans import page_parts
 
 if TYPE_CHECKING:
@@ -173,7 +174,7 @@ class _Entities:
         entity, chunks = self._entities[index], self._shown[index]
         files = tuple(sorted(self._files[paper] for paper in self.papers[index]))
         names = tuple(name for name in entity.names if name != entity.label)[:12]
-        fact = f"named {_many(entity.mentions, 'time')} in {_many(len(files), 'paper')}"
+        fact = f"named {counted(entity.mentions, 'time')} in {counted(len(files), 'paper')}"
         evidence, more = self._texts.evidence(chunks, (entity.names,)), len(entity.chunk_ids) - len(chunks)
         label, degree, radius = _short(entity.label), self._degrees[index], self.radii[index]
         return MapNode(label, entity.entity_type, x, y, radius, degree, names, fact, files, evidence, more)
@@ -308,17 +309,13 @@ def _paper_facts(paper: Paper) -> Iterator[str]:
         yield f"{authors[0]} et al." if len(authors) > 2 else " and ".join(authors)
     if paper.metadata.year:
         yield str(paper.metadata.year)
-    yield _many(paper.pages, "page")
+    yield counted(paper.pages, "page")
 
 
 def _left_out(what: str, drawn: int, there: int) -> str:
     if drawn == there:
         return ""
     return f"The {drawn:,} {what} with the most relations of {there:,} are drawn, {there - drawn:,} left out."
-
-
-def _many(count: int, what: str) -> str:
-    return f"1 {what}" if count == 1 else f"{count:,} {what}s"
 
 
 def _short(label: str) -> str:

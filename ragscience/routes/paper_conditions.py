@@ -10,6 +10,7 @@ from typing import Literal
 
 from ragscience.records import Paper
 from ragscience.store.filter_selection import plain_name
+from ragscience.text.counts import counted
 
 __all__ = ["Asked", "Conditions", "asked_for", "fitting", "has_author", "unknown", "venue_words", "year_of"]
 
@@ -289,6 +290,6 @@ def unknown(papers: Sequence[Paper], conditions: Conditions) -> list[str]:
             (year_of(paper)[0] is None) if name == "year" else not getattr(paper.metadata, name) for paper in papers
         )
         if is_asked and number:
-            papers_word = "1 paper" if number == 1 else f"{number:,} papers"
+            papers_word = counted(number, "paper")
             found.append(f"The {name} of {papers_word} {'are' if name == 'authors' else 'is'} not known.")
     return found

@@ -148,7 +148,7 @@ def _manner(record: Record) -> list[str]:
     found = ["by the agent" if record["agent"] else "", record["mode"], f"profile {record.get('profile')}"]
     found += ["strict" if record["strict"] else "", "refused" if record["refused"] else ""]
     if record.get("k"):
-        found.append(f"{record['k']} passages asked for")
+        found.append(f"{counted(record['k'], 'passage')} asked for")
     if record.get("answerability") is not None:
         found.append(f"answerability {record['answerability']:.3f}")
     if record.get("second_look"):

@@ -13,10 +13,8 @@ from ragscience.terminal.links import can_encode
 if TYPE_CHECKING:
     from rich.console import Console
 
-__all__ = ["IN_A_PIPE", "Column", "list_records"]
+__all__ = ["Column", "list_records"]
 
-IN_A_PIPE = "In a pipe: one line each, fields between tabs, without a heading, nothing cut."
-"""What the help of each command says that prints such a list."""
 _GAP = "  "
 _LEAST = 8
 """Width that a text is cut to where the columns do not fit otherwise."""

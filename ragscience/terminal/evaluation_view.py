@@ -215,7 +215,7 @@ def run_drafting(engine: Engine, count: int, papers: tuple[str, ...], target: Pa
     else:
         target.write_text(lines, encoding="utf-8")
     if len(made) < count:
-        screen.warn(f"Only {len(made)} of {count} questions could be drafted.")
+        screen.warn(f"Only {len(made)} of {counted(count, 'question')} could be drafted.")
     drafted = f"{counted(len(made), 'draft')}{f' in {target}' if target is not None else ''}"
     screen.warn(f'{drafted}: correct what is wrong, take "draft" out of what is right, then run eval on the file.')
     return 0

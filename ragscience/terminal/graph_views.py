@@ -139,7 +139,7 @@ class GraphProgress:
         if self._bar:
             self._bar.stop()
         if kind is KeyboardInterrupt and self._done:
-            line = f"{self._done} of {self._total} passages are kept; the same command goes on from there."
+            line = f"{self._done} of {counted(self._total, 'passage')} kept; the same command goes on from there."
             _tell(line, self._quiet)
 
     def __call__(self, event: Event) -> None:

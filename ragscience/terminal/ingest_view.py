@@ -158,13 +158,13 @@ def event_line(event: Event) -> str:
         case PaperStored(paper, is_update):
             warnings = f", {'; '.join(paper.warnings)}" if paper.warnings else ""
             verb = "updated" if is_update else "added"
-            return f"{verb} {paper.file}: {paper.pages} pages, {paper.chunks} passages{warnings}"
+            return f"{verb} {paper.file}: {counted(paper.pages, 'page')}, {counted(paper.chunks, 'passage')}{warnings}"
         case PaperRemoved(paper, newer, is_file_gone):
             if newer is not None:
                 return f"removed {_pair_line(newer)}"
             if is_file_gone:
                 return f"removed {paper.file}: its file is gone"
-            return f"removed {paper.file} ({paper.chunks} passages); the file itself stays"
+            return f"removed {paper.file} ({counted(paper.chunks, 'passage')}); the file itself stays"
         case RemovalForgotten(path):
             return f"`python ingest.py` reads {path} again"
         case PaperRenamed(before, path):
@@ -181,7 +181,7 @@ def event_line(event: Event) -> str:
         case DuplicateFound(pair):
             return f"{_pair_line(pair)}. {REMEDY}"
         case IndexesRebuilt(passages):
-            return f"search indexes rebuilt: {passages} passages"
+            return f"search indexes rebuilt: {counted(passages, 'passage')}"
     return ""
 
 
