@@ -192,10 +192,10 @@ def test_a_signal_ends_it_between_two_papers(commands):
 def test_no_such_folder_is_a_clear_error(commands):
     ran = commands.ingest("watch", "nowhere")
     assert ran.code == 2
-    assert (
-        ran.err
-        == f"error: There is no folder {commands.home / 'nowhere'}. Name the folder to watch, or none for papers/.\n"
-    )
+    assert ran.err.splitlines() == [
+        f"error: There is no folder {commands.home / 'nowhere'}.",
+        "       Name the folder to watch, or none for papers/.",
+    ]
 
 
 # In this process: what cannot be seen from outside.
@@ -205,7 +205,7 @@ def test_no_such_folder_is_a_clear_error(commands):
 def session(commands, model_cache):
     settings = Settings(home=commands.home, cache_folder=model_cache, ollama_url=NOBODY)
     home = Home(commands.home)
-    opened = WatchRun(home, settings, ModelPool(home, lambda text: None), WatchScreen(quiet=True, as_json=False))
+    opened = WatchRun(home, settings, ModelPool(home, lambda *_: None), WatchScreen(quiet=True, as_json=False))
     yield opened
     opened.close()
 
