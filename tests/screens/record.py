@@ -5,7 +5,7 @@ import tempfile
 from pathlib import Path
 
 from tests.screens.rules import settled
-from tests.screens.sessions import CHAT, WIDTHS, make_steps
+from tests.screens.sessions import CHAT, WIDTHS, WarmServer, make_steps
 
 __all__ = ["snapshot"]
 
@@ -21,11 +21,11 @@ def snapshot(steps):
 
 
 def main():
-    with tempfile.TemporaryDirectory() as cache:
+    with tempfile.TemporaryDirectory() as cache, WarmServer() as server:
         os.environ.setdefault("RAG_CACHE_FOLDER", cache)
         for columns in WIDTHS:
             path = Path(__file__).parent / f"{columns}.txt"
-            path.write_text(snapshot(make_steps(columns)), encoding="utf-8")
+            path.write_text(snapshot(make_steps(server, columns)), encoding="utf-8")
             print(path)
 
 

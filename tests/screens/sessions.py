@@ -108,10 +108,36 @@ class Step:
         return self.code is None
 
 
-class Processes:
-    """Commands, each in a process and on a terminal of its own."""
+class WarmServer:
+    """The process that all commands are forked from."""
 
-    def __init__(self, home, **environment):
+    def __enter__(self):
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "tests.screens.warm_processes"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            cwd=ROOT,
+            env=os.environ | {"OMP_NUM_THREADS": "1", "PYTHONPATH": str(ROOT)},
+        )
+        self.replies = self._process.stdout
+        assert self.replies.readline() == b"ready\n"
+        return self
+
+    def __exit__(self, *_):
+        self._process.stdin.close()
+        self._process.wait(60)
+        self.replies.close()
+
+    def send(self, job):
+        self._process.stdin.write(json.dumps(job).encode() + b"\n")
+        self._process.stdin.flush()
+
+
+class Processes:
+    """Commands over one home, each in a process and on a terminal of its own."""
+
+    def __init__(self, server, home, **environment):
+        self._server = server
         self._home = home
         kept = {name: value for name, value in shell_environment(home).items() if not name.startswith("PYTEST_")}
         unset = ("DISPLAY", "WAYLAND_DISPLAY", "COLUMNS", "LINES", "NO_COLOR", "LESS", "FORCE_COLOR")
@@ -129,36 +155,14 @@ class Processes:
         self.ended = None
         """The exit code of the last process, None while it runs."""
 
-    def __enter__(self):
-        self._server = subprocess.Popen(
-            [sys.executable, "-m", "tests.screens.warm_processes"],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            cwd=ROOT,
-            env=self._environment,
-        )
-        assert self._server.stdout.readline() == b"ready\n"
-        return self
-
-    def __exit__(self, *_):
-        self._server.stdin.close()
-        self._server.wait(60)
-        self._server.stdout.close()
-
     def start(self, line, terminal):
-        job = {
-            "line": line,
-            "terminal": terminal.name,
-            "folder": str(self._home),
-            "environment": self._environment,
-        }
         self.ended = None
-        self._server.stdin.write(json.dumps(job).encode() + b"\n")
-        self._server.stdin.flush()
+        where = {"terminal": terminal.name, "folder": str(self._home), "environment": self._environment}
+        self._server.send({"line": line} | where)
 
     def read_until(self, is_done, terminal):
         """Read what the process shows until `is_done()`, or its end."""
-        pipe = self._server.stdout
+        pipe = self._server.replies
 
         def stops():
             if self.ended is None and select.select([pipe], [], [], 0)[0]:
@@ -198,9 +202,10 @@ def home_folder():
         shutil.rmtree(home)
 
 
-def make_steps(columns, **environment):
+def make_steps(server, columns, **environment):
     """The whole session at that width."""
-    with home_folder() as home, Processes(home, **environment) as processes:
+    with home_folder() as home:
+        processes = Processes(server, home, **environment)
         lines = (*commands_of((ROOT / "README.md").read_text(encoding="utf-8")), *FURTHER)
         return [*(_run(line, columns, processes) for line in lines), *_chat(columns, processes)]
 

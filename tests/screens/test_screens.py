@@ -1,24 +1,27 @@
 """What a person sees at three widths: every command of the README and of the chat, on a real terminal."""
 
 import re
+from pathlib import Path
 
 import pytest
 
 from ragscience.terminal.chat_commands import COMMANDS
+from tests.screens.record import snapshot
 from tests.screens.rules import broken_words, escape_codes, masked, passes_width, settled, words
 from tests.screens.sessions import FURTHER, TYPED, WIDE, WIDTHS, Step, keep_steps, kept_steps, make_steps
 
+FOLDER = Path(__file__).parent
 COLOUR = re.compile(r"\x1b\[[0-9;]*?\b(?:3[0-8]|4[0-8]|9[0-7]|10[0-7])\b[0-9;]*m")
 
 
 @pytest.fixture(scope="session")
-def steps_at(made_once):
+def steps_at(made_once, warm_server):
     """`steps_at(columns)`: the session at that width, made once a run."""
 
     def steps(columns):
         def make(folder):
             environment = {"NO_COLOR": "1"} if columns == WIDE else {}
-            keep_steps(make_steps(columns, **environment), folder / "steps.json")
+            keep_steps(make_steps(warm_server, columns, **environment), folder / "steps.json")
 
         return kept_steps(made_once(f"screens-{columns}", make) / "steps.json")
 
@@ -65,6 +68,11 @@ def test_no_escape_code_can_be_read(steps):
 def test_without_colours_nothing_has_one(steps_at):
     assert any(COLOUR.search(step.written) for step in steps_at(WIDTHS[-1]))
     assert [step.line for step in steps_at(WIDE) if COLOUR.search(step.written)] == []
+
+
+def test_the_screens_are_those_that_are_kept(steps, columns):
+    kept = (FOLDER / f"{columns}.txt").read_text(encoding="utf-8")
+    assert snapshot(steps) == kept, "PYTHONPATH=. .venv/bin/python -m tests.screens.record writes them anew"
 
 
 # The rules themselves

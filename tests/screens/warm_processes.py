@@ -61,6 +61,7 @@ def become(job):
     os.chdir(job["folder"])
     os.environ.clear()
     os.environ.update(job["environment"])
+    sys.path[:0] = job["environment"]["PYTHONPATH"].split(os.pathsep)
 
 
 def run(job):
