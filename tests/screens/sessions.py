@@ -24,6 +24,7 @@ __all__ = [
     "WIDTHS",
     "Processes",
     "Step",
+    "WarmServer",
     "keep_steps",
     "kept_steps",
     "link_scripts",
