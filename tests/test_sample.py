@@ -44,7 +44,7 @@ def test_its_text_reads_in_the_order_of_its_sections(running_text):
     headings = [
         "Abstract", "1 Introduction", "2 From a file to passages", "2.1 Reading", "2.2 Chunking", "3 The ledger",
         "4 The library on disk", "5 Searching twice", "5.1 By meaning", "5.2 By word", "5.3 Joining the two lists",
-        "6 Reading the candidates again", "7 Writing the answer", "8 Two doors", "9 Models that come along",
+        "6 Reading the candidates again", "7 Writing the answer", "8 Two commands", "9 Models that come along",
         "10 What a reader can verify", "11 Limits", "References",
     ]  # fmt: skip
     places = [running_text.index(f" {heading} ") for heading in headings]
@@ -89,7 +89,7 @@ def test_its_table_gives_the_defaults_of_the_settings(pages):
         ("Keyword candidates", "top_k_candidates", ""),
         ("Dense weight", "dense_weight", ""),
         ("BM25 weight", "bm25_weight", ""),
-        ("Passages given", "top_k", ""),
+        ("Passages given", "answer_passages", ""),
         ("Temperature", "temperature", ""),
     ]:
         assert f"{label} {defaults[name]:g}{unit} " in table

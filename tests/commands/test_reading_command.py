@@ -46,7 +46,7 @@ def test_the_outline_of_a_paper(sample):
     assert "    5.3 Joining the two lists  p.3" in lines
     assert lines.index("  3 The ledger  p.2") < lines.index("  11 Limits  p.5")
     assert lines[lines.index("tables: 2") + 1].startswith("  Table 1. The settings")
-    assert lines[lines.index("figures: 1") + 1].startswith("  Figure 1. The way of the data.")
+    assert lines[lines.index("figures: 1") + 1].startswith("  Figure 1. The flow of data.")
     assert "references: 8" in lines
     assert "BibTeX key  page" in lines
     assert any(line.startswith("title") and "A Page Behind Each Sentence" in line for line in lines)
