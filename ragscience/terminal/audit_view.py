@@ -205,6 +205,8 @@ def _supported(record: Record) -> str:
     claims = [verdict for verdict in verdicts if verdict != "quote"]
     if verdicts and not claims:
         return counted(len(verdicts), "quote")
+    if not claims:
+        return "not checked"
     return f"{claims.count('supported')} of {len(claims)}"
 
 

@@ -191,8 +191,11 @@ def show_entity(engine: Engine, name: str, *, hops: int | None, most: int | None
             _print(out, f"{'  ' * each.depth}{words}  {_places(each.step.pages)}")
         reached = f"{counted(found.reached, 'entity', 'entities')} within {counted(found.hops, 'step')}"
         line = f"{reached}; {len(found.relations)} of {counted(found.walked, 'relation')} shown."
+        if not found.walked:
+            line = "No paper states a relation of it."
         if found.co_occurring:
-            line += f" {counted(found.co_occurring, 'name')} only in a sentence with it: --together shows these, too."
+            names = counted(found.co_occurring, "name")
+            line += f" {names} only in a sentence with it: --together shows them."
         _print(out, line, "dim")
     return 0
 

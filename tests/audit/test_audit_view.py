@@ -36,6 +36,7 @@ def test_the_list_has_the_newest_first_and_safe_words(engine, home, log, capsys)
     quotes = (Sentence("One.", "quote", 1.0, None), Sentence("Two.", "quote", 1.0, None))
     log.append(record(answer_id="c" * 12, question="Quoted?", sentences=quotes))
     log.append(record(answer_id="b" * 12, question="New?", sentences=unsure))
+    log.append(record(answer_id="d" * 12, question="Which papers?", sentences=()))
     assert list_answers(engine, limit=None, as_json=False) == 0
     out = capsys.readouterr().out
     assert out.index("b" * 12) < out.index("a" * 12)
@@ -43,11 +44,14 @@ def test_the_list_has_the_newest_first_and_safe_words(engine, home, log, capsys)
     assert "refused" in out
     assert "0 of 1" in out
     assert "2 quotes" in out
-    assert "2026-01-31 09:05 UTC" in " ".join(out.split())
+    assert "not checked" in out
+    assert "2026-01-31 09:05" in out
     list_answers(engine, limit=1, as_json=True)
     told = json.loads(capsys.readouterr().out)
-    assert [item["answer_id"] for item in told["answers"]] == ["b" * 12]
-    assert told["answers"][0] == {
+    assert [item["answer_id"] for item in told["answers"]] == ["d" * 12]
+    list_answers(engine, limit=2, as_json=True)
+    told = json.loads(capsys.readouterr().out)
+    assert told["answers"][1] == {
         "answer_id": "b" * 12, "at": "2026-01-31T09:05:00+00:00", "question": "New?", "mode": "extractive",
         "refused": False, "agent": False, "trace_id": "", "passages": 1,
     }  # fmt: skip
@@ -89,7 +93,7 @@ def test_what_is_left_out_is_counted_and_nothing_is_nothing(engine, home, log, c
     list_answers(engine, limit=3, as_json=True)
     said = capsys.readouterr().err.splitlines()
     assert said == [
-        f"2 lines of {home.audit} cannot be read and are left out.",
+        f"Left out: 2 lines of {home.audit} that cannot be read.",
         f"1 answer of {home.audit} can only be read by a newer version of this program.",
     ]
     for key in ("zz", "", " "):
