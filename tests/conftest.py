@@ -188,6 +188,7 @@ def copied(home, target):
     from ragscience.store import Home, Library
 
     shutil.copytree(home, target, dirs_exist_ok=True)
+    (target / "vectorstore" / "told.json").unlink(missing_ok=True)  # nothing was told of the new place yet
     with Library.open_for_writing(Home(target)) as library:
         library.rename_papers(
             [

@@ -78,7 +78,7 @@ EXAMPLES: dict[str, tuple[str, str]] = {
         "python query.py history export thesis --bib",
     ),
     "query.py history rename": (
-        "python query.py history rename 3 thesis",
+        "python query.py history rename 3 chunks",
         "python query.py history rename thesis chapter-2",
     ),
     "query.py history delete": (

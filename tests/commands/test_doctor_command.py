@@ -66,7 +66,7 @@ def test_wrong_settings_are_findings_and_the_rest_is_looked_at(findings):
     assert "disk" in found
     code, found = findings(RAG_TOP_K="many")
     assert code == 1
-    assert "top_k is 'many'" in found["settings"][0]["message"]
+    assert "RAG_TOP_K is 'many'" in found["settings"][0]["message"]
     assert "disk" in found
 
 

@@ -146,7 +146,7 @@ def test_two_ways_as_a_table(home):
     [
         (
             ["set.jsonl", "--mode", "swarm"],
-            "'swarm' is no mode.\n       Take one of ask, agent, corrective, graph, a profile (",
+            "'swarm' is no mode. Take one of ask, agent, corrective, graph, a profile (",
         ),
         (["set.jsonl", "--make", "3"], "Give either a file of questions or --make."),
         (["set.jsonl", "--out", "x.jsonl"], "--out is where --make writes."),

@@ -48,7 +48,7 @@ def test_related_lists_the_others_the_nearest_first(filled):
 def test_related_says_which_paper_is_not_there(filled):
     ran = Commands(filled).query("related", "wasps.pdf")
     assert (ran.code, ran.out) == (4, "")
-    assert "no paper 'wasps.pdf'" in ran.err
+    assert "No paper matches 'wasps.pdf'." in ran.err
 
 
 def data_of(page):

@@ -138,7 +138,7 @@ def test_what_cannot_be_opened_is_said_in_one_line(asked):
         (["--answer", "zzz"], {}, 4, "no answer zzz"),
         ([], {"RAG_PDF_VIEWER": "/no/such/viewer {file}"}, 1, "does not start"),
         ([], {"RAG_PDF_VIEWER": "'open {file}"}, 1, "cannot be read"),
-        ([], {"RAG_PDF_VIEWER": "viewer"}, 2, "pdf_viewer"),
+        ([], {"RAG_PDF_VIEWER": "viewer"}, 2, "RAG_PDF_VIEWER"),
     ):
         ran = asked.query("open", *arguments, **env)
         assert ran.code == code, (arguments, env, ran)

@@ -45,7 +45,7 @@ def test_metadata_that_cannot_be_read_cost_a_warning_and_not_the_document(tmp_pa
         timeout=120,
         check=True,
     )
-    document = decode_reply(done.stdout.splitlines()[1])
+    document = decode_reply(done.stdout.splitlines()[-1])
     assert document.text == "Some text."
     assert document.metadata == Metadata()
     assert document.warnings == ("without authors, year and title: integer division or modulo by zero",)

@@ -341,4 +341,4 @@ def test_the_command_reads_scans(commands):
 def test_a_language_that_is_no_name_is_refused(commands):
     ran = commands.ingest("add", "--ocr", RAG_OCR_LANGUAGE="../eng")
     assert ran.code == 2
-    assert "ocr_language" in ran.err
+    assert "RAG_OCR_LANGUAGE" in ran.err
