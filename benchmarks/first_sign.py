@@ -167,7 +167,14 @@ def _filled(words: Sequence[str], home: Path) -> list[str]:
 
 def _environment(**more: str) -> dict[str, str]:
     quiet = {name: value for name, value in os.environ.items() if not name.startswith("RAG_")}
-    return {**quiet, "TERM": "xterm-256color", "RAG_OFFLINE": "true", "RAG_OLLAMA_URL": "http://127.0.0.1:9", **more}
+    return {
+        **quiet,
+        "TERM": "xterm-256color",
+        "PAGER": "cat",
+        "RAG_OFFLINE": "true",
+        "RAG_OLLAMA_URL": "http://127.0.0.1:9",
+        **more,
+    }
 
 
 class _Pty:
