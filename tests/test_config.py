@@ -89,7 +89,7 @@ def test_what_is_wrong_with_a_value_is_said_in_plain_words(value):
     [
         ("RAG_TOP_K", "0", "RAG_TOP_K is '0': it must be at least 1."),
         ("RAG_OCR", "perhaps", "RAG_OCR is 'perhaps': it must be true or false."),
-        ("RAG_SEPARATORS", "x", "RAG_SEPARATORS must be a list as JSON has it."),
+        ("RAG_SEPARATORS", "x", "RAG_SEPARATORS must be a JSON list."),
     ],
 )
 def test_a_wrong_variable_is_named_as_it_is_written(monkeypatch, variable, value, said):
@@ -137,7 +137,7 @@ def test_an_unknown_name_in_the_environment_is_a_warning(monkeypatch):
 
 def test_a_list_that_is_no_list_is_refused(monkeypatch):
     monkeypatch.setenv("RAG_SEPARATORS", "not json")
-    with pytest.raises(UsageError, match="RAG_SEPARATORS must be a list"):
+    with pytest.raises(UsageError, match="RAG_SEPARATORS must be a JSON list"):
         load_settings()
 
 

@@ -184,11 +184,11 @@ def choose_reranker(
     if setting == "cross-encoder":
         raise ModelProblem(f"The reranker {model} is not on this machine.", f"Fetch it with `{PULL}`.")
     if late:
-        warning = f"{model} is not on this machine: late interaction orders the passages. `{PULL}` fetches it."
+        warning = f"{model} is not on this machine, so late interaction reranks the passages. `{PULL}` fetches it."
     else:
         warning = (
-            f"{model} is not on this machine, and the library has no token vectors: passages stay in the order of the "
-            f"first search. `{PULL}` fetches it, or `{TOKENS}` makes them."
+            f"{model} is not on this machine, and the library has no token vectors: the passages are not "
+            f"reranked. `{PULL}` fetches it, or `{TOKENS}` adds them."
         )
     return Choice(None, "its files are not on this machine", warning)
 

@@ -27,7 +27,7 @@ _FIXED = (
         bm25_weight=1.0,
         rerank_depth=20,
         top_k=5,
-        about="By ranks alone: no score of one search is held against one of the other.",
+        about="Combines the two searches by rank (reciprocal rank fusion); scores are not compared.",
     ),
     Profile(
         name="even",
@@ -41,7 +41,7 @@ _FIXED = (
         prefilter=LLM_DEPTH,
         llm_reranks=True,
         corrective=True,
-        about="Meaning and words alike; an LLM, where there is one, scores the ten best and judges what was found.",
+        about="Meaning and words count the same; an LLM, if there is one, scores the ten best and judges the result.",
     ),
     Profile(
         name="deep",
@@ -55,7 +55,7 @@ _FIXED = (
         prefilter=80,
         more_weights=GRAPH_SHARES,
         rerank_batch=8,
-        about="Long lists and many passages, with the knowledge graph where there is one.",
+        about="Many candidates and many passages, with the knowledge graph if there is one.",
     ),
     Profile(
         name="balanced",
@@ -66,7 +66,7 @@ _FIXED = (
         bm25_weight=0.5,
         rerank_depth=0,
         top_k=4,
-        about="Words as much as meaning, and nothing is read again: for collections of abstracts.",
+        about="Meaning and words count the same, without a reranker: for collections of abstracts.",
     ),
 )
 """The profiles whose numbers are not settings."""
@@ -83,7 +83,7 @@ def all_profiles(*, candidates: int, top_k: int, dense_weight: float, bm25_weigh
         bm25_weight=bm25_weight,
         rerank_depth=candidates,
         top_k=top_k,
-        about="Meaning before words; its numbers are settings.",
+        about="Meaning counts more than words; the numbers are settings.",
     )
     return (default, *_FIXED)
 

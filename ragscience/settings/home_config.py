@@ -20,7 +20,7 @@ from ragscience.errors import UsageError
 __all__ = ["allow", "allowed_hashes", "config_file", "permission", "read_config", "write_config"]
 
 LARGEST_BYTES = 1 << 20
-HEADER = "# Settings of this library; `config` shows them all with where each comes from."
+HEADER = "# Settings of this library; `config` shows all settings and where each comes from."
 
 
 def config_file(home: Path) -> Path:
@@ -39,7 +39,7 @@ def read_config(home: Path) -> dict[str, Any]:
     try:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        raise _unreadable(path, f"it is not TOML: {error}") from None
+        raise _unreadable(path, f"it is not valid TOML: {error}") from None
 
 
 def write_config(home: Path, changes: Mapping[str, Any]) -> None:
@@ -52,7 +52,7 @@ def write_config(home: Path, changes: Mapping[str, Any]) -> None:
     try:
         document = tomlkit.parse(text or HEADER + "\n")
     except TOMLKitError as error:
-        raise _unreadable(path, f"it is not TOML: {error}") from None
+        raise _unreadable(path, f"it is not valid TOML: {error}") from None
     for name, value in changes.items():
         if value is not None:
             document[name] = value
@@ -118,4 +118,4 @@ def _replace(path: Path, text: str, *, mode: int) -> None:
 
 
 def _unreadable(path: Path, reason: str) -> UsageError:
-    return UsageError(f"{path} cannot be used: {reason}.", "Correct it, or move it away: it holds settings alone.")
+    return UsageError(f"{path} cannot be used: {reason}.", "Correct it, or move it away: it contains only settings.")

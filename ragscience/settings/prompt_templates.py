@@ -36,12 +36,12 @@ def checked_template(value: str, required: frozenset[str], allowed: frozenset[st
     try:
         parts = [(name, spec, how) for _, name, spec, how in Formatter().parse(text) if name is not None]
     except ValueError as error:
-        raise ValueError(f"{str(error).lower()}: a brace that is meant is written twice") from None
+        raise ValueError(f"{str(error).lower()}: write a literal brace twice") from None
     names = {name for name, _, _ in parts}
     unknown = sorted(names - allowed) or [name for name, spec, how in parts if spec or how]
     if unknown:
         known = ", ".join(f"{{{name}}}" for name in sorted(allowed)) or "none"
-        raise ValueError(f"it has {{{unknown[0]}}} in it, and may only have {known}; a brace that is meant is doubled")
+        raise ValueError(f"it has {{{unknown[0]}}} in it, and may only have {known}; write a literal brace twice")
     missing = sorted(required - names)
     if missing:
         raise ValueError(f"it lacks {{{missing[0]}}}")

@@ -51,133 +51,133 @@ class Settings(BaseSettings):
     )
 
     # Reading
-    reading_workers: int = setting(0, NOTHING, "Processes that read PDFs; 0: one for each core but one.", ge=0, le=64)
+    reading_workers: int = setting(0, NOTHING, "Processes that read PDFs; 0: CPU cores minus one.", ge=0, le=64)
     reading_timeout_seconds: float = setting(
-        60.0, NOTHING, "A file that takes longer is reported and left out.", gt=0, le=3600
+        60.0, NOTHING, "Most seconds for reading one file; a slower one is reported and skipped.", gt=0, le=3600
     )
-    reading_memory_mb: int = setting(1024, NOTHING, "Memory of one reading process, in MiB.", ge=256, le=65536)
+    reading_memory_mb: int = setting(1024, NOTHING, "Memory limit of one reading process, in MiB.", ge=256, le=65536)
     ocr: bool = setting(False, LIBRARY, "Read pages without a text layer by OCR, 2 to 5 s a page; needs Tesseract.")
     ocr_language: str = setting(
         "eng",
         LIBRARY,
-        "Language of scanned pages, by Tesseract's names; several as eng+deu.",
+        "Language of scanned pages, as Tesseract names it; join several with +, as eng+deu.",
         pattern=r"^[A-Za-z0-9_]+(\+[A-Za-z0-9_]+)*$",
         max_length=100,
     )
     watch_settle_seconds: float = setting(
-        2.0, NOTHING, "`ingest.py watch` takes a file that has not changed for so many seconds.", gt=0, le=3600
+        2.0, NOTHING, "`ingest.py watch` reads a file once it has not changed for this many seconds.", gt=0, le=3600
     )
     layout: Literal["auto", "always", "never"] = setting(
         "auto",
         LIBRARY,
-        "When PyMuPDF's layout model reads a paper, too, for 0.7 s a page and up to 2 GiB more memory a process: "
-        "always, never, or (auto) where gaps in the section numbers show that a heading is missing.",
+        "When PyMuPDF's layout model also reads a paper (0.7 s a page, up to 2 GiB more memory a process): "
+        "always, never, or auto (when gaps in the section numbers show that a heading is missing).",
     )
 
     # Chunking (the guide)
-    chunk_size: int = setting(
-        1500, LIBRARY, "Characters in a chunk: a full paragraph, still a focused passage.", ge=50, le=20_000
-    )
+    chunk_size: int = setting(1500, LIBRARY, "Characters in a chunk: enough for a full paragraph.", ge=50, le=20_000)
     chunk_overlap: int = setting(
-        200, LIBRARY, "Characters that neighbours share, so that a sentence is whole in one.", ge=0, le=10_000
+        200, LIBRARY, "Characters that neighbouring chunks share, so that no sentence is cut in both.", ge=0, le=10_000
     )
     separators: tuple[str, ...] = setting(
-        ("\n\n", "\n", ". ", " ", ""), LIBRARY, "Where to split, the best place first.", min_length=1
+        ("\n\n", "\n", ". ", " ", ""), LIBRARY, "Where a chunk may end, the best place first.", min_length=1
     )
 
     # The map (the graph guide)
-    map_neighbours: int = setting(3, NOTHING, "Nearest papers that each paper is joined with.", ge=1, le=50)
+    map_neighbours: int = setting(3, NOTHING, "Most similar papers that each paper is joined to.", ge=1, le=50)
     map_min_cosine: float = setting(0.3, NOTHING, "Cosine above which two papers are joined.", ge=-1, le=1)
     map_max_nodes: int = setting(
-        2000, NOTHING, "Nodes in each drawing of the map; those with fewest relations go.", ge=10, le=10_000
+        2000,
+        NOTHING,
+        "Papers, and as many entities, that the map draws at most; those with the fewest relations are left out.",
+        ge=10,
+        le=10_000,
     )
 
     # Models
     embedder: Literal["auto", "embedded", "ollama", "sentence-transformers"] = setting(
-        "auto", ANSWER, "Makes the vectors; auto: Ollama where it runs and has the model, else the embedded one."
+        "auto", ANSWER, "What makes the vectors; auto: Ollama if it runs and has the model, else the built-in model."
     )
     embedding_model: str = setting(
-        "nomic-embed-text", ANSWER, "Model for Ollama or sentence-transformers.", min_length=1, guarded=True
+        "nomic-embed-text", ANSWER, "Embedding model, for Ollama or sentence-transformers.", min_length=1, guarded=True
     )
     embedding_batch: int = setting(64, NOTHING, "Chunks that are embedded in one call.", ge=1, le=1024)
     rerank: Literal["auto", "cross-encoder", "late-interaction", "llm", "off"] = setting(
         "auto",
         ANSWER,
-        "Reranker; auto: the cross-encoder where its files are, else late interaction over stored token vectors; llm: "
-        "Ollama's chat model, which scores the ten best.",
+        "Reranker; auto: the cross-encoder if it is installed, else late interaction over stored token vectors; llm: "
+        "Ollama's chat model, which scores the ten best passages.",
     )
     token_cache_mb: int = setting(
         2048,
         NOTHING,
-        "Disk for stored token vectors, in MiB (about 16 KiB a passage); past it, a search computes those of a few "
-        "candidates. 0 keeps none.",
+        "Disk space for token vectors, in MiB (about 16 KiB a passage); when it is full, a search computes those of a "
+        "few candidates. 0: store none.",
         ge=0,
         le=1_048_576,
     )
     reranker: str = setting(
         "cross-encoder/ms-marco-MiniLM-L-6-v2",
         ANSWER,
-        "Cross-encoder: a name on the hub, or a folder.",
+        "Cross-encoder: a name on the Hugging Face Hub, or a folder.",
         min_length=1,
         guarded=True,
     )
     rerank_budget_ms: int = setting(
         0,
         ANSWER,
-        "Time for the cross-encoder, in ms; what it has not read by then keeps its order. 0: no limit.",
+        "Time limit for the cross-encoder, in ms; passages not scored by then keep their order. 0: no limit.",
         ge=0,
         le=600_000,
     )
     llm_rerank_seconds: float = setting(
         120.0,
         ANSWER,
-        "Time for an LLM to score the passages of one search; those not scored by then keep their order.",
+        "Time limit for an LLM to score the passages of one search; passages not scored by then keep their order.",
         gt=0,
         le=3600,
     )
     answerer: Literal["auto", "ollama", "extractive"] = setting(
-        "auto", ANSWER, "Writes the answer; auto: Ollama where it runs and has the model, else quotes."
+        "auto", ANSWER, "What writes the answer; auto: Ollama if it runs and has the model, else quotes."
     )
     llm: str = setting("llama3.1:8b", ANSWER, "Ollama's chat model.", min_length=1, guarded=True)
-    temperature: float = setting(0.0, ANSWER, "0: the same question gets the same answer.", ge=0, le=2)
-    num_ctx: int = setting(8192, ANSWER, "Tokens of context, sent to Ollama with every call.", ge=512, le=1_048_576)
+    temperature: float = setting(0.0, ANSWER, "Randomness; 0: the same question gets the same answer.", ge=0, le=2)
+    num_ctx: int = setting(
+        8192, ANSWER, "Context window in tokens, sent to Ollama with each call.", ge=512, le=1_048_576
+    )
     max_answer_tokens: int = setting(1024, ANSWER, "Longest answer, in tokens.", ge=16, le=32768)
     ollama_url: str = setting(
         "http://127.0.0.1:11434",
         ANSWER,
-        "Where Ollama listens; where nothing sets it, Ollama's own OLLAMA_HOST says.",
+        "Address of Ollama; not set: Ollama's own OLLAMA_HOST.",
         pattern=r"^https?://",
         guarded=True,
     )
-    ollama_connect_seconds: float = setting(1.0, NOTHING, "Time for Ollama to take a call.", gt=0, le=60)
+    ollama_connect_seconds: float = setting(1.0, NOTHING, "Seconds to wait for a connection to Ollama.", gt=0, le=60)
     llm_first_token_s: float = setting(
         600.0,
         NOTHING,
-        "Time for the first token of a language model, which reads the whole prompt before it.",
+        "Time limit for the first token of a language model, which first reads the whole prompt.",
         gt=0,
         le=86400,
     )
     ollama_timeout_seconds: float = setting(
-        120.0,
-        NOTHING,
-        "Time for Ollama's next piece of a reply, once it has begun, and for an embedding.",
-        gt=0,
-        le=3600,
+        120.0, NOTHING, "Time limit for each further piece of Ollama's reply, and for an embedding.", gt=0, le=3600
     )
-    offline: bool = setting(False, ANSWER, "Refuse whatever would leave this machine.")
+    offline: bool = setting(False, ANSWER, "Refuse everything that needs a connection to another machine.")
 
     # Retrieval (the guide)
     profile: Literal["default", "rrf", "even", "deep", "balanced"] = setting(
-        "default", ANSWER, "How searches are fused and cut; `query.py profiles` compares them."
+        "default", ANSWER, "How passages are searched and ranked; `query.py profiles` compares the profiles."
     )
     top_k_candidates: int = setting(
-        20, ANSWER, "Passages that each search gives to the fusion, and that are reranked.", ge=1, le=1000
+        20, ANSWER, "Candidates from each search, and how many of them are reranked (profile default).", ge=1, le=1000
     )
     top_k: int = setting(
         4,
         ANSWER,
-        "Passages that a search gives, in every profile, and an answer is made from; until it is set, the profile's "
-        "number, and for an answer that of `answer_passages`. -k sets it for one run.",
+        "Passages that `search` lists, in every profile; not set: the profile's number. It also sets how many "
+        "passages an answer is made from, unless `answer_passages` is set. -k overrides both for one run.",
         ge=1,
         le=200,
     )
@@ -186,9 +186,9 @@ class Settings(BaseSettings):
     answerable_threshold: float = setting(
         0.12,
         ANSWER,
-        "How likely (0 to 1, as `answerability` in the JSON) the passages must answer the question; below it the "
-        "answer is refused. Where the library has token vectors, a quarter of it is enough if the question's words are "
-        "like some of the passages', and four times as much is needed if not. 0 refuses only where nothing was found.",
+        "Least probability (0 to 1; `answerability` in the JSON) that the passages answer the question; below it the "
+        "answer is refused. If the library has token vectors, a quarter of it is enough when the question's words are "
+        "like some of the passages', and four times as much is needed when not. 0: refuse only if nothing was found.",
         ge=0,
         le=1,
     )
@@ -197,53 +197,54 @@ class Settings(BaseSettings):
     graph: Literal["auto", "on", "off"] = setting(
         "auto",
         ANSWER,
-        "Whether a search uses the knowledge graph, too, where `ingest.py graph` has made one; auto: as the profile "
-        "has it (deep does).",
+        "Whether a search also uses the knowledge graph (`ingest.py graph` makes it); auto: as the profile "
+        "says (deep does).",
     )
-    graph_filter: bool = setting(False, ANSWER, "Search only papers that mention what the graph has near the question.")
+    graph_filter: bool = setting(False, ANSWER, "Search only papers that mention entities near the question.")
     graph_max_hops: int = setting(
-        2, ANSWER, "Steps in the graph from what a question names to what counts as related.", ge=1, le=4
+        2, ANSWER, "How many steps from the entities of a question the graph is searched.", ge=1, le=4
     )
     graph_entity_types: tuple[Annotated[str, Field(pattern=r"^\S+$", max_length=100)], ...] = setting(
-        (), ANSWER, 'Types of entities that a graph search follows, as ["METHOD"]; empty: all.'
+        (), ANSWER, 'Types of entities that a graph search uses, as ["METHOD"]; empty: all.'
     )
 
     # Conversations
     history: bool = setting(
-        True, NOTHING, "Keep each question and its answer in vectorstore/history.sqlite, on this machine."
+        True, NOTHING, "Save each question and its answer in vectorstore/history.sqlite, on this machine."
     )
     audit: bool = setting(
         True,
         NOTHING,
-        "Keep each answer with all that it was made from in vectorstore/audit.jsonl, on this machine; needs `history`.",
+        "Save each answer and everything it was made from in vectorstore/audit.jsonl, on this machine; needs "
+        "`history`.",
     )
-    audit_max_mb: int = setting(16, NOTHING, "Size at which a new audit log begins, in MiB.", ge=1, le=10_000)
-    audit_keep: int = setting(5, NOTHING, "Earlier audit logs that are kept; older ones go.", ge=1, le=1000)
+    audit_max_mb: int = setting(16, NOTHING, "Size at which a new audit log file is started, in MiB.", ge=1, le=10_000)
+    audit_keep: int = setting(5, NOTHING, "Earlier audit logs that are kept; older ones are deleted.", ge=1, le=1000)
     history_turns: int = setting(
-        6, NOTHING, "Earlier turns that a follow-up question is understood by; 0: none.", ge=0, le=100
+        6, NOTHING, "Earlier turns that are used to understand a follow-up question; 0: none.", ge=0, le=100
     )
 
     # Papers from the network
     arxiv_url: str = setting(
         "https://export.arxiv.org/api/query",
         NOTHING,
-        "Where arXiv's API is.",
+        "Address of arXiv's API.",
         pattern=r"^https?://[^/?#\s]+/[^?#\s]*$",
         guarded=True,
     )
     arxiv_pause_s: float = setting(
-        3.0, NOTHING, "Seconds between two requests to one host; arXiv's terms of use ask for 3.", ge=0, le=600
+        3.0, NOTHING, "Seconds between two requests to the same host; arXiv's terms of use ask for 3.", ge=0, le=600
     )
     sources_max_mb: int = setting(200, NOTHING, "Largest PDF that is fetched, in MiB.", ge=1, le=10_000)
     sources_timeout_s: float = setting(
-        30.0, NOTHING, "Seconds to wait for a server, and for the next piece of its answer.", gt=0, le=3600
+        30.0, NOTHING, "Seconds to wait for a server, and for each further piece of its answer.", gt=0, le=3600
     )
     sources_total_s: float = setting(
-        900.0, NOTHING, "Seconds for one file, without the waits that a server asks for.", gt=0, le=86400
+        900.0, NOTHING, "Most seconds for one file, not counting pauses that a server asks for.", gt=0, le=86400
     )
-    sources_max_redirects: int = setting(5, NOTHING, "Redirects that one address may make.", ge=0, le=20)
+    sources_max_redirects: int = setting(5, NOTHING, "Most redirects that are followed from one address.", ge=0, le=20)
     sources_allow_http: bool = setting(
-        False, NOTHING, "Fetch over http://, too, which anyone may change.", guarded=True
+        False, NOTHING, "Also fetch over http://, where others can change what is sent.", guarded=True
     )
     sources_allow_loopback: bool = setting(
         False, NOTHING, "Fetch from servers on this machine; other private addresses are always refused.", guarded=True
@@ -251,24 +252,22 @@ class Settings(BaseSettings):
 
     # Logs and metrics: docs/telemetry.md
     log_file: str = setting(
-        "", NOTHING, "File that gets a line about each question of ask, chat, search.", max_length=4096, guarded=True
+        "", NOTHING, "File to which ask, chat and search append one line per question.", max_length=4096, guarded=True
     )
     metrics_file: str = setting(
         "",
         NOTHING,
-        "File for the node exporter's textfile collector (`*.prom`) that counts and times are added to.",
+        "File of counters and times (`*.prom`) for the textfile collector of Prometheus's node exporter.",
         max_length=4096,
         guarded=True,
     )
-    trace_questions: bool = setting(
-        False, NOTHING, "Let OpenTelemetry's spans have the words of the question.", guarded=True
-    )
+    trace_questions: bool = setting(False, NOTHING, "Include the question's text in OpenTelemetry spans.", guarded=True)
 
     # Viewing pages
     pdf_viewer: str = setting(
         "",
         NOTHING,
-        "Command that opens a page, as `okular -p {page} {file}`; empty: the first known viewer.",
+        "Command that opens a page, as `okular -p {page} {file}`; empty: the first known viewer that is installed.",
         pattern=r"^$|\{file\}",
         guarded=True,
     )
@@ -277,65 +276,67 @@ class Settings(BaseSettings):
     answer_passages: int = setting(
         8,
         ANSWER,
-        "Passages that an answer is made from, whatever `top_k` is; until one of the two is set, 8, or the profile's "
-        "number where it is larger. -k sets it for one run.",
+        "Passages that an answer is made from; it does not change what `search` lists. Not set: `top_k` if that is "
+        "set, else 8, or the profile's number if that is larger. -k overrides it for one run.",
         ge=1,
         le=200,
     )
     extractive_sentences: int = setting(
-        8, ANSWER, "Most quotes in an answer without an LLM; about five of them fit into its length.", ge=1, le=20
+        8, ANSWER, "Most quotes in an answer without an LLM; its length limit fits about five.", ge=1, le=20
     )
     max_question_chars: int = setting(8000, NOTHING, "Longest question, in characters.", ge=100, le=100_000)
     answer_seconds: float = setting(
         600.0,
         ANSWER,
-        "Time for an LLM's answer, from its first token; what came by then is kept, and quotes follow.",
+        "Time limit for an LLM's answer, from its first token; an unfinished answer is shown and followed by quotes.",
         gt=0,
         le=86400,
     )
     corrective: Literal["auto", "on", "off"] = setting(
         "auto",
         ANSWER,
-        "Whether what was found is judged before it is answered from, and searched for again in other words where it "
-        "is doubtful; auto: as the profile has it.",
+        "Whether the passages found are judged before the answer, and searched for again in other words if they "
+        "are doubtful; auto: as the profile says.",
     )
-    agent_iterations: int = setting(3, ANSWER, "Passes of the agent (--agent): searches and a draft.", ge=1, le=10)
-    agent_enough: float = setting(0.7, ANSWER, "Score of its reflection at which a draft is the answer.", ge=0, le=1)
+    agent_iterations: int = setting(
+        3, ANSWER, "Most passes of the agent; each searches and writes a draft.", ge=1, le=10
+    )
+    agent_enough: float = setting(0.7, ANSWER, "The agent's grade, 0 to 1, from which it accepts a draft.", ge=0, le=1)
     agent_seconds: float = setting(
-        600.0, ANSWER, "Time for an answer by the agent; then it gives the best draft.", gt=0, le=86400
+        600.0, ANSWER, "Time limit for the agent; after it, the best draft is the answer.", gt=0, le=86400
     )
     agent_tokens: int = setting(
         60_000,
         ANSWER,
-        "Tokens of prompts and replies for one answer by the agent; past them rules do what the LLM did, and no "
-        "further pass begins.",
+        "Most tokens (prompts and replies) for one answer by the agent; after that, rules replace the LLM and no "
+        "further pass starts.",
         ge=0,
         le=100_000_000,
     )
     agent_passages: int = setting(
         12,
         ANSWER,
-        "Passages that a draft of the agent is made from, of all its searches; -k sets it for one run.",
+        "Passages, from all its searches, that a draft of the agent is made from; -k overrides it for one run.",
         ge=1,
         le=200,
     )
-    agent_tool_calls: int = setting(4, ANSWER, "Tool calls of the agent in one pass; 0: none.", ge=0, le=20)
+    agent_tool_calls: int = setting(4, ANSWER, "Most tool calls of the agent in one pass; 0: none.", ge=0, le=20)
     llm_failures: int = setting(
-        3, NOTHING, "Failures of the LLM in a row after which it is not called for a while.", ge=1, le=1000
+        3, NOTHING, "Failures of the LLM in a row after which it is not called for `llm_pause_seconds`.", ge=1, le=1000
     )
-    llm_pause_seconds: float = setting(60.0, NOTHING, "How long that while is.", ge=0, le=86400)
+    llm_pause_seconds: float = setting(60.0, NOTHING, "Seconds for which it is then not called.", ge=0, le=86400)
     answer_rules: str = setting(
         "",
         ANSWER,
-        "System message for answers; may have {refusal}. Here and in the next two: a text or @FILE; a literal brace is "
-        "written twice; empty: the text of ragscience/answering/prompts.py.",
+        "System message for answers; may contain {refusal}. For this and the next two: a text or @FILE; write a "
+        "literal brace twice; empty: the text in ragscience/answering/prompts.py.",
         guarded=True,
     )
     answer_request: str = setting(
-        "", ANSWER, "Prompt for an answer; must have {context} and {question}, may have {history}.", guarded=True
+        "", ANSWER, "Prompt for an answer; must contain {context} and {question}, may contain {history}.", guarded=True
     )
     condense_prompt: str = setting(
-        "", ANSWER, "Prompt that rewrites a follow-up; must have {chat_history} and {question}.", guarded=True
+        "", ANSWER, "Prompt that rewrites a follow-up; must contain {chat_history} and {question}.", guarded=True
     )
 
     def chosen(self, name: str) -> Any:
@@ -346,7 +347,7 @@ class Settings(BaseSettings):
     @classmethod
     def _without_credentials(cls, value: str) -> str:
         if "@" in value.split("://", 1)[-1].split("/", 1)[0]:
-            raise ValueError("it carries a user name or a password, which would be shown and sent; leave them out")
+            raise ValueError("it contains a user name or a password, which would be shown and sent; leave them out")
         return value
 
     @field_validator("answer_rules", "answer_request", "condense_prompt")

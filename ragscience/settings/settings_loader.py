@@ -37,7 +37,7 @@ PATHS = frozenset({"cache_folder", "log_file", "metrics_file"})
 TEMPLATES = frozenset({"answer_rules", "answer_request", "condense_prompt"})
 """Settings that are texts, or files as @FILE."""
 OLLAMA_HOST = "OLLAMA_HOST"
-"""Ollama's own variable, which is heeded where nothing sets ollama_url."""
+"""Ollama's own variable, which is used if nothing sets ollama_url."""
 Source = Literal["flag", "environment", "config.toml", "OLLAMA_HOST", "default"]
 
 
@@ -95,7 +95,7 @@ def load_with_sources(*, default_home: Path | None = None, **flags: Any) -> Load
         raise _wrong_value(error, from_file, home, from_environment - given.keys()) from None
     except ValueError as error:  # pydantic-settings: a value that should be JSON and is not
         name = next((name for name in Settings.model_fields if f'"{name}"' in str(error)), "a setting").upper()
-        raise UsageError(f"{ENV_PREFIX}{name} must be a list as JSON has it.", LIST_FIX) from None
+        raise UsageError(f"{ENV_PREFIX}{name} must be a JSON list.", LIST_FIX) from None
     sources: dict[str, Source] = dict.fromkeys(Settings.model_fields, "default")
     places: tuple[tuple[Source, Iterable[str]], ...] = (
         ("OLLAMA_HOST", from_ollama),
@@ -161,7 +161,7 @@ def _unknown_variable(name: str) -> str:
 
     known = [ENV_PREFIX + field.upper() for field in Settings.model_fields]
     near = "".join(f" Is it {other}?" for other in get_close_matches(name.upper(), known, n=1))
-    return f"There is no setting {name}: it is ignored.{near} `python query.py config` lists them all."
+    return f"There is no setting {name}; it is ignored.{near} `python query.py config` lists them all."
 
 
 def absolute_path(name: str, value: Any, base: Path) -> Any:
@@ -176,14 +176,14 @@ def absolute_path(name: str, value: Any, base: Path) -> Any:
 def _checked_names(home: Path, kept: dict[str, Any]) -> dict[str, Any]:
     if "home" in kept:
         raise UsageError(
-            f"{config_file(home)} cannot say where the home is.",
-            "`python query.py config unset home` takes it out; RAG_HOME and --home name a home.",
+            f"{config_file(home)} cannot set the home.",
+            "`python query.py config unset home` removes it; use RAG_HOME or --home.",
         )
     for name in kept:
         if name not in Settings.model_fields:
             raise UsageError(
                 f"There is no setting {name} (in {config_file(home)}).",
-                f"`python query.py config unset {name}` takes it out; `docs/config.md` lists them all.",
+                f"`python query.py config unset {name}` removes it; `docs/config.md` lists them all.",
             )
     return kept
 
@@ -196,7 +196,7 @@ def _wrong_value(
     top = str(first["loc"][0]) if first["loc"] else ""
     fix = "`docs/config.md` lists every setting."
     if top in from_file:
-        fix = f"It is in {config_file(home)}; `python query.py config unset {top}` takes it out. {fix}"
+        fix = f"It is in {config_file(home)}; `python query.py config unset {top}` removes it. {fix}"
     if first["type"] == "extra_forbidden":
         return UsageError(f"There is no setting {name}.", fix)
     message = must_be(first)

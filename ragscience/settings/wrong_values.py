@@ -12,9 +12,9 @@ __all__ = ["must_be"]
 PATTERNS = {
     "ollama_url": "must start with http:// or https://",
     "arxiv_url": "must be an address like https://export.arxiv.org/api/query",
-    "ocr_language": "must be Tesseract's names of languages, as eng or eng+deu",
-    "pdf_viewer": "must have {file} in it, as okular -p {page} {file}",
-    "graph_entity_types": "must have no blanks in a type",
+    "ocr_language": "must be Tesseract language codes, as eng or eng+deu",
+    "pdf_viewer": "must contain {file}, as okular -p {page} {file}",
+    "graph_entity_types": "must not have spaces in a type",
 }
 PLAIN = {
     "greater_than_equal": "must be at least {ge}",

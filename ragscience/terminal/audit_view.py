@@ -60,7 +60,7 @@ def list_answers(engine: Engine, *, limit: int | None, as_json: bool) -> int:
         with paged() as out:
             list_records(_COLUMNS, rows, out)
         if not records:
-            say("The audit log has no answer yet.")
+            say("The audit log has no answers yet.")
     _warn_of_skipped(engine.home.audit, reader)
     return 0
 
@@ -112,9 +112,9 @@ def replay_answer(engine: Engine, start: str, *, as_json: bool) -> int:
         for item in replayed.differences:
             colour = "yellow" if item.is_outcome else "dim"
             put(out, _flat(item.message), f"{item.kind}: ", style=colour)
-        unchanged = " What is above changed nothing." if replayed.differences else ""
+        unchanged = " The differences above changed nothing." if replayed.differences else ""
         same = f"The same: passages, scores, answer and verdicts.{unchanged}"
-        put(out, same if replayed.is_same else "Not the same.")
+        put(out, same if replayed.is_same else "The answer or its passages differ.")
     return 0 if replayed.is_same else DIFFERENT
 
 

@@ -65,7 +65,7 @@ class Chat:
             STATUS.hide()
             if self._state.screen.streamed:
                 console().print()
-            say("stopped; the chat goes on (Ctrl-D leaves).")
+            say("stopped; ask again, or press Ctrl-D to leave.")
         except RagScienceError as error:
             say_error(error)
 

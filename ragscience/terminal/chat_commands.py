@@ -85,7 +85,7 @@ def _open(state: ChatState, number: str) -> None:
 
 def _why(state: ChatState, how: str) -> None:
     if how not in ("", "--debug"):
-        raise UsageError(f"{how!r} means nothing to /why.", "Type /why, or /why --debug for all scores.")
+        raise UsageError(f"{how!r} is not an option of /why.", "Type /why, or /why --debug for all scores.")
     why_view(state.last_answer(), console(), debug=state.debug or bool(how))
 
 
@@ -98,7 +98,7 @@ def _copy(state: ChatState, _: str) -> None:
 
 def _search(state: ChatState, question: str) -> None:
     if not question:
-        raise UsageError("There is nothing to search for.", "Type /search learning rate, say.")
+        raise UsageError("Nothing to search for.", "For example: /search learning rate")
     now = state.request
     request = SearchRequest(question, now.filters, top_k=now.top_k, profile=now.profile, llm=now.llm)
     hits_view(state.engine.search(request, on_event=state.screen), console())
@@ -106,7 +106,7 @@ def _search(state: ChatState, question: str) -> None:
 
 def _summary(state: ChatState, paper: str) -> None:
     if not paper:
-        raise UsageError("Say which paper: /summary NAME.", "/summary and Tab shows the names.")
+        raise UsageError("Name a paper: /summary NAME.", "Press Tab after /summary to see the names.")
     file = state.engine.page(paper, 1).paper.file
     request = replace(state.request, question=f"Summarize {file}", agent=False, plain=False)
     ask_once(state.engine, request, dialogue=state.dialogue, screen=state.screen)
@@ -122,7 +122,7 @@ def _words(typed: str) -> list[str]:
     try:
         return shlex.split(typed)
     except ValueError:
-        raise UsageError(f"A quote in {typed!r} is not closed.", 'Type /paper "my paper.pdf", say.') from None
+        raise UsageError(f"A quote in {typed!r} is not closed.", 'For example: /paper "my paper.pdf"') from None
 
 
 def _filter(state: ChatState, typed: str) -> None:
@@ -135,13 +135,16 @@ def _k(state: ChatState, number: str) -> None:
     if number:
         wanted = int(number) if number.isdecimal() else 0
         if not 1 <= wanted <= MOST_PASSAGES:
-            raise UsageError(f"{number!r} is not a number of passages.", f"Type /k 8, say: 1 to {MOST_PASSAGES:,}.")
+            raise UsageError(
+                f"{number!r} is not a valid number of passages.",
+                f"Give a number from 1 to {MOST_PASSAGES:,}, for example /k 8.",
+            )
         state.request = replace(state.request, top_k=wanted)
     k = state.request.top_k
     say(
-        f"An answer is made from {counted(k, 'passage')}."
+        f"Answers are now made from {counted(k, 'passage')}."
         if k
-        else "As many passages as the profile says; /k 8 makes it 8."
+        else "The profile sets the number of passages; /k 8 sets it to 8."
     )
 
 
@@ -165,11 +168,11 @@ def _model(state: ChatState, name: str) -> None:
     elif name:
         full = next((each for each in names if each in (name, f"{name}:latest")), None)
         if full is None and names:
-            raise UsageError(f"Ollama has no {name}.", f"It has {', '.join(names)}; or type /model quotes.")
+            raise UsageError(f"Ollama has no {name}.", f"It has {', '.join(names)}. Or type /model quotes.")
         if full is None:
             raise UsageError(f"{name} cannot be used: {why}.", "Answers are quotes until Ollama runs.")
         state.request = replace(state.request, llm=full)
-        say(f"{full} writes the answers of this chat.")
+        say(f"{full} now writes the answers of this chat.")
     else:
         now = chat_model(state.engine, state.request)
         for each in (*names, NO_LLM):
@@ -181,10 +184,14 @@ def _model(state: ChatState, name: str) -> None:
 
 def _agent(state: ChatState, wanted: str) -> None:
     if wanted not in ("", "on", "off"):
-        raise UsageError(f"The agent cannot be {wanted!r}.", "Type /agent on or /agent off.")
+        raise UsageError(f"{wanted!r} is neither on nor off.", "Type /agent on or /agent off.")
     if wanted:
         state.request = replace(state.request, agent=wanted == "on")
-    say("The agent answers." if state.request.agent else "The agent is off: one search an answer.")
+    say(
+        "The agent is on: it answers in several steps."
+        if state.request.agent
+        else "The agent is off: one search per answer."
+    )
 
 
 # Conversations
@@ -200,7 +207,7 @@ def _history(state: ChatState, text: str) -> None:
     for number, answer in enumerate(state.dialogue.answers, start=1):
         console().print(Text(f"{number:3}  {one_line(answer.question)}"))
     if not state.dialogue.turns:
-        say("Nothing was asked yet; /history TEXT searches earlier conversations.")
+        say("No questions yet in this conversation; /history TEXT searches earlier ones.")
 
 
 def _chat(state: ChatState, name: str) -> None:
@@ -214,8 +221,8 @@ def _chat(state: ChatState, name: str) -> None:
 
 def _rename(state: ChatState, name: str) -> None:
     if not name:
-        raise UsageError("Say what it should be called.", "Type /rename thesis, say.")
-    say(f"This conversation is called {state.dialogue.rename(name)}.")
+        raise UsageError("Give a name.", "For example: /rename thesis")
+    say(f"This conversation is now called {state.dialogue.rename(name)}.")
 
 
 def _clear(state: ChatState, _: str) -> None:
@@ -225,7 +232,7 @@ def _clear(state: ChatState, _: str) -> None:
 
 def _save(state: ChatState, name: str) -> None:
     if not name:
-        raise UsageError("Say where: /save notes.md", "It writes the conversation as Markdown.")
+        raise UsageError("Give a file name: /save notes.md", "The conversation is written as Markdown.")
     state.last_answer()
     path = Path(name).expanduser()
     path = path if path.suffix else path.with_suffix(".md")
@@ -250,10 +257,10 @@ def _may_write(state: ChatState, path: Path) -> bool:
     if not path.is_file():
         return True
     if state.read is None:
-        raise UsageError(f"{path} is already there.", "Give another name.")
-    if state.confirms(f"{path} is already there. Replace it?"):
+        raise UsageError(f"{path} already exists.", "Give another name.")
+    if state.confirms(f"{path} already exists. Replace it?"):
         return True
-    say(f"{path} is left as it is.")
+    say(f"{path} was not changed.")
     return False
 
 
@@ -270,77 +277,103 @@ def _help(_: ChatState, name: str) -> None:
             group = command.group
         two_columns([(command.usage, command.does)], out)
     out.print(
-        Text("\nAlt-Enter, or \\ at the end of a line, begins a new line. Ctrl-R searches earlier questions.", "dim")
+        Text("\nAlt-Enter, or \\ at the end of a line, starts a new line. Ctrl-R searches earlier questions.", "dim")
     )
 
 
-_LAST, _HOW, _TALK, _REST = "The last answer", "What is asked, and how", "Conversations", "Other"
+_LAST, _HOW, _TALK, _REST = "The last answer", "Questions and search", "Conversations", "Other"
 _TABLE = (
-    ChatCommand("/sources", "", "the passages behind it", _LAST, "", _sources),
-    ChatCommand("/show", "[N]", "source N among the words around it", _LAST, "Without N it is source 1.", _show),
+    ChatCommand("/sources", "", "list its sources", _LAST, "", _sources),
+    ChatCommand("/show", "[N]", "source N with the text around it", _LAST, "Without N: source 1.", _show),
     ChatCommand(
-        "/open", "[N]", "source N in a PDF viewer, at its page", _LAST, "RAG_PDF_VIEWER names the viewer.", _open
+        "/open", "[N]", "open source N in a PDF viewer, at its page", _LAST, "RAG_PDF_VIEWER sets the viewer.", _open
     ),
     ChatCommand(
-        "/why", "", "how it came about", _LAST, "/why --debug shows the scores and signals of the search, too.", _why
+        "/why",
+        "",
+        "how the answer was made",
+        _LAST,
+        "/why --debug also shows the scores and signals of the search.",
+        _why,
     ),
-    ChatCommand("/copy", "", "copy it to the clipboard, with its sources", _LAST, "", _copy),
-    ChatCommand("/summary", "PAPER", "what a paper asks, does and finds", _HOW, "Tab completes names.", _summary),
-    ChatCommand("/search", "QUESTION", "ranked passages, no answer", _HOW, "", _search),
+    ChatCommand("/copy", "", "copy the answer and its sources to the clipboard", _LAST, "", _copy),
+    ChatCommand(
+        "/summary", "PAPER", "summarize a paper: question, method, findings", _HOW, "Tab completes names.", _summary
+    ),
+    ChatCommand("/search", "QUESTION", "list ranked passages, without an answer", _HOW, "", _search),
     ChatCommand(
         "/paper",
         "[NAME …]",
-        "ask only these papers; alone: all of them",
+        "ask only these papers; without a name: all papers",
         _HOW,
-        "A part of a file's name or title, or a pattern with *: /paper bert lora",
+        "Give part of a file name or title, or a pattern with *: /paper bert lora",
         _paper,
     ),
     ChatCommand(
         "/filter",
         "[NAME=VALUE …]",
-        "ask only some sections, kinds, years or authors; off: all",
+        "limit the search to sections, kinds, years or authors; off: no filters",
         _HOW,
-        "/filter section=method kind=table year=2015-2020 author=vaswani; /filter year= takes one filter away; "
-        "/filter off takes all; alone it shows them.",
+        "/filter section=method kind=table year=2015-2020 author=vaswani; /filter year= removes one filter; "
+        "/filter off removes all; /filter alone shows them.",
         _filter,
     ),
     ChatCommand(
-        "/model", "[NAME]", "the language model; quotes: none", _HOW, "Alone it lists what Ollama has.", _model
+        "/model",
+        "[NAME]",
+        "choose the language model; quotes: answer without one",
+        _HOW,
+        "Without a name it lists Ollama's models.",
+        _model,
     ),
-    ChatCommand("/profile", "[NAME]", "how passages are searched", _HOW, "Alone it lists the profiles.", _profile),
-    ChatCommand("/k", "[N]", "how many passages an answer is made from", _HOW, "", _k),
+    ChatCommand(
+        "/profile",
+        "[NAME]",
+        "choose how passages are searched",
+        _HOW,
+        "Without a name it lists the profiles.",
+        _profile,
+    ),
+    ChatCommand("/k", "[N]", "set how many passages an answer is made from", _HOW, "", _k),
     ChatCommand(
         "/agent",
         "[on|off]",
-        "answer in several steps, with a second look",
+        "answer in several steps",
         _HOW,
-        "It splits the question, searches for each part, and reads its own draft again.",
+        "The agent splits the question, searches for each part, and checks its own draft.",
         _agent,
     ),
     ChatCommand(
         "/chat",
         "[NAME]",
-        "list the conversations, or go to one",
+        "list the conversations, or continue one",
         _TALK,
-        "A name that no conversation has begins a new one. Numbers of the list do, too.",
+        "Give a name or a number from the list; a new name starts a new conversation.",
         _chat,
     ),
-    ChatCommand("/history", "[TEXT]", "the questions so far; TEXT: search all conversations", _TALK, "", _history),
-    ChatCommand("/rename", "NAME", "give this conversation a name", _TALK, "--chat NAME opens it later.", _rename),
-    ChatCommand("/clear", "", "begin a new conversation", _TALK, "The one so far is kept.", _clear),
+    ChatCommand("/history", "[TEXT]", "list the questions so far; TEXT: search all conversations", _TALK, "", _history),
     ChatCommand(
-        "/save", "FILE", "write this conversation as Markdown", _TALK, "It asks before it replaces a file.", _save
+        "/rename",
+        "NAME",
+        "give this conversation a name",
+        _TALK,
+        "`query.py chat --chat NAME` continues it later.",
+        _rename,
+    ),
+    ChatCommand("/clear", "", "start a new conversation", _TALK, "The current one stays saved.", _clear),
+    ChatCommand(
+        "/save", "FILE", "write this conversation as Markdown", _TALK, "It asks before replacing a file.", _save
     ),
     ChatCommand(
         "/bib",
         "[FILE]",
-        "the papers cited so far, as BibTeX",
+        "write the papers cited so far as BibTeX",
         _TALK,
-        "A FILE that ends with .json is written as CSL-JSON, for Zotero and pandoc.",
+        "If FILE ends with .json, it is CSL-JSON, for Zotero and pandoc.",
         _bib,
     ),
-    ChatCommand("/help", "[COMMAND]", "this list, or more on one command", _REST, "", _help),
-    ChatCommand("/quit", "", "leave; so do exit, q and Ctrl-D", _REST, "", lambda *_: None),
+    ChatCommand("/help", "[COMMAND]", "show this list, or explain one command", _REST, "", _help),
+    ChatCommand("/quit", "", "leave the chat; exit, q and Ctrl-D do the same", _REST, "", lambda *_: None),
 )
 COMMANDS = {command.name: command for command in _TABLE}
 """By name, in the order of /help."""

@@ -32,7 +32,7 @@ class ChatState:
     def last_answer(self) -> Answer:
         """Raises UsageError before the first answer."""
         if not self.dialogue.turns:
-            raise UsageError("There is no answer yet.", "Ask a question first.")
+            raise UsageError("No answer yet.", "Ask a question first.")
         return self.dialogue.turns[-1].answer
 
     def filter_by(self, filters: Filters) -> None:

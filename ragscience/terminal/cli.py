@@ -57,21 +57,22 @@ HomeFolder = Annotated[
     typer.Option(
         "--home",
         metavar="DIR",
-        help="Folder with papers/, vectorstore/ and ingested.json. Otherwise RAG_HOME names it.",
+        help="Folder with papers/, vectorstore/ and ingested.json. Default: RAG_HOME.",
         rich_help_panel=RUN,
     ),
 ]
 Offline = Annotated[
     bool | None,
     typer.Option(
-        "--offline", help="Refuse whatever would leave this machine.", show_default=False, rich_help_panel=RUN
+        "--offline",
+        help="Refuse everything that needs a connection to another machine.",
+        show_default=False,
+        rich_help_panel=RUN,
     ),
 ]
-Quiet = Annotated[
-    bool, typer.Option("--quiet", "-q", help="No progress and no warnings on stderr.", rich_help_panel=RUN)
-]
-Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask first.", rich_help_panel=RUN)]
-Debug = Annotated[bool, typer.Option("--debug", help="Show the whole traceback of an error.", rich_help_panel=RUN)]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress and no warnings.", rich_help_panel=RUN)]
+Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.", rich_help_panel=RUN)]
+Debug = Annotated[bool, typer.Option("--debug", help="Show the full traceback of an error.", rich_help_panel=RUN)]
 
 
 def as_called(text: str) -> str:
@@ -101,7 +102,7 @@ def say_error(error: RagScienceError) -> None:
         say(error.fix, lead=" " * len(_ERROR))
 
 
-def confirm(what: str, *, yes: bool, question: str = "Go on?") -> None:
+def confirm(what: str, *, yes: bool, question: str = "Continue?") -> None:
     """Say `what` and ask a person the question, unless `yes`.
 
     Raises typer.Abort for anything but y or yes, UsageError where nobody can be asked.
@@ -109,7 +110,7 @@ def confirm(what: str, *, yes: bool, question: str = "Go on?") -> None:
     if yes:
         return
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
-        raise UsageError(what, "Add --yes if that is meant.")
+        raise UsageError(what, "Add --yes to confirm.")
     STATUS.hide()
     sys.stderr.write(f"{one_line(what)} {question} [y/N] ")
     sys.stderr.flush()
@@ -167,7 +168,7 @@ def page_range(text: str | None) -> tuple[int, int] | None:
     except ValueError:
         low = high = 0
     if not 1 <= low <= high:
-        raise UsageError(f"--pages {text!r} is no range of pages.", "Write `--pages 3` or `--pages 3-9`.")
+        raise UsageError(f"--pages {text!r} is not a page range.", "Write `--pages 3` or `--pages 3-9`.")
     return low, high
 
 
@@ -216,7 +217,7 @@ def run_app(app: Callable[..., Any], *, default_home: Path | None = None) -> Non
             traceback.print_exc()
         where = f" ({error.filename})" if error.filename else ""
         what = f"{error.strerror or error}{where}."
-        say_error(RagScienceError(what, "Check the path, the rights and the space left on the disk."))
+        say_error(RagScienceError(what, "Check the path, its permissions and the free disk space."))
         code = 1
     except Exception as error:  # the last line of defence: no traceback without --debug
         if debug:

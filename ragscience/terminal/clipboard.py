@@ -50,9 +50,9 @@ def copied(text: str, environment: Mapping[str, str] = os.environ) -> str:
     if sys.stdout.isatty() and environment.get("TERM", "dumb") != "dumb" and len(encoded) <= _MOST_OSC:
         sys.stdout.write(f"\x1b]52;c;{encoded}\a")
         sys.stdout.flush()
-        return "Copied through the terminal (OSC 52); one that forbids it pastes nothing: then take /save FILE."
+        return "Copied through the terminal (OSC 52). If nothing is pasted, your terminal forbids it: use /save FILE."
     raise RagScienceError(
-        "There is no clipboard here.", "Install wl-copy, xclip or xsel, or write a file: /save notes.md"
+        "No clipboard is available.", "Install wl-copy, xclip or xsel, or write a file: /save notes.md"
     )
 
 

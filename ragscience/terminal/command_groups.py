@@ -118,7 +118,7 @@ class Group(TyperGroup):
         literally = f"{path} {self.default_command} {shlex.join(args)}"
         raise UsageError(
             f"There is no command {word!r}.",
-            f"Did you mean `{path} {shlex.join([meant, *args[1:]])}`? If {word!r} is meant: `{literally}`.",
+            f"Did you mean `{path} {shlex.join([meant, *args[1:]])}`? If {word!r} is what you want: `{literally}`.",
         )
 
 
@@ -144,7 +144,9 @@ def with_version(app: App) -> App:
     def begin(
         version: Annotated[
             bool,
-            typer.Option("--version", help="Show the version, and those of Python and the library.", callback=_version),
+            typer.Option(
+                "--version", help="Show the versions of the program, Python and the library.", callback=_version
+            ),
         ] = False,
     ) -> None:
         """Nothing is done before a command; Typer hangs options of a group on this."""

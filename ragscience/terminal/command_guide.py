@@ -11,18 +11,18 @@ __all__ = ["EXAMPLES", "examples_of", "script_with", "sections_of", "usage_of"]
 
 USAGE = {
     "query.py": (
-        'python query.py "question"          answers it from your papers',
-        "python query.py                     opens a chat",
+        'python query.py "question"          answer it from your papers',
+        "python query.py                     open a chat",
         "python query.py COMMAND [OPTIONS]   see below",
     ),
     "ingest.py": (
-        "python ingest.py                    reads what is new in papers/",
-        "python ingest.py FILE...            reads these files and folders",
+        "python ingest.py                    read new and changed PDFs in papers/",
+        "python ingest.py FILE...            read these files and folders",
         "python ingest.py COMMAND [OPTIONS]  see below",
     ),
     "ragscience": (
-        'ragscience "question"          answers it from your papers',
-        "ragscience                     opens a chat",
+        'ragscience "question"          answer it from your papers',
+        "ragscience                     open a chat",
         "ragscience COMMAND [OPTIONS]   see below",
     ),
 }

@@ -70,7 +70,7 @@ def print_script(
         ),
     ],
     name: Annotated[
-        str, typer.Option("--name", metavar="NAME", help="The name that you type for the program.")
+        str, typer.Option("--name", metavar="NAME", help="The name under which you run the program.")
     ] = "ragscience",
     debug: Debug = False,  # noqa: ARG001  # run_app looks it up
 ) -> int:
@@ -84,9 +84,9 @@ def print_script(
     command of that name, too.
     """
     if shell not in SHELLS:
-        raise UsageError(f"There is no completion for {shell!r}.", f"It is made for {', '.join(SHELLS)}.")
+        raise UsageError(f"There is no completion for {shell!r}.", f"Choose one of {', '.join(SHELLS)}.")
     if not name.replace("-", "").replace("_", "").isalnum():
-        raise UsageError(f"{name!r} is no name for a command.", "Use letters, digits, - and _.")
+        raise UsageError(f"{name!r} is not a valid command name.", "Use letters, digits, - and _.")
     script = Path(sys.argv[0]).resolve()
     is_script = script.suffix == ".py" and script.stem != "__main__"
     program = shlex.join([sys.executable, str(script)]) if is_script else "ragscience"

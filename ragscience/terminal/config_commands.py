@@ -25,8 +25,8 @@ LISTED = "`python query.py config` lists them all."
 
 config_app = make_app(
     "Show and change settings.\n\n"
-    "An option of a command wins over the environment (RAG_TOP_K), the environment over config.toml in the home, that "
-    "over the default. Where nothing sets ollama_url, Ollama's own OLLAMA_HOST does.",
+    "A command's option overrides the environment (RAG_TOP_K), which overrides config.toml in the home, which "
+    "overrides the default. If nothing sets ollama_url, Ollama's own OLLAMA_HOST is used.",
     default="show",
     bare="show",
 )
@@ -41,13 +41,16 @@ def show(
     names: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="NAME", help="Only these, explained.", show_default=False, autocompletion=settings_names
+            metavar="NAME",
+            help="Show only these settings, with their meaning.",
+            show_default=False,
+            autocompletion=settings_names,
         ),
     ] = None,
     home: HomeFolder = None,
     debug: Debug = False,
 ) -> int:
-    """Show each setting, its value, and where the value comes from."""
+    """Show each setting, its value and where the value comes from."""
     from ragscience.settings import Settings, config_file, load_with_sources
 
     loaded = load_with_sources(default_home=default_home(), home=home)
@@ -66,7 +69,7 @@ def show(
         if name in shown:
             _print(f"not allowed: {name} = {_written(value)} (`python query.py config allow` allows it)")
     if not names:
-        _print(f"Lasting settings: {config_file(loaded.settings.home)}")
+        _print(f"Saved settings: {config_file(loaded.settings.home)}")
     return 0
 
 
@@ -76,7 +79,7 @@ def set_values(
         list[str],
         typer.Argument(
             metavar="NAME VALUE",
-            help="A setting and its value, or several pairs.",
+            help="A setting and its value, or several such pairs.",
             show_default=False,
             autocompletion=settings_names,
         ),
@@ -84,9 +87,9 @@ def set_values(
     home: HomeFolder = None,
     debug: Debug = False,
 ) -> int:
-    """Write settings to config.toml in the home.
+    """Save settings in config.toml in the home.
 
-    Comments in it stay. A list is written as JSON.
+    Comments in the file stay. Write lists as JSON.
     """
     from ragscience.settings import (
         ENV_PREFIX,
@@ -113,13 +116,13 @@ def set_values(
     for name, value in changes.items():
         _print(f"{name} = {_written(value)} in {config_file(place)}")
         if sources[name] == "environment":
-            say(f"{ENV_PREFIX}{name.upper()} in the environment wins over it.")
+            say(f"{ENV_PREFIX}{name.upper()} in the environment overrides it.")
     return 0
 
 
 @config_app.command("unset")
 def unset(names: Names, home: HomeFolder = None, debug: Debug = False) -> int:
-    """Take settings out of config.toml in the home."""
+    """Remove settings from config.toml in the home."""
     from ragscience.settings import config_file, find_home, read_config, write_config
 
     place = find_home(home, default_home())
@@ -135,7 +138,7 @@ def unset(names: Names, home: HomeFolder = None, debug: Debug = False) -> int:
 
 @config_app.command("allow")
 def allow_values(home: HomeFolder = None, debug: Debug = False) -> int:
-    """Allow what config.toml sets that could do harm.
+    """Allow the risky settings in config.toml.
 
     That is what can start a program, send text elsewhere, or use files. It holds for these values in this home, and for
     you alone; a value that changes has to be allowed again.
@@ -145,7 +148,7 @@ def allow_values(home: HomeFolder = None, debug: Debug = False) -> int:
     loaded = load_with_sources(default_home=default_home(), home=home)
     waiting = loaded.not_allowed
     if not waiting:
-        _print("Nothing has to be allowed.")
+        _print("There is nothing to allow.")
         return 0
     allow(permission(loaded.settings.home, name, value) for name, value in waiting.items())
     for name, value in sorted(waiting.items()):
@@ -161,7 +164,7 @@ def _checked(home: Path, words: dict[str, str]) -> dict[str, Any]:
     for name, word in words.items():
         _check_name(name)
         if name == "home":
-            raise UsageError("A home cannot say where it is.", "Set RAG_HOME, or give --home.")
+            raise UsageError("config.toml in a home cannot set the home.", "Set RAG_HOME, or give --home.")
         default = Settings.model_fields[name].default
         given[name] = _list(name, word) if isinstance(default, tuple) else absolute_path(name, word, Path.cwd())
     there = {name: value for name, value in read_config(home).items() if name not in ("home", *given)}

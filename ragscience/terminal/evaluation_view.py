@@ -179,7 +179,7 @@ def run_eval(engine: Engine, file: Path, modes: Sequence[Mode], request: EvalReq
     page, or no model that could judge.
     """
     if output.markdown is not None and not output.markdown.absolute().parent.is_dir():
-        raise UsageError(f"{output.markdown.parent} is no folder.", "Name a file in a folder that is there.")
+        raise UsageError(f"{output.markdown.parent} is no folder.", "Name a file in an existing folder.")
     screen = output.screen
     questions, bad = read_questions(engine, file, on_event=screen)
     evaluations = []
@@ -205,9 +205,9 @@ def run_drafting(engine: Engine, count: int, papers: tuple[str, ...], target: Pa
     Raises UsageError where `target` is there already, and NothingFound where no paper gives a question.
     """
     if target is not None and target.exists():
-        raise UsageError(f"{target} is there already.", "Name another file: nothing that you corrected is overwritten.")
+        raise UsageError(f"{target} already exists.", "Name another file; corrected questions are never overwritten.")
     if target is not None and not target.absolute().parent.is_dir():
-        raise UsageError(f"{target.parent} is no folder.", "Name a file in a folder that is there.")
+        raise UsageError(f"{target.parent} is no folder.", "Name a file in an existing folder.")
     made = engine.draft_questions(count, papers=papers, on_event=screen)
     lines = "".join(f"{as_line(draft, number)}\n" for number, draft in enumerate(made, start=1))
     if target is None:
@@ -217,5 +217,5 @@ def run_drafting(engine: Engine, count: int, papers: tuple[str, ...], target: Pa
     if len(made) < count:
         screen.warn(f"Only {len(made)} of {counted(count, 'question')} could be drafted.")
     drafted = f"{counted(len(made), 'draft')}{f' in {target}' if target is not None else ''}"
-    screen.warn(f'{drafted}: correct what is wrong, take "draft" out of what is right, then run eval on the file.')
+    screen.warn(f'{drafted}: correct the wrong ones, remove "draft" from the right ones, then run eval on the file.')
     return 0

@@ -21,7 +21,7 @@ def source_number(text: str, *, command: str) -> int:
     try:
         return int(text or "1")
     except ValueError:
-        raise UsageError(f"{text!r} is not a source number.", f"Type {command} 1, say.") from None
+        raise UsageError(f"{text!r} is not a source number.", f"For example: {command} 1") from None
 
 
 def surroundings_view(shown: Surroundings, console: Console) -> None:
@@ -37,7 +37,7 @@ def surroundings_view(shown: Surroundings, console: Console) -> None:
     if shown.windows[-1][1] < len(text):
         put(console, _gap(console), style="dim")
     if not shown.quotes:
-        put(console, "The quote was not found on the page as the library has it.", style="yellow")
+        put(console, "The quote was not found in the library's text of this page.", style="yellow")
 
 
 def _emphasised(text: str, window: Span, quotes: tuple[Span, ...], console: Console) -> Text:

@@ -19,35 +19,37 @@ def fetch(
         list[str] | None,
         typer.Argument(
             metavar="WHAT",
-            help="Topics to search arXiv for, arXiv ids, arXiv's DOIs, or addresses of PDFs, in any mix.",
+            help="Topics to search on arXiv, arXiv ids, arXiv DOIs, or URLs of PDFs, in any combination.",
         ),
     ] = None,
-    count: Annotated[
-        int, typer.Option("-n", "--count", metavar="N", help="Papers for each topic.", min=1, max=1000)
-    ] = 5,
-    author: Annotated[str, typer.Option("--author", metavar="NAME", help="Only by this author.")] = "",
-    title: Annotated[str, typer.Option("--title", metavar="TEXT", help="Only with this in the title.")] = "",
+    count: Annotated[int, typer.Option("-n", "--count", metavar="N", help="Papers per topic.", min=1, max=1000)] = 5,
+    author: Annotated[str, typer.Option("--author", metavar="NAME", help="Only papers by this author.")] = "",
+    title: Annotated[str, typer.Option("--title", metavar="TEXT", help="Only papers with this in the title.")] = "",
     category: Annotated[
-        str, typer.Option("--category", metavar="NAME", help="Only of this arXiv category, as cs.CL.")
+        str, typer.Option("--category", metavar="NAME", help="Only papers in this arXiv category, as cs.CL.")
     ] = "",
-    since: Annotated[str, typer.Option("--from", metavar="DATE", help="Only from then on: 2023 or 2023-05-17.")] = "",
-    until: Annotated[str, typer.Option("--to", metavar="DATE", help="Only until then.")] = "",
+    since: Annotated[
+        str, typer.Option("--from", metavar="DATE", help="Only papers from this date on: 2023 or 2023-05-17.")
+    ] = "",
+    until: Annotated[str, typer.Option("--to", metavar="DATE", help="Only papers up to this date.")] = "",
     sort: Annotated[
-        str, typer.Option("--sort", metavar="ORDER", help="Which come first: relevance or newest.")
+        str, typer.Option("--sort", metavar="ORDER", help="Order of the results: relevance or newest.")
     ] = "relevance",
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Take all that is found, without a question.")] = False,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show what is found.")] = False,
-    no_ingest: Annotated[bool, typer.Option("--no-ingest", help="Leave the files in papers/ unread.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Fetch everything found, without asking.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show what was found.")] = False,
+    no_ingest: Annotated[
+        bool, typer.Option("--no-ingest", help="Only download to papers/; do not read the files.")
+    ] = False,
     json: Json = False,
     home: HomeFolder = None,
     offline: Offline = None,
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> int:
-    """Fetch papers from arXiv or an address, and read them.
+    """Fetch papers from arXiv or a URL, and read them.
 
-    They go to papers/; what is there already is not fetched again.     What a search finds is shown to pick from; what
-    is named by id, DOI or address is taken.
+    They go to papers/; papers that are already there are not fetched again. A search lists its results for you to
+    choose from; papers named by id, DOI or URL are fetched without asking.
     """
     from ragscience.engine.ingest_events import FetchRequest
     from ragscience.terminal.fetch_view import FetchScreen, run_fetch

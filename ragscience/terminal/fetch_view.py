@@ -51,7 +51,7 @@ def run_fetch(engine: Engine, request: FetchRequest, screen: FetchScreen, *, tak
         if request.only_list or take_all or all(paper.file for paper in found):
             return range(len(found))
         if screen.as_json or not (sys.stdin.isatty() and sys.stderr.isatty()):
-            screen.tell("Nothing of this list was fetched: --yes takes all of it, an arXiv id that one.")
+            screen.tell("Nothing on this list was fetched. --yes fetches all of it; an arXiv id fetches that paper.")
             return ()
         return pick(len(found), _ask, say)
 
@@ -77,7 +77,11 @@ def _show(result: FetchResult, request: FetchRequest, screen: FetchScreen, folde
         print_json(select(FetchOutput, papers=[_output(paper) for paper in papers], failures=failed))
     statuses = [paper.status for paper in papers]
     known = statuses.count("known") + result.known_arguments
-    counts = {"fetched": statuses.count("fetched"), "there already": known, "not fetched": statuses.count("failed")}
+    counts = {
+        "fetched": statuses.count("fetched"),
+        "already in papers/": known,
+        "not fetched": statuses.count("failed"),
+    }
     if counts["fetched"] or counts["not fetched"]:
         done = ", ".join(f"{count} {name}" for name, count in counts.items() if count)
         screen.tell(f"{done}; files are in {folder}.")
@@ -111,7 +115,7 @@ def found_view(papers: Sequence[FetchedPaper], console: Console) -> None:
         table.add_column(name, justify="right" if name == "" and not table.columns else "left", overflow="fold")
     for number, paper in enumerate(papers, 1):
         metadata = paper.candidate.metadata
-        notes = [f"is there: {paper.file}"] if paper.file else []
+        notes = [f"in papers/: {paper.file}"] if paper.file else []
         notes += ["withdrawn"] if paper.candidate.is_withdrawn else []
         authors = ", ".join(metadata.authors[:_AUTHORS]) + (" et al." if len(metadata.authors) > _AUTHORS else "")
         title = metadata.title or "(without a title)"
@@ -135,7 +139,9 @@ def picked(answer: str, count: int) -> list[int]:
         match = re.fullmatch(r"(\d{1,6})(?:-(\d{1,6}))?", part, re.ASCII)
         first, last = (int(match[1]), int(match[2] or match[1])) if match else (0, 0)
         if not 1 <= first <= last <= count:
-            raise UsageError(f"{part!r} is not in 1 to {count}.", "Write as 1,3-5, or all, or none.")
+            raise UsageError(
+                f"{part!r} is not a number from 1 to {count}.", "Type numbers such as 1,3-5, or all, or none."
+            )
         chosen.update(range(first - 1, last))
     return sorted(chosen)
 
@@ -172,7 +178,7 @@ class FetchScreen(IngestScreen):
             case SourceBusy(reason, seconds):
                 say(f"{reason} Trying again in {seconds:.0f} s.")
             case ArgumentKnown(name, file):
-                self.tell(f"{name} is there already: {file}")
+                self.tell(f"{name} is already in papers/: {file}")
             case ArgumentFailed(failure):
                 if self._shows_failures:
                     argument = " ".join(failure.argument.split())
@@ -193,13 +199,13 @@ class FetchScreen(IngestScreen):
                     self._unread.append(name)
                     self.tell(f"{at}fetched {name} ({size / 2**20:.1f} MiB)")
                 else:
-                    self.tell(f"{at}{paper.title} has the same bytes as {name}: not kept twice")
+                    self.tell(f"{at}{paper.title} is identical to {name}: not saved twice")
             case _:
                 super().__call__(event)
 
     def show_interrupted(self) -> None:
         """What is left to do after Ctrl-C."""
         if self._is_downloading:
-            say("The same command resumes the download that was cut off.")
+            say("Run the same command again to resume the download.")
         if self._unread and not self._papers:
             say(f"Not read yet, `python ingest.py` reads: {', '.join(self._unread)}")

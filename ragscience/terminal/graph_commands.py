@@ -13,29 +13,29 @@ from ragscience.terminal.options import Json, OnePaper
 
 graph_app = App()
 
-Together = Annotated[bool, typer.Option("--together", help="Also what is only named in one sentence with it.")]
+Together = Annotated[bool, typer.Option("--together", help="Also show entities that only appear in the same sentence.")]
 
 
 @graph_app.command("graph")
 def show_graph(
     entity: Annotated[
-        str, typer.Argument(metavar="NAME", help="The name of a method, a dataset or a concept.", show_default=False)
+        str, typer.Argument(metavar="NAME", help="A method, a dataset or a concept.", show_default=False)
     ],
     hops: Annotated[
         int | None,
         typer.Option(
-            "--hops", metavar="N", help="How many steps around it; otherwise the setting graph_max_hops.", min=1, max=4
+            "--hops", metavar="N", help="How many steps to follow; default: the setting graph_max_hops.", min=1, max=4
         ),
     ] = None,
     limit: Annotated[
-        int | None, typer.Option("-n", metavar="N", help="How many relations.", min=1, show_default=False)
+        int | None, typer.Option("-n", metavar="N", help="How many relations to show.", min=1, show_default=False)
     ] = None,
     together: Together = False,
     home: HomeFolder = None,
     json: Json = False,
     debug: Debug = False,
 ) -> int:
-    """Show what the papers connect with something, and the pages."""
+    """Show what the knowledge graph connects with an entity, with pages."""
     from ragscience.terminal.graph_views import show_entity
 
     with opened(home=home) as engine:
@@ -44,14 +44,16 @@ def show_graph(
 
 @graph_app.command("path")
 def show_path(
-    first: Annotated[str, typer.Argument(metavar="A", help="The name of something.", show_default=False)],
-    second: Annotated[str, typer.Argument(metavar="B", help="The name of something else.", show_default=False)],
+    first: Annotated[
+        str, typer.Argument(metavar="A", help="An entity: a method, a dataset or a concept.", show_default=False)
+    ],
+    second: Annotated[str, typer.Argument(metavar="B", help="Another entity.", show_default=False)],
     together: Together = False,
     home: HomeFolder = None,
     json: Json = False,
     debug: Debug = False,
 ) -> int:
-    """Show how two things are connected, with a page for each step."""
+    """Show how two entities are connected, with a page for each step."""
     from ragscience.terminal.graph_views import show_path
 
     with opened(home=home) as engine:
@@ -61,14 +63,14 @@ def show_path(
 @graph_app.command()
 def related(
     file: OnePaper,
-    k: Annotated[int, typer.Option("-k", help="How many papers.", min=1, max=1000)] = 5,
+    k: Annotated[int, typer.Option("-k", help="How many papers to show.", min=1, max=1000)] = 5,
     home: HomeFolder = None,
     json: Json = False,
     debug: Debug = False,
 ) -> int:
-    """Show the papers that are most like one.
+    """List the papers most similar to one paper.
 
-    They are compared by the mean of their passages' vectors.
+    Papers are compared by the mean of their passage vectors.
     """
     from ragscience.terminal.graph_views import show_related
 
@@ -78,15 +80,15 @@ def related(
 
 @graph_app.command("map")
 def draw_map(
-    output: Annotated[Path, typer.Argument(metavar="OUT.html", help="The page to write.", show_default=False)],
+    output: Annotated[Path, typer.Argument(metavar="OUT.html", help="The HTML file to write.", show_default=False)],
     force: Annotated[bool, typer.Option("--force", help="Replace the file even if it is not a map.")] = False,
     home: HomeFolder = None,
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> int:
-    """Draw the papers and the graph on a page for a browser.
+    """Write a map of the papers and the knowledge graph, as an HTML page.
 
-    The page needs no network.
+    It opens in any browser, without a network.
     """
     from ragscience.terminal.graph_views import write_map
 

@@ -66,7 +66,7 @@ def run_graph(engine: Engine, order: GraphOrder, *, quiet: bool) -> int:
         passages = counted(came.passages, "passage")
         _tell(f"imported {_size(came.entities, came.relations)} of {passages}", quiet)
     if order.unmerge:
-        _tell(f"{graph.undo_merge(order.unmerge)} is an entity of its own now", quiet)
+        _tell(f"{graph.undo_merge(order.unmerge)} is now a separate entity", quiet)
     if order.merge_again:
         _tell(f"{graph.merge_again(order.merge_again)} is merged again", quiet)
     if order.reads:
@@ -94,9 +94,9 @@ def _summary(built: GraphBuild, request: GraphRequest) -> str:
     """What reading did, in one line."""
     report = built.report
     nothing = not report.passages and not report.failures
-    parts = ["nothing new to read" if nothing else _read(report.passages, report.papers)]
+    parts = ["no new passages to read" if nothing else _read(report.passages, report.papers)]
     if report.dropped:
-        parts.append(f"left out {counted(report.dropped, 'thing')} that the model said")
+        parts.append(f"rejected {counted(report.dropped, 'item')} from the model's replies")
     if report.failures:
         parts.append(f"{len(report.failures)} failed")
     if report.left:
@@ -139,7 +139,7 @@ class GraphProgress:
         if self._bar:
             self._bar.stop()
         if kind is KeyboardInterrupt and self._done:
-            line = f"{self._done} of {counted(self._total, 'passage')} kept; the same command goes on from there."
+            line = f"{self._done} of {counted(self._total, 'passage')} saved; the same command continues from there."
             _tell(line, self._quiet)
 
     def __call__(self, event: Event) -> None:
@@ -192,10 +192,10 @@ def show_entity(engine: Engine, name: str, *, hops: int | None, most: int | None
         reached = f"{counted(found.reached, 'entity', 'entities')} within {counted(found.hops, 'step')}"
         line = f"{reached}; {len(found.relations)} of {counted(found.walked, 'relation')} shown."
         if not found.walked:
-            line = "No paper states a relation of it."
+            line = "No paper states a relation for it."
         if found.co_occurring:
             names = counted(found.co_occurring, "name")
-            line += f" {names} only in a sentence with it: --together shows them."
+            line += f" {names} only in the same sentence: --together shows them."
         _print(out, line, "dim")
     return 0
 
@@ -230,7 +230,7 @@ def show_related(engine: Engine, file: str, count: int, *, as_json: bool) -> int
         print_json(select(RelatedOutput, paper, related=rows))
         return 0
     if not related:
-        say("There is no other paper.")
+        say("There are no other papers.")
     columns = (Column("cosine"), Column("file", least=16), Column("title", least=16))
     list_records(columns, [(f"{cosine:.3f}", other.file, title_of(other)) for other, cosine in related], console())
     return 0

@@ -58,7 +58,7 @@ def meaning(parameter: Any) -> str:
     low, high = parameter.min, parameter.max
     limits = f"From {low} to {high}." if high is not None else f"At least {low}." if low else ""
     has_default = not (parameter.default in (None, False, "") or callable(parameter.default))
-    default = f"Without it: {parameter.default}." if has_default else ""
+    default = f"Default: {parameter.default}." if has_default else ""
     return " ".join(filter(None, [parameter.help or "", limits, default]))
 
 
@@ -82,7 +82,7 @@ def _lines(ctx: Any, width: int) -> Iterator[str]:
         yield from _wrapped(paragraph(text), width, "  ")
     if inner and not usage_of(path):
         yield ""
-        yield from _wrapped(f"Without a command it is `{path} {command.bare_command}`.", width, "  ")
+        yield from _wrapped(f"Without a command: `{path} {command.bare_command}`.", width, "  ")
     if arguments:
         yield from _table("Arguments", [(argument_name(one), meaning(one)) for one in arguments], width)
     for heading, names in sections_of(path, inner):

@@ -12,16 +12,16 @@ from ragscience.terminal.command_groups import make_app
 from ragscience.terminal.options import Json, Limit, Output, Which
 
 history_app = make_app(
-    "Show, search, export or delete earlier conversations.\n\nThey are kept in vectorstore/history.sqlite.",
+    "Show, search, export or delete earlier conversations.\n\nThey are saved in vectorstore/history.sqlite.",
     default="show",
     bare="list",
 )
-models_app = make_app("Show which models are used, and fetch missing ones.", default="list", bare="list")
+models_app = make_app("Show which models are used, or fetch missing ones.", default="list", bare="list")
 
 
 @history_app.command("list")
 def list_history(home: HomeFolder = None, limit: Limit = None, json: Json = False, debug: Debug = False) -> int:
-    """List the conversations, the last one first."""
+    """List the conversations, the latest first."""
     from ragscience.terminal.history_views import list_conversations
 
     with opened(home=home) as engine:
@@ -32,7 +32,7 @@ def list_history(home: HomeFolder = None, limit: Limit = None, json: Json = Fals
 def show_history(which: Which = None, home: HomeFolder = None, json: Json = False, debug: Debug = False) -> int:
     """Show a conversation or one answer.
 
-    Without an id it is the last conversation.
+    Without an id: the last conversation.
     """
     from ragscience.terminal.history_views import show
 
@@ -44,15 +44,13 @@ def show_history(which: Which = None, home: HomeFolder = None, json: Json = Fals
 def search_kept(
     words: Annotated[
         list[str],
-        typer.Argument(
-            metavar="WORD", help="Words that the question or the answer has, all of them.", show_default=False
-        ),
+        typer.Argument(metavar="WORD", help="Words that must all be in the question or answer.", show_default=False),
     ],
     home: HomeFolder = None,
     limit: Limit = None,
     debug: Debug = False,
 ) -> int:
-    """Find earlier questions and answers by their words."""
+    """Search earlier questions and answers."""
     from ragscience.terminal.history_views import search_history
 
     with opened(home=home) as engine:
@@ -62,23 +60,23 @@ def search_kept(
 @history_app.command("export")
 def export_history(
     which: Which = None,
-    md: Annotated[bool, typer.Option("--md", help="As Markdown (the default).")] = False,
-    json: Annotated[bool, typer.Option("--json", help="As JSON, like `history show --json`.")] = False,
-    bib: Annotated[bool, typer.Option("--bib", help="The cited papers as BibTeX.")] = False,
+    md: Annotated[bool, typer.Option("--md", help="Write Markdown (the default).")] = False,
+    json: Annotated[bool, typer.Option("--json", help="Write JSON, like `history show --json`.")] = False,
+    bib: Annotated[bool, typer.Option("--bib", help="Write the cited papers as BibTeX.")] = False,
     output: Output = None,
     home: HomeFolder = None,
     debug: Debug = False,
 ) -> int:
     """Write a conversation to a file.
 
-    Without an id it is the last one.
+    Without an id: the last one.
     """
     from ragscience.engine.output_files import BIBTEX, JSON, MARKDOWN, check_form
     from ragscience.terminal.history_views import export
 
     wanted = [form for form, asked in (("md", md), ("json", json), ("bib", bib)) if asked]
     if len(wanted) > 1:
-        raise UsageError(f"--{wanted[0]} and --{wanted[1]} are two forms.", "Give one of them.")
+        raise UsageError(f"--{wanted[0]} and --{wanted[1]} exclude each other.", "Give one of them.")
     form = wanted[0] if wanted else "md"
     check_form(output, {"md": MARKDOWN, "json": JSON, "bib": BIBTEX}[form])
     with opened(home=home) as engine:
@@ -88,11 +86,11 @@ def export_history(
 @history_app.command("rename")
 def rename_history(
     which: Annotated[str, typer.Argument(metavar="ID", help="A conversation's number or name.", show_default=False)],
-    name: Annotated[str, typer.Argument(help="What it is called from now on.", show_default=False)],
+    name: Annotated[str, typer.Argument(help="The new name.", show_default=False)],
     home: HomeFolder = None,
     debug: Debug = False,
 ) -> int:
-    """Give a conversation a name, or another one; `--chat NAME` continues it."""
+    """Name or rename a conversation; `--chat NAME` continues it."""
     from ragscience.terminal.history_views import rename
 
     with opened(home=home) as engine:
@@ -102,7 +100,7 @@ def rename_history(
 @history_app.command("delete")
 def delete_history(
     which: Which = None,
-    everything: Annotated[bool, typer.Option("--all", help="All conversations; asks first.")] = False,
+    everything: Annotated[bool, typer.Option("--all", help="Delete all conversations; asks first.")] = False,
     yes: Yes = False,
     home: HomeFolder = None,
     debug: Debug = False,
@@ -120,7 +118,7 @@ def delete_history(
 
 @models_app.command("list")
 def list_models(home: HomeFolder = None, offline: Offline = None, json: Json = False, debug: Debug = False) -> int:
-    """Show which model each part uses, where it is, and why."""
+    """Show which model each part uses, where it is and why."""
     from ragscience.terminal.model_views import show_models
 
     with opened(home=home, offline=offline) as engine:
@@ -131,7 +129,7 @@ def list_models(home: HomeFolder = None, offline: Offline = None, json: Json = F
 def pull(home: HomeFolder = None, offline: Offline = None, quiet: Quiet = False, debug: Debug = False) -> int:
     """Fetch the models that are missing.
 
-    The cross-encoder comes from the hub, Ollama's models through Ollama.
+    The cross-encoder comes from the Hugging Face Hub, Ollama's models through Ollama.
     """
     from ragscience.terminal.model_views import pull_models
 

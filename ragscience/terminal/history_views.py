@@ -50,7 +50,7 @@ def list_conversations(engine: Engine, *, limit: int | None, as_json: bool) -> i
     with paged() as out:
         list_records(_COLUMNS, rows, out)
     if not every:
-        say("No conversation is kept yet.")
+        say("No conversations saved yet.")
     elif len(every) > len(shown):
         say(f"{len(every) - len(shown)} more: -n {len(every)} shows all.")
     return 0
@@ -78,7 +78,7 @@ def search_history(engine: Engine, text: str, *, limit: int | None) -> int:
     """The turns that have every word of the text, the newest first. Raises NothingFound without one."""
     found = engine.history.search(text, limit or SHOWN)
     if not found:
-        raise NothingFound(f"No question or answer has {text!r}.", "Fewer words find more.")
+        raise NothingFound(f"No question or answer has {text!r}.", "Try fewer words.")
     found_view(found, console())
     return 0
 
@@ -109,21 +109,21 @@ def export(engine: Engine, key: str | None, *, form: str, target: Path | None) -
 def rename(engine: Engine, key: str, name: str) -> int:
     """Give a conversation another name."""
     renamed = engine.history.rename(key, name)
-    say(f"Conversation {renamed.conversation_id} is called {renamed.name} now.")
+    say(f"Conversation {renamed.conversation_id} is now called {renamed.name}.")
     return 0
 
 
 def delete(engine: Engine, key: str | None) -> int:
     """Forget a conversation or one answer; everything without a key."""
     gone = engine.history.delete(key)
-    say(f"{counted(gone, 'turn')} deleted." if gone else "No conversation is kept.")
+    say(f"{counted(gone, 'turn')} deleted." if gone else "No conversations are saved now.")
     return 0
 
 
 def _headline(conversation: Conversation) -> str:
     name = f" {plain(conversation.name)}" if conversation.name else ""
     turns = counted(conversation.turns, "turn")
-    return f"Conversation {conversation.conversation_id}{name}, {turns}, begun {_when(conversation.started_at)}"
+    return f"Conversation {conversation.conversation_id}{name}, {turns}, started {_when(conversation.started_at)}"
 
 
 def _when(moment: str) -> str:

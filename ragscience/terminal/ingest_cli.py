@@ -30,18 +30,18 @@ app = with_version(
 app.add_typer(fetch_app)
 app.add_typer(graph_app)
 
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON object; docs/json.md shows it.")]
-Yes = Annotated[bool, typer.Option("--dry-run", help="Only say what would be done.")]
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON object; docs/json.md describes it.")]
+Yes = Annotated[bool, typer.Option("--dry-run", help="Only show what would be done.")]
 Ocr = Annotated[bool, typer.Option("--ocr", help="Read pages without a text layer by OCR; needs Tesseract.")]
 Layout = Annotated[
-    bool, typer.Option("--layout", help="Ask PyMuPDF's layout model of each page, too: about 0.7 s a page.")
+    bool, typer.Option("--layout", help="Also run PyMuPDF's layout model on each page: about 0.7 s a page.")
 ]
 Dedupe = Annotated[
     str | None,
     typer.Option(
         "--dedupe",
         metavar="HOW",
-        help="keep-newest takes the older of two versions of a paper out of the library; files stay.",
+        help="keep-newest removes the older of two versions of a paper from the library; files stay.",
     ),
 ]
 
@@ -50,7 +50,7 @@ Dedupe = Annotated[
 def add(
     paths: Annotated[
         list[Path] | None,
-        typer.Argument(metavar="FILE", help="Files or folders, with all that is in them. Without one: papers/."),
+        typer.Argument(metavar="FILE", help="Files, or folders with everything in them. Default: papers/."),
     ] = None,
     dedupe: Dedupe = None,
     ocr: Ocr = False,
@@ -62,14 +62,14 @@ def add(
 ) -> int:
     """Read new and changed PDFs into the library.
 
-    This is what happens without a command.
+    Running ingest.py without a command does the same.
     """
     from ragscience.terminal.ingest_view import IngestScreen, check_dedupe, show_kept_newest, show_result
 
     keep_newest = check_dedupe(dedupe)
     again = "the same command" if paths or home else "`python ingest.py`"
     with (
-        IngestScreen(quiet=quiet, goes_on=f"{again} goes on with the rest") as screen,
+        IngestScreen(quiet=quiet, goes_on=f"{again} continues with the rest") as screen,
         opened(screen, bool(paths), **_reading(home, offline, ocr, layout)) as engine,
     ):
         code = show_result(engine.add(paths or (), on_event=screen), screen)
@@ -84,9 +84,9 @@ def init(
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> int:
-    """Make a home: a folder with papers/ for PDFs.
+    """Create a home: a folder with papers/ for PDFs.
 
-    What is there already stays.
+    Existing files stay as they are.
     """
     with opened(None, True, home=home) as engine:
         if not quiet:
@@ -102,7 +102,7 @@ def list_papers(
         typer.Option(
             "--sort",
             metavar="ORDER",
-            help="By file, author, year, pages, title or added; the newest and longest first.",
+            help="Sort by file, author, year, pages, title or added; newest and longest first.",
         ),
     ] = "file",
     columns: Annotated[
@@ -110,11 +110,12 @@ def list_papers(
         typer.Option(
             "--columns",
             metavar="LIST",
-            help="Of author, year, pages, title, file, added, passages, authors, venue, doi, arxiv, path, warnings.",
+            help="Columns: author, year, pages, title, file, added, passages, authors, venue, doi, arxiv, path, "
+            "warnings.",
         ),
     ] = "",
     failed: Annotated[
-        bool, typer.Option("--failed", help="Show the files that are not in the library instead, and why.")
+        bool, typer.Option("--failed", help="Instead list the files that are not in the library, and why.")
     ] = False,
     home: HomeFolder = None,
     json: Json = False,
@@ -122,7 +123,7 @@ def list_papers(
 ) -> int:
     """List the papers in the library.
 
-    In a pipe it is one paper a line, fields between tabs, nothing cut.
+    Piped output is one paper per line, with tabs between fields and nothing cut.
     """
     if failed:
         from ragscience.terminal.skipped_view import show_skipped
@@ -133,7 +134,7 @@ def list_papers(
     from ragscience.engine.paper_list import columns_named, in_order
 
     if json and columns:
-        raise UsageError("--columns is not for --json, which has them all.", "Leave one of them out.")
+        raise UsageError("--columns cannot be used with --json, which has all columns.", "Leave one of them out.")
     chosen = columns_named(columns)
     with opened(home=home) as engine:
         papers = in_order(engine.papers(), sort)
@@ -157,14 +158,14 @@ def show(
     page: Annotated[
         int | None,
         typer.Option(
-            "--page", metavar="N", help="Show this page as it was read, with what each part was taken for.", min=1
+            "--page", metavar="N", help="Show the text read from this page, with the kind of each part.", min=1
         ),
     ] = None,
     home: HomeFolder = None,
     json: Json = False,
     debug: Debug = False,
 ) -> int:
-    """Show what is known of one paper, or a page as it was read."""
+    """Show what the library knows about one paper, or the text read from a page."""
     from ragscience.terminal.outline import show_page, show_paper
     from ragscience.terminal.pager import paged
 
@@ -184,7 +185,7 @@ def show_duplicates(
     json: Json = False,
     debug: Debug = False,
 ) -> int:
-    """Show which papers are there twice."""
+    """List papers that are in the library twice."""
     from ragscience.terminal.ingest_view import IngestScreen, check_dedupe, show_kept_newest, show_pairs
 
     keep_newest = check_dedupe(dedupe)
@@ -200,16 +201,16 @@ def show_duplicates(
 def remove(
     papers: SomePapers,
     forget: Annotated[
-        bool, typer.Option("--forget", help="Do not remember it: the next run reads their files again.")
+        bool, typer.Option("--forget", help="Do not remember the removal: the next run reads their files again.")
     ] = False,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask where several papers match a name.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask, even if several papers match a name.")] = False,
     home: HomeFolder = None,
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> int:
-    """Take papers out of the library.
+    """Remove papers from the library.
 
-    Their files stay, and are left out from then on unless they are named.
+    Their files stay on disk and are skipped from then on, unless you name them in `ingest.py add`.
     """
     from ragscience.terminal.ingest_view import IngestScreen
 
@@ -232,10 +233,10 @@ def sync(
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> int:
-    """Read what is new in papers/, and remove what is gone from it."""
+    """Read new and changed files in papers/, and remove papers whose files are gone."""
     from ragscience.terminal.ingest_view import IngestScreen, show_result
 
-    goes_on = "the same command goes on with the rest"
+    goes_on = "the same command continues with the rest"
     with (
         IngestScreen(quiet=quiet, goes_on=goes_on) as screen,
         opened(screen, **_reading(home, offline, ocr, layout)) as engine,
@@ -256,19 +257,19 @@ def sync(
 def watch(
     folder: Annotated[
         Path | None,
-        typer.Argument(metavar="FOLDER", help="A folder, with all that is in it. Without one: papers/."),
+        typer.Argument(metavar="FOLDER", help="A folder, with everything in it. Default: papers/."),
     ] = None,
     ocr: Ocr = False,
     layout: Layout = False,
-    json: Annotated[bool, typer.Option("--json", help="Print a JSON object a line, one for each event.")] = False,
+    json: Annotated[bool, typer.Option("--json", help="Print one JSON object per line, one for each event.")] = False,
     home: HomeFolder = None,
     offline: Offline = None,
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> int:
-    """Read papers as they arrive in a folder, until Ctrl-C.
+    """Watch a folder and read papers as they arrive, until Ctrl-C.
 
-    SIGTERM ends it, too.     Folders of other machines that report no changes are polled with
+    SIGTERM also stops it. For network folders that do not report changes, set
     WATCHFILES_FORCE_POLLING=1 in the environment.
     """
     from ragscience.terminal.ingest_view import WatchScreen, cancelled_by_signals
@@ -282,8 +283,8 @@ def watch(
 @app.command()
 def rebuild(
     papers: AnyPapers = None,
-    embeddings: Annotated[bool, typer.Option("--embeddings", help="Only make the vectors again.")] = False,
-    tokens: Annotated[bool, typer.Option("--tokens", help="Only make the token vectors that are missing.")] = False,
+    embeddings: Annotated[bool, typer.Option("--embeddings", help="Only rebuild the vectors.")] = False,
+    tokens: Annotated[bool, typer.Option("--tokens", help="Only add missing token vectors.")] = False,
     indexes: Annotated[bool, typer.Option("--indexes", help="Only rebuild the search indexes.")] = False,
     ocr: Ocr = False,
     layout: Layout = False,
@@ -292,16 +293,17 @@ def rebuild(
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> int:
-    """Read every paper again, with the settings of now."""
+    """Read every paper again, with the current settings."""
     parts: dict[Part, bool] = {"embeddings": embeddings, "tokens": tokens, "indexes": indexes}
     only = [part for part, is_wanted in parts.items() if is_wanted]
     if len(only) > 1 or (only and papers):
         raise UsageError(
-            "--embeddings, --tokens, --indexes and names of papers exclude each other.", "`rebuild` alone makes all."
+            "--embeddings, --tokens, --indexes and names of papers exclude each other.",
+            "Use one of them, or `rebuild` alone to rebuild everything.",
         )
     from ragscience.terminal.ingest_view import IngestScreen, show_result
 
-    goes_on = "the others are as they were, and the same command reads all of them again"
+    goes_on = "the other papers are unchanged; the same command reads all of them again"
     with (
         IngestScreen(quiet=quiet, goes_on=goes_on) as screen,
         opened(screen, **_reading(home, offline, ocr, layout)) as engine,
@@ -315,7 +317,10 @@ def rebuild(
 @app.command()
 def doctor(
     network: Annotated[
-        bool, typer.Option("--network", help="Also ask whether arXiv and Ollama can be reached; else nothing leaves.")
+        bool,
+        typer.Option(
+            "--network", help="Also check that arXiv and Ollama can be reached; without it, no connection is made."
+        ),
     ] = False,
     fast: Annotated[
         bool, typer.Option("--fast", help="Do not verify each page, passage and vector of the database.")
@@ -324,9 +329,9 @@ def doctor(
     json: Json = False,
     debug: Debug = False,
 ) -> int:
-    """Look for what is wrong, and say what to do about it.
+    """Check papers, indexes, models and disk, and say how to fix what is wrong.
 
-    Nothing is written. It exits with 1 where there is an error.
+    Nothing is changed. The exit code is 1 if there is an error.
     """
     from ragscience.terminal.doctor_view import run_doctor
 

@@ -16,46 +16,51 @@ graph_app = App()
 
 @graph_app.command()
 def graph(
-    llm: Annotated[bool, typer.Option("--llm", help="Let the LLM read: titles and abstracts, or see --depth.")] = False,
-    local: Annotated[bool, typer.Option("--local", help="Read without an LLM, every passage (the default).")] = False,
+    llm: Annotated[
+        bool, typer.Option("--llm", help="Extract with the LLM, from titles and abstracts (see --depth).")
+    ] = False,
+    local: Annotated[
+        bool, typer.Option("--local", help="Extract from every passage without an LLM (the default).")
+    ] = False,
     depth: Annotated[
-        str, typer.Option("--depth", metavar="WHAT", help="What the LLM reads: abstract, or full for every passage.")
+        str, typer.Option("--depth", metavar="WHAT", help="What the LLM reads: abstract, or full (every passage).")
     ] = "abstract",
     types: Annotated[
         str | None,
-        typer.Option("--types", metavar="LIST", help="Look for these too: person, organisation, task."),
+        typer.Option("--types", metavar="LIST", help="Also extract these entity types: person, organisation, task."),
     ] = None,
-    again: Annotated[bool, typer.Option("--again", help="Read passages again that were read before.")] = False,
+    again: Annotated[bool, typer.Option("--again", help="Also read passages that were read before.")] = False,
     export: Annotated[
-        Path | None, typer.Option("--export", metavar="DIR", help="Write nodes.jsonl and edges.jsonl there.")
+        Path | None, typer.Option("--export", metavar="DIR", help="Write nodes.jsonl and edges.jsonl to this folder.")
     ] = None,
     graphml: Annotated[
-        Path | None, typer.Option("--graphml", metavar="FILE", help="Write the graph as GraphML.")
+        Path | None, typer.Option("--graphml", metavar="FILE", help="Write the graph to this file, as GraphML.")
     ] = None,
     import_from: Annotated[
-        Path | None, typer.Option("--import", metavar="DIR", help="Take in a nodes.jsonl and edges.jsonl.")
+        Path | None,
+        typer.Option("--import", metavar="DIR", help="Import nodes.jsonl and edges.jsonl from this folder."),
     ] = None,
     merges: Annotated[
-        bool, typer.Option("--merges", help="Show which names were merged, and which are apart.")
+        bool, typer.Option("--merges", help="Show which names were merged, and which were separated again.")
     ] = False,
-    unmerge: Annotated[str, typer.Option("--unmerge", metavar="NAME", help="Make a name an entity of its own.")] = "",
+    unmerge: Annotated[str, typer.Option("--unmerge", metavar="NAME", help="Make this name a separate entity.")] = "",
     merge_again: Annotated[str, typer.Option("--merge-again", metavar="NAME", help="Undo --unmerge.")] = "",
     home: HomeFolder = None,
     offline: Offline = None,
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> int:
-    """Make the knowledge graph of the papers, or add to it.
+    """Build the knowledge graph from the papers, or update it.
 
-    Passages that were read before are not read again. The options also export, import and mend it.
+    Passages that were read before are not read again. Options also export, import and correct it.
     """
     from ragscience.engine.graph_runs import GraphRequest, types_named
     from ragscience.terminal.graph_views import GraphOrder, run_graph
 
     if llm and local:
-        raise UsageError("--llm and --local exclude each other.", "Run `graph` twice to have both.")
+        raise UsageError("--llm and --local exclude each other.", "Run `graph` twice to use both.")
     if depth not in ("abstract", "full"):
-        raise UsageError(f"--depth {depth!r} is not known.", "It is abstract or full.")
+        raise UsageError(f"--depth {depth!r} is not valid.", "Use abstract or full.")
     if depth == "full" and not llm:
         raise UsageError("--depth is for --llm: without an LLM every passage is read.", "Add --llm or leave it out.")
     others = (export, graphml, import_from, merges, unmerge, merge_again)

@@ -58,17 +58,17 @@ __all__ = [
 ]
 
 SOME_FAILED = 3
-LEAVES = "Ctrl-C again leaves at once"
+LEAVES = "Ctrl-C again stops at once"
 NAME_WIDTH = 30
 """Characters of a file's name beside how far it is."""
 KEEP_NEWEST = "keep-newest"
-REMEDY = "`python ingest.py duplicates --dedupe keep-newest` keeps only that one."
+REMEDY = "`python ingest.py duplicates --dedupe keep-newest` keeps only the newer one."
 
 
 class IngestScreen:
     """Shows the events of an ingest on stderr; a context manager. The first Ctrl-C stops, the second leaves at once."""
 
-    def __init__(self, *, quiet: bool, goes_on: str = "`python ingest.py` goes on with the rest") -> None:
+    def __init__(self, *, quiet: bool, goes_on: str = "`python ingest.py` continues with the rest") -> None:
         """`goes_on` is what is said after Ctrl-C of the papers that are not in."""
         self.quiet = quiet
         self._goes_on = goes_on
@@ -192,7 +192,7 @@ def show_result(result: IngestResult, screen: IngestScreen) -> int:
     counts = {
         "added": len(result.added),
         "updated": len(result.updated),
-        "known already": result.known,
+        "already in the library": result.known,
         "not read": len(result.failures),
     }
     done = ", ".join(f"{count} {name}" for name, count in counts.items() if count)
@@ -235,7 +235,7 @@ def show_pairs(pairs: Sequence[Duplicate], removed: Sequence[Duplicate], console
             for pair in pairs:
                 put(console, one_line(_pair_line(pair)))
         if not pairs:
-            say("No paper is there twice.")
+            say("No paper is in the library twice.")
 
 
 def _same(pair: Duplicate) -> str:
@@ -321,7 +321,7 @@ def cancelled_by_signals() -> Iterator[Flag]:
     def note(_number: int, _frame: FrameType | None) -> None:
         cancel.set()
         restore()
-        STATUS.show("stopping after the paper in hand", stops=LEAVES)
+        STATUS.show("stopping after this paper", stops=LEAVES)
 
     for number in before:
         signal.signal(number, note)

@@ -14,6 +14,8 @@ __all__ = ["pull_models", "show_models", "show_profiles"]
 
 _NAME = 12
 """Columns of a profile's name, and of a fact's."""
+_SEARCHES = {"dense": "dense", "bm25": "keyword", "graph": "graph", "gear": "graph paths"}
+"""What each search is called, by its name in the JSON."""
 EVERY_PASSAGE = 1000
 """The number of candidates that means all passages."""
 
@@ -47,7 +49,7 @@ def show_profiles(engine: Engine, *, as_json: bool) -> int:
         put(out, about, Text(f"{name + (' *' if name == chosen else ''):{_NAME}}", "bold"))
         for head, fact in zip(heads[1:], rest, strict=True):
             put(out, fact, Text(f"{' ' * _NAME}{head:{_NAME}}", "dim"))
-    put(out, "* is the one in use; --profile NAME takes another for one run.", style="dim")
+    put(out, "* marks the profile in use; --profile NAME uses another for one run.", style="dim")
     return 0
 
 
@@ -70,7 +72,8 @@ def show_models(engine: Engine, *, as_json: bool) -> int:
         return 0
     for row in rows:
         put(out, row.model or "none", Text(f"{row.part:{_NAME}}", "bold"))
-        for line in filter(None, (row.where, row.why, row.warning)):
+        why = "" if row.model is None and row.warning else row.why  # The warning says why no model is used.
+        for line in filter(None, (row.where, why, row.warning)):
             put(out, plain(line), " " * _NAME)
     return 0
 
@@ -88,14 +91,14 @@ def pull_models(engine: Engine, *, quiet: bool) -> int:
                 shown[event.item] = tenth
                 say(f"{plain(event.item)}: {event.done_bytes / 2**20:.0f} MiB, {10 * tenth} %")
         elif isinstance(event, Downloaded):
-            say(f"{event.item} is here now.")
+            say(f"{event.item} was downloaded.")
         elif isinstance(event, Warned):
             say(event.text)
         lines += isinstance(event, Downloaded) or (isinstance(event, Warned) and event.text.startswith("error:"))
 
     is_whole = engine.pull_models(show)
     if not lines:
-        say("Nothing is missing.")
+        say("No models are missing.")
     return 0 if is_whole else 1
 
 
@@ -105,21 +108,21 @@ def _weights(profile: Profile) -> dict[str, float]:
 
 def _candidates(profile: Profile) -> str:
     keyword = "all" if profile.bm25_candidates >= EVERY_PASSAGE else str(profile.bm25_candidates)
-    further = "".join(f", {name}" for name, _ in profile.more_weights)
+    further = "".join(f", {_SEARCHES[name]}" for name, _ in profile.more_weights)
     return f"{profile.dense_candidates} dense, {keyword} keyword{further}"
 
 
 def _first_pass(profile: Profile) -> str:
     if profile.fusion == "rrf":
-        return "sum of 1 / (60 + rank)"
-    scaled = {"weighted": "min-max", "by-max": "cosine, BM25 / max"}[profile.fusion]
-    weights = " + ".join(f"{weight:g} {name}" for name, weight in _weights(profile).items())
+        return "reciprocal rank: sum of 1 / (60 + rank)"
+    scaled = {"weighted": "min-max scaled", "by-max": "cosine and BM25 / max"}[profile.fusion]
+    weights = " + ".join(f"{weight:g} {_SEARCHES[name]}" for name, weight in _weights(profile).items())
     return f"{weights} ({scaled})" + (f", best {profile.prefilter}" if profile.prefilter else "")
 
 
 def _again(profile: Profile) -> str:
     if not profile.rerank_depth:
-        return "nothing"
-    batches = f", by {profile.rerank_batch}" if profile.rerank_batch else ""
-    reader = ", by an LLM where there is one" if profile.llm_reranks else ""
-    return f"{profile.rerank_depth}{batches}{reader}" + ("; corrective" if profile.corrective else "")
+        return "no"
+    batches = f", in batches of {profile.rerank_batch}" if profile.rerank_batch else ""
+    reader = ", by an LLM if there is one" if profile.llm_reranks else ""
+    return f"{profile.rerank_depth}{batches}{reader}" + ("; searches again if doubtful" if profile.corrective else "")

@@ -49,13 +49,13 @@ def open_source(engine: Engine, answer: Answer, number: int) -> None:
     put(out, Text(where, link_style(source.path, source.page, out.file)), f"[{source.number}] ")
     if not Path(source.path).is_file():
         raise FileProblem(
-            f"{source.path or source.file} is no longer there.",
-            "Put it back; or `python ingest.py sync` takes it out of the library.",
+            f"{source.path or source.file} no longer exists.",
+            "Restore the file, or run `python ingest.py sync` to remove it from the library.",
             reason="missing",
         )
     command = viewer_command(engine.settings.pdf_viewer, source.path, source.page)
     if not command:
-        say("No viewer was found, or there is no screen: open the page yourself, or set RAG_PDF_VIEWER.")
+        say("No PDF viewer or no display was found: open the page yourself, or set RAG_PDF_VIEWER.")
         return
     _start(command, source)
 
@@ -105,7 +105,7 @@ def _start(command: list[str], source: Source) -> None:
         )
     except (OSError, ValueError) as error:
         raise RagScienceError(
-            f"The viewer {command[0]} does not start: {error}.",
+            f"The viewer {command[0]} could not be started: {error}.",
             f"Set RAG_PDF_VIEWER to another one, or open page {source.page} yourself.",
         ) from error
 
@@ -117,7 +117,7 @@ def show_bib(engine: Engine, papers: Sequence[str], *, cited: str | None, csl: b
     paper, NothingFound for an answer that is not there.
     """
     if papers and cited is not None:
-        raise UsageError("Papers and --cited are two ways to choose.", "Give one of them.")
+        raise UsageError("Papers and --cited exclude each other.", "Give one of them.")
     if cited is not None:
         answer = engine.history.answer("" if cited == LAST else cited).answer
         text = cited_text(engine, [answer], csl=csl)
@@ -138,5 +138,5 @@ def cited_text(engine: Engine, answers: Sequence[Answer], *, csl: bool) -> str:
     """The papers that the answers cite, each once; says so where they cite none."""
     found = engine.bibliography(cited_by=answers)
     if not found.entries:
-        say("It cites no paper.")
+        say("The answer cites no paper.")
     return found.as_text(csl=csl)

@@ -16,23 +16,24 @@ Text = Annotated[
     list[str] | None,
     typer.Argument(
         metavar="QUESTION",
-        help="The question. Quotes around it are needed where it has one of ? * ' ( in it.",
+        help="The question. Put quotes around it if it contains a ? * ' or (.",
         show_default=False,
     ),
 ]
 From = Annotated[
     str | None,
-    typer.Option("--from", metavar="FILE", help="Questions, one a line (text or JSON), from a file or - for stdin."),
+    typer.Option("--from", metavar="FILE", help="A file of questions, one per line (text or JSON); - for stdin."),
 ]
 Wanted = Annotated[
-    int | None, typer.Option("-k", metavar="N", help="How many passages.", min=1, max=1000, rich_help_panel=LIBRARY)
+    int | None,
+    typer.Option("-k", metavar="N", help="How many passages to use.", min=1, max=1000, rich_help_panel=LIBRARY),
 ]
 Papers = Annotated[
     list[str] | None,
     typer.Option(
         "--paper",
         metavar="PAPER",
-        help="Only papers of this name (a part or a pattern); repeatable.",
+        help="Only papers with this name (a part of it or a pattern); repeatable.",
         autocompletion=papers,
         rich_help_panel=LIBRARY,
     ),
@@ -46,7 +47,7 @@ Sections = Annotated[
     typer.Option(
         "--section",
         metavar="TEXT",
-        help="Only under headings with this in their name; repeatable.",
+        help="Only sections with this text in their heading; repeatable.",
         rich_help_panel=LIBRARY,
     ),
 ]
@@ -56,7 +57,7 @@ Kinds = Annotated[
         "--kind",
         metavar="KIND",
         help="Only passages of this kind: text, abstract, table, caption, equation, footnote, reference or all;"
-        " repeatable. References are found with reference or all alone.",
+        " repeatable. References are searched only with reference or all.",
         autocompletion=kinds,
         rich_help_panel=LIBRARY,
     ),
@@ -64,7 +65,10 @@ Kinds = Annotated[
 Years = Annotated[
     str | None,
     typer.Option(
-        "--year", metavar="YEAR", help="Only papers of this year, or of these: 2015-2020.", rich_help_panel=LIBRARY
+        "--year",
+        metavar="YEAR",
+        help="Only papers from this year (2017) or range (2015-2020).",
+        rich_help_panel=LIBRARY,
     ),
 ]
 Authors = Annotated[
@@ -72,7 +76,7 @@ Authors = Annotated[
     typer.Option(
         "--author",
         metavar="NAME",
-        help="Only papers by someone of this name (a part will do); repeatable.",
+        help="Only papers by this author (part of the name is enough); repeatable.",
         rich_help_panel=LIBRARY,
     ),
 ]
@@ -86,7 +90,7 @@ ProfileName = Annotated[
         rich_help_panel=SEARCH,
     ),
 ]
-Rerank = Annotated[bool, typer.Option("--no-rerank", help="Keep the order of the first pass.", rich_help_panel=SEARCH)]
+Rerank = Annotated[bool, typer.Option("--no-rerank", help="Do not rerank.", rich_help_panel=SEARCH)]
 Reranker = Annotated[
     str | None,
     typer.Option(
@@ -102,26 +106,26 @@ Budget = Annotated[
     typer.Option(
         "--rerank-budget-ms",
         metavar="MS",
-        help="Milliseconds that the cross-encoder may take; 0 is no limit.",
+        help="Time limit for the cross-encoder, in milliseconds; 0: no limit.",
         min=0,
         rich_help_panel=SEARCH,
     ),
 ]
 Json = Annotated[
-    bool, typer.Option("--json", help="Print one JSON object; docs/json.md shows it.", rich_help_panel=OUTPUT)
+    bool, typer.Option("--json", help="Print one JSON object; docs/json.md describes it.", rich_help_panel=OUTPUT)
 ]
 JsonEach = Annotated[
     bool,
     typer.Option(
-        "--json", help="Print one JSON object for each question; docs/json.md shows it.", rich_help_panel=OUTPUT
+        "--json", help="Print one JSON object for each question; docs/json.md describes it.", rich_help_panel=OUTPUT
     ),
 ]
 
 _PAPER: dict[str, Any] = {"metavar": "PAPER", "show_default": False, "autocompletion": papers}
-_NAMED = "Part of the file's name or the title, a pattern with *, what the paper calls itself, a path or an MD5."
+_NAMED = "Part of the file name or title, a pattern with *, the name of the paper's method, a path or an MD5."
 OnePaper = Annotated[str, typer.Argument(help=_NAMED, **_PAPER)]
 SomePapers = Annotated[list[str], typer.Argument(help=_NAMED, **_PAPER)]
-AnyPapers = Annotated[list[str] | None, typer.Argument(help=f"{_NAMED} Without one: all papers.", **_PAPER)]
+AnyPapers = Annotated[list[str] | None, typer.Argument(help=f"{_NAMED} Default: all papers.", **_PAPER)]
 
 GoOn = Annotated[bool, typer.Option("--continue", "-c", help="Continue the last conversation.", rich_help_panel=TALK)]
 ChatName = Annotated[
@@ -129,7 +133,7 @@ ChatName = Annotated[
     typer.Option(
         "--chat",
         metavar="NAME",
-        help="Continue the conversation of this name, or begin it.",
+        help="Continue the conversation with this name, or start it.",
         autocompletion=chats,
         rich_help_panel=TALK,
     ),
@@ -139,7 +143,7 @@ ByAgent = Annotated[
     bool,
     typer.Option(
         "--agent",
-        help="Answer in several steps: sub-queries, drafts, a second look. They are shown as they come.",
+        help="Answer in several steps, shown as they happen: sub-questions, drafts, a check of each draft.",
         rich_help_panel=SEARCH,
     ),
 ]
@@ -147,7 +151,7 @@ Corrective = Annotated[
     bool | None,
     typer.Option(
         "--corrective/--no-corrective",
-        help="Judge what was found, and search again in other words where it is doubtful. On in the profile even.",
+        help="Judge the passages found, and search again in other words if they are doubtful. On in profile even.",
         show_default=False,
         rich_help_panel=SEARCH,
     ),
@@ -156,16 +160,18 @@ Plain = Annotated[
     bool,
     typer.Option(
         "--plain",
-        help="Make one search and quote from it, whatever is asked: no summaries, lists or counts.",
+        help="Always search once and answer from the passages found: no summaries, lists or counts.",
         rich_help_panel=SEARCH,
     ),
 ]
-Strict = Annotated[bool, typer.Option("--strict", help="Exit with 4 when nothing was found.", rich_help_panel=OUTPUT)]
+Strict = Annotated[
+    bool, typer.Option("--strict", help="Exit with code 4 if nothing was found.", rich_help_panel=OUTPUT)
+]
 Brief = Annotated[
     bool,
     typer.Option(
         "--brief",
-        help="Answer in one line: the best quote, its page, how sure it is.",
+        help="Answer in one line: the best quote, its page and the confidence.",
         rich_help_panel=OUTPUT,
     ),
 ]
@@ -173,7 +179,7 @@ Graph = Annotated[
     bool | None,
     typer.Option(
         "--graph/--no-graph",
-        help="Ask the knowledge graph, too (`python ingest.py graph` makes it). On in the profile deep.",
+        help="Also search the knowledge graph (`python ingest.py graph` makes it). On in profile deep.",
         show_default=False,
         rich_help_panel=SEARCH,
     ),
@@ -182,7 +188,7 @@ GraphFilter = Annotated[
     bool,
     typer.Option(
         "--graph-filter",
-        help="Only papers that mention what the graph has near the question.",
+        help="Only papers that mention entities near the question in the knowledge graph.",
         rich_help_panel=LIBRARY,
     ),
 ]
@@ -191,35 +197,37 @@ Highlight = Annotated[
     typer.Option(
         "--highlight",
         metavar="OUT.pdf",
-        help="Write the cited pages to this file, the quotes marked.",
+        help="Write the cited pages to this PDF, with the quotes marked.",
         rich_help_panel=OUTPUT,
     ),
 ]
 Output = Annotated[
     Path | None,
-    typer.Option("-o", "--output", metavar="FILE", help="Write to this file, not to stdout.", rich_help_panel=OUTPUT),
+    typer.Option(
+        "-o", "--output", metavar="FILE", help="Write to this file instead of stdout.", rich_help_panel=OUTPUT
+    ),
 ]
 LogTo = Annotated[
     Path | None,
-    typer.Option(
-        "--log", metavar="FILE", help="Append a line about each question to this file.", rich_help_panel=OUTPUT
-    ),
+    typer.Option("--log", metavar="FILE", help="Append one line per question to this file.", rich_help_panel=OUTPUT),
 ]
 MetricsTo = Annotated[
     Path | None,
     typer.Option(
         "--metrics",
         metavar="FILE",
-        help="Add what is counted and timed to this file, for Prometheus.",
+        help="Add counts and times to this file, for Prometheus.",
         rich_help_panel=OUTPUT,
     ),
 ]
-Limit = Annotated[int | None, typer.Option("-n", metavar="N", help="How many lines.", min=1, show_default=False)]
+Limit = Annotated[
+    int | None, typer.Option("-n", metavar="N", help="How many lines to show.", min=1, show_default=False)
+]
 Which = Annotated[
     str | None,
     typer.Argument(
         metavar="ID",
-        help="A conversation's number or name, or the beginning of an answer's id.",
+        help="A conversation's number or name, or the start of an answer's id.",
         show_default=False,
         autocompletion=chats,
     ),

@@ -36,9 +36,9 @@ from ragscience.terminal.options import (
 )  # fmt: skip
 
 HELP = (
-    "Ask questions of your papers, and see the page behind each fact.\n\n"
-    "The first word is a command where there is one of that name below; all else is a question, in quotes or not. "
-    "`python query.py ask` in front always makes it a question."
+    "Ask questions about your papers, and see the page behind each fact.\n\n"
+    "If the first word is one of the commands below, that command runs; anything else is a question, with or without "
+    "quotes. `python query.py ask` in front always makes it a question."
 )
 app = with_version(make_app(HELP, default="ask", bare="chat"))
 app.add_typer(graph_app)
@@ -71,13 +71,13 @@ def ask(
 ) -> int:
     """Answer a question, with the page behind each fact.
 
-    This is what a question without a command does. With --continue or --chat and no question it is the chat.
+    A question without a command does the same. With --continue or --chat and no question, the chat opens.
     """
     from ragscience.engine.requests import AskRequest
     from ragscience.terminal.screen import Screen
 
     if brief and json:
-        raise UsageError("--brief and --json are two forms.", "Give one of them.")
+        raise UsageError("--brief and --json exclude each other.", "Give one of them.")
     if highlight is not None:
         from ragscience.engine.marked_pages import check_target
 
@@ -112,7 +112,7 @@ def search(
     json: JsonEach = False,
     run: LoggedRun,
 ) -> int:
-    """Show the passages that a question finds, best first."""
+    """List the passages found for a question, best first."""
     from ragscience.engine.requests import SearchRequest
     from ragscience.terminal.ask_command import search_all
     from ragscience.terminal.screen import Screen
@@ -140,9 +140,9 @@ def chat(
     brief: Brief = False,
     run: LoggedRun,
 ) -> int:
-    """Ask one question after the other.
+    """Open a chat: ask one question after the other.
 
-    /help lists what else can be typed. Ctrl-C stops an answer, Ctrl-D leaves.
+    /help lists the chat's commands. Ctrl-C stops an answer, Ctrl-D leaves.
     """
     from ragscience.engine.requests import AskRequest
     from ragscience.terminal.chat import Chat
@@ -159,11 +159,11 @@ def chat(
 
 @app.command("open")
 def open_page(
-    number: Annotated[int, typer.Argument(metavar="N", help="The source's number under the answer.")] = 1,
+    number: Annotated[int, typer.Argument(metavar="N", help="The source's number, as listed under the answer.")] = 1,
     answer: Annotated[
         str | None,
         typer.Option(
-            "--answer", metavar="ID", help="A source of this answer (the beginning of its id), not of the last."
+            "--answer", metavar="ID", help="The answer that has the source (the start of its id); default: the last."
         ),
     ] = None,
     home: HomeFolder = None,
@@ -182,16 +182,16 @@ def write_bib(
     papers: AnyPapers = None,
     cited: Annotated[
         str | None,
-        typer.Option("--cited", metavar="ID", help="Those that this answer cites (the beginning of its id), or last."),
+        typer.Option("--cited", metavar="ID", help="Only papers that this answer cites: the start of its id, or last."),
     ] = None,
-    csl: Annotated[bool, typer.Option("--csl", help="As CSL-JSON, for Zotero, pandoc and the like.")] = False,
+    csl: Annotated[bool, typer.Option("--csl", help="Write CSL-JSON, for Zotero, pandoc and others.")] = False,
     output: Output = None,
     home: HomeFolder = None,
     debug: Debug = False,
 ) -> int:
     """Write papers as BibTeX.
 
-    What is uncertain about a paper is said in its note.
+    If something about a paper is uncertain, its note field says so.
     """
     from ragscience.engine.output_files import BIBTEX, CSL, check_form
     from ragscience.terminal.open_command import show_bib
@@ -204,26 +204,29 @@ def write_bib(
 @app.command("audit")
 def audit_log(
     which: Annotated[
-        str | None, typer.Argument(metavar="ID", help="The beginning of an answer's id.", show_default=False)
+        str | None, typer.Argument(metavar="ID", help="The start of an answer's id.", show_default=False)
     ] = None,
     replay: Annotated[
-        bool, typer.Option("--replay", help="Ask it again in the same way, and say what differs; exit 6 if it does.")
+        bool,
+        typer.Option(
+            "--replay", help="Ask it again with the same settings and show what differs; exit code 6 if anything does."
+        ),
     ] = False,
     delete_all: Annotated[bool, typer.Option("--delete-all", help="Delete the whole log; asks first.")] = False,
     yes: Yes = False,
     limit: Limit = None,
     json: Annotated[
-        bool, typer.Option("--json", help="Print a JSON object for each answer; docs/audit.md shows it.")
+        bool, typer.Option("--json", help="Print one JSON object for each answer; docs/audit.md describes it.")
     ] = False,
     home: HomeFolder = None,
     offline: Offline = None,
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> int:
-    """Show what earlier answers were made from.
+    """Show how earlier answers were made.
 
-    Without an id the last answers of vectorstore/audit.jsonl are listed. `history delete` takes nothing out of this
-    log: --delete-all does. RAG_AUDIT=false keeps none.
+    Without an id, the last answers in vectorstore/audit.jsonl are listed. `history delete` does not change this
+    log; --delete-all deletes it. RAG_AUDIT=false turns it off.
     """
     from ragscience.terminal import audit_view
     from ragscience.terminal.screen import Screen
@@ -231,7 +234,7 @@ def audit_log(
     if replay and which is None:
         raise UsageError("--replay needs the id of an answer.", "`python query.py audit` shows the last ones.")
     if delete_all and (replay or json or which is not None):
-        raise UsageError("--delete-all deletes the whole log and shows nothing.", "Give it alone.")
+        raise UsageError("--delete-all deletes the whole log and shows nothing.", "Use it without other options.")
     with opened(None if quiet else Screen(quiet=False), home=home, offline=offline) as engine:
         if replay:
             return audit_view.replay_answer(engine, which or "", as_json=json)
@@ -250,7 +253,7 @@ def evaluate(
     file: Annotated[
         Path | None,
         typer.Argument(
-            metavar="FILE", help="Questions with known answers, one JSON object a line.", show_default=False
+            metavar="FILE", help="Questions with known answers, one JSON object per line.", show_default=False
         ),
     ] = None,
     mode: Annotated[
@@ -258,34 +261,40 @@ def evaluate(
         typer.Option(
             "--mode",
             metavar="MODE",
-            help="How to ask: ask, agent, corrective, graph, a profile (deep), or both (agent+deep).",
+            help="How to answer: ask, agent, corrective, graph, a profile (deep), or both (agent+deep).",
         ),
     ] = "ask",
     against: Annotated[
         str | None,
-        typer.Option("--against", metavar="MODE", help="Ask in this mode too, and compare question by question."),
+        typer.Option("--against", metavar="MODE", help="Also run this mode, and compare the two question by question."),
     ] = None,
     judge: Annotated[
-        bool, typer.Option("--judge", help="Let the chat model judge the answers, through ragas; slow.")
+        bool, typer.Option("--judge", help="Also let the chat model judge the answers (with ragas); slow.")
     ] = False,
     make: Annotated[
         int | None,
-        typer.Option("--make", metavar="N", help="Draft N questions from the papers instead.", min=1, max=1000),
+        typer.Option(
+            "--make",
+            metavar="N",
+            help="Draft N questions from the papers instead of running an evaluation.",
+            min=1,
+            max=1000,
+        ),
     ] = None,
     out: Annotated[
-        Path | None, typer.Option("--out", metavar="FILE", help="Where --make writes; stdout without it.")
+        Path | None, typer.Option("--out", metavar="FILE", help="Where --make writes; default: stdout.")
     ] = None,
     narrow: Narrow,
     ranking: Ranking,
     json: Json = False,
     md: Annotated[
-        Path | None, typer.Option("--md", metavar="OUT.md", help="Write the measures to this file, as Markdown.")
+        Path | None, typer.Option("--md", metavar="OUT.md", help="Write the results to this file, as Markdown.")
     ] = None,
     run: Run,
 ) -> int:
-    """Measure how many questions with known answers are answered right.
+    """Evaluate answers to questions whose answers are known.
 
-    With --against a second way of asking is compared with the first; with --make questions are drafted.
+    --against compares two modes; --make drafts questions.
     """
     from ragscience.engine.eval_runs import EvalRequest, modes_of
     from ragscience.engine.output_files import JSON_LINES, MARKDOWN, check_form
@@ -293,12 +302,14 @@ def evaluate(
 
     if (file is None) == (make is None):
         raise UsageError(
-            "Give either a file of questions or --make.", "To draft some: `python query.py eval --make 20`."
+            "Give either a file of questions or --make.", "To draft questions: `python query.py eval --make 20`."
         )
     if file is None and (against or judge or json or md):
-        raise UsageError("--against, --judge, --json and --md measure a file.", "Take --make alone, or with --out.")
+        raise UsageError(
+            "--against, --judge, --json and --md need a file of questions.", "Use --make alone, or with --out."
+        )
     if file is not None and out is not None:
-        raise UsageError("--out is where --make writes.", "For the measures take --md OUT.md, or --json.")
+        raise UsageError("--out is only for --make.", "To save the results, use --md OUT.md or --json.")
     check_form(md, MARKDOWN)
     check_form(out, JSON_LINES)
     filters, modes = narrow.filters(), modes_of(mode, against)
@@ -317,7 +328,7 @@ def list_profiles(
     json: Json = False,
     debug: Debug = False,
 ) -> int:
-    """Show the ways to search, for --profile."""
+    """List the search profiles, for --profile."""
     from ragscience.terminal.model_views import show_profiles
 
     with opened(home=home) as engine:
@@ -327,6 +338,7 @@ def list_profiles(
 def _one_of(question: list[str] | None, source: str | None) -> tuple[str | None, str | None]:
     if bool(question) == (source is not None):
         raise UsageError(
-            "Give either a question or --from.", 'For one: `python query.py "…"`; for a chat: `python query.py`.'
+            "Give either a question or --from.",
+            'To ask one question: `python query.py "…"`. To chat: `python query.py`.',
         )
     return " ".join(question) if question else None, source

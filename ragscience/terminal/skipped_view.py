@@ -34,8 +34,8 @@ def others_line(names: Sequence[str]) -> str:
     """Documents that are no PDFs."""
     shown = ", ".join(names[:_NAMES]) + (f" and {len(names) - _NAMES} more" if len(names) > _NAMES else "")
     if len(names) == 1:
-        return f"1 file is no PDF and was skipped: {shown}. Print or export it as PDF to add it."
-    return f"{len(names):,} files are no PDFs and were skipped: {shown}. Print or export them as PDF to add them."
+        return f"1 file is not a PDF and was skipped: {shown}. Print or export it as PDF to add it."
+    return f"{len(names):,} files are not PDFs and were skipped: {shown}. Print or export them as PDF to add them."
 
 
 def skipped_again(result: IngestResult) -> str:
@@ -46,7 +46,7 @@ def skipped_again(result: IngestResult) -> str:
     if result.still_left_out:
         one, many = ("is", "are") if parts else ("file is", "files are")
         what = counted(result.still_left_out, one, many)
-        parts.append(f"{what} still left out")
+        parts.append(f"{what} still skipped")
     return f"{' and '.join(parts)}: `python ingest.py list --failed`" if parts else ""
 
 
@@ -68,4 +68,4 @@ def show_skipped(files: Sequence[SkippedFile], papers: Path, console: Console | 
         for text in filter(None, (message, fix)):
             put(console, text, "    ")
     if not files:
-        put(console, "No file was skipped.", style="dim")
+        put(console, "No files were skipped.", style="dim")

@@ -22,7 +22,11 @@ def sources_view(answer: Answer, console: Console) -> None:
         console.print("The answer has no sources.")
     for source in sources:
         if source.number == cited + 1:
-            put(console, "Also read, not cited:" if cited else "Nothing is cited. What was read:", style="dim")
+            put(
+                console,
+                "Also read, not cited:" if cited else "The answer cites nothing. Passages that were read:",
+                style="dim",
+            )
             console.print()
         section = " ".join(plain(section_of(answer, source)).split())
         line = Text(f"{plain(source.file)},{FIXED_BLANK}p.{source.page}", "bold")

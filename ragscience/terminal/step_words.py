@@ -14,14 +14,14 @@ STEPS = {
     "decompose_query": "Splitting the question",
     "retrieve": "Searching",
     "reason": "Drafting an answer",
-    "reflect": "Is the draft an answer?",
+    "reflect": "Does the draft answer the question?",
     "generate_answer": "The answer",
 }
 """What each step of the loop does."""
 _GRADES = ((0.8, "likely"), (0.5, "perhaps"), (0.0, "unlikely"))
 _WHY = {
-    "support": "not every sentence is held by its page",
-    "coverage": "part of the question is not spoken of",
+    "support": "not every sentence is supported by its page",
+    "coverage": "part of the question is not covered",
     "answerability": "the passages may not answer it",
     "refused": "the passages do not answer it",
 }
@@ -38,7 +38,7 @@ def step_lines(step: Step) -> Iterator[str]:
     cost = [
         *_counted(step.searches, "search", "searches"),
         *_counted(step.tool_calls, "tool call", "tool calls"),
-        *_counted(step.llm_calls, "call of the model", "calls of the model"),
+        *_counted(step.llm_calls, "model call", "model calls"),
         f"{step.seconds:.1f} s",
     ]
     says = STEPS.get(step.node, step.node)
@@ -67,7 +67,7 @@ def cost_line(trace: Sequence[Step]) -> str:
         *_counted(max((step.iteration for step in trace), default=0), "pass", "passes"),
         *_counted(sum(step.searches for step in trace), "search", "searches"),
         *_counted(sum(step.tool_calls for step in trace), "tool call", "tool calls"),
-        *_counted(sum(step.llm_calls for step in trace), "call of the model", "calls of the model"),
+        *_counted(sum(step.llm_calls for step in trace), "model call", "model calls"),
         *_counted(sum(step.tokens for step in trace), "token", "tokens"),
     ]
     return f"Together: {', '.join(parts)}, {sum(step.seconds for step in trace):.1f} s"

@@ -26,7 +26,7 @@ def in_plain_words(error: TyperException) -> UsageError:
     if context is None:
         return UsageError(error.format_message())
     path = context.command_path
-    see = f"`{path} -h` shows how it is used."
+    see = f"`{path} -h` shows the usage."
     parameter: Any = getattr(error, "param", None)
     if kind == "NoSuchOption":
         return _no_such_option(getattr(error, "option_name", ""), context, see)
@@ -71,7 +71,7 @@ def _no_such_option(name: str, context: Any, see: str) -> UsageError:
     setting = name.lstrip("-").replace("-", "_")
     if setting in Settings.model_fields:
         variable = ENV_PREFIX + setting.upper()
-        fix = f"It is a setting: `python query.py config set {setting} …` keeps it, {variable}=… holds for one run."
+        fix = f"It is a setting: `python query.py config set {setting} …` saves it; {variable}=… sets it for one run."
         return UsageError(f"There is no option {name}.", fix)
     return UsageError(f"There is no option {name}.", see)
 
@@ -80,9 +80,9 @@ def _too_many_words(said: str, context: Any, see: str) -> UsageError:
     words = said.partition("(")[2].partition("(")[2].rstrip(")")
     taken = [_shown(parameter) for parameter in context.command.params if parameter.param_type_name == "argument"]
     path = context.command_path
-    takes = f"takes {' and '.join(taken)} and no more" if taken else "takes options alone"
-    fix = f"Words that belong together need quotes. {see}" if taken else see
-    return UsageError(f"`{path}` {takes}: {words!r} is too much.", fix + _as_question(context))
+    takes = f"takes only {' and '.join(taken)}" if taken else "takes only options"
+    fix = f"Put quotes around words that belong together. {see}" if taken else see
+    return UsageError(f"`{path}` {takes}; unexpected: {words!r}.", fix + _as_question(context))
 
 
 def _as_question(context: Any) -> str:

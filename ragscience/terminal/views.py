@@ -72,15 +72,15 @@ _VERDICTS = {
 _DOUBTFUL = ("weak", "unsupported")
 _CONFIDENCE = {
     "high": ("high", "green"),
-    "medium": ("medium: read the pages", "dim"),
-    "low": ("low: these passages may not answer it", "yellow"),
+    "medium": ("medium (read the pages)", "dim"),
+    "low": ("low (these passages may not answer it)", "yellow"),
 }
 
 
 def hits_view(found: Found, console: Console, *, whole: bool = False) -> None:
     """The ranked passages, each with where it is and what made its score; cut for a list, whole for a look at them."""
     if not found.hits:
-        console.print("No passage found.")
+        console.print("No passages found.")
     for hit in found.hits:
         chunk = hit.chunk
         sign = f"{hit.rank}  "
@@ -226,7 +226,7 @@ def _confidence(answer: Answer, console: Console) -> None:
 def papers_view(papers: Sequence[Paper], console: Console, *, columns: Sequence[str] = USUAL_COLUMNS) -> None:
     """A line a paper with these columns of PAPER_COLUMNS; on a terminal with the totals below."""
     if not papers:
-        say("The library has no papers yet: `python ingest.py` reads those of papers/.")
+        say("The library has no papers yet: `python ingest.py` reads the PDFs in papers/.")
         return
     shown = [_PAPER_COLUMNS.get(name, Column(name, least=_LEAST_TEXT)) for name in columns]
     rows = [[PAPER_COLUMNS[name](paper) for name in columns] for paper in papers]
@@ -242,7 +242,7 @@ def papers_view(papers: Sequence[Paper], console: Console, *, columns: Sequence[
     if is_marked:
         put(
             console,
-            as_called("Not all of it could be read: `python ingest.py show FILE` says what."),
+            as_called("Some of it could not be read: `python ingest.py show FILE` says what."),
             f"{mark} ",
             style="dim",
         )

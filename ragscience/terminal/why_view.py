@@ -18,13 +18,18 @@ from ragscience.terminal.views import verdicts_view
 
 __all__ = ["why_view"]
 
-_SEARCHES = {"dense": "meaning", "bm25": "words", "graph": "the knowledge graph", "gear": "the graph's paths"}
+_SEARCHES = {
+    "dense": "meaning",
+    "bm25": "words",
+    "graph": "the knowledge graph",
+    "gear": "paths in the knowledge graph",
+}
 """What each search goes by, in the order of `Hit.scores`."""
 _MODES = {"extractive": "quotes, without a language model"}
 _STAGES = {
     "search_ms": "search",
-    "route_ms": "reading the papers asked about",
-    "presence_ms": "looking for the question's words",
+    "route_ms": "reading the papers in question",
+    "presence_ms": "looking up the question's words",
     "quotes_ms": "choosing the quotes",
     "llm_ms": "the language model",
     "check_ms": "checking the sentences",
@@ -76,20 +81,20 @@ def _course(answer: Answer) -> list[tuple[str, str]]:
         by = dict.fromkeys(_SEARCHES.get(name, name) for hit in found.hits for name in hit.found_by)
         rows.append(("Searched by", f"{_listed(list(by))} (profile {_flat(found.profile)})"))
         if models.get("reranker"):
-            rows.append(("Put in order by", f"{_flat(models['reranker'] or '')}, which compares word by word"))
+            rows.append(("Reranked by", f"{_flat(models['reranker'] or '')}, which compares word by word"))
         if answer.route_note:
             rows.append(("", _flat(answer.route_note)))
     who = _MODES.get(answer.mode) or _flat(models.get("llm") or "a language model")
-    rows.append(("Answered by", "nobody: refused" if answer.refused else who))
+    rows.append(("Answered by", "no one: the answer was refused" if answer.refused else who))
     if answer.prompt_cut:
-        rows.append(("", "The server cut the prompt: the model did not see all of it."))
+        rows.append(("", "The server cut the prompt, so the model did not see all of it."))
     return rows
 
 
 def _passages(answer: Answer, console: Console, *, debug: bool) -> None:
     hits = answer.found.hits
     if not hits:
-        put(console, "No passage was found.")
+        put(console, "No passages were found.")
         return
     papers = {hit.chunk.path for hit in hits}
     cited = [hit for hit in hits if _cites(answer, hit)]
@@ -106,7 +111,7 @@ def _passages(answer: Answer, console: Console, *, debug: bool) -> None:
         told = [f"{places[name][at]} by {says}" for name, says in _SEARCHES.items() if places[name][at]]
         told += [f"found by {_listed([_SEARCHES.get(name, name) for name in hit.found_by])}"] if not told else []
         has, lacks = _words_of(answer.found.question, chunk.text)
-        told += [f"has {', '.join(has)}"] if has else ["has no word of the question"]
+        told += [f"has {', '.join(has)}"] if has else ["has no words of the question"]
         told += [f"lacks {', '.join(lacks)}"] if has and lacks else []
         if debug:
             told += [f"{name} {value:.3f}" for name, value in hit.scores.items() if value is not None]
@@ -121,10 +126,14 @@ def _why_first(hits: Sequence[Hit], places: dict[str, list[str]], question: str)
     reasons = [f"is {places[name][0]} by {says}" for name, says in _SEARCHES.items() if places[name][0] == "1st"]
     counts = [len(_words_of(question, hit.chunk.text)[0]) for hit in hits]
     if counts[0] and counts[0] == max(counts):
-        reasons.append("has as many words of the question as any")
+        reasons.append("contains the most words of the question")
     if first.scores.get("rerank") is not None:
-        reasons.append("came first when all were compared with the question again")
-    return f"The first is first because it {_listed(reasons)}." if reasons else "The first is best in all together."
+        reasons.append("was ranked first by the reranker")
+    return (
+        f"The first passage leads because it {_listed(reasons)}."
+        if reasons
+        else "The first passage has the best combined score."
+    )
 
 
 def _places(hits: Sequence[Hit], name: str) -> list[str]:
@@ -157,7 +166,7 @@ def _sureness(answer: Answer) -> list[str]:
     lines = []
     if answer.answerability is not None and not _is_routed(answer):
         likely = next(word for least, word in _LIKELY if answer.answerability >= least)
-        judged = ", so nothing was answered" if answer.refused else ""
+        judged = ", so the answer was refused" if answer.refused else ""
         lines.append(f"It is {likely} that these passages answer it ({answer.answerability:.2f}){judged}.")
     if answer.confidence is None or answer.refused:
         return lines
@@ -167,12 +176,12 @@ def _sureness(answer: Answer) -> list[str]:
         lines.append(
             "The first passage stands out from the others."
             if stands_out
-            else "Several passages fit about as well as the first, which makes it less sure."
+            else "Several passages fit about as well as the first, which lowers the confidence."
         )
     if answer.found.parts:
-        lines.append("The question has several parts, and each would have to be answered.")
+        lines.append("The question has several parts, and each needs an answer.")
     if answer.missing:
-        lines.append("Something that the question names was not found, which makes it unsure.")
+        lines.append("Something named in the question was not found, which lowers the confidence.")
     return lines
 
 

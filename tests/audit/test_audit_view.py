@@ -87,7 +87,7 @@ def test_one_answer_is_shown_with_all_that_was_kept(engine, home, log, capsys):
 
 def test_what_is_left_out_is_counted_and_nothing_is_nothing(engine, home, log, capsys):
     assert list_answers(engine, limit=None, as_json=False) == 0
-    assert "The audit log has no answer yet." in capsys.readouterr().err
+    assert "The audit log has no answers yet." in capsys.readouterr().err
     log.append(record() | {"schema": 99})
     home.audit.write_bytes(home.audit.read_bytes() + b"torn\ntorn\n")
     list_answers(engine, limit=3, as_json=True)

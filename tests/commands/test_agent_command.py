@@ -66,7 +66,7 @@ def test_chat_switches_the_agent_on_and_off(asked):
     ran = asked.query("chat", "--no-history", stdin=lines.encode())
     assert ran.code == 0
     assert "The agent is off" in ran.err
-    assert "The agent answers." in ran.err
+    assert "The agent is on: it answers in several steps." in ran.err
     assert "Searching: " in ran.err
     assert "Searching: " in ran.out
     assert "cannot be 'maybe'" in ran.err

@@ -72,9 +72,9 @@ def test_what_can_only_be_a_question_is_one(asked, words):
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["models", "of", "attention?"], "'of attention?' is too much"),
+        (["models", "of", "attention?"], "unexpected: 'of attention?'"),
         (["open", "problems"], "N must be a whole number"),
-        (["graph", "label", "smoothing"], "'smoothing' is too much"),
+        (["graph", "label", "smoothing"], "unexpected: 'smoothing'"),
     ],
 )
 def test_a_question_that_begins_with_a_commands_name_is_told_of_ask(asked, words, said):

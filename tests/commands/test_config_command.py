@@ -81,7 +81,7 @@ def test_values_that_only_go_together_are_set_together(config):
 
 
 def test_a_value_that_the_environment_overrides_is_named(config):
-    assert "RAG_TOP_K in the environment wins" in config("set", "top_k", "6", RAG_TOP_K="3").err
+    assert "RAG_TOP_K in the environment overrides it" in config("set", "top_k", "6", RAG_TOP_K="3").err
 
 
 @pytest.mark.parametrize(
@@ -90,7 +90,7 @@ def test_a_value_that_the_environment_overrides_is_named(config):
         (("top_k",), "needs a value"),
         (("top_k", "many"), "top_k is 'many'"),
         (("colour", "red"), "no setting colour"),
-        (("home", "/x"), "cannot say where it is"),
+        (("home", "/x"), "cannot set the home"),
         (("separators", "x"), "separators is a list"),
         (("ollama_url", "http://me:pw@host"), "ollama_url"),
     ],
@@ -109,8 +109,8 @@ def test_what_cannot_be_set_is_said_and_writes_nothing(config, home, words, comp
         (b"colour = 1\n", "no setting colour", "config unset colour"),
         (b"[top_k]\nx = 1\n", "Setting top_k is", "config unset top_k"),
         (b"top_k = 'many'\n", "Setting top_k is 'many'", "config unset top_k"),
-        (b"home = '/x'\n", "cannot say where the home is", "config unset home"),
-        (b"top_k = \n", "it is not TOML", "Correct it"),
+        (b"home = '/x'\n", "cannot set the home", "config unset home"),
+        (b"top_k = \n", "it is not valid TOML", "Correct it"),
         (b"\xff", "it is not UTF-8", "Correct it"),
         (b"#" * 1_100_000, "longer than", "Correct it"),
     ],
@@ -140,7 +140,7 @@ def test_what_somebody_elses_home_sets_runs_nothing_until_it_is_allowed(config, 
     values = load_settings()
     assert (values.pdf_viewer, values.log_file) == ("steal {file}", str(home / "q.log"))
     assert Commands(home).query("profiles").err == ""
-    assert "Nothing has to be allowed" in config("allow").out
+    assert "There is nothing to allow" in config("allow").out
 
 
 def test_only_that_very_content_in_that_home_is_allowed(config, home, tmp_path):

@@ -149,8 +149,8 @@ def test_two_ways_as_a_table(home):
             "'swarm' is no mode. Take one of ask, agent, corrective, graph, a profile (",
         ),
         (["set.jsonl", "--make", "3"], "Give either a file of questions or --make."),
-        (["set.jsonl", "--out", "x.jsonl"], "--out is where --make writes."),
-        (["--make", "3", "--judge"], "measure a file."),
+        (["set.jsonl", "--out", "x.jsonl"], "--out is only for --make."),
+        (["--make", "3", "--judge"], "need a file of questions."),
         (["--make", "3", "--out", "nowhere/x.jsonl"], "nowhere is no folder."),
     ],
 )

@@ -105,8 +105,8 @@ def test_the_chat_keeps_its_turns_and_clear_begins_a_new_one(asked, tmp_path):
 def test_a_new_chat_has_nothing_to_show_or_save(asked, tmp_path):
     ran = asked.query("-c", stdin=f"/history\n/save {tmp_path}/a.md\n/save\n".encode())
     assert "no conversation to continue" in ran.err
-    assert "Nothing was asked yet" in ran.err
-    assert "no answer yet" in ran.err
+    assert "No questions yet" in ran.err
+    assert "No answer yet" in ran.err
     assert not (tmp_path / "a.md").exists()
 
 
@@ -208,7 +208,7 @@ def test_the_chat_gives_what_it_cited(asked, tmp_path):
     target = tmp_path / "cited.json"
     ran = asked.query(stdin=f"/bib\n{SPEED}\n/bib\n/bib {target}\n".encode())
     assert ran.code == 0, ran.err
-    assert "There is no answer yet." in ran.err
+    assert "No answer yet." in ran.err
     entries = parsed(ran.out[ran.out.index("@") :])
     assert "Navigation of honeybees in fog" in [fields.get("title") for _, fields in entries.values()]
     assert {item["id"] for item in json.loads(target.read_text())} == entries.keys()
@@ -262,11 +262,11 @@ def test_delete_needs_to_be_told_what(asked):
     assert len(listed(asked)) == 1
     assert "1 turn deleted." in asked.query("history", "delete", "--all", "--yes").err
     assert listed(asked) == []
-    assert "No conversation is kept." in asked.query("history", "delete", "--all", "--yes").err
+    assert "No conversations are saved now." in asked.query("history", "delete", "--all", "--yes").err
 
 
 def test_without_any_conversation_each_command_says_so(asked):
-    assert "No conversation is kept yet." in asked.query("history").err
+    assert "No conversations saved yet." in asked.query("history").err
     for command in (["show"], ["show", "3"], ["export"], ["search", "fog"], ["delete", "3"]):
         ran = asked.query("history", *command)
         assert (ran.code, ran.out) == (4, "")

@@ -73,7 +73,7 @@ def test_what_could_not_be_read_is_one_line_afterwards_and_listed_on_demand(comm
     spoil(commands.home / "papers")
     (commands.home / "papers" / "notes.md").write_text("words")
     first, second = commands.ingest(), commands.ingest()
-    assert "1 file is no PDF and was skipped: notes.md. Print or export it as PDF to add it." in first.err
+    assert "1 file is not a PDF and was skipped: notes.md. Print or export it as PDF to add it." in first.err
     assert second.code == 0
     assert second.err.splitlines() == [
         "3 known already; the library has 3 papers, 3 passages.",

@@ -88,7 +88,7 @@ def test_one_says_what_is_in_and_how_to_go_on_and_a_second_one_leaves_at_once(ho
         process.send_signal(signal.SIGINT)
         shown, code = rest_of(process, read_until)
     assert (code, papers_of(home)) == (130, 1)
-    assert "1 of 2 papers is in; `python ingest.py` goes on with the rest." in shown
+    assert "1 of 2 papers is in; `python ingest.py` continues with the rest." in shown
     assert "stopped." in shown
     assert "Traceback" not in shown
     with ingest_in_terminal(home) as (process, read_until):

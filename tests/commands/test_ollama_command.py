@@ -90,9 +90,9 @@ def test_a_prompt_without_its_context_is_refused_before_anything_is_asked(filled
 def test_late_interaction_reranks_beside_any_embedder(filled):
     found = json.loads(filled.query("search", "How fast do bees fly in fog?", "--json").out)
     assert all(hit["scores"]["rerank"] is not None for hit in found["hits"])
-    assert any("late interaction orders the passages" in warning for warning in found["warnings"])
+    assert any("late interaction reranks the passages" in warning for warning in found["warnings"])
     row = next(row for row in json.loads(filled.query("models", "--json").out)["models"] if row["part"] == "reranker")
-    assert "late interaction orders the passages" in row["warning"]
+    assert "late interaction reranks the passages" in row["warning"]
 
 
 def test_a_library_without_token_vectors_says_what_makes_them(commands, server, monkeypatch):
@@ -252,7 +252,7 @@ def test_on_a_terminal_ctrl_c_stops_an_answer_and_ctrl_d_leaves(filled, server):
         terminal.type("How fast do bees fly in fog?\r")
         assert asked.wait(60)
         terminal.process.send_signal(signal.SIGINT)
-        terminal.read_until("the chat goes on")
+        terminal.read_until("ask again")
         server.script(ANSWER)
         terminal.read_until(PROMPT)
         terminal.type("How fast do bees fly in fog?\r")

@@ -228,11 +228,11 @@ def test_an_older_version_goes_and_stays_away_until_it_is_named(twice):
     assert (twice.home / "papers" / "draft.pdf").exists()
     assert names(twice) == {"final.pdf", "bees.pdf"}
     for again in ((), ("sync",)):
-        said = "1 file is still left out" if again else "draft.pdf is left out: final.pdf is the same paper"
+        said = "1 file is still skipped" if again else "draft.pdf is left out: final.pdf is the same paper"
         assert said in twice.ingest(*again).err
         assert names(twice) == {"final.pdf", "bees.pdf"}
     ran = twice.ingest("duplicates")
-    assert (ran.out, ran.err.splitlines()[-1]) == ("", "No paper is there twice.")
+    assert (ran.out, ran.err.splitlines()[-1]) == ("", "No paper is in the library twice.")
     twice.ingest("papers/draft.pdf")
     assert names(twice) == {"draft.pdf", "final.pdf", "bees.pdf"}
 

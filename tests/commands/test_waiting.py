@@ -15,7 +15,7 @@ CHAT = "llama3.1:8b"
 QUESTION = "How fast do bees fly in fog?"
 ANSWER = "The mean flight speed in fog was 3.7 metres per second (bees.pdf, p.2)."
 QUOTES = "No language model: showing quotes"
-ORDER = "late interaction orders the passages"
+ORDER = "late interaction reranks the passages"
 
 
 @pytest.fixture
@@ -144,7 +144,7 @@ def test_ctrl_c_in_the_chat_leaves_the_line_and_the_model_and_the_next_question_
         processes.read_until(lambda: screen.shown[-1].startswith(f"{CHAT} reads "), terminal)
         terminal.type("\x03")
         processes.read_until(lambda: screen.shown[-1].startswith(">"), terminal)
-        assert screen.shown[-2] == "stopped; the chat goes on (Ctrl-D leaves)."
+        assert screen.shown[-2] == "stopped; ask again, or press Ctrl-D to leave."
         assert not any("Ctrl-C stops" in line or " reads " in line for line in screen.shown)
         silence.until.set()
         server.script(ANSWER)

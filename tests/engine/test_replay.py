@@ -115,7 +115,7 @@ def test_settings_of_the_record_hold_over_those_of_today(asked):
     ]
     assert told["replayed"]["settings"]["extractive_sentences"] == 2
     assert told["replayed"]["k"] == 2
-    assert "What is above changed nothing." in asked.again_for_people(answer)
+    assert "The differences above changed nothing." in asked.again_for_people(answer)
 
 
 @pytest.mark.parametrize("then", [{}, {"top_k": 4}, {"answer_passages": 2}, {"top_k": 3, "answer_passages": 8}])
@@ -177,7 +177,7 @@ def test_a_paper_that_left_is_named_and_so_is_a_filter_that_fits_none(asked, lib
     )
     shown = asked.again_for_people(answer)
     assert "paper gone: kilns.pdf" in shown
-    assert shown.endswith("Not the same.\n")
+    assert shown.endswith("The answer or its passages differ.\n")
     assert "(This paper is no longer in the library.)" in asked.shown(answer)
     told = asked.again(filtered)
     assert "not answered" in kinds(told)

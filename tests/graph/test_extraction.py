@@ -180,7 +180,7 @@ def test_the_command_reads_says_so_and_reads_only_what_is_new(filled):
     assert "of 3 papers: the graph has" in ran.err
     assert "After new papers, `python ingest.py graph` updates it." in ran.err
     assert "METHOD:fognet" in dict(entities(filled.home))
-    assert "nothing new to read" in filled.ingest("graph").err
+    assert "no new passages to read" in filled.ingest("graph").err
     before = entities(filled.home)
     assert "read " in filled.ingest("graph", "--again").err
     assert entities(filled.home) == before
@@ -198,7 +198,7 @@ def test_the_graph_goes_out_comes_in_and_is_mended(filled, tmp_path):
     assert any("LSTM" in line and "ong short-term memory" in line for line in ran.out.splitlines())
     apart = filled.ingest("graph", "--import", tmp_path / "out", "--unmerge", "LSTM", "--merges")
     assert "imported" in apart.err
-    assert "an entity of its own now" in apart.err
+    assert "now a separate entity" in apart.err
     assert "apart: " in apart.out
     again = filled.ingest("graph", "--merge-again", "LSTM", "--merges")
     assert "is merged again" in again.err
@@ -227,7 +227,7 @@ def test_what_makes_no_sense_is_an_error_with_its_remedy(commands, args, code, s
 def test_an_empty_library_has_an_empty_graph(commands):
     ran = commands.ingest("graph", "--types", "person,organization,task")
     assert ran.code == 0
-    assert "nothing new to read: the graph has 0 entities and 0 relations" in ran.err
+    assert "no new passages to read: the graph has 0 entities and 0 relations" in ran.err
 
 
 def test_an_llm_reads_through_the_command(filled, server):
@@ -306,7 +306,7 @@ def test_a_run_that_is_cut_has_kept_each_reply_and_the_next_one_goes_on(filled, 
         assert process.wait(timeout=60) == code
     assert kept(filled.home) == 2
     if how == signal.SIGINT:
-        assert "2 of 3 passages are kept; the same command goes on from there." in err
+        assert "2 of 3 passages are saved; the same command continues from there." in err
     server.clear_faults()
     before = len(server.of("/api/chat"))
     assert filled.ingest("graph", "--llm", **env).code == 0

@@ -175,7 +175,7 @@ def test_the_same_bytes_at_another_address_are_kept_once(run, pdfs):
     first, second = (run.server.put(f"/{name}.pdf", pdfs["one"]) for name in ("a", "b"))
     assert run(first, second) == 0
     assert set(run.files) == {"a.pdf"}
-    assert "same bytes as a.pdf: not kept twice" in run.err
+    assert "is identical to a.pdf: not saved twice" in run.err
     assert run.parts == []
 
 
@@ -338,7 +338,7 @@ def test_without_a_terminal_a_search_only_lists(run):
     assert run("bees", count=2, take_all=False) == 0
     assert "Paper two" in run.out
     assert "Lovelace, Émile Borel" in run.out
-    assert "--yes takes all of it" in run.err
+    assert "--yes fetches all of it" in run.err
     assert run.files == {}
     assert run.server.paths == []
 

@@ -145,7 +145,7 @@ QUOTE = Sentence("“Bees steer.” (bees.pdf, p.1)", "quote", 1.0, BEES_1)
 
 @pytest.mark.parametrize(
     ("level", "words"),
-    [("high", "high"), ("medium", "medium: read the pages"), ("low", "low: these passages may not answer it")],
+    [("high", "high"), ("medium", "medium (read the pages)"), ("low", "low (these passages may not answer it)")],
 )
 def test_quotes_have_no_marks_but_how_sure_they_are_the_answer(shown, level, words):
     given = answer(citations=[BEES_1], sentences=[QUOTE], confidence=level, missing=["‘wasps’ does not occur."])

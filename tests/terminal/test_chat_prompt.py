@@ -138,7 +138,7 @@ def test_an_existing_file_is_replaced_only_by_a_person_who_says_so(home, tmp_pat
         chat.type(f"/save {target}\r")
         chat.see("Replace it? [y/N]")
         chat.type("\r")
-        chat.see("is left as it is")
+        chat.see("was not changed")
         assert target.read_text() == "Mine."
         chat.terminal.read_until(lambda: sum(row.startswith(">") for row in chat.rows) == 3)
         chat.type(f"/save {target}\r")

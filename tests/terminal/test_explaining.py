@@ -84,7 +84,7 @@ def test_ascii_marks_where_there_is_nothing_else(library):
 def test_a_quote_that_is_not_on_the_page_is_said_to_be_missing(library):
     text = shown(surroundings_view, surroundings(cited("Something else"), 1, library))
     assert LINES[0] in text
-    assert "was not found on the page" in text
+    assert "quote was not found in the library's text" in text
 
 
 def test_a_paper_that_has_left_cannot_be_shown(library):

@@ -14,7 +14,7 @@ def test_every_step_of_the_loop_has_words():
 
 def test_a_step_tells_what_was_asked_told_and_missing():
     assert list(step_lines(SPLIT)) == [
-        "Splitting the question: 2 queries [1 call of the model, 0.5 s]",
+        "Splitting the question: 2 queries [1 model call, 0.5 s]",
         "    ? bees in fog",
         "    ? radar",
     ]
@@ -23,19 +23,20 @@ def test_a_step_tells_what_was_asked_told_and_missing():
         "    - calculate(2+2): 4",
     ]
     assert list(step_lines(GRADE)) == [
-        "Is the draft an answer? (pass 2) unlikely (0.40): not every sentence is held by its page [0.2 s]",
+        "Does the draft answer the question? (pass 2) unlikely (0.40): not every sentence is supported by its page "
+        "[0.2 s]",
         "    missing: wind; speed",
     ]
 
 
 def test_a_grade_is_a_word_and_its_number():
     likely = Step("reflect", 1, "0.93 (answerability)", "rules", score=0.93)
-    assert list(step_lines(likely)) == ["Is the draft an answer? likely (0.93) [0.0 s]"]
+    assert list(step_lines(likely)) == ["Does the draft answer the question? likely (0.93) [0.0 s]"]
     worse = Step("reflect", 1, "0.55 (the model's grade), not better than before", "llm", score=0.55)
     assert list(step_lines(worse)) == [
-        "Is the draft an answer? perhaps (0.55): the model's grade, not better than before [0.0 s]"
+        "Does the draft answer the question? perhaps (0.55): the model's grade, not better than before [0.0 s]"
     ]
 
 
 def test_cost_is_that_of_all_steps():
-    assert cost_line(TRACE) == "Together: 2 passes, 2 searches, 1 tool call, 1 call of the model, 120 tokens, 0.8 s"
+    assert cost_line(TRACE) == "Together: 2 passes, 2 searches, 1 tool call, 1 model call, 120 tokens, 0.8 s"

@@ -61,10 +61,10 @@ def test_why_says_of_each_passage_how_each_search_ranks_it_and_which_words_it_ha
     after = {line.split()[1]: lines[at + 1].strip() for at, line in enumerate(lines) if line.startswith("  ")}
     assert after["bees.pdf,"] == "2nd by meaning; 1st by words; has bees, steer, fog"
     assert after["kilns.pdf,"] == "1st by meaning; 2nd by words; has fog; lacks bees, steer"
-    assert after["tides.pdf,"] == "3rd by meaning; has no word of the question"
+    assert after["tides.pdf,"] == "3rd by meaning; has no words of the question"
     assert (
-        "The first is first because it is 1st by words, has as many words of the question as any and "
-        "came first when all were compared with the question again."
+        "The first passage leads because it is 1st by words, contains the most words of the question and "
+        "was ranked first by the reranker."
     ) in lines
 
 
@@ -93,9 +93,9 @@ def test_passages_have_the_numbers_of_the_sources_that_cite_their_words():
 
 def test_why_of_a_refusal_without_passages():
     text = shown(answer(refused=True, answerability=0.1))
-    assert "It is unlikely that these passages answer it (0.10), so nothing was answered." in text
-    assert "Answered by               nobody: refused" in text
-    assert "No passage was found." in text
+    assert "It is unlikely that these passages answer it (0.10), so the answer was refused." in text
+    assert "Answered by               no one: the answer was refused" in text
+    assert "No passages were found." in text
 
 
 def test_why_shows_the_steps_of_the_agent():
