@@ -176,7 +176,7 @@ def test_questions_are_drafted_from_the_papers_and_can_be_asked(home):
 
 def test_drafts_are_never_written_over_what_is_there(home):
     ran = home.query("eval", "--make", "1", "--out", "set.jsonl", RAG_EMBEDDER="embedded")
-    assert (ran.code, "set.jsonl is there already" in ran.err) == (2, True)
+    assert (ran.code, "set.jsonl already exists" in ran.err) == (2, True)
     assert "Dover" in (home.home / "set.jsonl").read_text(encoding="utf-8")
 
 
