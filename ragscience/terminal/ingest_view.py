@@ -192,7 +192,7 @@ def show_result(result: IngestResult, screen: IngestScreen) -> int:
     counts = {
         "added": len(result.added),
         "updated": len(result.updated),
-        "already in the library": result.known,
+        "known already": result.known,
         "not read": len(result.failures),
     }
     done = ", ".join(f"{count} {name}" for name, count in counts.items() if count)

@@ -131,7 +131,7 @@ def test_on_a_terminal_the_person_picks(commands, server, monkeypatch, typed, fi
         terminal.read_until("Steering of Honeybees")
         terminal.read_until("Which ones")
         terminal.type("7\r")
-        terminal.read_until("not in 1 to 2")
+        terminal.read_until("not a number from 1 to 2")
         terminal.type(typed)
         assert terminal.process.wait(timeout=60) == 0
     finally:
