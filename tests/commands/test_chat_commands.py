@@ -84,7 +84,7 @@ def test_how_is_asked_can_be_changed(asked):
 def test_the_language_model_is_shown_and_switched(asked):
     models = {"llama3.1:8b": chat_model(), "toy:latest": chat_model(), "nomic-embed-text:latest": embedding_model(768)}
     with OllamaServer(models=models) as server:
-        server.default_reply = "Bees fly at 3.7 metres per second in fog (bees.pdf, p.2)."
+        server.default_reply = lambda _: "Bees fly at 3.7 metres per second in fog (bees.pdf, p.2)."
         lines = ("/model", "/model toy", SPEED, "/model", "/model none", SPEED, "/model nosuch")
         ran = typed(asked, *lines, RAG_OLLAMA_URL=server.url, RAG_EMBEDDER="embedded")
         assert {body["model"] for body in server.of("/api/chat")} == {"toy:latest"}
