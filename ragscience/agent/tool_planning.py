@@ -104,7 +104,7 @@ def _has_value(text: str) -> bool:
 def _places(question: str) -> list[tuple[str, str, str | int]]:
     """(tool, argument, value) for each page and section that is named."""
     pages: list[tuple[str, str, str | int]] = [
-        ("lookup_page", "page", int(number)) for number in dict.fromkeys(_PAGE.findall(question))
+        ("read_page", "page", int(number)) for number in dict.fromkeys(_PAGE.findall(question))
     ]
     return pages + [("read_section", "section", name) for name in dict.fromkeys(_sections(question))]
 

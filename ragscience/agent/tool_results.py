@@ -124,7 +124,7 @@ def section_of(library: Library, paper: Paper, section: str) -> list[StoredChunk
         return found
     names = dict.fromkeys(element.section.rpartition(" › ")[2] for element in elements if element.kind == "heading")
     known = "; ".join(list(names)[:_HEADINGS_IN_ERRORS]) + ("; …" if len(names) > _HEADINGS_IN_ERRORS else "")
-    fix = f"Its headings: {known}." if names else "Its sections are not known: use search or lookup_page."
+    fix = f"Its headings: {known}." if names else "Its sections are not known: use search or read_page."
     raise NothingFound(f"{paper.file} has no section {section!r}.", fix)
 
 

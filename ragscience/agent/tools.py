@@ -1,4 +1,4 @@
-"""The agent's tools: their schemas, their arguments, and the Toolbox that runs them.
+"""Tools for language models, the agent's own and other programs': schemas, arguments, and the Toolbox that runs them.
 
 A result is a text to read and passages to cite. A wrong call raises nothing: its result says what is wrong. Text from
 papers is sanitized and fenced as in the answer's prompt, and no result is longer than `most_chars`.
@@ -24,7 +24,18 @@ from ragscience.text.prompt_sanitizer import sanitize, sendable
 if TYPE_CHECKING:
     from ragscience.store import Library
 
-__all__ = ["KINDS", "TOOLS", "Parameter", "Tool", "Toolbox", "checked_arguments", "parameters_schema", "schemas"]
+__all__ = [
+    "AGENT",
+    "ASSISTANT",
+    "KINDS",
+    "TOOLS",
+    "Parameter",
+    "Tool",
+    "Toolbox",
+    "checked_arguments",
+    "parameters_schema",
+    "schemas",
+]
 
 _NAMED_IN_ERRORS = 8
 """Papers that an error lists."""
@@ -50,12 +61,17 @@ class Parameter:
     """What it may be; empty for anything."""
 
 
+AGENT, ASSISTANT = "agent", "assistant"
+"""Who uses a tool: the agent of `ask --agent`; an assistant, which is another program, through MCP."""
+
+
 @dataclass(frozen=True, slots=True)
 class Tool:
     """A tool, as the model sees it."""
 
     description: str
     parameters: Mapping[str, Parameter]
+    users: frozenset[str] = frozenset((AGENT, ASSISTANT))
 
 
 _PAPER = "A paper: its file name, or a part of its name or title."
@@ -72,31 +88,55 @@ TOOLS: Mapping[str, Tool] = {
             "kind": Parameter("Only passages of this kind.", required=False, among=KINDS),
         },
     ),
-    "lookup_page": Tool(
+    "read_page": Tool(
         "Read one page of a paper.",
         {"paper": Parameter(_PAPER), "page": Parameter("The page's number, from 1.", "integer")},
     ),
     "read_section": Tool(
         "Read one section of a paper, with its subsections.",
         {"paper": Parameter(_PAPER), "section": Parameter(_SECTION)},
+        frozenset((AGENT,)),
     ),
     "calculate": Tool(
         "Work out an arithmetic expression exactly, such as (28.4 - 26.3) / 26.3 or 15% of 80.",
         {"expression": Parameter("Numbers, + - * / // % **, parentheses, sqrt, min, max, round, abs, log, exp.")},
+        frozenset((AGENT,)),
     ),
     "list_papers": Tool("List the papers: file, title, first author, year, pages.", {}),
     "cite": Tool("Give the BibTeX entry of a paper.", {"paper": Parameter(_PAPER)}),
+    "fetch": Tool(
+        "Read a passage that `search` found, whole, by its id.",
+        {"id": Parameter("The id of the passage, as `search` gave it.")},
+        frozenset((ASSISTANT,)),
+    ),
+    "ask": Tool(
+        "Get an answer from the papers, with the page behind each fact. Prefer `search` where you word it yourself.",
+        {
+            "question": Parameter("A whole question."),
+            "paper": Parameter(f"Only from this paper. {_PAPER}", required=False),
+        },
+        frozenset((ASSISTANT,)),
+    ),
+    "check_quote": Tool(
+        "Whether words stand in the papers as they are quoted, and on which pages.",
+        {
+            "quote": Parameter("The words; […] where some are left out."),
+            "paper": Parameter(f"Only in this paper. {_PAPER}", required=False),
+        },
+        frozenset((ASSISTANT,)),
+    ),
 }
 
 
 def schemas() -> list[dict[str, Any]]:
-    """The tools in the form that `bind_tools` takes: JSON schemas of functions, as of OpenAI and Ollama."""
+    """The agent's tools in the form that `bind_tools` takes: JSON schemas of functions, as of OpenAI and Ollama."""
     return [
         {
             "type": "function",
             "function": {"name": name, "description": tool.description, "parameters": parameters_schema(tool)},
         }
         for name, tool in TOOLS.items()
+        if AGENT in tool.users
     ]
 
 
@@ -165,7 +205,7 @@ class Toolbox:
         self._most_chars = most_chars
         self._tools: dict[str, Callable[..., ToolResult]] = {
             "search": self.search,
-            "lookup_page": self.lookup_page,
+            "read_page": self.read_page,
             "read_section": self.read_section,
             "calculate": self.calculate,
             "list_papers": self.list_papers,
@@ -183,7 +223,7 @@ class Toolbox:
 
     def search(self, query: str, paper: str = "", section: str = "", kind: str = "") -> ToolResult:
         """The best passages for a query. Raises RagScienceError, as all tools here do."""
-        papers = tuple(_exactly(each.file) for each in self._papers(paper)) if paper else ()
+        papers = tuple(_exactly(each.file) for each in self.papers(paper)) if paper else ()
         found = self._search(
             query, Filters(papers=papers, sections=(section,) if section else (), kinds=(kind,) if kind else ())
         )
@@ -191,9 +231,9 @@ class Toolbox:
             return ToolResult("Nothing was found. Try other words, or leave out paper, section or kind.")
         return shown(found.hits, self._most_chars)
 
-    def lookup_page(self, paper: str, page: int) -> ToolResult:
+    def read_page(self, paper: str, page: int) -> ToolResult:
         """A page as it was read, with the passages on it."""
-        which = self._paper(paper)
+        which = self.paper(paper)
         if not 1 <= page <= which.pages:
             raise NothingFound(f"{which.file} has no page {page}.", f"Its pages are 1 to {which.pages}.")
         text = self._library.page_text(which.paper_id, page)
@@ -205,7 +245,7 @@ class Toolbox:
 
     def read_section(self, paper: str, section: str) -> ToolResult:
         """The passages of a section in their order, those of its subsections with them."""
-        which = self._paper(paper)
+        which = self.paper(paper)
         chunks = section_of(self._library, which, section)
         return shown(looked_up(chunks, "section"), self._most_chars)
 
@@ -219,19 +259,19 @@ class Toolbox:
 
     def cite(self, paper: str) -> ToolResult:
         """A BibTeX entry."""
-        entries = entries_of([self._paper(paper)], self._library.papers())
+        entries = entries_of([self.paper(paper)], self._library.papers())
         return ToolResult(self._capped(sanitize(as_bibtex(entries).rstrip())))
 
-    def _paper(self, name: str) -> Paper:
+    def paper(self, name: str) -> Paper:
         """The one paper that is meant. Raises NothingFound for none, UsageError for several."""
-        papers = self._papers(name)
+        papers = self.papers(name)
         if len(papers) > 1:
             files = ", ".join(paper.file for paper in papers[:_NAMED_IN_ERRORS])
             more = f" and {len(papers) - _NAMED_IN_ERRORS} more" if len(papers) > _NAMED_IN_ERRORS else ""
             raise UsageError(f"{_quoted(name)} fits {len(papers)} papers: {files}{more}.", "Name one by its file.")
         return papers[0]
 
-    def _papers(self, name: str) -> Sequence[Paper]:
+    def papers(self, name: str) -> Sequence[Paper]:
         """Those that a name means: a file's, exactly; else a part or pattern; else as a person would call it."""
         papers = self._library.papers()
         wanted = name.strip().casefold()

@@ -26,6 +26,9 @@ from ragscience.store import Home, Library
 from ragscience.store.atomic_files import disk_errors
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from ragscience.answering.circuit_breaker import Circuit
     from ragscience.duplicates import Duplicate
     from ragscience.engine.doctor_run import DoctorReport
@@ -45,6 +48,7 @@ if TYPE_CHECKING:
     from ragscience.evaluation.eval_report import Evaluation
     from ragscience.evaluation.question_drafts import Draft
     from ragscience.models.model_choice import ModelRow
+    from ragscience.models.model_protocols import Embedder
     from ragscience.settings import Settings
     from ragscience.telemetry import Telemetry
 
@@ -202,7 +206,10 @@ class Engine:
         return replace(answer, warnings=_once(answer.warnings, run.warnings))
 
     def dialogue(self, *, name: str | None = None, continue_last: bool = False) -> Dialogue:
-        """A conversation: a new one, the last one, or the one called `name`. Raises UsageError for a bad name."""
+        """A conversation: a new one, the last one, or the one called `name`, which may be its number.
+
+        Raises UsageError for a bad name, and for a number without a conversation.
+        """
         return Dialogue(self.home, self.settings, name=name, continue_last=continue_last)
 
     def _recorded(self, how: str, question: str, act: Callable[[], T]) -> T:
@@ -455,6 +462,18 @@ class Engine:
     def pull_models(self, on_event: OnEvent) -> bool:
         """Fetch the models that are missing; whether all came. Raises UsageError offline."""
         return self.models.pull(self.settings, on_event)
+
+    def embedder_name(self) -> str:
+        """The name of the embedder that made the library's vectors, or would make them."""
+        return self._embedder().identity.model
+
+    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Unit vectors of the texts by the library's embedder, shape (len(texts), dimension). Raises ModelProblem."""
+        return self._embedder().embed_documents(texts)
+
+    def _embedder(self) -> Embedder:
+        required = self.library.embedder
+        return self.models.query_embedder(self.settings, required, lambda text: self._publish(Warned(text)))
 
     def profiles(self) -> tuple[Profile, ...]:
         """The ways to search, with the numbers of the settings."""

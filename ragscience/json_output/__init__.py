@@ -48,6 +48,8 @@ from ragscience.json_output.library_output import (
     TurnsOutput,
     WatchOutput,
     conversation_output,
+    outline_output,
+    page_output,
     paper_output,
     turns_output,
 )
@@ -94,6 +96,8 @@ __all__ = [
     "answer_output",
     "conversation_output",
     "error_output",
+    "outline_output",
+    "page_output",
     "page_outputs",
     "paper_output",
     "search_output",

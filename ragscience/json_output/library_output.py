@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 from typing_extensions import TypedDict
 
@@ -48,6 +48,8 @@ __all__ = [
     "TurnsOutput",
     "WatchOutput",
     "conversation_output",
+    "outline_output",
+    "page_output",
     "paper_output",
     "turns_output",
 ]
@@ -361,3 +363,28 @@ def turns_output(conversation: Conversation, turns: Iterable[KeptAnswer]) -> Tur
             answer_output(kept.answer, conversation=kept.conversation_id, created_at=kept.created_at) for kept in turns
         ],
     )
+
+
+def outline_output(outline: Any) -> OutlineOutput:
+    """What `show --json` prints for a paper."""
+    return select(
+        OutlineOutput,
+        outline.paper,
+        outline,
+        title=title_of(outline.paper),
+        names=[{"name": name.name, "how": name.how, "page": name.page} for name in outline.names],
+        outline=[{"level": entry.level, "heading": entry.text, "page": entry.page} for entry in outline.headings],
+        tables=[{"caption": entry.text, "page": entry.page} for entry in outline.tables],
+        figures=[{"caption": entry.text, "page": entry.page} for entry in outline.figures],
+        page_warnings=[{"page": page.number, "warning": page.warning} for page in outline.pages if page.warning],
+    )
+
+
+def page_output(shown: Any) -> PageTextOutput:
+    """What `show --page N --json` prints."""
+    page, text = shown.page, shown.text
+    elements = [
+        select(ElementOutput, element, text=text[element.start - page.start : element.end - page.start])
+        for element in shown.elements
+    ]
+    return select(PageTextOutput, page, shown.paper, page=page.number, text=text, elements=elements)

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 from rich.text import Text
 
 from ragscience.engine.printable import plain, shortened
-from ragscience.json_output import ElementOutput, OutlineOutput, PageTextOutput, select
-from ragscience.records import title_of
+from ragscience.json_output import outline_output, page_output
 from ragscience.terminal.line_wrap import put
 from ragscience.terminal.screen import print_json
 from ragscience.terminal.views import paper_view
@@ -19,7 +18,7 @@ if TYPE_CHECKING:
     from ragscience.engine.paper_outline import PaperOutline
     from ragscience.engine.paper_views import PaperPage
 
-__all__ = ["outline_output", "outline_view", "page_output", "page_view", "show_page", "show_paper"]
+__all__ = ["outline_view", "page_view", "show_page", "show_paper"]
 
 _CAPTION_CHARS = 120
 _MARGIN = 11
@@ -79,28 +78,3 @@ def _part(console: Console, name: str, text: str, style: str = "") -> None:
     for line in plain(text).strip().split("\n"):
         put(console, Text(line, style), Text(f"{name:{_MARGIN}}", "dim"))
         name = ""
-
-
-def outline_output(outline: PaperOutline) -> OutlineOutput:
-    """What `show --json` prints for a paper."""
-    return select(
-        OutlineOutput,
-        outline.paper,
-        outline,
-        title=title_of(outline.paper),
-        names=[{"name": name.name, "how": name.how, "page": name.page} for name in outline.names],
-        outline=[{"level": entry.level, "heading": entry.text, "page": entry.page} for entry in outline.headings],
-        tables=[{"caption": entry.text, "page": entry.page} for entry in outline.tables],
-        figures=[{"caption": entry.text, "page": entry.page} for entry in outline.figures],
-        page_warnings=[{"page": page.number, "warning": page.warning} for page in outline.pages if page.warning],
-    )
-
-
-def page_output(shown: PaperPage) -> PageTextOutput:
-    """What `show --page N --json` prints."""
-    page, text = shown.page, shown.text
-    elements = [
-        select(ElementOutput, element, text=text[element.start - page.start : element.end - page.start])
-        for element in shown.elements
-    ]
-    return select(PageTextOutput, page, shown.paper, page=page.number, text=text, elements=elements)

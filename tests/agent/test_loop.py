@@ -132,7 +132,7 @@ def test_tools_give_passages_and_notes():
     def use_tools(question, missing, *, by_llm, most_calls, seconds):
         assert (question, by_llm, most_calls) == (ANSWERED, False, LIMITS.tool_calls)
         calls = (
-            ToolNote("lookup_page(2)", "text", (page,)),
+            ToolNote("read_page(2)", "text", (page,)),
             ToolNote("calculate(2+2)", "2+2 = 4"),
             ToolNote("cite(x)", "Error: no paper x", error=True),
         )
@@ -145,7 +145,7 @@ def test_tools_give_passages_and_notes():
     retrieved = next(step for step in answer.trace if step.node == "retrieve")
     assert retrieved.tool_calls == 3
     assert retrieved.notes == (
-        "lookup_page(2): 1 passage", "calculate(2+2): 2+2 = 4", "cite(x): Error: no paper x",
+        "read_page(2): 1 passage", "calculate(2+2): 2+2 = 4", "cite(x): Error: no paper x",
     )  # fmt: skip
 
 

@@ -63,7 +63,7 @@ def test_rules_call_what_the_question_names(library):
 def test_model_calls_tools_and_their_cost_counts(library, server):
     grade = json.dumps({"score": 1.0, "missing": [], "unsupported": []})
     server.script(json.dumps({"question": "", "queries": ["parallel heads"]}))
-    server.script(tool_calls=[("calculate", {"expression": "8 * 64"}), ("lookup_page", {"paper": "bert", "page": 2})])
+    server.script(tool_calls=[("calculate", {"expression": "8 * 64"}), ("read_page", {"paper": "bert", "page": 2})])
     server.script("done", "We employ 8 parallel heads (attention_is_all_you_need_1706.03762.pdf, p.2).", grade)
     with llm_of(server) as llm:
         answer = run(HEADS, Papers(library), llm=llm, use_tools=use_of(library, llm))

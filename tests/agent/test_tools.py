@@ -59,7 +59,7 @@ def test_search_that_finds_nothing_is_no_error(toolbox):
 
 
 def test_page_is_given_whole(toolbox):
-    result = toolbox.call("lookup_page", {"paper": "attention", "page": "2"})
+    result = toolbox.call("read_page", {"paper": "attention", "page": "2"})
     assert "3.2 Attention" in result.text
     assert "h = 8 parallel heads" in result.text
     assert "no part of it" not in result.text
@@ -68,7 +68,7 @@ def test_page_is_given_whole(toolbox):
 
 
 def test_page_without_text_is_said(toolbox):
-    result = toolbox.call("lookup_page", {"paper": "soil", "page": 2})
+    result = toolbox.call("read_page", {"paper": "soil", "page": 2})
     assert (result.text, result.error) == ("Page 2 of soil_[x].pdf has no text.", False)
 
 
@@ -147,10 +147,10 @@ def test_calculation(toolbox):
         ("search", {"query": "x", "papers": "bert"}, "no argument 'papers'"),
         ("search", {"query": "x", "paper": "bert_1810.04806.pdf"}, "Did you mean bert_1810.04805.pdf?"),
         ("search", {"query": "x", "paper": "zzz"}, "list_papers gives all of them"),
-        ("lookup_page", {"paper": "bert", "page": 0}, "Its pages are 1 to 2"),
-        ("lookup_page", {"paper": "bert", "page": "two"}, "is to be an integer, not 'two'"),
-        ("lookup_page", {"paper": "bert", "page": 1.5}, "is to be an integer"),
-        ("lookup_page", {"paper": "*", "page": 1}, "fits 3 papers"),
+        ("read_page", {"paper": "bert", "page": 0}, "Its pages are 1 to 2"),
+        ("read_page", {"paper": "bert", "page": "two"}, "is to be an integer, not 'two'"),
+        ("read_page", {"paper": "bert", "page": 1.5}, "is to be an integer"),
+        ("read_page", {"paper": "*", "page": 1}, "fits 3 papers"),
         ("list_papers", {"all": True}, "It takes no arguments"),
     ],
 )
@@ -164,7 +164,7 @@ def test_what_is_wrong_with_a_call_is_told(toolbox, name, arguments, said):
 
 def test_text_of_a_paper_cannot_leave_its_fence(toolbox):
     for result in (
-        toolbox.call("lookup_page", {"paper": "bert", "page": 2}),
+        toolbox.call("read_page", {"paper": "bert", "page": 2}),
         toolbox.call("search", {"query": "masks tokens", "paper": "bert"}),
         toolbox.call("read_section", {"paper": "bert", "section": "2"}),
     ):
@@ -178,7 +178,7 @@ def test_results_are_capped_and_say_so(library, most_chars):
     searched = box.call("search", {"query": "attention heads soil"})
     assert "left out" in searched.text or "[…]" in searched.text
     assert len(searched.hits) == 4
-    page = box.call("lookup_page", {"paper": "soil", "page": 1}).text
+    page = box.call("read_page", {"paper": "soil", "page": 1}).text
     assert ("characters of the page were left out" in page) is (most_chars < 416)
     for text in (searched.text, page, box.call("list_papers", {}).text, box.call("cite", {"paper": "bert"}).text):
         assert len(text) < most_chars + 300
@@ -186,9 +186,9 @@ def test_results_are_capped_and_say_so(library, most_chars):
 
 def test_schemas_are_those_of_functions():
     made = {each["function"]["name"]: each["function"] for each in json.loads(json.dumps(schemas()))}
-    assert list(made) == ["search", "lookup_page", "read_section", "calculate", "list_papers", "cite"]
+    assert list(made) == ["search", "read_page", "read_section", "calculate", "list_papers", "cite"]
     assert made["search"]["parameters"]["required"] == ["query"]
-    assert made["lookup_page"]["parameters"]["properties"]["page"]["type"] == "integer"
+    assert made["read_page"]["parameters"]["properties"]["page"]["type"] == "integer"
     assert "table" in made["search"]["parameters"]["properties"]["kind"]["enum"]
 
 

@@ -81,8 +81,8 @@ def test_no_call_is_no_result(server, toolbox):
 
 
 def test_errors_go_back_as_text(server, toolbox):
-    server.script(tool_calls=[("open_door", {"which": 1}), ("lookup_page", {"paper": "bert", "page": 99})])
-    server.script(tool_calls=[("lookup_page", {"paper": "bert", "page": 2})])
+    server.script(tool_calls=[("open_door", {"which": 1}), ("read_page", {"paper": "bert", "page": 99})])
+    server.script(tool_calls=[("read_page", {"paper": "bert", "page": 2})])
     (_, unknown), (_, wrong), (_, right) = ask(server, toolbox)
     assert unknown.error
     assert "open_door" in unknown.text

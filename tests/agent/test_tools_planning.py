@@ -59,8 +59,8 @@ def planned(question, papers=PAPERS):
 @pytest.mark.parametrize(
     ("question", "calls"),
     [
-        ("What is on page 5 of the BERT paper?", [("lookup_page", {"paper": BERT.file, "page": 5})]),
-        ("BERT, p. 3?", [("lookup_page", {"paper": BERT.file, "page": 3})]),
+        ("What is on page 5 of the BERT paper?", [("read_page", {"paper": BERT.file, "page": 5})]),
+        ("BERT, p. 3?", [("read_page", {"paper": BERT.file, "page": 3})]),
         (
             "Summarize section 3.2 of Attention Is All You Need",
             [("read_section", {"paper": ATTENTION.file, "section": "3.2"})],
@@ -89,7 +89,7 @@ def test_calls_are_those_that_the_question_names(question, calls):
 
 
 def test_only_paper_needs_no_name():
-    assert planned("What is on page 5?", [BERT]) == [("lookup_page", {"paper": BERT.file, "page": 5})]
+    assert planned("What is on page 5?", [BERT]) == [("read_page", {"paper": BERT.file, "page": 5})]
     assert planned("What is masked?", [BERT]) == []
     assert planned("Which papers do I have?", []) == [("list_papers", {})]
 

@@ -1,0 +1,1 @@
+"""The library over HTTP: an API, a page, MCP, and a model in OpenAI's form; thin layers over `Engine`."""

@@ -1,0 +1,156 @@
+"""One thread that writes the library: uploads and removals wait in a line, with their progress to be looked at."""
+
+from __future__ import annotations
+
+import os
+import re
+import threading
+import unicodedata
+from collections import OrderedDict
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+from uuid import uuid4
+
+from ragscience.engine.events import Event, Warned
+from ragscience.engine.ingest_events import IngestResult, PaperFailed, PaperStored
+from ragscience.errors import RagScienceError, UsageError
+
+if TYPE_CHECKING:
+    from ragscience.engine.library_engine import Engine
+
+__all__ = ["IngestQueue", "Job", "safe_name"]
+
+MOST_KEPT = 200
+"""Jobs that are remembered; older ones that are done go."""
+LONGEST_NAME = 120
+"""Bytes of a file's name, without its suffix."""
+_UNSAFE = re.compile(r"[^\w .()\[\]+,-]")
+
+State = Literal["waiting", "running", "done", "failed"]
+
+
+@dataclass
+class Job:
+    """A change of the library that was asked for."""
+
+    job_id: str
+    what: str
+    """What it does, for a person: "add a.pdf"."""
+    state: State = "waiting"
+    done: int = 0
+    """Papers that are in."""
+    total: int = 0
+    files: list[str] = field(default_factory=list)
+    """Papers that came into the library, or left it."""
+    failures: list[dict[str, str]] = field(default_factory=list)
+    """Files that could not be read: `file`, `reason`, `detail`, `fix`."""
+    warnings: list[str] = field(default_factory=list)
+    detail: str = ""
+    """Why it failed as a whole."""
+    fix: str = ""
+
+
+class IngestQueue:
+    """Jobs one after the other; each is finished before the next begins."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        self._jobs: OrderedDict[str, Job] = OrderedDict()
+        self._lock = threading.Lock()
+        self._cancel = threading.Event()
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="ingest-queue")
+
+    def close(self) -> None:
+        """End the job in hand after its paper, forget those that wait, and wait for the end."""
+        self._cancel.set()
+        self._thread.shutdown(cancel_futures=True)
+
+    def jobs(self) -> list[Job]:
+        """All jobs that are remembered, the newest first."""
+        with self._lock:
+            return list(reversed(self._jobs.values()))
+
+    def job(self, job_id: str) -> Job | None:
+        """The job of that id."""
+        with self._lock:
+            return self._jobs.get(job_id)
+
+    def add(self, paths: list[Path]) -> Job:
+        """Read the files into the library."""
+        names = ", ".join(path.name for path in paths[:3]) + (" …" if len(paths) > 3 else "")
+        return self._put(f"add {names}", lambda job: self._add(job, paths), total=len(paths))
+
+    def remove(self, md5: str, file: str) -> Job:
+        """Take a paper out of the library; its file stays."""
+
+        def work(job: Job) -> None:
+            job.files = [paper.file for paper in self._engine.remove([md5], on_event=self._listen(job))]
+
+        return self._put(f"remove {file}", work, total=1)
+
+    def _put(self, what: str, work: Callable[[Job], None], *, total: int) -> Job:
+        job = Job(uuid4().hex, what, total=total)
+        with self._lock:
+            self._jobs[job.job_id] = job
+            for old in [key for key, each in self._jobs.items() if each.state in ("done", "failed")]:
+                if len(self._jobs) <= MOST_KEPT:
+                    break
+                del self._jobs[old]
+        self._thread.submit(self._begin, job, work).add_done_callback(lambda done: _end(job, done))
+        return job
+
+    def _begin(self, job: Job, work: Callable[[Job], None]) -> None:
+        job.state = "running"
+        work(job)
+
+    def _add(self, job: Job, paths: list[Path]) -> None:
+        result: IngestResult = self._engine.add(paths, on_event=self._listen(job), cancel=self._cancel)
+        job.done = len(paths) - len(result.failures)
+
+    def _listen(self, job: Job) -> Callable[[Event], None]:
+        def hear(event: Event) -> None:
+            if isinstance(event, PaperStored):
+                job.files.append(event.paper.file)
+                job.done += 1
+            elif isinstance(event, PaperFailed):
+                problem = event.problem
+                job.failures.append(
+                    {"file": event.path.name, "reason": problem.reason, "detail": problem.message, "fix": problem.fix}
+                )
+            elif isinstance(event, Warned):
+                job.warnings.append(event.text)
+
+        return hear
+
+
+def _end(job: Job, done: Future[None]) -> None:
+    """Note how the job ended."""
+    error = None if done.cancelled() else done.exception()
+    if done.cancelled():
+        job.detail, job.state = "The server was stopped before.", "failed"
+    elif isinstance(error, RagScienceError):
+        job.detail, job.fix, job.state = error.message, error.fix, "failed"
+    elif error is not None:
+        job.detail, job.state = f"Unexpected error (please report it): {type(error).__name__}.", "failed"
+    else:
+        job.state = "failed" if job.failures and not job.files else "done"
+
+
+def safe_name(name: str) -> str:
+    """A file name for an upload: the last part of what the client calls it, without unusual characters.
+
+    Raises UsageError where nothing is left, or where it is no PDF by its name.
+    """
+    last = unicodedata.normalize("NFC", name).replace("\\", "/").rpartition("/")[2]
+    stem, dot, suffix = last.rpartition(".")
+    if not dot or suffix.lower() != "pdf":
+        raise UsageError(f"{last[:80]!r} is not a PDF by its name.", "Upload PDFs.")
+    stem = _UNSAFE.sub("_", stem).strip(" .")
+    while len(os.fsencode(stem)) > LONGEST_NAME:
+        stem = stem[:-1]
+    if not stem:
+        raise UsageError("The uploaded file has no name.", "Give it one, ending in .pdf.")
+    return f"{stem}.pdf"

@@ -1,0 +1,232 @@
+"""The library as a model in OpenAI's form: `/v1/chat/completions`, `/v1/models`, `/v1/embeddings`.
+
+The last message of the user is the question, the messages before it are its history. Citations stand in the text;
+`sources`, a field of ours, has them apart.
+"""
+
+from __future__ import annotations
+
+import base64
+import time
+from collections.abc import AsyncIterator, Sequence
+from typing import Annotated, Any, Literal
+
+from fastapi import APIRouter, Request
+from pydantic import BaseModel, ConfigDict, Field
+from sse_starlette import EventSourceResponse, ServerSentEvent
+from starlette.concurrency import run_in_threadpool
+from starlette.responses import Response
+
+from ragscience.engine.events import Token
+from ragscience.engine.requests import AskRequest
+from ragscience.engine.source_list import Source, sources_of
+from ragscience.errors import RagScienceError, UsageError
+from ragscience.records import Answer, Turn
+from ragscience.serialization import to_json
+from ragscience.serving.problem_responses import status_of
+from ragscience.serving.question_routes import json_reply, state_of
+from ragscience.serving.streamed_answers import Failed, Finished, happenings, until_done
+
+__all__ = ["openai_routes"]
+
+MODELS = {"ragscience": False, "ragscience-agent": True}
+"""The models by name, and whether the agent answers."""
+LONGEST_INPUT = 100_000
+"""Characters of a text to embed."""
+
+
+class TextPart(BaseModel):
+    """A part of a message; only text can be read."""
+
+    type: Literal["text"]
+    text: Annotated[str, Field(max_length=LONGEST_INPUT)]
+
+
+class Message(BaseModel):
+    """A turn of the conversation."""
+
+    model_config = ConfigDict(extra="ignore")
+
+    role: Literal["system", "developer", "user", "assistant", "tool", "function"]
+    content: Annotated[str, Field(max_length=LONGEST_INPUT)] | list[TextPart] | None = None
+
+    def text(self) -> str:
+        """What it says."""
+        if isinstance(self.content, list):
+            return "\n".join(part.text for part in self.content)
+        return self.content or ""
+
+
+class ChatBody(BaseModel):
+    """A chat; fields that steer a model's wording (`temperature`, `max_tokens`, …) are the settings' here."""
+
+    model_config = ConfigDict(extra="ignore")
+
+    model: Annotated[str, Field(max_length=100)] = "ragscience"
+    messages: Annotated[list[Message], Field(min_length=1, max_length=1000)]
+    stream: bool = False
+    n: Literal[1] = 1
+
+
+class EmbeddingsBody(BaseModel):
+    """Texts to embed."""
+
+    model_config = ConfigDict(extra="ignore")
+
+    model: Annotated[str, Field(max_length=100)] = ""
+    input: (
+        Annotated[str, Field(max_length=LONGEST_INPUT)]
+        | Annotated[list[Annotated[str, Field(max_length=LONGEST_INPUT)]], Field(min_length=1, max_length=256)]
+    )
+    encoding_format: Literal["float", "base64"] = "float"
+
+
+def openai_routes() -> APIRouter:
+    """The routes, to be mounted at `/v1`."""
+    router = APIRouter(tags=["openai"])
+
+    @router.get("/models", response_class=Response)
+    def models(request: Request) -> Response:
+        """The models: the library, asked once or by the agent, and the embedder."""
+        names = [*MODELS, state_of(request).engine.embedder_name()]
+        return json_reply({"object": "list", "data": [_model(name) for name in names]})
+
+    @router.get("/models/{name:path}", response_class=Response)
+    def model(name: str, request: Request) -> Response:
+        """One of them."""
+        if name not in (*MODELS, state_of(request).engine.embedder_name()):
+            return _problem(404, f"There is no model {name[:100]!r}.", "model_not_found")
+        return json_reply(_model(name))
+
+    @router.post("/chat/completions", response_class=Response)
+    async def chat(body: ChatBody, request: Request) -> Response:
+        """The answer to the last message, in one piece or as it comes."""
+        state = state_of(request)
+        if body.model not in MODELS:
+            return _problem(
+                404, f"There is no model {body.model!r}; take one of {', '.join(MODELS)}.", "model_not_found"
+            )
+        try:
+            wanted = _asked(body)
+        except UsageError as error:
+            return _problem(400, str(error), "invalid_request_error")
+
+        def work(put: Any, cancel: Any) -> Answer:
+            return state.engine.ask(wanted, on_event=put, cancel=cancel)
+
+        if body.stream:
+            return EventSourceResponse(_chunks(happenings(work, state.answers), body.model), ping=10)
+        try:
+            answer = await until_done(work, state.answers, request)
+        except RagScienceError as error:
+            return _problem(status_of(error), str(error), "invalid_request_error")
+        return json_reply(_completion(answer, body.model))
+
+    @router.post("/embeddings", response_class=Response)
+    async def embeddings(body: EmbeddingsBody, request: Request) -> Response:
+        """Vectors of texts, by the embedder of the library."""
+        engine = state_of(request).engine
+        texts = [body.input] if isinstance(body.input, str) else body.input
+        if not all(text.strip() for text in texts):
+            return _problem(400, "A text to embed is empty.", "invalid_request_error")
+        try:
+            vectors = await run_in_threadpool(engine.embed, texts)
+        except RagScienceError as error:
+            return _problem(status_of(error), str(error), "server_error")
+        data = [
+            {"object": "embedding", "index": index, "embedding": _encoded(vector, body.encoding_format)}
+            for index, vector in enumerate(vectors)
+        ]
+        usage = {"prompt_tokens": 0, "total_tokens": 0}
+        return json_reply({"object": "list", "model": engine.embedder_name(), "data": data, "usage": usage})
+
+    return router
+
+
+def _asked(body: ChatBody) -> AskRequest:
+    """The last message of the user with the turns before it. Raises UsageError where there is none."""
+    said = [message for message in body.messages if message.role in ("user", "assistant")]
+    if not said or said[-1].role != "user" or not said[-1].text().strip():
+        raise UsageError("The last message is not a question of the user.", 'End with {"role": "user", …}.')
+    turns: list[Turn] = []
+    question = ""
+    for message in said[:-1]:
+        if message.role == "user":
+            question = message.text()
+        elif question:
+            turns.append(Turn(question, message.text()))
+            question = ""
+    return AskRequest(said[-1].text(), history=tuple(turns), agent=MODELS[body.model])
+
+
+async def _chunks(came: AsyncIterator[Any], model: str) -> AsyncIterator[ServerSentEvent]:
+    """The pieces of an answer, then what the check changed, then its sources."""
+    made, at, sent = "", int(time.time()), ""
+    try:
+        async for event in came:
+            if isinstance(event, Token):
+                sent += event.text
+                yield _chunk(model, made, at, {"role": "assistant", "content": event.text})
+            elif isinstance(event, Finished):
+                assert isinstance(event.result, Answer)  # noqa: S101
+                answer, made = event.result, event.result.answer_id
+                if answer.text.strip() != sent.strip():
+                    rest = f"\n\nThe checked answer:\n\n{answer.text}" if sent else answer.text
+                    yield _chunk(model, made, at, {"role": "assistant", "content": rest})
+                yield _chunk(model, made, at, {}, finish="stop", sources=_sources(answer))
+            elif isinstance(event, Failed):
+                known = isinstance(event.error, RagScienceError)
+                detail = str(event.error) if known else f"Unexpected error: {type(event.error).__name__}."
+                yield ServerSentEvent(to_json({"error": {"message": detail, "type": "server_error"}}))
+        yield ServerSentEvent("[DONE]")
+    finally:
+        await came.aclose()  # type: ignore[attr-defined]  # an async generator
+
+
+def _chunk(
+    model: str, made: str, at: int, delta: dict[str, str], *, finish: str | None = None, sources: Any = None
+) -> ServerSentEvent:
+    choice = {"index": 0, "delta": delta, "finish_reason": finish}
+    value = {"id": f"chatcmpl-{made}", "object": "chat.completion.chunk", "created": at, "model": model}
+    return ServerSentEvent(to_json(value | {"choices": [choice]} | ({"sources": sources} if sources else {})))
+
+
+def _completion(answer: Answer, model: str) -> dict[str, Any]:
+    message = {"role": "assistant", "content": answer.text, "refusal": None}
+    tokens = answer.tokens
+    prompt, reply = tokens.get("prompt", 0), tokens.get("reply", 0)
+    return {
+        "id": f"chatcmpl-{answer.answer_id}",
+        "object": "chat.completion",
+        "created": int(time.time()),
+        "model": model,
+        "choices": [{"index": 0, "message": message, "finish_reason": "stop", "logprobs": None}],
+        "usage": {"prompt_tokens": prompt, "completion_tokens": reply, "total_tokens": prompt + reply},
+        "sources": _sources(answer),
+    }
+
+
+def _sources(answer: Answer) -> list[dict[str, Any]]:
+    return [_source(source) for source in sources_of(answer)] if not answer.refused else []
+
+
+def _source(source: Source) -> dict[str, Any]:
+    quotes = [citation.quote for citation in source.citations if citation.quote]
+    return {"number": source.number, "file": source.file, "page": source.page, "quotes": quotes}
+
+
+def _model(name: str) -> dict[str, object]:
+    return {"id": name, "object": "model", "created": 0, "owned_by": "ragscience"}
+
+
+def _encoded(vector: Sequence[float], form: str) -> Any:
+    if form == "float":
+        return [float(value) for value in vector]
+    import numpy as np
+
+    return base64.b64encode(np.asarray(vector, dtype="<f4").tobytes()).decode()
+
+
+def _problem(status: int, message: str, kind: str) -> Response:
+    """A failure as OpenAI's clients read it."""
+    return json_reply({"error": {"message": message, "type": kind, "param": None, "code": kind}}, status)

@@ -1,0 +1,155 @@
+"""Papers, their pages and files, uploads and jobs: `/api/v1/papers`, `/uploads`, `/jobs`."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path as FilePath
+from typing import Annotated, Literal
+from uuid import uuid4
+
+from fastapi import APIRouter, File, Path, Query, Request, UploadFile
+from starlette.concurrency import run_in_threadpool
+from starlette.responses import FileResponse, PlainTextResponse, Response
+
+from ragscience.errors import FileProblem, NothingFound, UsageError
+from ragscience.json_output import (
+    ListOutput,
+    OutlineOutput,
+    PageTextOutput,
+    PaperOutput,
+    outline_output,
+    page_output,
+    paper_output,
+    select,
+)
+from ragscience.records import Paper
+from ragscience.serving.ingest_queue import Job, safe_name
+from ragscience.serving.question_routes import json_reply, state_of
+from ragscience.serving.server_state import ServerState
+
+__all__ = ["paper_routes"]
+
+Md5 = Annotated[str, Path(pattern="^[0-9a-f]{32}$", description="Of the paper's file, as the list has it.")]
+Number = Annotated[int, Path(ge=1, le=1_000_000)]
+JobId = Annotated[str, Path(pattern="^[0-9a-f]{32}$")]
+_BLOCK = 1 << 20
+_MAGIC_WITHIN = 1024
+"""Bytes at the beginning of a PDF within which its mark has to stand."""
+
+
+def paper_routes() -> APIRouter:
+    """The routes, to be mounted under the version's prefix."""
+    router = APIRouter(tags=["papers"])
+
+    @router.get("/papers", responses={200: {"model": ListOutput}}, response_class=Response)
+    def papers(request: Request) -> Response:
+        """The papers of the library, by their names."""
+        every = state_of(request).engine.papers()
+        return json_reply(select(ListOutput, papers=[paper_output(paper) for paper in every]))
+
+    @router.get("/papers/{md5}", responses={200: {"model": PaperOutput}}, response_class=Response)
+    def one(md5: Md5, request: Request) -> Response:
+        """What is known of a paper."""
+        return json_reply(paper_output(_paper(state_of(request), md5)))
+
+    @router.get("/papers/{md5}/outline", responses={200: {"model": OutlineOutput}}, response_class=Response)
+    def outline(md5: Md5, request: Request) -> Response:
+        """Headings, tables and figures of a paper, with their pages."""
+        return json_reply(outline_output(state_of(request).engine.outline(md5)))
+
+    @router.get("/papers/{md5}/pages/{number}", responses={200: {"model": PageTextOutput}}, response_class=Response)
+    def page(md5: Md5, number: Number, request: Request) -> Response:
+        """The text of a page as it was read, with its parts."""
+        return json_reply(page_output(state_of(request).engine.page(md5, number)))
+
+    @router.get("/papers/{md5}/file", response_class=FileResponse)
+    def file(md5: Md5, request: Request) -> FileResponse:
+        """The PDF itself."""
+        paper = _paper(state_of(request), md5)
+        path = FilePath(paper.path)
+        if not path.is_file():
+            raise NothingFound(f"The file of {paper.file} is gone.", "Put it back, and run `python ingest.py`.")
+        return FileResponse(path, media_type="application/pdf", content_disposition_type="inline", filename=path.name)
+
+    @router.get("/bibliography", response_class=PlainTextResponse)
+    def bibliography(
+        request: Request,
+        md5: Annotated[list[str] | None, Query(max_length=1000)] = None,
+        form: Literal["bibtex", "csl"] = "bibtex",
+    ) -> Response:
+        """The papers as BibTeX or CSL-JSON; all, or those named."""
+        state = state_of(request)
+        for each in md5 or ():
+            _paper(state, each)
+        text = state.engine.bibliography(md5 or ()).as_text(csl=form == "csl")
+        return Response(text, media_type="application/json" if form == "csl" else "text/plain; charset=utf-8")
+
+    @router.post("/uploads", status_code=202, response_class=Response)
+    async def upload(files: Annotated[list[UploadFile], File()], request: Request) -> Response:
+        """Put PDFs into papers/ and read them; the job's progress is at `/jobs/{id}`."""
+        state = state_of(request)
+        paths = [await _stored(state, each) for each in files]
+        return json_reply(state.queue.add(paths), 202)
+
+    @router.delete("/papers/{md5}", status_code=202, response_class=Response)
+    def remove(md5: Md5, request: Request) -> Response:
+        """Take a paper out of the library; its file stays."""
+        state = state_of(request)
+        return json_reply(state.queue.remove(md5, _paper(state, md5).file), 202)
+
+    @router.get("/jobs", response_class=Response)
+    def jobs(request: Request) -> Response:
+        """Changes of the library, the newest first."""
+        return json_reply({"jobs": state_of(request).queue.jobs()})
+
+    @router.get("/jobs/{job_id}", response_class=Response)
+    def job(job_id: JobId, request: Request) -> Response:
+        """One change of the library, and how far it is."""
+        found: Job | None = state_of(request).queue.job(job_id)
+        if found is None:
+            raise NothingFound(f"There is no job {job_id}.", "GET /api/v1/jobs lists them.")
+        return json_reply(found)
+
+    return router
+
+
+def _paper(state: ServerState, md5: str) -> Paper:
+    """The paper whose file has that MD5. Raises NothingFound."""
+    for paper in state.engine.papers():
+        if paper.md5 == md5:
+            return paper
+    raise NothingFound(f"The library has no paper {md5[:32]!r}.", "GET /api/v1/papers lists them.")
+
+
+async def _stored(state: ServerState, upload: UploadFile) -> FilePath:
+    """The upload as a file of papers/, under a name of its own. Raises UsageError, or FileProblem for no PDF."""
+    name = safe_name(upload.filename or "")
+    head = await upload.read(_BLOCK)
+    if b"%PDF-" not in head[:_MAGIC_WITHIN]:
+        raise FileProblem(f"{name} is not a PDF.", "Upload PDFs.", reason="not-a-pdf")
+    parts = state.engine.home.root / "vectorstore" / "parts"
+    target = parts / f"upload-{uuid4().hex}"
+    await run_in_threadpool(parts.mkdir, parents=True, exist_ok=True)
+    try:
+        with target.open("xb") as file:
+            while head:
+                await run_in_threadpool(file.write, head)
+                head = await upload.read(_BLOCK)
+            file.flush()
+            os.fsync(file.fileno())
+        return await run_in_threadpool(_placed, target, state.engine.home.papers, name)
+    finally:
+        target.unlink(missing_ok=True)
+
+
+def _placed(file: FilePath, folder: FilePath, name: str) -> FilePath:
+    """The file linked into the folder under that name, or one with a number where another file has it."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for number in range(1, 1000):
+        target = folder / (name if number == 1 else f"{name[:-4]} ({number}).pdf")
+        try:
+            os.link(file, target)
+        except FileExistsError:
+            continue
+        return target
+    raise UsageError(f"papers/ has too many files called {name}.", "Give the upload another name.")

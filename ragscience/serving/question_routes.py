@@ -1,0 +1,221 @@
+"""Searching, asking and earlier answers: `/api/v1/search`, `/ask`, `/answers`, `/conversations`."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from fastapi import APIRouter, Path, Query, Request
+from pydantic import BaseModel, ConfigDict, Field
+from sse_starlette import EventSourceResponse, ServerSentEvent
+from starlette.responses import Response
+
+from ragscience.engine.dialogue import Dialogue
+from ragscience.engine.events import Event, Searched, StepDone, Token, Warned
+from ragscience.engine.filter_words import filters_of
+from ragscience.engine.requests import AskRequest, SearchRequest
+from ragscience.errors import NothingFound, RagScienceError, UsageError
+from ragscience.json_output import (
+    AnswerOutput,
+    HistoryOutput,
+    SearchOutput,
+    TurnsOutput,
+    answer_output,
+    conversation_output,
+    search_output,
+    select,
+    turns_output,
+)
+from ragscience.records import Answer, Turn
+from ragscience.serialization import to_json
+from ragscience.serving.problem_responses import problem_of, status_of
+from ragscience.serving.streamed_answers import Failed, Finished, happenings, until_done
+
+if TYPE_CHECKING:
+    from ragscience.serving.server_state import ServerState
+
+__all__ = ["json_reply", "question_routes", "state_of"]
+
+Rerankers = Literal["auto", "cross-encoder", "late-interaction", "llm", "off"]
+Kind = Literal["text", "abstract", "table", "caption", "equation", "footnote", "reference", "all"]
+PageNumber = Annotated[int, Field(ge=1, le=1_000_000)]
+Short = Annotated[str, Field(max_length=300)]
+AnswerId = Annotated[str, Path(pattern="^[0-9a-f]{4,64}$", description="The id of an answer, or its beginning.")]
+
+
+class Part(BaseModel):
+    """Which part of the library; what is left out is not limited."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    papers: Annotated[list[Short], Field(max_length=100, description="Parts or patterns of names.")] = []
+    pages: Annotated[tuple[PageNumber, PageNumber] | None, Field(description="First and last page.")] = None
+    sections: Annotated[list[Short], Field(max_length=20)] = []
+    kinds: Annotated[list[Kind], Field(max_length=10)] = []
+    years: Annotated[str | None, Field(max_length=20, description="2017, 2015-2020, 2015- or -2020.")] = None
+    authors: Annotated[list[Short], Field(max_length=20)] = []
+
+
+class EarlierTurn(BaseModel):
+    """An earlier question and its answer."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    question: str = Field(max_length=8000)
+    answer: str = Field(max_length=100_000)
+
+
+class SearchBody(BaseModel):
+    """A question to find passages for. What is left out is as the settings say."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    question: str = Field(min_length=1, max_length=100_000)
+    part: Part = Part()
+    history: list[EarlierTurn] = Field([], max_length=100, description="Earlier turns, oldest first.")
+    top_k: int | None = Field(None, ge=1, le=200)
+    profile: str | None = Field(None, max_length=40)
+    rerank: Rerankers | None = None
+    graph: bool | None = None
+    graph_filter: bool | None = None
+
+    def common(self) -> dict[str, Any]:
+        """The fields of a `SearchRequest`."""
+        part = self.part
+        filters = filters_of(
+            papers=part.papers, pages=part.pages, sections=part.sections, kinds=part.kinds, years=part.years,
+            authors=part.authors,
+        )  # fmt: skip
+        history = tuple(Turn(turn.question, turn.answer) for turn in self.history)
+        names = ("question", "top_k", "profile", "rerank", "graph", "graph_filter")
+        return {"filters": filters, "history": history} | {name: getattr(self, name) for name in names}
+
+
+class AskBody(SearchBody):
+    """A question to answer."""
+
+    strict: bool = False
+    agent: bool = False
+    corrective: bool | None = None
+    plain: bool = False
+    conversation: int | None = Field(None, ge=1, description="The number of the conversation that it belongs to.")
+
+
+def json_reply(value: object, status: int = 200) -> Response:
+    """A record as JSON, as `--json` prints it."""
+    return Response(to_json(value), status, media_type="application/json")
+
+
+def state_of(request: Request) -> ServerState:
+    """What the server's requests share."""
+    state: ServerState = request.app.state.shared
+    return state
+
+
+def question_routes() -> APIRouter:
+    """The routes, to be mounted under the version's prefix."""
+    router = APIRouter(tags=["questions"])
+
+    @router.post("/search", responses={200: {"model": SearchOutput}}, response_class=Response)
+    async def search(body: SearchBody, request: Request) -> Response:
+        """The ranked passages for a question."""
+        state, wanted = state_of(request), SearchRequest(**body.common())
+        found = await until_done(
+            lambda put, cancel: state.engine.search(wanted, on_event=put, cancel=cancel), state.answers, request
+        )
+        return json_reply(search_output(found, None))
+
+    @router.post("/ask", responses={200: {"model": AnswerOutput}}, response_class=Response)
+    async def ask(body: AskBody, request: Request) -> Response:
+        """The answer to a question, checked against its pages."""
+        state, wanted = state_of(request), ask_request(body)
+        talk = dialogue_of(state, body.conversation)
+        answer = await until_done(
+            lambda put, cancel: state.engine.ask(wanted, dialogue=talk, on_event=put, cancel=cancel),
+            state.answers, request,
+        )  # fmt: skip
+        return json_reply(_answer(answer, talk))
+
+    @router.post("/ask/events", response_class=EventSourceResponse)
+    async def ask_events(body: AskBody, request: Request) -> EventSourceResponse:
+        """The same as server-sent events: `searching`, `step`, `token`, `warning`, then `answer` or `error`."""
+        state, wanted = state_of(request), ask_request(body)
+        talk = dialogue_of(state, body.conversation)
+
+        async def told() -> AsyncIterator[ServerSentEvent]:
+            came = happenings(
+                lambda put, cancel: state.engine.ask(wanted, dialogue=talk, on_event=put, cancel=cancel), state.answers
+            )
+            try:
+                async for event in came:
+                    shown = event_of(event, talk)
+                    if shown is not None:
+                        yield shown
+            finally:
+                await came.aclose()  # type: ignore[attr-defined]  # an async generator
+
+        return EventSourceResponse(told())
+
+    @router.get("/answers/{answer_id}", responses={200: {"model": AnswerOutput}}, response_class=Response)
+    def answer_of(answer_id: AnswerId, request: Request) -> Response:
+        """An earlier answer, with its sources."""
+        kept = state_of(request).engine.history.answer(answer_id)
+        number, at = kept.conversation_id, kept.created_at
+        return json_reply(answer_output(kept.answer, conversation=number, created_at=at))
+
+    @router.get("/conversations", responses={200: {"model": HistoryOutput}}, response_class=Response)
+    def conversations(request: Request, limit: Annotated[int, Query(ge=1, le=1000)] = 100) -> Response:
+        """The conversations that are kept, the one changed last first."""
+        every = state_of(request).engine.history.conversations()[:limit]
+        return json_reply(select(HistoryOutput, conversations=[conversation_output(each) for each in every]))
+
+    @router.get("/conversations/{number}", responses={200: {"model": TurnsOutput}}, response_class=Response)
+    def conversation(number: Annotated[int, Path(ge=1, le=2**62)], request: Request) -> Response:
+        """One conversation with all its answers."""
+        return json_reply(turns_output(*state_of(request).engine.history.conversation(str(number))))
+
+    return router
+
+
+def ask_request(body: AskBody) -> AskRequest:
+    """The engine's request. Raises UsageError for filters that cannot be."""
+    names = ("strict", "agent", "corrective", "plain")
+    return AskRequest(**body.common(), **{name: getattr(body, name) for name in names})
+
+
+def dialogue_of(state: ServerState, number: int | None) -> Dialogue:
+    """The conversation of that number, or a new one. Raises NothingFound."""
+    try:
+        return state.engine.dialogue(name=None if number is None else str(number))
+    except UsageError as error:
+        raise NothingFound(error.message, "GET /api/v1/conversations lists them.") from error
+
+
+def event_of(event: Event, talk: Dialogue) -> ServerSentEvent | None:
+    """What is sent of an event; None for one that clients have no use for."""
+    if isinstance(event, Finished):
+        assert isinstance(event.result, Answer)  # noqa: S101
+        return _sent("answer", _answer(event.result, talk))
+    if isinstance(event, Failed):
+        error = event.error
+        if isinstance(error, RagScienceError):
+            return _sent("error", problem_of(status_of(error), error.message, error.fix))
+        return _sent("error", problem_of(500, f"Unexpected error (please report it): {type(error).__name__}."))
+    if isinstance(event, Token):
+        return _sent("token", {"text": event.text})
+    if isinstance(event, Warned):
+        return _sent("warning", {"text": event.text})
+    if isinstance(event, StepDone):
+        return _sent("step", event.step)
+    if isinstance(event, Searched):
+        return _sent("searching", {"query": event.query})
+    return None
+
+
+def _sent(name: str, value: object) -> ServerSentEvent:
+    return ServerSentEvent(to_json(value), event=name)
+
+
+def _answer(answer: Answer, talk: Dialogue) -> AnswerOutput:
+    kept = talk.turns[-1]
+    return answer_output(answer, conversation=kept.conversation_id, created_at=kept.created_at)

@@ -1,0 +1,127 @@
+"""Refuses requests of foreign hosts and pages, and large ones, before they are read; adds safe headers to replies.
+
+A page on another site can make a browser send requests to this machine, also under a host name that it lets point here
+(DNS rebinding). So the `Host` has to be one that this server is known by, and a browser's `Origin` this server itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+from ragscience.serving.problem_responses import problem_response
+
+if TYPE_CHECKING:
+    from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+__all__ = ["RequestGuard", "known_hosts"]
+
+LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
+_HEADERS = (
+    (b"x-content-type-options", b"nosniff"),
+    (b"referrer-policy", b"no-referrer"),
+    (b"x-frame-options", b"DENY"),
+    (b"cross-origin-opener-policy", b"same-origin"),
+    (b"cross-origin-resource-policy", b"same-origin"),
+    (
+        b"content-security-policy",
+        b"default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; font-src 'self' data:;"
+        b" connect-src 'self'; worker-src 'self' blob:; manifest-src 'self'; form-action 'self'; base-uri 'none';"
+        b" frame-ancestors 'none'",
+    ),
+)
+_SAFE_METHODS = ("GET", "HEAD", "OPTIONS")
+
+
+def known_hosts(host: str, port: int, names: Iterable[str] = ()) -> frozenset[str]:
+    """The values of `Host` that mean this server, in lower case: itself, and the `names` that the user gave.
+
+    A server that listens on every address is known by loopback names and by `names` alone.
+    """
+    bare = f"[{host}]" if ":" in host else host
+    own = LOOPBACK if host in ("127.0.0.1", "::1", "localhost", "0.0.0.0", "::", "") else (bare,)  # noqa: S104
+    found = {f"{name}:{port}" for name in own}
+    found |= set(own) if port in (80, 443) else set()
+    for name in names:
+        found |= {name.lower(), f"{name.lower()}:{port}"}
+    return frozenset(name.lower() for name in found)
+
+
+class RequestGuard:
+    """ASGI middleware around the whole app, the page, the API and MCP alike."""
+
+    def __init__(self, app: ASGIApp, *, hosts: frozenset[str], max_body: int, max_upload: int) -> None:
+        self._app = app
+        self._hosts = hosts
+        self._max_body = max_body
+        self._max_upload = max_upload
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer the request, or refuse it."""
+        if scope["type"] == "lifespan":
+            await self._app(scope, receive, send)
+            return
+        if scope["type"] != "http":
+            return  # a web socket: there is none
+        problem = self._problem(scope)
+        if problem is not None:
+            await problem_response(*problem)(scope, receive, _with_headers(send))
+            return
+        limit = self._max_upload if scope["path"].endswith("/uploads") else self._max_body
+        await self._app(scope, _Limited(receive, limit), _with_headers(send))
+
+    def _problem(self, scope: Scope) -> tuple[int, str, str] | None:
+        hosts = _all(scope, b"host")
+        if len(hosts) != 1 or hosts[0].lower() not in self._hosts:
+            return 421, "This server is not known by that host name.", "Use the address that `query.py serve` printed."
+        origins = _all(scope, b"origin")
+        own = {f"{scheme}://{host}" for host in self._hosts for scheme in ("http", "https")}
+        if any(origin.lower() not in own for origin in origins):
+            return 403, "A page of another origin may not use this server.", "Open the server's own page."
+        site = _all(scope, b"sec-fetch-site")
+        if any(value not in ("same-origin", "none") for value in site) and not _is_navigation(scope):
+            return 403, "Another site may not use this server.", "Open the server's own page."
+        length = next(iter(_all(scope, b"content-length")), "0")
+        limit = self._max_upload if scope["path"].endswith("/uploads") else self._max_body
+        if not length.isdigit() or int(length) > limit:
+            return 413, f"The request is larger than {limit:,} bytes.", "Send less at a time."
+        return None
+
+
+def _is_navigation(scope: Scope) -> bool:
+    """Whether a person followed a link here: a page is shown, nothing is changed."""
+    mode = _all(scope, b"sec-fetch-mode")
+    return scope["method"] in _SAFE_METHODS and mode == ["navigate"] and scope["path"] == "/"
+
+
+def _all(scope: Scope, name: bytes) -> list[str]:
+    return [value.decode("latin-1") for key, value in scope["headers"] if key == name]
+
+
+class _Limited:
+    """A body that ends in an error where it is longer than it may be, whatever its header says."""
+
+    def __init__(self, receive: Receive, limit: int) -> None:
+        self._receive = receive
+        self._left = limit
+
+    async def __call__(self) -> Message:
+        message = await self._receive()
+        if message["type"] == "http.request":
+            self._left -= len(message.get("body", b""))
+            if self._left < 0:
+                from starlette.exceptions import HTTPException
+
+                raise HTTPException(413, "The request is too large.")
+        return message
+
+
+def _with_headers(send: Send) -> Send:
+    async def sent(message: Any) -> None:
+        if message["type"] == "http.response.start":
+            there = {key.lower() for key, _ in message.get("headers", ())}
+            more = [(key, value) for key, value in _HEADERS if key not in there]
+            message = {**message, "headers": [*message.get("headers", ()), *more]}
+        await send(message)
+
+    return sent

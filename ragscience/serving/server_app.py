@@ -1,0 +1,81 @@
+"""The application: routes, failures, limits, and what begins and ends with it."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING
+
+from ragscience import __version__
+from ragscience.serving.ingest_queue import IngestQueue
+from ragscience.serving.problem_responses import add_handlers
+from ragscience.serving.request_guard import RequestGuard, known_hosts
+from ragscience.serving.server_state import ServerOptions, ServerState
+
+if TYPE_CHECKING:
+    from fastapi import FastAPI
+
+    from ragscience.engine.library_engine import Engine
+
+__all__ = ["make_app"]
+
+API = "/api/v1"
+
+
+def make_app(engine: Engine, options: ServerOptions | None = None) -> FastAPI:
+    """The ASGI application over an open engine, which the caller closes."""
+    from anyio import CapacityLimiter
+    from fastapi import FastAPI
+    from mcp.server.transport_security import TransportSecuritySettings
+
+    from ragscience.serving.mcp_server import LibraryServer
+    from ragscience.serving.openai_routes import openai_routes
+    from ragscience.serving.paper_routes import paper_routes
+    from ragscience.serving.question_routes import question_routes
+    from ragscience.serving.status_routes import status_routes
+
+    options = options or ServerOptions()
+    hosts = known_hosts(options.host, options.port, options.names)
+    assistants = LibraryServer(engine)
+    # The guard outside has checked Host and Origin of every request; the SDK checks them again.
+    origins = [f"{scheme}://{host}" for host in hosts for scheme in ("http", "https")]
+    at_mcp = assistants.streamable_http_app(
+        streamable_http_path="/mcp",
+        stateless_http=True,
+        json_response=True,
+        max_request_body_size=options.max_body,
+        transport_security=TransportSecuritySettings(allowed_hosts=sorted(hosts), allowed_origins=sorted(origins)),
+    )
+
+    @asynccontextmanager
+    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        state = ServerState(engine, options, CapacityLimiter(options.answers), IngestQueue(engine))
+        app.state.shared = state
+        try:
+            async with assistants.session_manager.run():
+                yield
+        finally:
+            state.queue.close()
+
+    app = FastAPI(
+        title="RAG Science",
+        version=__version__,
+        description="Ask questions of a library of papers; every answer has the page behind each fact.",
+        lifespan=lifespan,
+        docs_url=None,
+        redoc_url=None,
+        openapi_url=f"{API}/openapi.json",
+    )
+    app.include_router(question_routes(), prefix=API)
+    app.include_router(paper_routes(), prefix=API)
+    app.include_router(openai_routes(), prefix="/v1")
+    app.include_router(status_routes())
+    add_handlers(app)
+    app.router.routes.extend(at_mcp.routes)
+    app.add_middleware(
+        RequestGuard,
+        hosts=hosts,
+        max_body=options.max_body,
+        max_upload=options.max_upload,
+    )
+    return app

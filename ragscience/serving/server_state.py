@@ -1,0 +1,40 @@
+"""What all requests of a server share."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from anyio import CapacityLimiter
+
+    from ragscience.engine.library_engine import Engine
+    from ragscience.serving.ingest_queue import IngestQueue
+
+__all__ = ["ServerOptions", "ServerState"]
+
+
+@dataclass(frozen=True, slots=True)
+class ServerOptions:
+    """How a server is run."""
+
+    host: str = "127.0.0.1"
+    port: int = 8765
+    names: tuple[str, ...] = ()
+    """Further host names that it is known by."""
+    max_body: int = 1 << 20
+    """Bytes of a request that is no upload."""
+    max_upload: int = 200 << 20
+    """Bytes of an upload."""
+    answers: int = 8
+    """Questions that are answered at once; others wait."""
+
+
+@dataclass(frozen=True, slots=True)
+class ServerState:
+    """The engine and its limits."""
+
+    engine: Engine
+    options: ServerOptions
+    answers: CapacityLimiter
+    queue: IngestQueue

@@ -1,0 +1,51 @@
+"""Runs the application until Ctrl-C or SIGTERM."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from ragscience.errors import UsageError
+from ragscience.serving.server_app import make_app
+from ragscience.serving.server_state import ServerOptions
+
+if TYPE_CHECKING:
+    from ragscience.engine.library_engine import Engine
+
+__all__ = ["run_server"]
+
+GRACE_S = 10
+"""Seconds that running answers get at the end."""
+
+
+def run_server(engine: Engine, options: ServerOptions, on_listening: Callable[[str], None]) -> None:
+    """Serve until a signal ends it; `on_listening` gets the address once requests are taken. Raises UsageError.
+
+    Port 0 takes one that is free.
+    """
+    import uvicorn
+
+    family = socket.AF_INET6 if ":" in options.host else socket.AF_INET
+    listener = socket.socket(family, socket.SOCK_STREAM)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listener.bind((options.host, options.port))
+    except OSError as error:
+        listener.close()
+        raise UsageError(
+            f"{options.host}:{options.port} cannot be listened on: {error.strerror}.", "Give another --port."
+        ) from error
+    port = listener.getsockname()[1]
+    from dataclasses import replace
+
+    app = make_app(engine, replace(options, port=port))
+    config = uvicorn.Config(
+        app, log_level="warning", access_log=False, server_header=False, date_header=True, lifespan="on",
+        timeout_graceful_shutdown=GRACE_S, ws="none", proxy_headers=False,
+    )  # fmt: skip
+    host = f"[{options.host}]" if ":" in options.host else options.host
+    with listener:
+        listener.listen(128)
+        on_listening(f"http://{host}:{port}/")
+        uvicorn.Server(config).run(sockets=[listener])

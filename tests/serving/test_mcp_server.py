@@ -1,0 +1,156 @@
+"""The SDK's own client, unmodified: in memory, over stdio and over HTTP."""
+
+import json
+import sys
+
+import anyio
+import pytest
+from mcp import Client, StdioServerParameters
+from mcp.client.stdio import stdio_client
+from mcp.shared.exceptions import MCPError
+
+from ragscience import Engine
+from ragscience.engine.assistant_tools import AssistantTools
+from ragscience.serving.mcp_server import LibraryServer
+from ragscience.settings import load_settings
+from tests.conftest import ROOT
+
+NAMES = ["search", "read_page", "list_papers", "cite", "fetch", "ask", "check_quote"]
+
+
+@pytest.fixture(scope="module")
+def engine(served_home):
+    with Engine.open(served_home, load_settings(home=served_home, offline=True)) as opened:
+        yield opened
+
+
+def with_client(server, act):
+    """What `act(client)` gives, over whichever transport `server` stands for."""
+
+    async def run():
+        async with Client(server) as client:
+            return await act(client)
+
+    return anyio.run(run)
+
+
+def called(engine, name, **arguments):
+    return with_client(LibraryServer(engine), lambda client: client.call_tool(name, arguments))
+
+
+async def seen(client):
+    tools = await client.list_tools()
+    found = await client.call_tool("search", {"query": "flight speed of bees in fog"})
+    return [tool.name for tool in tools.tools], found.structured_content["results"][0]["file"]
+
+
+def test_in_memory(engine):
+    assert with_client(LibraryServer(engine), seen) == (NAMES, "bees.pdf")
+
+
+def test_over_http(address):
+    assert with_client(f"{address}/mcp", seen) == (NAMES, "bees.pdf")
+
+
+def test_over_stdio(served_home):
+    script = (
+        "import sys; from ragscience import Engine; from ragscience.serving.mcp_server import run_stdio\n"
+        "with Engine.open(sys.argv[1]) as engine: run_stdio(engine)"
+    )
+    command = StdioServerParameters(command=sys.executable, args=["-c", script, str(served_home)], cwd=str(ROOT))
+    assert with_client(stdio_client(command), seen) == (NAMES, "bees.pdf")
+
+
+def test_the_list_of_tools_is_short(engine):
+    async def listed(client):
+        return (await client.list_tools()).model_dump(mode="json", exclude_none=True)
+
+    text = json.dumps(with_client(LibraryServer(engine), listed))
+    assert len(text) / 3 < 3000  # a token of JSON has more than three characters
+    assert all(tool.schema["additionalProperties"] is False for tool in AssistantTools.tools())
+
+
+def test_what_search_found_can_be_fetched(engine):
+    found = called(engine, "search", query="flight speed of bees in fog").structured_content["results"][0]
+    assert {"id", "title", "url", "text", "page"} <= set(found)
+    whole = called(engine, "fetch", id=found["id"])
+    assert whole.structured_content["text"].startswith(found["text"][:40])
+    assert json.loads(whole.content[0].text) == whole.structured_content
+
+
+def test_an_answer_names_its_pages(engine):
+    answer = called(engine, "ask", question="How fast do bees fly in fog?").structured_content
+    assert "3.7" in answer["answer"]
+    assert {"file": "bees.pdf", "page": 2} in [{"file": one["file"], "page": one["page"]} for one in answer["sources"]]
+
+
+@pytest.mark.parametrize("paper", [{}, {"paper": "bees"}])
+def test_quotes_are_checked_word_for_word(engine, paper):
+    held = called(engine, "check_quote", quote="The mean flight speed in fog was 3.7 metres", **paper)
+    assert held.structured_content["places"] == [{"file": "bees.pdf", "page": 2}]
+    other = called(engine, "check_quote", quote="The mean flight speed in fog was 4.7 metres", **paper)
+    assert other.structured_content["found"] is False
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "words"),
+    [
+        ("search", {"query": "x", "colour": "red"}, "colour"),
+        ("search", {}, "query"),
+        ("search", {"query": "bees", "paper": "nosuch"}, "nosuch"),
+        ("search", {"query": "bees", "kind": "poem"}, "poem"),
+        ("search", {"query": "bees", "max_tokens": 1}, "max_tokens"),
+        ("search", {"query": "bees", "kind": "reference"}, "Nothing was found"),
+        ("fetch", {"id": "../../etc/passwd"}, "no passage"),
+        ("fetch", {"id": "0" * 12 + "#0"}, "no passage"),
+        ("read_page", {"paper": "bees", "page": 77}, "no page 77"),
+        ("ask", {"question": "bees", "max_tokens": True}, "max_tokens"),
+        ("calculate", {"expression": "1+1"}, "no tool"),
+        ("nosuch", {}, "no tool"),
+    ],
+)
+def test_an_error_is_an_error_and_never_an_empty_list(engine, name, arguments, words):
+    reply = called(engine, name, **arguments)
+    assert reply.is_error
+    assert words in reply.content[0].text
+
+
+def test_results_keep_to_the_callers_budget(engine):
+    for name, arguments in (("list_papers", {}), ("read_page", {"paper": "tides", "page": 1})):
+        assert len(called(engine, name, max_tokens=100, **arguments).content[0].text) < 100 * 4 + 200
+    assert len(called(engine, "search", query="bees", max_tokens=100).content[0].text) < 100 * 4 + 600
+
+
+def test_papers_and_pages_are_resources(engine):
+    async def read(client):
+        papers = (await client.list_resources()).resources
+        bees = next(paper for paper in papers if paper.name == "bees.pdf")
+        outline = await client.read_resource(str(bees.uri))
+        page = await client.read_resource(f"{bees.uri}/2")
+        return outline.contents[0].text, page.contents[0].text
+
+    outline, page = with_client(LibraryServer(engine), read)
+    assert outline.startswith("Navigation of honeybees in fog\n2 pages")
+    assert "3.7 metres" in page
+
+
+@pytest.mark.parametrize(
+    "uri", ["paper://nosuch", "paper://../../etc/passwd", "paper://" + "0" * 32, "file:///etc/passwd"]
+)
+def test_other_resources_are_refused(engine, uri):
+    async def read(client):
+        with pytest.raises(MCPError, match=r"resource|paper"):
+            await client.read_resource(uri)
+        return "refused"
+
+    assert with_client(LibraryServer(engine), read) == "refused"
+
+
+def test_the_prompt_asks_for_citations(engine):
+    async def made(client):
+        prompts = (await client.list_prompts()).prompts
+        return await client.get_prompt(prompts[0].name, {"question": "Why fog?"})
+
+    text = with_client(LibraryServer(engine), made).messages[0].content.text
+    assert "(file.pdf, p.N)" in text
+    assert "Why fog?" in text

@@ -1,0 +1,139 @@
+"""Papers, their files, uploads and removals over HTTP."""
+
+import time
+
+import httpx
+import pytest
+
+from tests.conftest import copied
+from tests.pdf_factory import make_pdf
+from tests.serving.conftest import serving
+
+
+def paper_of(client, file):
+    return next(paper for paper in client.get("/api/v1/papers").json()["papers"] if paper["file"] == file)
+
+
+def finished(client, job):
+    """The job when it has ended; the server's own state is what is waited for."""
+    while job["state"] in ("waiting", "running"):
+        time.sleep(0)  # lets the server's threads run
+        job = client.get(f"/api/v1/jobs/{job['job_id']}").json()
+    return job
+
+
+@pytest.fixture
+def own(three_papers, tmp_path):
+    """A client of a server whose library the test may change."""
+    home = copied(three_papers, tmp_path / "home")
+    with serving(home) as url, httpx.Client(base_url=url, timeout=60) as client:
+        yield client, home
+
+
+def test_papers_their_outline_and_pages(client):
+    bees = paper_of(client, "bees.pdf")
+    assert bees["title"] == "Navigation of honeybees in fog"
+    assert client.get(f"/api/v1/papers/{bees['md5']}").json() == bees
+    assert client.get(f"/api/v1/papers/{bees['md5']}/outline").json()["pages"] == 2
+    page = client.get(f"/api/v1/papers/{bees['md5']}/pages/2").json()
+    assert "3.7 metres" in page["text"]
+
+
+def test_the_file_is_the_pdf_itself(client, served_home):
+    bees = paper_of(client, "bees.pdf")
+    response = client.get(f"/api/v1/papers/{bees['md5']}/file")
+    assert response.headers["content-type"] == "application/pdf"
+    assert response.content == (served_home / "papers" / "bees.pdf").read_bytes()
+    part = client.get(f"/api/v1/papers/{bees['md5']}/file", headers={"Range": "bytes=0-4"})
+    assert (part.status_code, part.content) == (206, b"%PDF-")
+
+
+def test_bibliographies(client):
+    bees = paper_of(client, "bees.pdf")
+    assert client.get("/api/v1/bibliography").text.count("@") >= 3
+    one = client.get("/api/v1/bibliography", params={"md5": bees["md5"], "form": "csl"}).json()
+    assert len(one) == 1
+
+
+@pytest.mark.parametrize(
+    ("path", "status"),
+    [
+        ("papers/" + "0" * 32, 404),
+        ("papers/" + "0" * 32 + "/file", 404),
+        ("papers/" + "0" * 31, 422),
+        ("papers/..%2f..%2fetc%2fpasswd", 404),
+        ("papers/..%2f..%2fetc%2fpasswd/file", 404),
+        ("jobs/" + "0" * 32, 404),
+        ("bibliography?md5=" + "0" * 32, 404),
+        ("bibliography?form=html", 422),
+    ],
+)
+def test_what_is_not_there_is_a_problem(client, path, status):
+    response = client.get(f"/api/v1/{path}")
+    assert response.status_code == status
+    assert response.headers["content-type"] == "application/problem+json"
+
+
+def test_a_page_that_a_paper_does_not_have(client):
+    bees = paper_of(client, "bees.pdf")
+    response = client.get(f"/api/v1/papers/{bees['md5']}/pages/9")
+    assert response.status_code == 404
+    assert "2 pages" in response.json()["detail"]
+
+
+def test_an_upload_is_read_and_answers(own, tmp_path):
+    client, home = own
+    make_pdf(tmp_path / "moss.pdf", ["Growth of moss\n\nMoss grows 4.2 millimetres a year on granite."])
+    with (tmp_path / "moss.pdf").open("rb") as file:
+        response = client.post("/api/v1/uploads", files={"files": ("../../moss.pdf", file, "application/pdf")})
+    assert response.status_code == 202
+    job = finished(client, response.json())
+    assert (job["state"], job["files"], job["failures"]) == ("done", ["moss.pdf"], [])
+    assert (home / "papers" / "moss.pdf").is_file()
+    assert not list((home / "vectorstore" / "parts").iterdir())
+    answer = client.post("/api/v1/ask", json={"question": "How much does moss grow in a year?"}).json()
+    assert "4.2" in answer["answer"]
+
+
+def test_an_upload_that_cannot_be_read_says_why(own, tmp_path):
+    client, _ = own
+    make_pdf(tmp_path / "locked.pdf", ["Secret"], user_password="open sesame")
+    with (tmp_path / "locked.pdf").open("rb") as file:
+        job = finished(client, client.post("/api/v1/uploads", files={"files": ("locked.pdf", file)}).json())
+    assert job["state"] == "failed"
+    assert job["failures"][0]["reason"] == "encrypted"
+    assert job["failures"][0]["fix"]
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "status"),
+    [
+        ("a.pdf", b"<html>not a pdf</html>", 422),
+        ("a.pdf", b"", 422),
+        ("a.html", b"%PDF-1.7", 400),
+        (".pdf", b"%PDF-1.7", 400),
+        ("../...pdf", b"%PDF-1.7", 400),
+    ],
+)
+def test_an_upload_that_is_no_pdf_is_refused_and_leaves_nothing(own, name, content, status):
+    client, home = own
+    before = sorted(path.name for path in (home / "papers").rglob("*"))
+    assert client.post("/api/v1/uploads", files={"files": (name, content)}).status_code == status
+    assert sorted(path.name for path in (home / "papers").rglob("*")) == before
+
+
+def test_a_name_that_is_taken_gets_a_number(own, tmp_path):
+    client, home = own
+    make_pdf(tmp_path / "bees.pdf", ["Bees of another paper\n\nThey sleep at night in hives of wood."])
+    job = client.post("/api/v1/uploads", files={"files": ("bees.pdf", (tmp_path / "bees.pdf").read_bytes())}).json()
+    assert finished(client, job)["files"] == ["bees (2).pdf"]
+    assert (home / "papers" / "bees (2).pdf").is_file()
+
+
+def test_a_paper_that_is_removed_leaves_its_file(own):
+    client, home = own
+    bees = paper_of(client, "bees.pdf")
+    job = finished(client, client.delete(f"/api/v1/papers/{bees['md5']}").json())
+    assert (job["state"], job["files"]) == ("done", ["bees.pdf"])
+    assert (home / "papers" / "bees.pdf").is_file()
+    assert client.get(f"/api/v1/papers/{bees['md5']}").status_code == 404

@@ -1,0 +1,121 @@
+"""Searching, asking and earlier answers over HTTP."""
+
+import json
+import socket
+import threading
+
+import httpx
+import pytest
+
+from tests.ollama_server import OllamaServer, chat_model
+from tests.serving.conftest import serving
+
+SPEED = "How fast do bees fly in fog?"
+
+
+def events_of(response):
+    """(event, data) of each server-sent event."""
+    name = ""
+    for line in response.iter_lines():
+        if line.startswith("event:"):
+            name = line.partition(":")[2].strip()
+        elif line.startswith("data:"):
+            yield name, json.loads(line.partition(":")[2])
+
+
+def test_a_search_gives_what_json_prints(client):
+    found = client.post("/api/v1/search", json={"question": SPEED, "top_k": 2}).json()
+    assert len(found["hits"]) == 2
+    assert found["hits"][0]["file"] == "bees.pdf"
+    assert found["schema"] == 2
+
+
+def test_an_answer_has_its_pages_and_is_kept(client):
+    answer = client.post("/api/v1/ask", json={"question": SPEED}).json()
+    assert "3.7" in answer["answer"]
+    assert answer["citations"][0]["file"] == "bees.pdf"
+    assert answer["citations"][0]["boxes"]
+    kept = client.get(f"/api/v1/answers/{answer['answer_id'][:8]}").json()
+    assert kept["answer"] == answer["answer"]
+    numbers = [one["conversation"] for one in client.get("/api/v1/conversations").json()["conversations"]]
+    assert answer["conversation"] in numbers
+
+
+def test_a_conversation_goes_on_by_its_number(client):
+    first = client.post("/api/v1/ask", json={"question": SPEED}).json()
+    number = first["conversation"]
+    second = client.post("/api/v1/ask", json={"question": "And how was that measured?", "conversation": number}).json()
+    assert second["conversation"] == number
+    assert second["searched"] != second["question"]
+    turns = client.get(f"/api/v1/conversations/{number}").json()["turns"]
+    assert [turn["answer_id"] for turn in turns] == [first["answer_id"], second["answer_id"]]
+
+
+def test_an_answer_comes_as_events_with_the_whole_answer_last(client):
+    with client.stream("POST", "/api/v1/ask/events", json={"question": SPEED}) as response:
+        assert response.headers["content-type"].startswith("text/event-stream")
+        events = list(events_of(response))
+    assert events[-1][0] == "answer"
+    assert "3.7" in events[-1][1]["answer"]
+    assert {"searching", "token"} <= {name for name, _ in events}
+
+
+def test_parts_of_the_library_are_kept_to(client):
+    body = {"question": "What does the machine sum?", "part": {"papers": ["tides"], "pages": [1, 1]}}
+    hits = client.post("/api/v1/search", json=body).json()["hits"]
+    assert {(hit["file"], hit["page_start"]) for hit in hits} == {("tides.pdf", 1)}
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "status", "words"),
+    [
+        ("search", {"question": ""}, 422, "question"),
+        ("search", {"question": "   "}, 400, "empty"),
+        ("search", {}, 422, "question"),
+        ("search", {"question": "x", "unknown": 1}, 422, "unknown"),
+        ("search", {"question": "x", "top_k": 0}, 422, "top_k"),
+        ("search", {"question": "x", "profile": "nosuch"}, 400, "nosuch"),
+        ("search", {"question": "x", "part": {"kinds": ["poem"]}}, 422, "kinds"),
+        ("search", {"question": "x", "part": {"years": "soon"}}, 400, "soon"),
+        ("search", {"question": "x", "part": {"papers": ["nosuch"]}}, 404, "nosuch"),
+        ("ask", {"question": "x", "conversation": 99999}, 404, "99999"),
+        ("ask/events", {"question": "x", "conversation": 99999}, 404, "99999"),
+    ],
+)
+def test_what_is_wrong_is_a_problem_with_a_way_out(client, path, body, status, words):
+    response = client.post(f"/api/v1/{path}", json=body)
+    assert response.status_code == status
+    assert response.headers["content-type"] == "application/problem+json"
+    problem = response.json()
+    assert problem["status"] == status
+    assert words in problem["detail"]
+    assert problem["fix"]
+
+
+def test_a_failure_within_a_stream_is_its_last_event(client):
+    body = {"question": "x", "part": {"papers": ["nosuch"]}}
+    with client.stream("POST", "/api/v1/ask/events", json=body) as response:
+        assert response.status_code == 200
+        name, problem = list(events_of(response))[-1]
+    assert (name, problem["status"]) == ("error", 404)
+
+
+@pytest.mark.parametrize("path", ["ask", "ask/events"])
+def test_a_client_that_leaves_cancels_its_question(served_home, path):
+    """The model says nothing, and one question is answered at once: the next is, where the first has been ended."""
+    silence, asking = threading.Event(), threading.Event()
+    with OllamaServer(models={"llama3.1:8b": chat_model()}) as ollama:
+        ollama.fault("/api/chat", until=silence, times=None)
+        settings = {"offline": False, "ollama_url": ollama.url, "embedder": "embedded"}
+        with serving(served_home, {"answers": 1}, **settings) as url, httpx.Client(base_url=url, timeout=60) as client:
+            body = json.dumps({"question": SPEED})
+            host, port = url.removeprefix("http://").split(":")
+            head = (f"POST /api/v1/{path} HTTP/1.1", f"Host: {host}:{port}", "Content-Type: application/json")
+            with socket.create_connection((host, int(port)), timeout=60) as leaving:
+                leaving.sendall("\r\n".join((*head, f"Content-Length: {len(body)}", "", body)).encode())
+                while not ollama.of("/api/chat"):
+                    asking.wait(0.05)
+            found = client.post("/api/v1/search", json={"question": SPEED})
+            assert not silence.is_set()
+            assert found.json()["hits"]
+        silence.set()
