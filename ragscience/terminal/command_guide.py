@@ -31,6 +31,7 @@ SECTIONS: dict[str, tuple[str, ...]] = {
     "Questions": ("ask", "search", "chat", "open"),
     "Connections": ("graph", "path", "related", "map"),
     "Earlier answers": ("history", "audit", "bib"),
+    "Other programs": ("serve", "mcp"),
     "Setup": ("models", "profiles", "config", "completion"),
     "Checks": ("doctor", "rebuild", "eval"),
 }
@@ -55,6 +56,8 @@ EXAMPLES: dict[str, tuple[str, str]] = {
         "python query.py eval --make 20 --out questions.jsonl",
         "python query.py eval questions.jsonl --against deep",
     ),
+    "query.py serve": ("python query.py serve", "python query.py serve --port 9000 --home ~/thesis"),
+    "query.py mcp": ("python query.py mcp", "python query.py mcp --home ~/thesis"),
     "query.py profiles": ("python query.py profiles", "python query.py profiles --json"),
     "query.py graph": ("python query.py graph BM25", 'python query.py graph "deep learning" --together'),
     "query.py path": (

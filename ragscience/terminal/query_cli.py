@@ -34,6 +34,7 @@ from ragscience.terminal.options import (
     Strict,
     Text,
 )  # fmt: skip
+from ragscience.terminal.serve_commands import add_serve_commands
 
 HELP = (
     "Ask questions about your papers, and see the page behind each fact.\n\n"
@@ -46,6 +47,7 @@ app.add_typer(models_app, name="models")
 app.add_typer(history_app, name="history")
 app.add_typer(config_app, name="config")
 app.command("completion")(print_script)
+add_serve_commands(app)
 
 
 @app.command()
