@@ -40,7 +40,9 @@ class LibraryServer(MCPServer[Any]):
     """The tools, papers and prompts of one library."""
 
     def __init__(self, engine: Engine) -> None:
-        super().__init__("ragscience", title="RAG Science", instructions=INSTRUCTIONS, version=__version__)
+        super().__init__(
+            "ragscience", title="RAG Science", instructions=INSTRUCTIONS, version=__version__, log_level="WARNING"
+        )
         self._engine = engine
         self._tools = AssistantTools(engine)
 

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import signal
 import socket
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ragscience.errors import UsageError
@@ -11,6 +14,8 @@ from ragscience.serving.server_app import make_app
 from ragscience.serving.server_state import ServerOptions
 
 if TYPE_CHECKING:
+    import uvicorn
+
     from ragscience.engine.library_engine import Engine
 
 __all__ = ["run_server"]
@@ -37,8 +42,6 @@ def run_server(engine: Engine, options: ServerOptions, on_listening: Callable[[s
             f"{options.host}:{options.port} cannot be listened on: {error.strerror}.", "Give another --port."
         ) from error
     port = listener.getsockname()[1]
-    from dataclasses import replace
-
     app = make_app(engine, replace(options, port=port))
     config = uvicorn.Config(
         app, log_level="warning", access_log=False, server_header=False, date_header=True, lifespan="on",
@@ -48,4 +51,21 @@ def run_server(engine: Engine, options: ServerOptions, on_listening: Callable[[s
     with listener:
         listener.listen(128)
         on_listening(f"http://{host}:{port}/")
-        uvicorn.Server(config).run(sockets=[listener])
+        _server_of(config).run(sockets=[listener])
+
+
+def _server_of(config: uvicorn.Config) -> uvicorn.Server:
+    """A server that SIGINT and SIGTERM end in order, a second one at once; uvicorn's own raises them again behind."""
+    import uvicorn
+
+    class Server(uvicorn.Server):
+        @contextmanager
+        def capture_signals(self) -> Iterator[None]:
+            before = {number: signal.signal(number, self.handle_exit) for number in (signal.SIGINT, signal.SIGTERM)}
+            try:
+                yield
+            finally:
+                for number, handler in before.items():
+                    signal.signal(number, handler)
+
+    return Server(config)
