@@ -50,7 +50,7 @@ def completed(home):
 @pytest.mark.parametrize(
     ("line", "words"),
     [
-        ("rag se", {"search"}),
+        ("rag se", {"search", "serve"}),
         ("rag history ex", {"export"}),
         ("rag search --pap", {"--paper"}),
         ("rag what is fog --pap", {"--paper"}),

@@ -100,7 +100,7 @@ def test_quotes_are_checked_word_for_word(engine, paper):
         ("search", {"query": "bees", "paper": "nosuch"}, "nosuch"),
         ("search", {"query": "bees", "kind": "poem"}, "poem"),
         ("search", {"query": "bees", "max_tokens": 1}, "max_tokens"),
-        ("search", {"query": "bees", "kind": "reference"}, "Nothing was found"),
+        ("search", {"query": "bees", "kind": "reference"}, "No passage fits"),
         ("fetch", {"id": "../../etc/passwd"}, "no passage"),
         ("fetch", {"id": "0" * 12 + "#0"}, "no passage"),
         ("read_page", {"paper": "bees", "page": 77}, "no page 77"),
