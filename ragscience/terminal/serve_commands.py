@@ -26,7 +26,9 @@ def serve(
     host: Annotated[
         str, typer.Option("--host", metavar="ADDRESS", help="Address to listen on; of this machine alone.")
     ] = _LOOPBACK[0],
-    port: Annotated[int, typer.Option("--port", metavar="PORT", help="Port to listen on; 0 takes a free one.", min=0, max=65535)] = PORT,
+    port: Annotated[
+        int, typer.Option("--port", metavar="PORT", help="Port to listen on; 0 takes a free one.", min=0, max=65535)
+    ] = PORT,
     home: HomeFolder = None,
     offline: Offline = None,
     debug: Debug = False,
