@@ -53,7 +53,7 @@ def _circumstances(before: Record, after: Record) -> Iterator[Difference]:
     elif old.get("generation") != new.get("generation"):
         yield _changed("library", "the library's generation", old.get("generation"), new.get("generation"))
     if old.get("chunker") != new.get("chunker"):
-        yield _changed("library", "what cuts passages", old.get("chunker"), new.get("chunker"))
+        yield _changed("library", "the chunker", old.get("chunker"), new.get("chunker"))
     for part in sorted(before["models"].keys() | after["models"].keys()):
         was, now = before["models"].get(part), after["models"].get(part)
         if was != now:
@@ -71,7 +71,7 @@ def _passages(before: Record, after: Record) -> Iterator[Difference]:
     new = {_place(item): item for item in after["passages"]}
     for place, item in old.items():
         if place not in new:
-            yield Difference("passage left", f"{_where(item)}, rank {item['rank']} before, is not found any more.")
+            yield Difference("passage left", f"{_where(item)}, rank {item['rank']} before, is no longer found.")
     for place, item in new.items():
         if place not in old:
             yield Difference("passage came", f"{_where(item)} was not found before and has rank {item['rank']} now.")
@@ -133,11 +133,11 @@ def _citations(before: Sequence[Record], after: Sequence[Record]) -> Iterator[Di
     for place in [*old, *(place for place in new if place not in old)]:
         was, now = old.get(place), new.get(place)
         if now is None:
-            message = "is not cited any more"
+            message = "is no longer cited"
         elif was is None:
             message = "is cited now"
         elif was != now:
-            message = "is held by its page now" if now else "is not held by its page any more"
+            message = "is now supported by its page" if now else "is no longer supported by its page"
         else:
             continue
         yield Difference("citation", f"({place[0]}, p.{place[1]}) {message}.")

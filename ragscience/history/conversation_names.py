@@ -17,5 +17,5 @@ def check_name(name: str) -> str:
             f"{name!r} is no name for a conversation.", f"Give 1 to {MAX_NAME_CHARS} characters: --chat thesis"
         )
     if stripped.isdecimal():
-        raise UsageError(f"The name {stripped} would be taken for a conversation's number.", "Give it a letter.")
+        raise UsageError(f"The name {stripped} looks like a conversation's number.", "Add a letter.")
     return stripped

@@ -106,7 +106,7 @@ class History:
         if not self._damaged:
             return ""
         count = len(self._damaged)
-        what = "1 kept answer is" if count == 1 else f"{count} kept answers are"
+        what = "1 saved answer is" if count == 1 else f"{count} saved answers are"
         return f"{what} damaged and left out. `python query.py history delete ID` deletes a conversation with it."
 
     def conversations(self) -> list[Conversation]:
@@ -211,7 +211,7 @@ class History:
             text = storable(name)
             row = connection.execute("SELECT conversation_id FROM conversations WHERE name = ?", (text,)).fetchone()
             if row is not None and row[0] != conversation_id:
-                raise UsageError(f"Another conversation is called {name!r}.", "Take another name.")
+                raise UsageError(f"Another conversation is called {name!r}.", "Choose another name.")
             connection.execute("UPDATE conversations SET name = ? WHERE conversation_id = ?", (text, conversation_id))
 
     def delete(self, what: Conversation | KeptAnswer | None) -> int:
@@ -279,7 +279,7 @@ class History:
             return found
         except ValueError as error:
             raise RagScienceError(
-                f"The history {self._path} is damaged: {error}.", "Move the file away: a new history is begun then."
+                f"The history {self._path} is damaged: {error}.", "Move the file away; a new history is then started."
             ) from error
 
     @contextmanager

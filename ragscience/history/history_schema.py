@@ -116,12 +116,14 @@ def _is_made(connection: sqlite3.Connection, path: Path) -> bool:
     if not (version or application or tables):
         return False
     if application != _APPLICATION_ID:
-        raise RagScienceError(f"{path} is a database of something else.", "Move it away: a new history is begun then.")
+        raise RagScienceError(
+            f"{path} is a database of something else.", "Move it away; a new history is then started."
+        )
     if version != SCHEMA_VERSION:
         raise LibraryUnavailable(
             f"{path} was written by another version (schema {version}; this one knows {SCHEMA_VERSION}); it is left "
             "as it is.",
-            "Use that version, or move the file away: a new history is begun then.",
+            "Use that version, or move the file away; a new history is then started.",
         )
     return True
 
@@ -176,14 +178,16 @@ def history_errors(path: Path) -> Iterator[None]:
     except OSError as error:
         raise RagScienceError(
             f"The history {path} cannot be used: {error.strerror or error}.",
-            "Check the rights and the disk, or ask with --no-history.",
+            "Check the permissions and the disk, or ask with --no-history.",
         ) from error
 
 
 def _explained(path: Path, error: sqlite3.DatabaseError) -> RagScienceError:
     code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF
     if code in {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}:
-        return LibraryUnavailable(f"The history {path} is in use by another program.", "Close that, and try again.")
+        return LibraryUnavailable(
+            f"The history {path} is in use by another program.", "Close that program and try again."
+        )
     if code in {sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR}:
         return RagScienceError(f"The history {path} could not be written: {error}.", "Is the disk full, or failing?")
     if code in {sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM, sqlite3.SQLITE_AUTH, sqlite3.SQLITE_CANTOPEN}:
@@ -191,5 +195,5 @@ def _explained(path: Path, error: sqlite3.DatabaseError) -> RagScienceError:
             f"The history {path} cannot be opened: {error}.", "Give this user the right to read it and to write there."
         )
     return RagScienceError(
-        f"The history {path} is damaged: {error}.", "Move the file away: a new history is begun then."
+        f"The history {path} is damaged: {error}.", "Move the file away; a new history is then started."
     )

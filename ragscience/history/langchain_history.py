@@ -48,7 +48,7 @@ def chat_message_history(path: Path, session_id: str) -> BaseChatMessageHistory:
                 found = conversation(history)
                 kept = history.turns(found.conversation_id) if found else []
                 if history.damage:
-                    raise RagScienceError(history.damage, "Or go on under another name.")
+                    raise RagScienceError(history.damage, "Or use another name.")
             messages: list[BaseMessage] = []
             for item in kept:
                 more = {
@@ -78,7 +78,7 @@ def chat_message_history(path: Path, session_id: str) -> BaseChatMessageHistory:
             with History.open_for_writing(path) as history:
                 found = conversation(history)
                 if found is None and key.isdecimal():
-                    raise UsageError(f"There is no conversation {key}.", "Give a name to begin one.")
+                    raise UsageError(f"There is no conversation {key}.", "Give a name to start one.")
                 history.add(
                     turns,
                     conversation_id=found.conversation_id if found else None,

@@ -50,7 +50,7 @@ class LogFile:
             self._append(b"")
         except OSError as error:
             raise UsageError(
-                f"The log {path} cannot be written: {error.strerror}.", "Give --log (RAG_LOG_FILE) another file."
+                f"The log {path} cannot be written: {error.strerror}.", "Use another file for --log (RAG_LOG_FILE)."
             ) from error
 
     def record(self, event: QuestionEvent) -> None:

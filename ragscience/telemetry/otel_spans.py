@@ -138,7 +138,7 @@ def open_spans(environment: Mapping[str, str], *, with_questions: bool, offline:
     try:
         import opentelemetry.sdk.trace  # noqa: F401
     except ImportError as error:
-        raise UsageError(f"OTEL_TRACES_EXPORTER is {names[0]}, and OpenTelemetry is not installed.", INSTALL) from error
+        raise UsageError(f"OTEL_TRACES_EXPORTER is {names[0]}, but OpenTelemetry is not installed.", INSTALL) from error
     return SpanSender([_exporter(name, environment) for name in names], environment, with_questions=with_questions)
 
 
@@ -254,7 +254,7 @@ class SpanSender:
         if self._gave_up:
             raise RagScienceError(
                 f"The collector did not take the spans within {FLUSH_SECONDS:g} s.",
-                "See whether it runs where OTEL_EXPORTER_OTLP_ENDPOINT says.",
+                "Check that it runs at OTEL_EXPORTER_OTLP_ENDPOINT.",
             )
 
     def _give_up(self) -> None:

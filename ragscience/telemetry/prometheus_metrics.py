@@ -178,7 +178,7 @@ class MetricsFile:
         except OSError as error:
             raise UsageError(
                 f"The metrics file {path} cannot be written: {error.strerror}.",
-                "Give --metrics (RAG_METRICS_FILE) another file.",
+                "Use another file for --metrics (RAG_METRICS_FILE).",
             ) from error
 
     def record(self, event: QuestionEvent) -> None:

@@ -79,7 +79,7 @@ class Telemetry:
         try:
             write()
         except (OSError, RagScienceError) as error:
-            self._problems.put(f"Not all is logged or counted: {error}")
+            self._problems.put(f"Not everything was logged or counted: {error}")
 
     def _report_problems(self) -> None:
         while not self._problems.empty():

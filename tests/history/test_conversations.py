@@ -237,7 +237,7 @@ def test_an_altered_turn_is_left_out_and_said_to_be(path, history):
         assert questions(other.turns(number)) == ["And now?"]
         assert other.answer("a1") is None
         assert other.search("fast", 5) == []
-        assert other.damage.startswith("1 kept answer is damaged and left out.")
+        assert other.damage.startswith("1 saved answer is damaged and left out.")
 
 
 def test_the_turns_of_an_earlier_version_are_read_and_get_checksums(path, history):
@@ -263,4 +263,4 @@ def test_a_damaged_answer_is_a_warning_of_the_engine(path, tmp_path):
         _, turns = engine.history.conversation("bees")
         assert turns == []
         assert engine.dialogue(name="bees").warnings == [told[-1].text]
-    assert "1 kept answer is damaged" in told[-1].text
+    assert "1 saved answer is damaged" in told[-1].text
