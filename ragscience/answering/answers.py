@@ -50,7 +50,7 @@ def answer(
     if context.llm is None:
         return run.by_quotes(())
     if not context.circuit.allows():
-        return run.by_quotes((f"{context.circuit.warning} These are quotes instead.",))
+        return run.by_quotes((f"{context.circuit.warning} Showing quotes instead.",))
     return run.by_llm(context.llm)
 
 
@@ -99,14 +99,14 @@ class _AnswerRun:
         elif generated.asked:
             context.circuit.failed(str(generated.failure))
         if generated.found is None:
-            return self.by_quotes((f"{generated.failure} These are quotes instead.", *generated.warnings))
+            return self.by_quotes((f"{generated.failure} Showing quotes instead.", *generated.warnings))
         if not generated.answerable:
             return self._refusal(generated.found)
         text = worded(generated.text)
         if generated.failure is None and text:
             return self._checked_answer(text, generated, generated.found)
         why = str(generated.failure) if generated.failure else f"{llm.name} gave an empty answer."
-        what = "The answer broke off; quotes follow it." if text else "These are quotes instead."
+        what = "The answer is incomplete; quotes follow it." if text else "Showing quotes instead."
         return self._quotes(generated.found, (f"{why} {what}", *generated.warnings), text, generated.given)
 
     def _checked_answer(self, text: str, generated: Generated, found: Found) -> Answer:
@@ -238,7 +238,7 @@ def _check_warnings(checked: Checked, *, broken_off: bool = False) -> tuple[str,
     warnings = list(checked.warnings)
     if checked.unknown:
         which = "1 citation was" if checked.unknown == 1 else f"{checked.unknown} citations were"
-        warnings.append(f"{which} taken out: no passage that was given is from there.")
+        warnings.append(f"{which} removed: the model was given no passage from there.")
     if checked.corrected:
         which = "1 citation was" if checked.corrected == 1 else f"{checked.corrected} citations were"
         warnings.append(f"{which} moved to the page of the same paper that says it.")

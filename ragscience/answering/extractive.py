@@ -122,7 +122,7 @@ def extract(question: str, hits: Sequence[Hit], *, readers: Readers, limit: int)
         try:
             runs = _read(question, runs, readers.scorer)
         except ModelProblem as problem:
-            warnings.append(f"No cross-encoder chose the quotes, because it failed: {problem}")
+            warnings.append(f"Quotes were chosen without the cross-encoder, because it failed: {problem}")
     alone = {first: score_of(features) for (first, last), features in scored if first == last}
     chosen = _chosen(pieces, runs, alone, limit)
     return Choice(asked.needs, tuple(ScoredUnit(run.unit, run.score, run.features) for run in chosen), tuple(warnings))

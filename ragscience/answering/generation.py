@@ -220,7 +220,7 @@ class Generation:
         elif reply.done_reason == "length":
             setting = "RAG_MAX_ANSWER_TOKENS" if max_tokens >= self._llm.num_predict else "RAG_NUM_CTX"
             warnings.append(
-                f"The answer was cut off at its cap of {max_tokens} tokens. Raise {setting} for longer ones."
+                f"The answer was cut off at the limit of {max_tokens} tokens. Raise {setting} for longer answers."
             )
         self.warnings = tuple(warnings)
         counts = {"prompt": reply.prompt_tokens, "answer": reply.answer_tokens, "window": window}

@@ -95,7 +95,7 @@ def other_databases(home: Home) -> Iterator[Finding]:
         except sqlite3.Error as error:
             verdict = str(error)
         if verdict != "ok":
-            remedy = f"`mv {quoted(path)} {quoted(path)}.damaged`: a new one is made."
+            remedy = f"`mv {quoted(path)} {quoted(path)}.damaged`; a new one is created."
             yield Finding("database", severity, f"{what} damaged: {' '.join(verdict.split())}.", remedy)
 
 
@@ -108,7 +108,7 @@ def _opened(path: Path) -> sqlite3.Connection:
 
 def ledger(home: Home, papers: Sequence[Paper]) -> Iterator[Finding]:
     """Whether ingested.json matches the database."""
-    remedy = "`python ingest.py` writes it again from the database."
+    remedy = "`python ingest.py` rebuilds it from the database."
     try:
         files = json.loads(home.ledger.read_bytes())["files"]
         listed = {md5: entry["path"] for md5, entry in files.items()}

@@ -91,7 +91,7 @@ def notes(library: Library, papers: Sequence[Paper], ocr_language: str) -> Itera
             for warning in paper.warnings:
                 yield Finding("papers", "warning", f"{paper.file}: {warning}", remedy)
 
-    yield from few(found(), "such notes about papers; `python ingest.py show` has each")
+    yield from few(found(), "such notes about papers; `python ingest.py show` shows them")
 
 
 def versions(library: Library) -> Iterator[Finding]:
@@ -101,7 +101,7 @@ def versions(library: Library) -> Iterator[Finding]:
             "duplicates",
             "warning",
             f"{pair.older} is the same paper as {pair.newer}, which is {_kept_for(pair)}.",
-            "`python ingest.py duplicates --dedupe keep-newest` keeps only that one.",
+            "`python ingest.py duplicates --dedupe keep-newest` keeps only the newer one.",
         )
         for pair in duplicates(library)
     )

@@ -37,7 +37,7 @@ def agent_answer(run: QuestionRun, request: AskRequest) -> Answer:
 
     def resumed(steps: int) -> None:
         done = "1 step was" if steps == 1 else f"{steps} steps were"
-        run.warn(f"Continuing where this question was interrupted: {done} done already.")
+        run.warn(f"Continuing where this question was interrupted: {done} already done.")
 
     answer = answer_by_agent(
         context,

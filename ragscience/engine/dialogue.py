@@ -34,7 +34,7 @@ class Dialogue:
         Raises UsageError for a name that cannot be one, for a number without a conversation, and for both ways at once.
         """
         if continue_last and name is not None:
-            raise UsageError("--continue and --chat are two ways to choose a conversation.", "Give one of them.")
+            raise UsageError("--continue and --chat exclude each other.", "Give one of them.")
         self._path = home.history
         self._settings = settings
         is_number = name is not None and name.strip().isdecimal()

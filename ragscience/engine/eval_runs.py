@@ -155,7 +155,7 @@ def read_questions(
     questions = [line for line in lines if isinstance(line, KnownQuestion)]
     if not questions:
         raise UsageError(
-            f"{file} has no question.",
+            f"{file} has no questions.",
             'Write one a line: {"question": "…", "must_contain": ["…"], "evidence": [{"file": "a.pdf", "page": 3}]}, '
             "or let `query.py eval --make 20 --out FILE` draft some.",
         )

@@ -119,7 +119,7 @@ def types_named(text: str | None) -> tuple[str, ...]:
     for word in filter(None, named):
         if word not in (*ENTITY_TYPES, *OPTIONAL_TYPES):
             known = ", ".join(OPTIONAL_TYPES).lower()
-            raise UsageError(f"There is no type {word.lower()!r} of entities.", f"--types takes {known}.")
+            raise UsageError(f"There is no type {word.lower()!r} of entity.", f"Use {known} with --types.")
     return (*ENTITY_TYPES, *(kind for kind in OPTIONAL_TYPES if kind in named))
 
 
@@ -151,7 +151,7 @@ class LibraryGraph:
                 choice = engine.models.llm_choice(settings, "ollama")
                 llm = choice.model
                 if llm is None:
-                    fix = "`python ingest.py graph --local` reads without one."
+                    fix = "`python ingest.py graph --local` extracts without one."
                     raise ModelProblem("There is no LLM to read with.", fix)
                 if on_event is not None:
                     on_event(ModelChosen(choice.warning or f"answers: {llm.name} ({choice.why})"))
@@ -251,7 +251,7 @@ class LibraryGraph:
                 also = not together and any(shortest_path(graph, *pair, together=True) for pair in ends)
                 raise NothingFound(
                     f"{'No stated relation' if also else 'Nothing in the graph'} connects {first!r} with {second!r}.",
-                    "`--together` also takes what is only named in one sentence."
+                    "`--together` also follows entities that are only named in the same sentence."
                     if also
                     else f'`python query.py graph "{first}"` shows what is around it.',
                 )
@@ -272,7 +272,7 @@ class LibraryGraph:
         place = next((at for at, one in enumerate(known.papers) if one.paper_id == found.paper_id), None)
         if place is None:
             raise NothingFound(
-                f"{found.file} has no passages to compare.", f"`python ingest.py show {found.file}` tells more."
+                f"{found.file} has no passages to compare.", f"`python ingest.py show {found.file}` shows more."
             )
         return found, known.related(place, count)
 
@@ -331,7 +331,8 @@ def _named(graph: KnowledgeGraph, name: str) -> Sequence[int]:
     near = near or [other for other in sorted(graph.names) if wanted and wanted in other]
     hint = ", ".join(dict.fromkeys(graph.label(graph.names[other][0]) for other in near[:3]))
     raise NothingFound(
-        f"The graph has no {name!r}.", f"Near it: {hint}." if hint else "`python query.py map OUT.html` shows all."
+        f"The graph has no {name!r}.",
+        f"Similar names: {hint}." if hint else "`python query.py map OUT.html` shows all names.",
     )
 
 

@@ -43,7 +43,7 @@ def papers_of(graph: GraphSearch, question: str, filters: Filters, run: Question
     chunks = run.library.chunks(sorted(graph.passages(question)))
     papers = tuple(sorted({chunk.paper_id for chunk in chunks}))
     if not papers:
-        run.warn("The question names nothing that the knowledge graph has, so all papers were searched.")
+        run.warn("The question names no entity of the knowledge graph, so all papers were searched.")
     return replace(filters, paper_ids=papers)
 
 

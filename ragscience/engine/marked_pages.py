@@ -62,7 +62,7 @@ def write_marked_pages(
     check_target(target)
     wanted = _wanted(answers)
     if not wanted:
-        warn(f"No page is cited: {target} is not written.")
+        warn(f"No page is cited, so {target} was not written.")
         return 0
     with (
         tempfile.TemporaryDirectory(prefix="ragscience-") as folder,
@@ -83,7 +83,7 @@ def write_marked_pages(
             parts.append(part)
             count += len(pages)
         if not parts:
-            raise RagScienceError(f"{target} is not written: no cited page could be marked.", "See the warnings.")
+            raise RagScienceError(f"{target} was not written: no cited page could be marked.", "See the warnings.")
         whole = Path(folder, "whole.pdf")
         joined = marker.reader().join(parts, whole)
         if isinstance(joined, FileProblem):

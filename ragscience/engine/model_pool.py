@@ -144,7 +144,7 @@ class ModelPool:
         try:
             find_minilm()
         except ModelProblem as problem:
-            warn(f"No token vectors are kept, so nothing reranks without a cross-encoder: {problem}")
+            warn(f"No token vectors are stored, so passages are not reranked without a cross-encoder: {problem}")
             return None
         return self._minilm(settings, warn)
 
@@ -218,10 +218,10 @@ class ModelPool:
             llm = self.llm_choice(settings, "ollama").model
         except ModelProblem as problem:
             raise ModelProblem(
-                f"The reranker llm needs a chat model: {problem.message}", f"{problem.fix} Or take --reranker auto."
+                f"The reranker llm needs a chat model: {problem.message}", f"{problem.fix} Or use --reranker auto."
             ) from problem
         if llm is None:  # "ollama" gives one or raises
-            raise ModelProblem("The reranker llm needs a chat model.", "Take --reranker auto.")
+            raise ModelProblem("The reranker llm needs a chat model.", "Use --reranker auto.")
         return self._llm_reranker(settings, llm, warn, wrapped)
 
     def _llm_reranker(self, settings: Settings, llm: OllamaLLM, warn: Warn, wrapped: Wrap) -> LLMReranker:

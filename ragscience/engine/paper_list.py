@@ -75,7 +75,7 @@ def columns_named(names: str) -> tuple[str, ...]:
     wanted = tuple(filter(None, (name.strip().lower() for name in names.split(","))))
     for name in wanted:
         if name not in PAPER_COLUMNS:
-            raise UsageError(f"There is no column {name!r}.", f"There are: {', '.join(PAPER_COLUMNS)}.")
+            raise UsageError(f"There is no column {name!r}.", f"Columns: {', '.join(PAPER_COLUMNS)}.")
     return wanted or USUAL_COLUMNS
 
 

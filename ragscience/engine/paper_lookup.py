@@ -86,7 +86,7 @@ def check_filters(library: Library, filters: Filters) -> None:
     if not filters.kinds:
         references = library.select(filters_by_name(library, replace(filters, kinds=("reference",))))
         if references is not None and references.size:
-            hint = "Only references fit, which are searched with --kind reference."
+            hint = "Only references match; --kind reference searches them."
     raise NothingFound(f"No passage fits the filters: {described(filters)}.", hint)
 
 

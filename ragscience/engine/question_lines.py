@@ -124,6 +124,7 @@ def _texts(item: dict[str, Any], name: str, number: int) -> list[str]:
         return []
     if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
         raise UsageError(
-            f'Line {number}: "{name}" is neither a name nor a list of names.', f'Write "{name}": "…" or a list of such.'
+            f'Line {number}: "{name}" is neither a name nor a list of names.',
+            f'Write "{name}": "…" or a list of such names.',
         )
     return texts

@@ -126,7 +126,9 @@ class RebuildRun(IngestRun):
         embedder = self._models.embedder(settings, library.embedder, self._warn)
         source = self._models.ingest_tokens(settings, embedder, self._warn)
         if source is None:
-            raise UsageError("These settings keep no token vectors.", "Set RAG_TOKEN_CACHE_MB, and RAG_RERANK to auto.")
+            raise UsageError(
+                "Token vectors are turned off by the settings.", "Set RAG_TOKEN_CACHE_MB, and RAG_RERANK to auto."
+            )
         library.compact_tokens()
         lost, unkept = library.passages_without_tokens()
         wanted, done = [*lost, *unkept], 0

@@ -59,7 +59,7 @@ def replay(engine: Engine, before: Record) -> Replayed:
         answer = replace(answer, warnings=tuple(dict.fromkeys((*answer.warnings, *run.all_warnings()))))
         after = record_for(run, answer, request, at=datetime.now(UTC).isoformat(timespec="seconds"))
     except NothingFound as problem:
-        found.append(Difference("not answered", f"It cannot be asked any more: {problem}"))
+        found.append(Difference("not answered", f"It cannot be asked again: {problem}"))
     found += compare(before, after) if after is not None else []
     return Replayed(before["answer_id"], tuple(found), after)
 

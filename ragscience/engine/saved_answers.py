@@ -42,7 +42,7 @@ class SavedAnswers:
         with self._reading() as history:
             found = history.last() if key is None else history.find(key)
             if found is None:
-                raise NothingFound("No conversation is kept yet.", 'Ask something: python query.py "…"')
+                raise NothingFound("No conversations saved yet.", 'Ask something: python query.py "…"')
             if isinstance(found, Conversation):
                 return found, history.turns(found.conversation_id)
             conversation = history.conversation(found.conversation_id or 0)
@@ -127,7 +127,7 @@ class SavedAnswers:
         for chunk in library.paper_chunks(paper.paper_id):
             if (chunk.start, chunk.end) == (place["start"], place["end"]):
                 return chunk.text
-        raise NothingFound("The library has the paper, and no longer this passage.", "It was read again since.")
+        raise NothingFound("The library has the paper, and no longer this passage.", "The paper was read again since.")
 
     def replay(self, start: str) -> Replayed:
         """The question of an audit record asked again in the same way. Raises as `audit_record`."""

@@ -134,7 +134,7 @@ def _parsed(raw: bytes, number: int, max_chars: int) -> KnownQuestion:
     must_contain = tuple(_texts(item, "must_contain"))
     evidence = _evidence(item)
     if answerable and not (must_contain and evidence):
-        raise _NoQuestion('it is answerable, and has no "must_contain" or no "evidence"')
+        raise _NoQuestion('it is answerable but has no "must_contain" or no "evidence"')
     if not answerable and (must_contain or evidence):
         raise _NoQuestion("it is not answerable, and says what answers it")
     return KnownQuestion(

@@ -125,7 +125,7 @@ def candidates_said(question: str, llm: ChatModel, *, seconds: float) -> list[st
         seconds=seconds,
     )
     if reply.value is None:
-        raise ModelProblem(reply.failure, "The question's own words are looked up instead.")
+        raise ModelProblem(reply.failure, "The question's words are used instead.")
     folded_question = matched(question)
     return [name for name in reply.value if matched(name) and matched(name) in folded_question]
 

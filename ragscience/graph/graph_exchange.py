@@ -311,7 +311,7 @@ def import_jsonl(library: Library, folder: Path) -> Transferred:
     if problems:
         more = len(problems) - 1
         others = f" ({more} more line{'s are' if more > 1 else ' is'} wrong.)" if more else ""
-        raise RagScienceError(f"{problems[0]}{others}", "Nothing was imported; mend the file and try again.")
+        raise RagScienceError(f"{problems[0]}{others}", "Nothing was imported; correct the file and try again.")
     found = [Extracted(chunk, tuple(mentions[chunk]), tuple(triples[chunk])) for chunk in sorted({*mentions, *triples})]
     library.graph.replace(EXTRACTOR, VERSION, [(each.chunk_id, encoded(each)) for each in found])
     return Transferred(len(nodes), len(edges), len(found))

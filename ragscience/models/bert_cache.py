@@ -163,7 +163,7 @@ def _make_for_now(source: Path, config: BertConfig, sha256: str) -> PreparedMode
             raise
         raise ModelProblem(
             f"The model in {source} cannot be prepared: {error.strerror} in {folder}.",
-            "Make room on the disk, or name another cache folder in RAG_CACHE_FOLDER.",
+            "Free disk space, or set another folder in RAG_CACHE_FOLDER.",
         ) from error
     model = PreparedModel(folder, config, sha256)
     weakref.finalize(model, shutil.rmtree, folder, ignore_errors=True)

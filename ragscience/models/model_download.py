@@ -42,7 +42,7 @@ def pull_cross_encoder(name: str, on_progress: Callable[[PullProgress], None]) -
     resumes. Raises ModelProblem: no network, no such model, no such file.
     """
     if os.environ.get("HF_HUB_OFFLINE", "").upper() in ("1", "ON", "YES", "TRUE"):
-        raise ModelProblem(f"{name} was not fetched: HF_HUB_OFFLINE is set.", "Unset it, and run this again.")
+        raise ModelProblem(f"{name} was not fetched: HF_HUB_OFFLINE is set.", "Unset it and run the command again.")
     from huggingface_hub import hf_hub_download
     from huggingface_hub.errors import EntryNotFoundError, HfHubHTTPError, HFValidationError, LocalEntryNotFoundError
 
@@ -66,7 +66,7 @@ def pull_cross_encoder(name: str, on_progress: Callable[[PullProgress], None]) -
         raise _unreachable(name, endpoint) from error
     except EntryNotFoundError as error:
         raise ModelProblem(
-            f"{name} has no {file} at {shown_address(endpoint)}.", "Name another cross-encoder."
+            f"{name} has no {file} at {shown_address(endpoint)}.", "Choose another cross-encoder."
         ) from error
     except HfHubHTTPError as error:
         raise ModelProblem(
@@ -76,7 +76,7 @@ def pull_cross_encoder(name: str, on_progress: Callable[[PullProgress], None]) -
         raise ModelProblem(f"{name!r} is not the name of a model on the hub.", "It looks like owner/model.") from error
     except OSError as error:
         raise ModelProblem(
-            f"{name} could not be fetched: {_first_line(error)}.", "Check the disk, then again."
+            f"{name} could not be fetched: {_first_line(error)}.", "Check the disk, then try again."
         ) from error
     return folder
 
@@ -154,7 +154,7 @@ def pull_ollama(ollama: Ollama, name: str, on_progress: Callable[[PullProgress],
         last = "cut"
     if last != "success":
         raise ModelProblem(
-            f"The download of {name} ended before it was whole.", "Run it again: it goes on where it stopped."
+            f"The download of {name} ended before it was complete.", "Run it again: it goes on where it stopped."
         )
 
 

@@ -72,7 +72,7 @@ class ScoreCache:
         aside = self._path.with_name(f"{self._path.name}.damaged")
         with suppress(OSError):
             self._path.replace(aside)
-            self._on_warning(f"{self._path.name} was damaged and is set aside as {aside.name}; a new one is begun.")
+            self._on_warning(f"{self._path.name} is damaged and set aside as {aside.name}; a new one is started.")
 
 
 def _is_score(key: object, score: object) -> bool:

@@ -108,7 +108,7 @@ def read_pdf(
                 instead = str(problem)
             else:
                 pages = [_recognised_page(source, *one, ocr, tessdata, slow_page_done) for one in enumerate(pages)]
-                instead = f"OCR found no words on it in the language {ocr!r}: set RAG_OCR_LANGUAGE, or leave it out."
+                instead = f"OCR found no words on it in the language {ocr!r}: set RAG_OCR_LANGUAGE, or skip the file."
         if predict is not None:
             pages = [_page_with_layout(source, *one, predict, slow_page_done) for one in enumerate(pages)]
         # Known only now: a damaged page is repaired while it is read.
@@ -173,7 +173,7 @@ def opened(path: Path, password: str) -> Iterator[Any]:
         source = pymupdf.open(**how, filetype="pdf")
     try:
         if not source.is_pdf:
-            raise FileProblem(f"{name} is not a PDF, although it says so.", _AGAIN, reason="not-a-pdf")
+            raise FileProblem(f"{name} has a PDF header but is not a PDF.", _AGAIN, reason="not-a-pdf")
         if source.needs_pass and not _unlocked(source, password):
             wrong = ", and the one given does not open it" if password else ""
             file, copy = shlex.quote(name), shlex.quote(f"open-{name}")
@@ -300,7 +300,7 @@ def _is_hard_to_read(page: PageText) -> bool:
 
 def _why_illegible(page: PageText) -> str:
     why = "fonts without Unicode values"
-    return f"{why}; --ocr reads it as scanned" if page.illegible >= _AS_SCANNED else why
+    return f"{why}; --ocr reads it as a scan" if page.illegible >= _AS_SCANNED else why
 
 
 def _document(pages: list[PageText], *, title: str, was_repaired: bool) -> Document:

@@ -137,10 +137,10 @@ class ReaderProcess:
         except TimeoutError:
             self.kill()
             message = f"{printable_name(path)} took longer to read than {self._timeout_seconds:g} s."
-            return FileProblem(message, "Leave it out, or raise RAG_READING_TIMEOUT_SECONDS.", reason="timeout")
+            return FileProblem(message, "Skip it, or raise RAG_READING_TIMEOUT_SECONDS.", reason="timeout")
         if not line:
             message = f"{printable_name(path)} made the PDF reader crash: {self._how_it_ended()}."
-            return FileProblem(message, "Leave it out, or save it again with another program.", reason="crashed")
+            return FileProblem(message, "Skip it, or save it again with another program.", reason="crashed")
         reply = decode_reply(line)
         if isinstance(reply, FileProblem) and reply.reason == "too-large":
             # Its memory is fragmented, and the next file may need all of it.

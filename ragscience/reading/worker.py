@@ -69,7 +69,7 @@ def _reply(request: Request, perform: Callable[[Request], Document | int]) -> by
         return encode_reply(FileProblem(problem.message, problem.fix, reason="no-model"))
     except MemoryError:
         name = printable_name(request.target if isinstance(request, Joining) else request.path)
-        message = f"{name} needs more memory than reading it may take."
+        message = f"{name} needs more memory than the limit for reading."
         return encode_reply(FileProblem(message, "Raise RAG_READING_MEMORY_MB.", reason="too-large"))
 
 

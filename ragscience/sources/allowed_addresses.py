@@ -107,7 +107,7 @@ def allowed_addresses(host: str, port: int, resolve: Resolver, *, allow_loopback
     means = "is" if address == host else "means"
     raise SourceError(
         f"{host} is not asked: it {means} {address}, {reason}." if reasons else f"The name {host} has no address.",
-        "Only public addresses are fetched from. Download the file yourself and put it into the papers folder.",
+        "Files are fetched only from public addresses. Download the file yourself and put it into the papers folder.",
         reason="refused-address",
     )
 

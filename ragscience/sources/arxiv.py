@@ -94,13 +94,15 @@ def search_query(search: Search) -> str:
     ]
     if search.category:
         if not re.fullmatch(r"[A-Za-z-]+(?:\.[A-Za-z*-]+)?", search.category):
-            raise UsageError(f"--category {shown(search.category)!r} is no arXiv category.", "It is as cs.CL, or cs.*.")
+            raise UsageError(
+                f"--category {shown(search.category)!r} is not an arXiv category.", "Write it as cs.CL or cs.*."
+            )
         parts.append(f"cat:{search.category}")
     if search.since or search.until:
         first = f"{_day(search.since, last=False)}0000" if search.since else _FIRST
         last = f"{_day(search.until, last=True)}2359" if search.until else _LAST
         if first > last:
-            raise UsageError(f"--from {search.since} is after --to {search.until}.", "Change the two.")
+            raise UsageError(f"--from {search.since} is after --to {search.until}.", "Swap the two dates.")
         parts.append(f"submittedDate:[{first} TO {last}]")
     if not parts:
         raise UsageError("Nothing to search for.", 'Name a topic: `python ingest.py fetch "graph neural networks"`.')
@@ -125,7 +127,7 @@ def _day(text: str, *, last: bool) -> str:
         day = int(match[3]) if match[3] else (_days_of(year, month) if last else 1)
         return date(year, month, day).strftime("%Y%m%d")
     except ValueError:
-        raise UsageError(f"{shown(text)!r} is no date.", "Write 2023, 2023-05 or 2023-05-17.") from None
+        raise UsageError(f"{shown(text)!r} is not a date.", "Write 2023, 2023-05 or 2023-05-17.") from None
 
 
 def _days_of(year: int, month: int) -> int:
@@ -227,7 +229,7 @@ def parse_feed(body: bytes) -> Feed:
         sanitize_html=False,
     )
     if not parsed.entries and (parsed.bozo or not parsed.get("version")):
-        cause = parsed.get("bozo_exception", "it is no feed")
+        cause = parsed.get("bozo_exception", "it is not a feed")
         raise SourceError(f"arXiv's answer cannot be read: {shown(str(cause))}.", _HERE, reason="not-a-feed")
     for entry in parsed.entries:
         if _text(entry, "title").casefold() == "error":

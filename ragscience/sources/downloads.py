@@ -307,7 +307,7 @@ def _seems(head: bytes, headers: Mapping[str, str]) -> str:
             return what
     if head.startswith(b"\x1f\x8b"):
         return "compressed (gzip)"
-    kind = _plain(headers.get("content-type", "")) or "no type in particular"
+    kind = _plain(headers.get("content-type", "")) or "no particular type"
     return f"sent as {kind}, without a PDF's beginning"
 
 

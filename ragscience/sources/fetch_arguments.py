@@ -55,7 +55,9 @@ def identify(said: str) -> Wanted:
     """
     text = said.strip()
     if not text or len(text) > LONGEST:
-        raise UsageError(f"{shown(said)!r} is no topic.", "Name a topic, an arXiv id, a DOI or the address of a PDF.")
+        raise UsageError(
+            f"{shown(said)!r} is not a topic.", "Name a topic, an arXiv id, a DOI or the address of a PDF."
+        )
     if (found := arxiv_id(text)) is not None:
         return Wanted(said, arxiv=found)
     if match := _DOI.fullmatch(unquote(text)):

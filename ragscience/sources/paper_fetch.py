@@ -153,7 +153,7 @@ def fetch(
         path, is_new = _put_in_place(downloaded.path, papers, name, downloaded.md5)
     except OSError as error:
         reason = error.strerror or str(error)
-        fix = "Make room, or give this user the right to write there."
+        fix = "Free disk space, or give this user write permission."
         raise SourceError(f"{papers / name} could not be written: {reason}.", fix, reason="disk") from error
     known.add(downloaded.md5, str(path), metadata)
     return Shelved(str(path), downloaded.md5, downloaded.size, is_new)

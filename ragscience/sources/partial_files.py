@@ -203,7 +203,7 @@ def disk_errors(path: Path) -> Iterator[None]:
         fix = "Look at its permissions, or name another folder with --home."
         if error.errno in _FULL:
             message = f"The disk is full: {path.parent} takes no more ({cause})."
-            fix = "Make room and run the same command again."
+            fix = "Free disk space and run the same command again."
         raise SourceError(message, fix, reason="disk") from error
 
 

@@ -23,7 +23,7 @@ _MEMORY_BYTES = 4 << 30
 _WORDS = {
     "encrypted": "is encrypted and needs a password",
     "no-pages": "has no pages",
-    "not-a-pdf": "is no PDF inside",
+    "not-a-pdf": "is not a PDF inside",
     "timeout": f"takes longer than {_SECONDS} s to open",
     "crashed": "makes the PDF reader crash",
 }

@@ -41,12 +41,12 @@ def disk_errors(path: Path) -> Iterator[None]:
         if error.errno in _FULL:
             raise RagScienceError(f"The disk is full: {path} could not be written ({reason}).", "Make room.") from error
         if error.errno in _FORBIDDEN:
-            fix = "Give this user the right to write there, or name another folder with --home."
+            fix = "Give this user write permission, or use another folder with --home."
             raise RagScienceError(f"{path} cannot be written: {reason}.", fix) from error
         if error.errno in _NOT_A_FOLDER:
-            fix = "A file is where a folder belongs: move it away, or name another folder with --home."
+            fix = "A file has the name of a needed folder: move it away, or use another folder with --home."
             raise RagScienceError(f"{path} cannot be made: {reason}.", fix) from error
-        raise RagScienceError(f"{path} could not be written: {reason}.", "Look at the disk.") from error
+        raise RagScienceError(f"{path} could not be written: {reason}.", "Check the disk.") from error
 
 
 def write_atomically(path: Path, content: bytes) -> None:

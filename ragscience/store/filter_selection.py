@@ -161,7 +161,7 @@ def _of_years(papers: Sequence[Paper], first: int, last: int) -> set[int]:
     found = {paper.paper_id for paper in papers if first <= (paper.metadata.year or first - 1) <= last}
     if not found:
         years = sorted({paper.metadata.year for paper in papers if paper.metadata.year})
-        have = f"The papers are of {years[0]} to {years[-1]}." if years else "No paper has a known year."
+        have = f"The papers are from {years[0]} to {years[-1]}." if years else "No paper has a known year."
         span = str(first) if first == last else f"{first} to {last}" if last < _LAST_YEAR else f"{first} or later"
         raise NothingFound(f"No paper is of {span}.", f"{have} {_KNOWN}")
     return found

@@ -213,7 +213,7 @@ class Library:
             raise _other_embedder(made_by, embedder)
         if None not in (chunker, cut_by) and chunker != cut_by:
             raise LibraryUnavailable(
-                f"The library's passages were cut by {cut_by}, not {chunker}.",
+                f"The library's passages were made with {cut_by}, not {chunker}.",
                 "`python ingest.py rebuild` makes new chunks; or restore the chunk settings.",
             )
 

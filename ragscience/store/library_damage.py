@@ -33,8 +33,8 @@ Kind = Literal["passage", "page", "vector", "part", "paper", "source", "token", 
 """Of a paper: a passage, a page, the vector of a passage, its elements or sketch ("part"), or its own row ("paper").
 Of none: what its source says, token vectors, a row of the graph."""
 
-READ_ALL_AGAIN = "`python ingest.py rebuild` reads your papers again; a damaged database is kept beside the new one."
-REBUILD_INDEXES = "`python ingest.py rebuild --indexes` makes it again."
+READ_ALL_AGAIN = "`python ingest.py rebuild` reads your papers again; the damaged database is kept next to the new one."
+REBUILD_INDEXES = "`python ingest.py rebuild --indexes` rebuilds it."
 _OF_A_PAPER: tuple[Kind, ...] = ("passage", "vector", "page", "part")
 REBUILD_TOKENS = "`python ingest.py rebuild --tokens` makes them again."
 _SLOWER = ": searches take longer and rank worse."
@@ -130,13 +130,13 @@ def described(seen: dict[tuple[Kind, int | None], frozenset[int]], names: dict[i
     entries = sum(len(rows) for (kind, _), rows in seen.items() if kind == "paper")
     if entries or any(paper_id not in names for paper_id in papers):
         what = "The entry of a paper is" if entries <= 1 else f"The entries of {entries} papers are"
-        yield f"{what} damaged in the library, and left out.", READ_ALL_AGAIN
+        yield f"{what} damaged in the library and left out.", READ_ALL_AGAIN
     for kind, source_of in seen:
         if kind == "source":
             name = f" of {names[source_of]}" if source_of in names else ""
             yield (
                 f"The fetched metadata{name} are damaged and left out.",
-                "`python ingest.py fetch` gets them again.",
+                "`python ingest.py fetch` fetches them again.",
             )
     tokens = sum(len(rows) for (kind, _), rows in seen.items() if kind == "token")
     if tokens:

@@ -238,12 +238,12 @@ def _has_tables(connection: sqlite3.Connection, path: Path) -> bool:
         raise LibraryUnavailable(
             f"{path} was written by {'a newer' if newer else 'an older'} version (schema {version}; this one knows "
             f"{SCHEMA_VERSION}).",
-            "Update RAG Science, or name another folder with --home." if newer else READ_ALL_AGAIN,
+            "Update RAG Science, or use another folder with --home." if newer else READ_ALL_AGAIN,
         )
     (tables,) = connection.execute("SELECT COUNT(*) FROM sqlite_master").fetchone()
     if version or tables:
         raise RagScienceError(
-            f"{path} is a database of something else.", "Move it away, or name another folder with --home."
+            f"{path} is a database of something else.", "Move it away, or use another folder with --home."
         )
     return False
 
@@ -285,15 +285,19 @@ def _explained(path: Path, error: sqlite3.DatabaseError) -> RagScienceError:
     if code in {sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT}:
         return LibraryDamaged(f"{path} is damaged: {error}.", READ_ALL_AGAIN)
     if code in {sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM, sqlite3.SQLITE_AUTH}:
-        return RagScienceError(f"{path} cannot be written: {error}.", "Give this user the right to write there.")
+        return RagScienceError(f"{path} cannot be written: {error}.", "Give this user write permission.")
     if code == sqlite3.SQLITE_CANTOPEN:
         return RagScienceError(
             f"{path} cannot be opened: {error}.", "Give this user the right to read it and to write beside it."
         )
     if code == sqlite3.SQLITE_FULL:
-        return RagScienceError(f"The disk is full: {path} could not be written.", "Make room and run it again.")
+        return RagScienceError(
+            f"The disk is full: {path} could not be written.", "Free disk space and run the command again."
+        )
     if code == sqlite3.SQLITE_IOERR:
         return RagScienceError(f"{path} could not be read or written: {error}.", "Is the disk full, or failing?")
     if code in {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}:
-        return LibraryUnavailable(f"{path} is in use by another program.", "Close it, and run it again.")
+        return LibraryUnavailable(
+            f"{path} is in use by another program.", "Close that program and run the command again."
+        )
     return RagScienceError(f"{path} could not be used: {error}.", "`python ingest.py doctor` looks for the cause.")

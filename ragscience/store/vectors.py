@@ -20,7 +20,7 @@ __all__ = ["check_vectors", "read_vectors", "replace_vectors", "text_hash", "vec
 
 _BATCH = 4096
 _NORM_TOLERANCE = 1e-3
-_ANEW = "Make them again with `python ingest.py rebuild --embeddings`."
+_ANEW = "Rebuild them with `python ingest.py rebuild --embeddings`."
 
 
 def text_hash(text: str) -> bytes:

@@ -201,7 +201,7 @@ def test_an_endless_answer_is_left_and_says_so(server, llm):
     server.script(pieces=facts)
     heard = []
     given = ask(llm, Search(TRAINING), on_token=heard.append)
-    assert any("cap of 128 tokens" in warning for warning in given.warnings)
+    assert any("limit of 128 tokens" in warning for warning in given.warnings)
     assert len(heard) < 200
     assert len(given.text) < 4000
 
@@ -212,7 +212,7 @@ def test_a_loop_is_stopped_and_cut_to_one_round(server, llm, unit):
     given = ask(llm, Search(TRAINING))
     assert len(given.text) < 400
     assert given.text.startswith(SAID[:-1])
-    assert any("repeat itself" in warning or "cap of" in warning for warning in given.warnings)
+    assert any("repeat itself" in warning or "limit of" in warning for warning in given.warnings)
 
 
 @pytest.mark.parametrize("said", ["No information found.", "No information found for the cost.", f"{REFUSAL} Sorry."])

@@ -222,7 +222,7 @@ def test_a_passage_left_out_cannot_be_cited(server):
         given = ask(llm, Search(*passages(12, 14)))
     assert {citation.page for citation in given.citations} == {1}
     assert len(given.found.hits) == 12
-    assert any("taken out" in warning for warning in given.warnings)
+    assert any("removed" in warning for warning in given.warnings)
 
 
 def test_a_server_that_serves_less_marks_the_answer_and_the_next_one_fits(server):
@@ -249,5 +249,5 @@ def test_an_answer_at_its_cap_says_so(server):
     with open_llm(server.url, num_ctx=4096, num_predict=64) as llm:
         server.script(SAID, done_reason="length")
         given = ask(llm, Search(*passages(1)), question=QUESTION)
-        assert any("cap of 64 tokens" in warning and "RAG_MAX_ANSWER_TOKENS" in warning for warning in given.warnings)
+        assert any("limit of 64 tokens" in warning and "RAG_MAX_ANSWER_TOKENS" in warning for warning in given.warnings)
     assert given.tokens["answer"] > 0

@@ -100,7 +100,7 @@ def test_a_model_says_the_names_and_what_it_invents_is_left_out():
 
 
 def test_a_model_that_gives_no_names_is_told_of():
-    with pytest.raises(ModelProblem, match="own words"):
+    with pytest.raises(ModelProblem, match="words are used instead"):
         candidates_said("Does BERT help?", Scripted("no", '{"entities": 3}'), seconds=60)
 
 

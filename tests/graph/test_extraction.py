@@ -237,7 +237,7 @@ def test_an_llm_reads_through_the_command(filled, server):
     assert ran.code == 3, ran.err
     assert "gave no usable JSON" in ran.err
     assert "1 failed" in ran.err
-    assert "that the model said" in ran.err
+    assert "from the model's replies" in ran.err
     again = filled.ingest("graph", "--llm", "--depth", "full", **with_llm)
     assert again.code == 0, again.err
     assert "`python ingest.py graph --llm --depth full`" in again.err
@@ -306,7 +306,7 @@ def test_a_run_that_is_cut_has_kept_each_reply_and_the_next_one_goes_on(filled, 
         assert process.wait(timeout=60) == code
     assert kept(filled.home) == 2
     if how == signal.SIGINT:
-        assert "2 of 3 passages are saved; the same command continues from there." in err
+        assert "2 of 3 passages saved; the same command continues from there." in err
     server.clear_faults()
     before = len(server.of("/api/chat"))
     assert filled.ingest("graph", "--llm", **env).code == 0

@@ -158,4 +158,4 @@ def test_a_model_that_names_nothing_costs_a_line():
     found = searching(drawn(*ATTENTION), said=said)
     found.llm = Scripted("no JSON", "nor here")
     assert labels(found.graph, [one.number for one in found.seeds("How does self-attention work?")])
-    assert len(said) == 1 and "own words" in said[0]
+    assert len(said) == 1 and "words are used instead" in said[0]

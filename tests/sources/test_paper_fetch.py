@@ -126,7 +126,7 @@ def test_what_is_there_is_not_fetched_again(run):
     before = run.server.paths
     assert run("bees", count=2) == 0
     assert run.server.paths == before
-    assert run.err.count("is there already") == 2
+    assert run.err.count("is already in papers/") == 2
     assert run("2101.00001v1") == 0
     assert run("arXiv:2101.00001") == 0
     assert run.server.paths == before
@@ -148,7 +148,7 @@ def test_a_newer_version_is_fetched_beside_the_older_and_an_older_is_not(run, pd
     assert run.files["lovelace-2021-paper-one-2.pdf"] == pdfs["five"]
     calls = len(run.server.asked)
     assert run("2101.00001v2") == 0
-    assert "is there already" in run.err
+    assert "is already in papers/" in run.err
     assert len(run.server.asked) == calls
 
 
@@ -162,7 +162,7 @@ def test_ids_addresses_and_topics_in_one_order(run, pdfs):
         "my-notes.pdf",
     }
     assert run(url) == 0
-    assert "is there already" in run.err
+    assert "is already in papers/" in run.err
     assert run.server.paths.count("/files/My%20Notes.pdf") == 1
 
 
@@ -184,7 +184,7 @@ def test_a_file_that_the_user_put_there_is_known_by_its_bytes(run, pdfs):
     (run.home.papers / "mine.pdf").write_bytes(pdfs["one"])
     assert run("2101.00001") == 0
     assert set(run.files) == {"mine.pdf"}
-    assert "same bytes as mine.pdf" in run.err
+    assert "identical to mine.pdf" in run.err
     before = run.server.paths
     assert run("2101.00001") == 0
     assert run.server.paths == before
@@ -352,7 +352,7 @@ def test_a_dry_run_lists_what_is_named_too(run):
     run("2101.00001")
     assert run("bees", "2101.00005", count=2, only_list=True) == 0
     assert all(f"Paper {name}" in run.out for name in ("one", "two", "five"))
-    assert "is there: " in run.out
+    assert "in papers/: " in run.out
     assert len(run.files) == 1
 
 

@@ -327,7 +327,7 @@ def test_identity_is_set_once_and_kept(filled):
         assert "rebuild --embeddings" in refused.value.fix
         with pytest.raises(LibraryUnavailable, match="nomic"):
             library.require_identity(other, CHUNKER)
-        with pytest.raises(LibraryUnavailable, match="cut by toy/40/0, not toy/50/0") as refused:
+        with pytest.raises(LibraryUnavailable, match="made with toy/40/0, not toy/50/0") as refused:
             library.require_identity(EMBEDDER, "toy/50/0")
         assert "`python ingest.py rebuild`" in refused.value.fix
         library.require_identity(EMBEDDER)
