@@ -22,14 +22,12 @@ def commands(commands):
 
 
 @pytest.fixture(scope="module")
-def library(tmp_path_factory, model_cache):
+def library(tmp_path_factory):
     """A home with the sample paper in it, which no test changes."""
     home = tmp_path_factory.mktemp("home")
     (home / "papers").mkdir()
     shutil.copy(SAMPLE, home / "papers")
-    os.environ["RAG_CACHE_FOLDER"] = str(model_cache)
     ran = Commands(home).ingest()
-    del os.environ["RAG_CACHE_FOLDER"]
     assert ran.code == 0, ran.err
     return home
 
