@@ -69,7 +69,7 @@ def test_chat_switches_the_agent_on_and_off(asked):
     assert "The agent is on: it answers in several steps." in ran.err
     assert "Searching: " in ran.err
     assert "Searching: " in ran.out
-    assert "cannot be 'maybe'" in ran.err
+    assert "'maybe' is neither on nor off." in ran.err
 
 
 @pytest.mark.kill

@@ -76,8 +76,8 @@ def test_a_home_is_made_by_init_or_by_its_first_papers(commands, tmp_path):
 def test_an_unknown_variable_is_a_warning_with_the_nearest_name(commands):
     ran = commands.run("ingest.py", "list", RAG_TOPK="3", RAG_SOMETHING_ELSE_ALTOGETHER="1")
     assert ran.code == 0
-    assert "There is no setting RAG_TOPK: it is ignored. Is it RAG_TOP_K?" in ran.err
-    assert "There is no setting RAG_SOMETHING_ELSE_ALTOGETHER: it is ignored. `python" in ran.err
+    assert "There is no setting RAG_TOPK; it is ignored. Is it RAG_TOP_K?" in ran.err
+    assert "There is no setting RAG_SOMETHING_ELSE_ALTOGETHER; it is ignored. `python" in ran.err
 
 
 @pytest.mark.parametrize(

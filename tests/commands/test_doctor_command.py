@@ -59,7 +59,7 @@ def test_wrong_settings_are_findings_and_the_rest_is_looked_at(findings):
     code, found = findings(RAG_TOPK="5", RAG_COLOUR="red")
     assert code == 0
     assert {one["severity"] for one in found["settings"]} == {"warning"}
-    assert [one["message"].split(":")[0] for one in found["settings"]] == [
+    assert [one["message"].split(";")[0] for one in found["settings"]] == [
         "There is no setting RAG_COLOUR",
         "There is no setting RAG_TOPK",
     ]

@@ -135,7 +135,7 @@ def test_list_and_show_are_for_people_too(asked):
     assert "round 0" not in ran.out
     assert "1 more: -n 3 shows all." in ran.err
     shown = asked.query("history", "round 1")
-    assert "Conversation 2 round 1, 1 turn, begun 20" in shown.out
+    assert "Conversation 2 round 1, 1 turn, started 20" in shown.out
     assert f"> {SPEED} 1" in shown.out
     assert "bees.pdf, p.2" in shown.out
     asked.query("ask", "And them?", "--chat", "round 1")
@@ -222,7 +222,7 @@ def test_a_conversation_gets_another_name(asked):
     for name in ("notes", "other"):
         asked.query("ask", SPEED, "--chat", name)
     ran = asked.query("history", "rename", "1", "my thesis")
-    assert (ran.code, ran.out, ran.err) == (0, "", "Conversation 1 is called my thesis now.\n")
+    assert (ran.code, ran.out, ran.err) == (0, "", "Conversation 1 is now called my thesis.\n")
     assert [item["name"] for item in listed(asked)] == ["other", "my thesis"]
     assert asked.query("ask", GLAZE, "--chat", "my thesis").code == 0
     assert [item["turns"] for item in listed(asked)] == [2, 1]

@@ -136,7 +136,7 @@ def test_what_cannot_be_opened_is_said_in_one_line(asked):
         (["9"], {}, 4, "only source 1"),
         (["0"], {}, 4, "no source 0"),
         (["--answer", "zzz"], {}, 4, "no answer zzz"),
-        ([], {"RAG_PDF_VIEWER": "/no/such/viewer {file}"}, 1, "does not start"),
+        ([], {"RAG_PDF_VIEWER": "/no/such/viewer {file}"}, 1, "could not be started"),
         ([], {"RAG_PDF_VIEWER": "'open {file}"}, 1, "cannot be read"),
         ([], {"RAG_PDF_VIEWER": "viewer"}, 2, "RAG_PDF_VIEWER"),
     ):
@@ -153,7 +153,7 @@ def test_a_file_that_has_gone_is_not_opened(commands):
     path.unlink()
     ran = commands.query("open", RAG_PDF_VIEWER="/bin/true {file}")
     assert ran.code == 3
-    assert "no longer there" in ran.err
+    assert "no longer exists" in ran.err
     out = commands.home / "out.pdf"
     ran = commands.query("ask", GLAZE, "--highlight", out)
     assert ran.code == 1
