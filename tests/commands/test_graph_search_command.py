@@ -169,8 +169,8 @@ def test_how_two_things_are_connected_with_a_page_for_each_step(filled):
         (("path", "Tesla", "Rivian"), "Nothing in the graph connects"),
         (("path", "Tesla", "turnip"), "The graph has no 'turnip'."),
         (("graph", "Teslas Inc"), "The graph has no 'Teslas Inc'"),
-        (("graph", "Elon Muks"), "Near it: Elon Musk."),
-        (("graph", "battery patent"), "Near it: Rivian battery patent ABC456"),
+        (("graph", "Elon Muks"), "Similar names: Elon Musk."),
+        (("graph", "battery patent"), "Similar names: Rivian battery patent ABC456"),
     ],
 )
 def test_what_is_not_there_is_said_with_the_way_out(filled, arguments, said):

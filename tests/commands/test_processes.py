@@ -18,7 +18,7 @@ from tests.conftest import ROOT, ProcessCommands, copied
         ("query.py profiles", 0, "rrf"),
         ("query.py path bees tides", 4, "graph"),
         ("query.py eval nowhere.jsonl", 2, "nowhere.jsonl"),
-        ("query.py history show", 4, "kept"),
+        ("query.py history show", 4, "saved"),
         ("query.py history delete nowhere", 4, "nowhere"),
         ("query.py models list", 0, "embedder"),
         ("query.py --help", 0, "search"),
