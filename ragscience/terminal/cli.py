@@ -9,7 +9,7 @@ import traceback
 from collections.abc import Callable
 from contextvars import ContextVar
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 from typer.exceptions import TyperException
@@ -17,6 +17,7 @@ from typer.exceptions import TyperException
 from ragscience.engine.printable import one_line
 from ragscience.errors import RagScienceError, UsageError
 from ragscience.terminal.interrupt import CANCELLED, catch_interrupts
+from ragscience.terminal.run_options import default_home, set_default_home
 from ragscience.terminal.status_line import STATUS
 
 if TYPE_CHECKING:
@@ -26,14 +27,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "CANCELLED",
-    "Debug",
-    "HomeFolder",
-    "Offline",
-    "Quiet",
-    "Yes",
     "as_called",
     "confirm",
-    "default_home",
     "opened",
     "page_range",
     "run_app",
@@ -43,36 +38,11 @@ __all__ = [
     "settings_of",
 ]
 
-_default_home: ContextVar[Path | None] = ContextVar("default_home", default=None)
 _is_installed: ContextVar[bool] = ContextVar("is_installed", default=False)
 _warned: set[str] = set()
 _SCRIPT = re.compile(r"\b(?:python )?(ingest|query)\.py\b")
 _ERROR = "error: "
 _EXTRA = re.compile(r"-r requirements-(\w+)\.txt")
-
-RUN = "Run"
-"""The heading of these options in the help."""
-HomeFolder = Annotated[
-    Path | None,
-    typer.Option(
-        "--home",
-        metavar="DIR",
-        help="Folder with papers/, vectorstore/ and ingested.json. Default: RAG_HOME.",
-        rich_help_panel=RUN,
-    ),
-]
-Offline = Annotated[
-    bool | None,
-    typer.Option(
-        "--offline",
-        help="Refuse everything that needs a connection to another machine.",
-        show_default=False,
-        rich_help_panel=RUN,
-    ),
-]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress and no warnings.", rich_help_panel=RUN)]
-Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.", rich_help_panel=RUN)]
-Debug = Annotated[bool, typer.Option("--debug", help="Show the full traceback of an error.", rich_help_panel=RUN)]
 
 
 def as_called(text: str) -> str:
@@ -116,11 +86,6 @@ def confirm(what: str, *, yes: bool, question: str = "Continue?") -> None:
     sys.stderr.flush()
     if sys.stdin.readline().strip().lower() not in ("y", "yes"):
         raise typer.Abort
-
-
-def default_home() -> Path:
-    """The home where no flag and no variable names one: a script's own folder, else the current one."""
-    return _default_home.get() or Path.cwd()
 
 
 def settings_of(**flags: object) -> Settings:
@@ -180,7 +145,7 @@ def run_installed(app: typer.Typer) -> None:
 
 def run_app(app: Callable[..., Any], *, default_home: Path | None = None) -> None:
     """Run the app; the only place where an error becomes a line on stderr and an exit code."""
-    _default_home.set(default_home)
+    set_default_home(default_home)
     _warned.clear()
     debug = "--debug" in sys.argv
     called = "ragscience" if _is_installed.get() else f"python {Path(sys.argv[0]).name}"

@@ -16,7 +16,7 @@ from typing import Annotated, Any, NoReturn, get_args
 import typer
 
 from ragscience.errors import UsageError
-from ragscience.terminal.cli import Debug, default_home
+from ragscience.terminal.run_options import Debug, default_home
 
 __all__ = [
     "VARIABLE",

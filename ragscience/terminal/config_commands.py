@@ -11,10 +11,11 @@ import typer
 
 from ragscience.engine.printable import one_line
 from ragscience.errors import UsageError
-from ragscience.terminal.cli import Debug, HomeFolder, as_called, default_home, say
+from ragscience.terminal.cli import as_called, say
 from ragscience.terminal.command_groups import make_app
 from ragscience.terminal.completion import settings_names
 from ragscience.terminal.line_wrap import width_of, wrapped_words
+from ragscience.terminal.run_options import Debug, HomeFolder, default_home
 
 if TYPE_CHECKING:
     from ragscience.settings import LoadedSettings

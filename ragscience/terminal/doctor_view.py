@@ -12,9 +12,10 @@ from ragscience.engine.library_engine import Engine
 from ragscience.engine.printable import plain
 from ragscience.errors import UsageError
 from ragscience.json_output import select
-from ragscience.terminal.cli import as_called, default_home
+from ragscience.terminal.cli import as_called
 from ragscience.terminal.column_list import Column, list_records
 from ragscience.terminal.line_wrap import put
+from ragscience.terminal.run_options import default_home
 from ragscience.terminal.screen import print_json
 from ragscience.terminal.status_line import STATUS
 

@@ -6,9 +6,10 @@ from typing import Annotated
 
 import typer
 
-from ragscience.terminal.cli import Debug, HomeFolder, Offline, Quiet, opened
+from ragscience.terminal.cli import opened
 from ragscience.terminal.command_groups import App
 from ragscience.terminal.options import Json
+from ragscience.terminal.run_options import Debug, HomeFolder, Offline, Quiet
 
 fetch_app = App()
 

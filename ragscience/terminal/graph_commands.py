@@ -7,9 +7,10 @@ from typing import Annotated
 
 import typer
 
-from ragscience.terminal.cli import Debug, HomeFolder, Quiet, opened
+from ragscience.terminal.cli import opened
 from ragscience.terminal.command_groups import App
 from ragscience.terminal.options import Json, OnePaper
+from ragscience.terminal.run_options import Debug, HomeFolder, Quiet
 
 graph_app = App()
 

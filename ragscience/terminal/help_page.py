@@ -12,8 +12,9 @@ import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from ragscience.terminal.cli import RUN, as_called
+from ragscience.terminal.cli import as_called
 from ragscience.terminal.command_guide import examples_of, sections_of, usage_of
+from ragscience.terminal.run_options import RUN
 
 __all__ = ["argument_name", "help_page", "meaning", "option_name", "summary"]
 

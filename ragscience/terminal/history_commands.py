@@ -7,9 +7,10 @@ from typing import Annotated
 import typer
 
 from ragscience.errors import UsageError
-from ragscience.terminal.cli import Debug, HomeFolder, Offline, Quiet, Yes, confirm, opened
+from ragscience.terminal.cli import confirm, opened
 from ragscience.terminal.command_groups import make_app
 from ragscience.terminal.options import Json, Limit, Output, Which
+from ragscience.terminal.run_options import Debug, HomeFolder, Offline, Quiet, Yes
 
 history_app = make_app(
     "Show, search, export or delete earlier conversations.\n\nThey are saved in vectorstore/history.sqlite.",

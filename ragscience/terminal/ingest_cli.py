@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ragscience.errors import UsageError
-from ragscience.terminal.cli import Debug, HomeFolder, Offline, Quiet, opened, say
+from ragscience.terminal.cli import opened, say
 from ragscience.terminal.command_groups import make_app, with_version
 from ragscience.terminal.fetch_commands import fetch_app
 from ragscience.terminal.ingest_graph_commands import graph_app
 from ragscience.terminal.options import AnyPapers, OnePaper, SomePapers
 from ragscience.terminal.paper_arguments import confirm_several
+from ragscience.terminal.run_options import Debug, HomeFolder, Offline, Quiet
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -8,8 +8,9 @@ from typing import Annotated
 import typer
 
 from ragscience.errors import UsageError
-from ragscience.terminal.cli import Debug, HomeFolder, Offline, Quiet, opened
+from ragscience.terminal.cli import opened
 from ragscience.terminal.command_groups import App
+from ragscience.terminal.run_options import Debug, HomeFolder, Offline, Quiet
 
 graph_app = App()
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, fields, is_dataclass
 from typing import TYPE_CHECKING, Any, get_type_hints
 
 from ragscience.errors import UsageError
-from ragscience.terminal.cli import Debug, HomeFolder, Offline, Quiet, page_range
+from ragscience.terminal.cli import page_range
 from ragscience.terminal.options import (
     Authors,
     Budget,
@@ -26,6 +26,7 @@ from ragscience.terminal.options import (
     Wanted,
     Years,
 )
+from ragscience.terminal.run_options import Debug, HomeFolder, Offline, Quiet
 
 if TYPE_CHECKING:
     from ragscience.records import Filters

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from ragscience.errors import UsageError
-from ragscience.terminal.cli import Debug, HomeFolder, Offline, Quiet, Yes, confirm, opened
+from ragscience.terminal.cli import confirm, opened
 from ragscience.terminal.command_groups import make_app, with_version
 from ragscience.terminal.completion import print_script
 from ragscience.terminal.config_commands import config_app
@@ -34,6 +34,7 @@ from ragscience.terminal.options import (
     Strict,
     Text,
 )  # fmt: skip
+from ragscience.terminal.run_options import Debug, HomeFolder, Offline, Quiet, Yes
 from ragscience.terminal.serve_commands import add_serve_commands
 
 HELP = (

@@ -8,7 +8,8 @@ from typing import Annotated
 import typer
 
 from ragscience.errors import UsageError
-from ragscience.terminal.cli import Debug, HomeFolder, Offline, opened, say
+from ragscience.terminal.cli import opened, say
+from ragscience.terminal.run_options import Debug, HomeFolder, Offline
 
 __all__ = ["add_serve_commands"]
 
