@@ -81,66 +81,64 @@ class EmbeddingsBody(BaseModel):
     encoding_format: Literal["float", "base64"] = "float"
 
 
-def openai_routes() -> APIRouter:
-    """The routes, to be mounted at `/v1`."""
-    router = APIRouter(tags=["openai"])
+openai_routes = APIRouter(tags=["openai"])
 
-    @router.get("/models", response_class=Response)
-    def models(request: Request) -> Response:
-        """The models: the library, asked once or by the agent, and the embedder."""
-        names = [*MODELS, state_of(request).engine.embedder_name()]
-        return json_reply({"object": "list", "data": [_model(name) for name in names]})
 
-    @router.get("/models/{name:path}", response_class=Response)
-    def model(name: str, request: Request) -> Response:
-        """One of them."""
-        if name not in (*MODELS, state_of(request).engine.embedder_name()):
-            return _problem(404, f"There is no model {name[:100]!r}.", "model_not_found")
-        return json_reply(_model(name))
+@openai_routes.get("/models", response_class=Response)
+def models(request: Request) -> Response:
+    """The models: the library, asked once or by the agent, and the embedder."""
+    names = [*MODELS, state_of(request).engine.embedder_name()]
+    return json_reply({"object": "list", "data": [_model(name) for name in names]})
 
-    @router.post("/chat/completions", response_class=Response)
-    async def chat(body: ChatBody, request: Request) -> Response:
-        """The answer to the last message, in one piece or as it comes."""
-        state = state_of(request)
-        if body.model not in MODELS:
-            return _problem(
-                404, f"There is no model {body.model!r}; take one of {', '.join(MODELS)}.", "model_not_found"
-            )
-        try:
-            wanted = _asked(body)
-        except UsageError as error:
-            return _problem(400, str(error), "invalid_request_error")
 
-        def work(put: Any, cancel: Any) -> Answer:
-            return state.engine.ask(wanted, on_event=put, cancel=cancel)
+@openai_routes.get("/models/{name:path}", response_class=Response)
+def model(name: str, request: Request) -> Response:
+    """One of them."""
+    if name not in (*MODELS, state_of(request).engine.embedder_name()):
+        return _problem(404, f"There is no model {name[:100]!r}.", "model_not_found")
+    return json_reply(_model(name))
 
-        if body.stream:
-            return EventSourceResponse(_chunks(happenings(work, state.answers), body.model), ping=10)
-        try:
-            answer = await until_done(work, state.answers, request)
-        except RagScienceError as error:
-            return _problem(status_of(error), str(error), "invalid_request_error")
-        return json_reply(_completion(answer, body.model))
 
-    @router.post("/embeddings", response_class=Response)
-    async def embeddings(body: EmbeddingsBody, request: Request) -> Response:
-        """Vectors of texts, by the embedder of the library."""
-        engine = state_of(request).engine
-        texts = [body.input] if isinstance(body.input, str) else body.input
-        if not all(text.strip() for text in texts):
-            return _problem(400, "A text to embed is empty.", "invalid_request_error")
-        try:
-            vectors = await run_in_threadpool(engine.embed, texts)
-        except RagScienceError as error:
-            return _problem(status_of(error), str(error), "server_error")
-        data = [
-            {"object": "embedding", "index": index, "embedding": _encoded(vector, body.encoding_format)}
-            for index, vector in enumerate(vectors)
-        ]
-        usage = {"prompt_tokens": 0, "total_tokens": 0}
-        return json_reply({"object": "list", "model": engine.embedder_name(), "data": data, "usage": usage})
+@openai_routes.post("/chat/completions", response_class=Response)
+async def chat(body: ChatBody, request: Request) -> Response:
+    """The answer to the last message, in one piece or as it comes."""
+    state = state_of(request)
+    if body.model not in MODELS:
+        return _problem(404, f"There is no model {body.model!r}; take one of {', '.join(MODELS)}.", "model_not_found")
+    try:
+        wanted = _asked(body)
+    except UsageError as error:
+        return _problem(400, str(error), "invalid_request_error")
 
-    return router
+    def work(put: Any, cancel: Any) -> Answer:
+        return state.engine.ask(wanted, on_event=put, cancel=cancel)
+
+    if body.stream:
+        return EventSourceResponse(_chunks(happenings(work, state.answers), body.model), ping=10)
+    try:
+        answer = await until_done(work, state.answers, request)
+    except RagScienceError as error:
+        return _problem(status_of(error), str(error), "invalid_request_error")
+    return json_reply(_completion(answer, body.model))
+
+
+@openai_routes.post("/embeddings", response_class=Response)
+async def embeddings(body: EmbeddingsBody, request: Request) -> Response:
+    """Vectors of texts, by the embedder of the library."""
+    engine = state_of(request).engine
+    texts = [body.input] if isinstance(body.input, str) else body.input
+    if not all(text.strip() for text in texts):
+        return _problem(400, "A text to embed is empty.", "invalid_request_error")
+    try:
+        vectors = await run_in_threadpool(engine.embed, texts)
+    except RagScienceError as error:
+        return _problem(status_of(error), str(error), "server_error")
+    data = [
+        {"object": "embedding", "index": index, "embedding": _encoded(vector, body.encoding_format)}
+        for index, vector in enumerate(vectors)
+    ]
+    usage = {"prompt_tokens": 0, "total_tokens": 0}
+    return json_reply({"object": "list", "model": engine.embedder_name(), "data": data, "usage": usage})
 
 
 def _asked(body: ChatBody) -> AskRequest:

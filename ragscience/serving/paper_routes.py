@@ -37,80 +37,86 @@ _MAGIC_WITHIN = 1024
 """Bytes at the beginning of a PDF within which its mark has to stand."""
 
 
-def paper_routes() -> APIRouter:
-    """The routes, to be mounted under the version's prefix."""
-    router = APIRouter(tags=["papers"])
+paper_routes = APIRouter(tags=["papers"])
 
-    @router.get("/papers", responses={200: {"model": ListOutput}}, response_class=Response)
-    def papers(request: Request) -> Response:
-        """The papers of the library, by their names."""
-        every = state_of(request).engine.papers()
-        return json_reply(select(ListOutput, papers=[paper_output(paper) for paper in every]))
 
-    @router.get("/papers/{md5}", responses={200: {"model": PaperOutput}}, response_class=Response)
-    def one(md5: Md5, request: Request) -> Response:
-        """What is known of a paper."""
-        return json_reply(paper_output(_paper(state_of(request), md5)))
+@paper_routes.get("/papers", responses={200: {"model": ListOutput}}, response_class=Response)
+def papers(request: Request) -> Response:
+    """The papers of the library, by their names."""
+    every = state_of(request).engine.papers()
+    return json_reply(select(ListOutput, papers=[paper_output(paper) for paper in every]))
 
-    @router.get("/papers/{md5}/outline", responses={200: {"model": OutlineOutput}}, response_class=Response)
-    def outline(md5: Md5, request: Request) -> Response:
-        """Headings, tables and figures of a paper, with their pages."""
-        return json_reply(outline_output(state_of(request).engine.outline(md5)))
 
-    @router.get("/papers/{md5}/pages/{number}", responses={200: {"model": PageTextOutput}}, response_class=Response)
-    def page(md5: Md5, number: Number, request: Request) -> Response:
-        """The text of a page as it was read, with its parts."""
-        return json_reply(page_output(state_of(request).engine.page(md5, number)))
+@paper_routes.get("/papers/{md5}", responses={200: {"model": PaperOutput}}, response_class=Response)
+def one(md5: Md5, request: Request) -> Response:
+    """What is known of a paper."""
+    return json_reply(paper_output(_paper(state_of(request), md5)))
 
-    @router.get("/papers/{md5}/file", response_class=FileResponse)
-    def file(md5: Md5, request: Request) -> FileResponse:
-        """The PDF itself."""
-        paper = _paper(state_of(request), md5)
-        path = FilePath(paper.path)
-        if not path.is_file():
-            raise NothingFound(f"The file of {paper.file} is gone.", "Put it back, and run `python ingest.py`.")
-        return FileResponse(path, media_type="application/pdf", content_disposition_type="inline", filename=path.name)
 
-    @router.get("/bibliography", response_class=PlainTextResponse)
-    def bibliography(
-        request: Request,
-        md5: Annotated[list[str] | None, Query(max_length=1000)] = None,
-        form: Literal["bibtex", "csl"] = "bibtex",
-    ) -> Response:
-        """The papers as BibTeX or CSL-JSON; all, or those named."""
-        state = state_of(request)
-        for each in md5 or ():
-            _paper(state, each)
-        text = state.engine.bibliography(md5 or ()).as_text(csl=form == "csl")
-        return Response(text, media_type="application/json" if form == "csl" else "text/plain; charset=utf-8")
+@paper_routes.get("/papers/{md5}/outline", responses={200: {"model": OutlineOutput}}, response_class=Response)
+def outline(md5: Md5, request: Request) -> Response:
+    """Headings, tables and figures of a paper, with their pages."""
+    return json_reply(outline_output(state_of(request).engine.outline(md5)))
 
-    @router.post("/uploads", status_code=202, response_class=Response)
-    async def upload(files: Annotated[list[UploadFile], File()], request: Request) -> Response:
-        """Put PDFs into papers/ and read them; the job's progress is at `/jobs/{id}`."""
-        state = state_of(request)
-        paths = [await _stored(state, each) for each in files]
-        return json_reply(state.queue.add(paths), 202)
 
-    @router.delete("/papers/{md5}", status_code=202, response_class=Response)
-    def remove(md5: Md5, request: Request) -> Response:
-        """Take a paper out of the library; its file stays."""
-        state = state_of(request)
-        return json_reply(state.queue.remove(md5, _paper(state, md5).file), 202)
+@paper_routes.get("/papers/{md5}/pages/{number}", responses={200: {"model": PageTextOutput}}, response_class=Response)
+def page(md5: Md5, number: Number, request: Request) -> Response:
+    """The text of a page as it was read, with its parts."""
+    return json_reply(page_output(state_of(request).engine.page(md5, number)))
 
-    @router.get("/jobs", response_class=Response)
-    def jobs(request: Request) -> Response:
-        """Changes of the library, the newest first."""
-        return json_reply({"jobs": state_of(request).queue.jobs()})
 
-    @router.get("/jobs/{job_id}", response_class=Response)
-    def job(job_id: JobId, request: Request) -> Response:
-        """One change of the library, and how far it is."""
-        found: Job | None = state_of(request).queue.job(job_id)
-        if found is None:
-            raise NothingFound(f"There is no job {job_id}.", "GET /api/v1/jobs lists them.")
-        return json_reply(found)
+@paper_routes.get("/papers/{md5}/file", response_class=FileResponse)
+def file(md5: Md5, request: Request) -> FileResponse:
+    """The PDF itself."""
+    paper = _paper(state_of(request), md5)
+    path = FilePath(paper.path)
+    if not path.is_file():
+        raise NothingFound(f"The file of {paper.file} is gone.", "Put it back, and run `python ingest.py`.")
+    return FileResponse(path, media_type="application/pdf", content_disposition_type="inline", filename=path.name)
 
-    return router
+
+@paper_routes.get("/bibliography", response_class=PlainTextResponse)
+def bibliography(
+    request: Request,
+    md5: Annotated[list[str] | None, Query(max_length=1000)] = None,
+    form: Literal["bibtex", "csl"] = "bibtex",
+) -> Response:
+    """The papers as BibTeX or CSL-JSON; all, or those named."""
+    state = state_of(request)
+    for each in md5 or ():
+        _paper(state, each)
+    text = state.engine.bibliography(md5 or ()).as_text(csl=form == "csl")
+    return Response(text, media_type="application/json" if form == "csl" else "text/plain; charset=utf-8")
+
+
+@paper_routes.post("/uploads", status_code=202, response_class=Response)
+async def upload(files: Annotated[list[UploadFile], File()], request: Request) -> Response:
+    """Put PDFs into papers/ and read them; the job's progress is at `/jobs/{id}`."""
+    state = state_of(request)
+    paths = [await _stored(state, each) for each in files]
+    return json_reply(state.queue.add(paths), 202)
+
+
+@paper_routes.delete("/papers/{md5}", status_code=202, response_class=Response)
+def remove(md5: Md5, request: Request) -> Response:
+    """Take a paper out of the library; its file stays."""
+    state = state_of(request)
+    return json_reply(state.queue.remove(md5, _paper(state, md5).file), 202)
+
+
+@paper_routes.get("/jobs", response_class=Response)
+def jobs(request: Request) -> Response:
+    """Changes of the library, the newest first."""
+    return json_reply({"jobs": state_of(request).queue.jobs()})
+
+
+@paper_routes.get("/jobs/{job_id}", response_class=Response)
+def job(job_id: JobId, request: Request) -> Response:
+    """One change of the library, and how far it is."""
+    found: Job | None = state_of(request).queue.job(job_id)
+    if found is None:
+        raise NothingFound(f"There is no job {job_id}.", "GET /api/v1/jobs lists them.")
+    return json_reply(found)
 
 
 def _paper(state: ServerState, md5: str) -> Paper:

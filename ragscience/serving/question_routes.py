@@ -112,69 +112,71 @@ def state_of(request: Request) -> ServerState:
     return state
 
 
-def question_routes() -> APIRouter:
-    """The routes, to be mounted under the version's prefix."""
-    router = APIRouter(tags=["questions"])
+question_routes = APIRouter(tags=["questions"])
 
-    @router.post("/search", responses={200: {"model": SearchOutput}}, response_class=Response)
-    async def search(body: SearchBody, request: Request) -> Response:
-        """The ranked passages for a question."""
-        state, wanted = state_of(request), SearchRequest(**body.common())
-        found = await until_done(
-            lambda put, cancel: state.engine.search(wanted, on_event=put, cancel=cancel), state.answers, request
+
+@question_routes.post("/search", responses={200: {"model": SearchOutput}}, response_class=Response)
+async def search(body: SearchBody, request: Request) -> Response:
+    """The ranked passages for a question."""
+    state, wanted = state_of(request), SearchRequest(**body.common())
+    found = await until_done(
+        lambda put, cancel: state.engine.search(wanted, on_event=put, cancel=cancel), state.answers, request
+    )
+    return json_reply(search_output(found, None))
+
+
+@question_routes.post("/ask", responses={200: {"model": AnswerOutput}}, response_class=Response)
+async def ask(body: AskBody, request: Request) -> Response:
+    """The answer to a question, checked against its pages."""
+    state, wanted = state_of(request), ask_request(body)
+    talk = dialogue_of(state, body.conversation)
+    answer = await until_done(
+        lambda put, cancel: state.engine.ask(wanted, dialogue=talk, on_event=put, cancel=cancel),
+        state.answers, request,
+    )  # fmt: skip
+    return json_reply(_answer(answer, talk))
+
+
+@question_routes.post("/ask/events", response_class=EventSourceResponse)
+async def ask_events(body: AskBody, request: Request) -> EventSourceResponse:
+    """The same as server-sent events: `searching`, `step`, `token`, `warning`, then `answer` or `error`."""
+    state, wanted = state_of(request), ask_request(body)
+    talk = dialogue_of(state, body.conversation)
+
+    async def told() -> AsyncIterator[ServerSentEvent]:
+        came = happenings(
+            lambda put, cancel: state.engine.ask(wanted, dialogue=talk, on_event=put, cancel=cancel), state.answers
         )
-        return json_reply(search_output(found, None))
+        try:
+            async for event in came:
+                shown = event_of(event, talk)
+                if shown is not None:
+                    yield shown
+        finally:
+            await came.aclose()  # type: ignore[attr-defined]  # an async generator
 
-    @router.post("/ask", responses={200: {"model": AnswerOutput}}, response_class=Response)
-    async def ask(body: AskBody, request: Request) -> Response:
-        """The answer to a question, checked against its pages."""
-        state, wanted = state_of(request), ask_request(body)
-        talk = dialogue_of(state, body.conversation)
-        answer = await until_done(
-            lambda put, cancel: state.engine.ask(wanted, dialogue=talk, on_event=put, cancel=cancel),
-            state.answers, request,
-        )  # fmt: skip
-        return json_reply(_answer(answer, talk))
+    return EventSourceResponse(told())
 
-    @router.post("/ask/events", response_class=EventSourceResponse)
-    async def ask_events(body: AskBody, request: Request) -> EventSourceResponse:
-        """The same as server-sent events: `searching`, `step`, `token`, `warning`, then `answer` or `error`."""
-        state, wanted = state_of(request), ask_request(body)
-        talk = dialogue_of(state, body.conversation)
 
-        async def told() -> AsyncIterator[ServerSentEvent]:
-            came = happenings(
-                lambda put, cancel: state.engine.ask(wanted, dialogue=talk, on_event=put, cancel=cancel), state.answers
-            )
-            try:
-                async for event in came:
-                    shown = event_of(event, talk)
-                    if shown is not None:
-                        yield shown
-            finally:
-                await came.aclose()  # type: ignore[attr-defined]  # an async generator
+@question_routes.get("/answers/{answer_id}", responses={200: {"model": AnswerOutput}}, response_class=Response)
+def answer_of(answer_id: AnswerId, request: Request) -> Response:
+    """An earlier answer, with its sources."""
+    kept = state_of(request).engine.history.answer(answer_id)
+    number, at = kept.conversation_id, kept.created_at
+    return json_reply(answer_output(kept.answer, conversation=number, created_at=at))
 
-        return EventSourceResponse(told())
 
-    @router.get("/answers/{answer_id}", responses={200: {"model": AnswerOutput}}, response_class=Response)
-    def answer_of(answer_id: AnswerId, request: Request) -> Response:
-        """An earlier answer, with its sources."""
-        kept = state_of(request).engine.history.answer(answer_id)
-        number, at = kept.conversation_id, kept.created_at
-        return json_reply(answer_output(kept.answer, conversation=number, created_at=at))
+@question_routes.get("/conversations", responses={200: {"model": HistoryOutput}}, response_class=Response)
+def conversations(request: Request, limit: Annotated[int, Query(ge=1, le=1000)] = 100) -> Response:
+    """The conversations that are kept, the one changed last first."""
+    every = state_of(request).engine.history.conversations()[:limit]
+    return json_reply(select(HistoryOutput, conversations=[conversation_output(each) for each in every]))
 
-    @router.get("/conversations", responses={200: {"model": HistoryOutput}}, response_class=Response)
-    def conversations(request: Request, limit: Annotated[int, Query(ge=1, le=1000)] = 100) -> Response:
-        """The conversations that are kept, the one changed last first."""
-        every = state_of(request).engine.history.conversations()[:limit]
-        return json_reply(select(HistoryOutput, conversations=[conversation_output(each) for each in every]))
 
-    @router.get("/conversations/{number}", responses={200: {"model": TurnsOutput}}, response_class=Response)
-    def conversation(number: Annotated[int, Path(ge=1, le=2**62)], request: Request) -> Response:
-        """One conversation with all its answers."""
-        return json_reply(turns_output(*state_of(request).engine.history.conversation(str(number))))
-
-    return router
+@question_routes.get("/conversations/{number}", responses={200: {"model": TurnsOutput}}, response_class=Response)
+def conversation(number: Annotated[int, Path(ge=1, le=2**62)], request: Request) -> Response:
+    """One conversation with all its answers."""
+    return json_reply(turns_output(*state_of(request).engine.history.conversation(str(number))))
 
 
 def ask_request(body: AskBody) -> AskRequest:

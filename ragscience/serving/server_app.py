@@ -66,10 +66,10 @@ def make_app(engine: Engine, options: ServerOptions | None = None) -> FastAPI:
         redoc_url=None,
         openapi_url=f"{API}/openapi.json",
     )
-    app.include_router(question_routes(), prefix=API)
-    app.include_router(paper_routes(), prefix=API)
-    app.include_router(openai_routes(), prefix="/v1")
-    app.include_router(status_routes())
+    app.include_router(question_routes, prefix=API)
+    app.include_router(paper_routes, prefix=API)
+    app.include_router(openai_routes, prefix="/v1")
+    app.include_router(status_routes)
     add_handlers(app)
     app.router.routes.extend(at_mcp.routes)
     app.add_middleware(

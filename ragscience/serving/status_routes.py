@@ -12,23 +12,21 @@ from ragscience.serving.question_routes import json_reply, state_of
 __all__ = ["status_routes"]
 
 
-def status_routes() -> APIRouter:
-    """The routes, without a prefix."""
-    router = APIRouter(tags=["status"])
+status_routes = APIRouter(tags=["status"])
 
-    @router.get("/healthz", response_class=Response)
-    async def healthz() -> Response:
-        """That the server lives."""
-        return json_reply({"status": "ok"})
 
-    @router.get("/readyz", response_class=Response)
-    def readyz(request: Request) -> Response:
-        """That the library can be read."""
-        state = state_of(request)
-        try:
-            papers = state.engine.library.paper_count
-        except RagScienceError as error:
-            return problem_response(max(status_of(error), 503), error.message, error.fix)
-        return json_reply({"status": "ok", "papers": papers})
+@status_routes.get("/healthz", response_class=Response)
+async def healthz() -> Response:
+    """That the server lives."""
+    return json_reply({"status": "ok"})
 
-    return router
+
+@status_routes.get("/readyz", response_class=Response)
+def readyz(request: Request) -> Response:
+    """That the library can be read."""
+    state = state_of(request)
+    try:
+        papers = state.engine.library.paper_count
+    except RagScienceError as error:
+        return problem_response(max(status_of(error), 503), error.message, error.fix)
+    return json_reply({"status": "ok", "papers": papers})
