@@ -1,7 +1,6 @@
 """What `pip install .` makes: one version, one list of dependencies, all files, one command."""
 
 import tomllib
-from fnmatch import fnmatch
 from importlib import import_module
 
 import pytest
@@ -43,7 +42,7 @@ def test_every_file_that_is_not_code_is_packaged():
     assert others
     for path in others:
         parent = next(folder for folder in path.parents if (folder / "__init__.py").exists())
-        assert any(fnmatch(path.relative_to(parent).as_posix(), pattern) for pattern in patterns), path
+        assert any(path in parent.glob(pattern) for pattern in patterns), path
 
 
 def test_the_command_has_every_command_of_the_scripts():

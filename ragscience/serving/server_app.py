@@ -30,6 +30,7 @@ def make_app(engine: Engine, options: ServerOptions | None = None) -> FastAPI:
 
     from ragscience.serving.mcp_server import LibraryServer
     from ragscience.serving.openai_routes import openai_routes
+    from ragscience.serving.page_routes import page_routes
     from ragscience.serving.paper_routes import paper_routes
     from ragscience.serving.question_routes import question_routes
     from ragscience.serving.status_routes import status_routes
@@ -70,6 +71,7 @@ def make_app(engine: Engine, options: ServerOptions | None = None) -> FastAPI:
     app.include_router(paper_routes, prefix=API)
     app.include_router(openai_routes, prefix="/v1")
     app.include_router(status_routes)
+    app.include_router(page_routes)
     add_handlers(app)
     app.router.routes.extend(at_mcp.routes)
     app.add_middleware(

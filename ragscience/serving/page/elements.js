@@ -1,0 +1,32 @@
+// Elements made of names, attributes and text; text is never read as HTML.
+
+/** An element: `make("a", {href, class, onclick}, "text", child, …)`; null children are left out. */
+export function make(name, attributes = {}, ...children) {
+  const element = document.createElement(name);
+  for (const [key, value] of Object.entries(attributes)) {
+    if (value === null || value === undefined || value === false) continue;
+    if (key.startsWith("on")) element.addEventListener(key.slice(2), value);
+    else if (key === "dataset") Object.assign(element.dataset, value);
+    else element.setAttribute(key, value === true ? "" : value);
+  }
+  element.append(...children.flat(Infinity).filter((child) => child !== null && child !== undefined && child !== ""));
+  return element;
+}
+
+/** A button with a text; `title` is its label where the text is a sign. */
+export function button(text, onclick, { title, ...more } = {}) {
+  return make("button", { type: "button", onclick, title, "aria-label": title, ...more }, text);
+}
+
+/** "1 page", "2 pages". */
+export function counted(number, one, many = `${one}s`) {
+  return `${number.toLocaleString("en")} ${number === 1 ? one : many}`;
+}
+
+export const byId = (id) => document.getElementById(id);
+
+/** Says a line to screen readers, once. */
+export function announce(text) {
+  byId("announced").textContent = "";
+  requestAnimationFrame(() => { byId("announced").textContent = text; });
+}

@@ -1,0 +1,96 @@
+// The right region: the PDF that was opened, and the map of the papers, each in a tab.
+
+import { announce, byId, make } from "./elements.js";
+
+const TABS = ["pdf", "map"];
+
+export class Reader {
+  /** `calls`: `onMark(id)`, `onAsk`, `onSimilar`, `onCite` (each: text, place), `onPlace({md5, page})`. */
+  constructor(calls) {
+    this.calls = calls;
+    this.pdf = null;
+    this.map = null;
+    for (const name of TABS) byId(`tab-${name}`).addEventListener("click", () => this.show(name));
+    byId("reader").querySelector("[role=tablist]").addEventListener("keydown", (event) => this.otherTab(event));
+    byId("close-reader").addEventListener("click", () => this.close());
+  }
+
+  get isOpen() {
+    return !byId("reader").hidden;
+  }
+
+  /** Shows the paper at a page with its marks, the one with the id `focus` in view. */
+  async openPaper({ md5, title, page = 1, marks = [], focus = null }) {
+    this.open("pdf");
+    byId("reader-title").textContent = title;
+    try {
+      if (!this.pdf) {
+        const { PdfView } = await import("./pdf_view.js");
+        this.pdf = new PdfView(byId("pdf"), { ...this.calls, announce });
+      }
+      await this.pdf.show({ md5, title, page, marks, focus });
+    } catch (error) {
+      console.warn(error);
+      const link = make("a", { href: `/api/v1/papers/${md5}/file#page=${page}`, target: "_blank", rel: "noopener" }, "Open the file");
+      byId("pdf").replaceChildren(make("p", { class: "empty" }, "The PDF cannot be shown here. ", link, "."));
+      this.pdf = null;
+    }
+  }
+
+  async openMap() {
+    this.open("map");
+    byId("reader-title").textContent = "";
+    try {
+      if (!this.map) {
+        const { MapView } = await import("./map_view.js");
+        this.map = new MapView(byId("map"), { onPlace: this.calls.onPlace, announce });
+      }
+      await this.map.show();
+    } catch (error) {
+      console.warn(error);
+      byId("map").replaceChildren(make("p", { class: "empty" }, "The map cannot be shown."));
+      this.map = null;
+    }
+  }
+
+  /** A tab, filled where it is empty. */
+  show(name) {
+    if (name === "map") this.openMap();
+    else this.open("pdf");
+  }
+
+  open(name) {
+    const reader = byId("reader");
+    reader.hidden = false;
+    document.body.dataset.reader = "open";
+    this.calls.onRegion("reader");
+    for (const each of TABS) {
+      const tab = byId(`tab-${each}`);
+      tab.setAttribute("aria-selected", String(each === name));
+      tab.tabIndex = each === name ? 0 : -1;
+      byId(each).hidden = each !== name;
+    }
+    if (!this.pdf && name === "pdf") this.explain();
+  }
+
+  explain() {
+    byId("pdf").replaceChildren(make("p", { class: "empty" }, "Click a paper, or the page behind a sentence, to read it here."));
+  }
+
+  close() {
+    if (!this.isOpen) return;
+    byId("reader").hidden = true;
+    document.body.dataset.reader = "closed";
+    this.pdf?.close();
+    this.pdf = null;
+    byId("pdf").replaceChildren();
+    this.calls.onRegion("chat");
+  }
+
+  otherTab(event) {
+    if (!["ArrowLeft", "ArrowRight"].includes(event.key)) return;
+    const other = TABS.find((name) => byId(`tab-${name}`).getAttribute("aria-selected") !== "true");
+    this.show(other);
+    byId(`tab-${other}`).focus();
+  }
+}

@@ -1,0 +1,82 @@
+"""The page's files: what is served, and what is not."""
+
+import re
+
+import pytest
+
+from ragscience.serving.page_routes import FOLDER, TYPES
+
+
+def test_the_page_and_everything_that_it_names_is_there(client):
+    page = client.get("/")
+    assert page.headers["content-type"] == "text/html; charset=utf-8"
+    assert "script-src 'self'" in page.headers["content-security-policy"]
+    named = re.findall(r'(?:src|href)="(/[^"]+)"', page.text)
+    assert "/page/app.js" in named
+    for path in named:
+        assert client.get(path).status_code == 200, path
+
+
+def test_the_page_has_no_inline_script_and_no_inline_style(client):
+    text = client.get("/").text
+    assert re.findall(r"<script(?![^>]*\bsrc=)", text) == []
+    assert re.findall(r"<style|\bstyle=|\bon[a-z]+=", text) == []
+
+
+@pytest.mark.parametrize("path", sorted(FOLDER.rglob("*.js")), ids=lambda path: path.name)
+def test_a_module_imports_only_what_is_there_and_reads_no_text_as_html(path):
+    if "vendor" in path.parts:
+        pytest.skip("not ours")
+    text = path.read_text()
+    for name in re.findall(r'(?:from|import\()\s*"(\./[^"]+)"', text):
+        if name not in ("./pdf_view.js", "./map_view.js"):
+            assert (path.parent / name).is_file(), name
+    assert not re.search(
+        r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\(|https?://(?!www\.w3\.org)", text
+    )
+    assert len(text.splitlines()) <= 350
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [
+        ("app.js", "text/javascript; charset=utf-8"),
+        ("page.css", "text/css; charset=utf-8"),
+        ("icon.svg", "image/svg+xml"),
+    ],
+)
+def test_files_have_their_types_and_are_sent_once(client, name, kind):
+    first = client.get(f"/page/{name}")
+    assert (first.status_code, first.headers["content-type"]) == (200, kind)
+    assert first.headers["cache-control"] == "no-cache"
+    assert first.content == (FOLDER / name).read_bytes()
+    again = client.get(f"/page/{name}", headers={"If-None-Match": first.headers["etag"]})
+    assert (again.status_code, again.content) == (304, b"")
+    assert client.head(f"/page/{name}").headers["content-length"] == str(len(first.content))
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/page/", "/page/nosuch.js", "/page/../page_routes.py", "/page/..%2fpage_routes.py", "/page//etc/passwd",
+        "/page/%2e%2e/page_routes.py", "/page/%2fetc%2fpasswd", "/page/..%5cpage_routes.py", "/page/app.js%00.css",
+        "/page/APP.JS",
+        "/page/vendor", "/page/vendor/../app.js/", "/page_routes.py", "/page/./app.js%2f..",
+    ],
+)  # fmt: skip
+def test_nothing_else_is_served(address, path):
+    import http.client
+
+    host = address.removeprefix("http://")
+    connection = http.client.HTTPConnection(host, timeout=60)
+    connection.request("GET", path)  # as written: httpx would tidy it up
+    response = connection.getresponse()
+    body = response.read()
+    assert response.status == 404, body[:200]
+    assert response.getheader("content-type") == "application/problem+json"
+    connection.close()
+
+
+def test_every_file_of_the_page_has_a_type():
+    others = {path.suffix for path in FOLDER.rglob("*") if path.is_file()} - set(TYPES)
+    assert others <= {".md", ".txt", ""}, "licences and notes alone are not served"
