@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, zip_longest
@@ -51,6 +52,8 @@ _FEWEST_SHARED = 4
 _ANNOUNCED_CHARS = 300
 """How much longer it may be for what it announces: a formula, a list."""
 _ANNOUNCING = ("as follows", "the following", "given by", "defined as", "written as", "computed as")
+_RESTS = re.compile(r"[a-z(,;)]")
+"""How a passage begins that the sentence before it ends in."""
 _READ_UNITS, _READ_WEIGHT = 12, 0.5
 """How many runs a cross-encoder reads, and what its best score, scaled to 1, adds."""
 
@@ -216,7 +219,8 @@ def _spans(pieces: Sequence[Piece]) -> Iterator[tuple[int, int]]:
 def _run(pieces: Sequence[Piece], span: tuple[int, int], features: Mapping[str, float]) -> _Run:
     first, last = span
     run = pieces[first : last + 1]
-    unit = joined(run[0].unit, run[-1].unit)
+    # The rest of a sentence is left away in front of whole ones.
+    unit = joined(run[_is_rest(run[0]) and first < last].unit, run[-1].unit)
     words = frozenset[str]().union(*(piece.terms for piece in run))
     return _Run(
         first, last, unit, score_of(features), features, words, frozenset[str]().union(*(each.numbers for each in run))
@@ -286,13 +290,17 @@ def _grown(pieces: Sequence[Piece], alone: Mapping[int, float], run: _Run) -> _R
 
 
 def _says(piece: Piece) -> bool:
-    """Whether it is no noise and is a row or has a small word, which the labels in a drawing have not.
+    """Whether it is no noise and no rest of a sentence, and is a row or has a small word, which labels have not.
 
     Of small words only the English ones are known: text in another script is taken as it is.
     """
     text = piece.unit.text
     is_prose = not text.isascii() or any(word.strip(".,;:") in STOP_WORDS for word in text.casefold().split())
-    return not piece.noise and (piece.unit.is_row or is_prose)
+    return not (piece.noise or _is_rest(piece)) and (piece.unit.is_row or is_prose)
+
+
+def _is_rest(piece: Piece) -> bool:
+    return piece.unit.start == 0 and bool(_RESTS.match(piece.unit.text))
 
 
 def _announces(unit: Unit) -> bool:

@@ -58,6 +58,11 @@ _DEFINES = re.compile(
     r"\bknown as\b|\bmeans?\b|\bdenotes?\b|\btermed\b",
     re.IGNORECASE,
 )
+_INTRODUCES = re.compile(
+    r"\b(?:introduc|propos|present|develop)(?:e|es|ed|ing)?\b|, (?:an?|the) (?=[a-z])|\bstands for\b"
+)
+"""Words that define what stands right beside them: "We introduce Adam", "Adam, an algorithm"."""
+_BESIDE_CHARS = 12
 _REASONS = re.compile(
     r"\b(?:because|since|due to|in order to|so that|therefore|hence|thus|as a result|reasons?|leads? to|"
     r"caus(?:e|es|ed|ing)|prevents?|prevented|suspect|otherwise|"
@@ -231,7 +236,10 @@ def _tokens(
 def _form(text: str, asked: Asked) -> float:
     match asked.needs.kind:
         case "definition":
-            return max((_definition(text, cue.span(), asked) for cue in _DEFINES.finditer(text)), default=0.0)
+            found = [_definition(text, cue.span(), asked) for cue in _DEFINES.finditer(text)]
+            return max(
+                found + [_introduction(text, cue.span(), asked) for cue in _INTRODUCES.finditer(text)], default=0.0
+            )
         case "formula":
             return float(bool(_RELATION.search(text)))
         case "reason":
@@ -248,6 +256,13 @@ def _definition(text: str, cue: tuple[int, int], asked: Asked) -> float:
     """1 where a word of the question is beside the defining words, a half elsewhere."""
     around = text[max(0, cue[0] - _NEAR_CHARS) : cue[0]], text[cue[1] : cue[1] + _NEAR_CHARS]
     return 1.0 if any(asked.weights.keys() & _terms_of(_words(side)) for side in around) else 0.5
+
+
+def _introduction(text: str, cue: tuple[int, int], asked: Asked) -> float:
+    """1 where the word right before or behind such words is of the question."""
+    before = _words(text[max(0, cue[0] - _BESIDE_CHARS) : cue[0]])[-1:]
+    behind = _words(text[cue[1] : cue[1] + _BESIDE_CHARS])[:1]
+    return float(any(asked.weights.keys() & _terms_of(side) for side in (before, behind)))
 
 
 def _nearness(run: Sequence[Piece]) -> float:

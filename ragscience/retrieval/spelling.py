@@ -61,7 +61,8 @@ def corrected(question: str, library: Library) -> tuple[str, tuple[Correction, .
     A word is misspelt where no passage has its stem and it is no common English word. It is taken for the word one
     insertion, deletion, replacement or transposition away that most passages have, else for the two words that it is
     written together from, else for the one that it makes with the word behind it. Numbers, short words and what has
-    digits or hyphens in it stay; a word with a capital is corrected to one that the passages write with a capital.
+    digits or hyphens in it stay; a word with a capital is corrected to one that the passages write with a capital,
+    and one with a capital inside ("FlashAttention") to one that has such a capital, too.
     A question in another language stays as it is.
     """
     if language_of(question):
@@ -128,9 +129,14 @@ def _meant(word: str, library: Library, *, is_name: bool) -> str:
     )
     for stem in likely[:_TRIED]:
         spelled = _as_spelled(of_stem[stem], library)
-        if spelled and (not is_name or not spelled.islower()):
+        if spelled and (not is_name or not spelled.islower()) and (_is_coined(spelled) or not _is_coined(word)):
             return spelled if is_name else spelled.lower()
     return "" if is_name else _two_words(lower, library)
+
+
+def _is_coined(word: str) -> bool:
+    """Whether it has capitals behind its first letter and small letters, too, as coined names do."""
+    return not word[1:].islower() and not word.isupper()
 
 
 def _two_words(word: str, library: Library) -> str:

@@ -40,7 +40,7 @@ ROUTES: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
         (
             "summary_route",
             r"sum|overview|outline|synopsis|gist|tl;?dr|about|what|contribution|finding|result|limit|weakness|"
-            r"shortcoming|drawback|conclusion|takeaway|idea|compare|contrast|differ|\bvs|versus",
+            r"shortcoming|drawback|conclusion|takeaway|idea|compare|contrast|differ|\bvs|versus|explain|describe|define",
         ),
         ("list_route", r"\b(?:list|name|enumerate|give|show|tell|what|which)\b"),
     )

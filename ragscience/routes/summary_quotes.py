@@ -24,11 +24,21 @@ _POINTS = re.compile(r"\b(?:fig(?:ure)?s?|tables?|sections?|sec|appendix|eqs?|eq
 _ANNOUNCES = re.compile(
     r"(?:we (?:now |also |then |next |first |briefly )?(?:discuss|hope|thank|leave it|believe|conclude with)|"
     r"in this section|this section|(?:in )?the rest of|(?:in )?the remainder|availability|supplementary|key ?words|"
-    r"section|here,? we discuss|for more)\b",
+    r"section|here,? we discuss|for more|the remainder|the rest)\b",
     re.IGNORECASE,
 )
 _OWN = re.compile(r"\b(?:we|our|ours)\b", re.IGNORECASE)
 _IS_A = re.compile(r"\s(?:is|are) (?:a|an|the)\b")
+_IS_WHAT = re.compile(r"[)”\"’']{0,2},? (?:(?:is|are) )?(?:an?|the|our|any) (?=[a-z\d])|,? which stands for\b")
+_UNDER = re.compile(r"\b(?:in|with|of|for|than|like|by|using|to|from|on|and|or|between|unlike) $", re.IGNORECASE)
+"""Before a name: what is said behind it is of something else ("In Raft, the leader")."""
+_INTRODUCES = re.compile(
+    r"\b(?:introduc|propos|present|develop|describ|call|nam|term)(?:e|es|ed|ing)?\b|\brefer(?:red)? to\b", re.IGNORECASE
+)
+_INTRODUCED_WITHIN = 80
+"""Characters between such a word and the name behind it."""
+_DEFINES_IN = {"abstract": 1.0, "introduction": 0.6, "conclusion": 0.3, "method": 0.1}
+"""Where a paper says what its thing is, and how much each place speaks for the sentence."""
 _LIMITS = re.compile(
     r"\b(?:not|only|cannot|limit\w{0,7}|however|fail\w{0,2}|lack\w{0,2}|neither|may|mostly|primarily|restrict\w{0,5})\b",
     re.I,
@@ -80,6 +90,19 @@ class SummaryQuotes:
                 chosen.append((-place, sentence))
                 taken.append(words)
         return [sentence for _, sentence in sorted(chosen, key=lambda each: each[0])]
+
+    def definition(self, most: int) -> list[Sentence]:
+        """At most `most` sentences that say what the thing is that the paper names itself after; the best first."""
+        scored = []
+        for n, one in enumerate(self._placed):
+            text = one.sentence.text
+            if one.zone not in _DEFINES_IN or not _is_sentence(text) or _ANNOUNCES.match(text) or _POINTS.search(text):
+                continue
+            told = max((_tells_what(text, *span) for span in self._named_at(text)), default=0.0)
+            if told:
+                scored.append((told + _DEFINES_IN[one.zone] - 0.4 * (len(text) > _LONGEST), -n, one.sentence))
+        best = sorted(scored, key=lambda each: each[:2], reverse=True)
+        return [sentence for _, _, sentence in best[:most]]
 
     def contributions(self, most: int) -> list[Sentence]:
         """The first sentences of the items of the list that the introduction calls its contributions; else none."""
@@ -140,9 +163,21 @@ class SummaryQuotes:
 
     def _own_in(self, text: str) -> tuple[bool, bool]:
         """As `_Placed.is_own` and `_Placed.says_what_it_is`."""
-        named = [one for one in self._names.in_text(text) if one.paper_id == self._paper.paper.paper_id]
-        is_a = any(one.start == 0 and _IS_A.match(text, one.end) for one in named)
+        named = self._named_at(text)
+        is_a = any(start == 0 and _IS_A.match(text, end) for start, end in named)
         return bool(named or _OWN.search(text)), is_a
+
+    def _named_at(self, text: str) -> list[tuple[int, int]]:
+        """Start and end of each name of the paper's work in a text."""
+        mine = self._paper.paper.paper_id
+        return [(one.start, one.end) for one in self._names.in_text(text) if one.paper_id == mine]
+
+
+def _tells_what(text: str, start: int, end: int) -> float:
+    """2 where the text says of the name at that place what it is, 1.5 where it introduces it; else 0."""
+    if _IS_WHAT.match(text, end) and not _UNDER.search(text[:start]):
+        return 2.0
+    return 1.5 * bool(_INTRODUCES.search(text[max(0, start - _INTRODUCED_WITHIN) : start]))
 
 
 def _score(one: _Placed, aspect: Aspect) -> float:

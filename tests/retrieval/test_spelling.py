@@ -39,6 +39,7 @@ def library(made_once):
         ("How many imagees has the trainnig?", {"imagees": "images", "trainnig": "training"}),
         ("Which data has the Beekeper?", {"Beekeper": "Beekeeper"}),
         ("Which data have the Imagees?", {}),  # nothing called Images is known
+        ("Which data has the BeeKeper?", {}),  # a coined name, and no paper has one like it
         ("How do I bake bread?", {}),  # a word, though not of this library
         ("What are steps2, GPT-22 and 4001?", {}),
         ("How long are the stepps?", {"stepps": "steps"}),
