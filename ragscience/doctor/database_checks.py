@@ -83,6 +83,7 @@ def other_databases(home: Home) -> Iterator[Finding]:
     """Whether conversations and the small caches that are databases are intact."""
     kinds: tuple[tuple[Path, str, Severity], ...] = (
         (home.history, "Your conversations are", "error"),
+        *((path, f"The conversations of {path.stem} are", "error") for path in sorted(home.people.glob("*.sqlite"))),
         (home.agent, "Interrupted runs of the agent are", "warning"),
         (home.vectorstore / "llm_scores.sqlite", "Cached scores are", "warning"),
     )

@@ -137,7 +137,7 @@ def _named(file: str) -> str:
 
 
 def _run_id(run: QuestionRun, request: AskRequest) -> str:
-    """A digest of the question, the library as it is now and all settings that an answer depends on."""
+    """A digest of who asks, the question, the library as it is now and all settings that an answer depends on."""
     from ragscience.agent.agent_state import STATE_VERSION
 
     library, llm = run.library, run.llm
@@ -152,5 +152,6 @@ def _run_id(run: QuestionRun, request: AskRequest) -> str:
         QuestionProfiles(run.settings, request.top_k).wanted_for_answer,
         [llm.name, llm.digest] if llm else None,
         request.strict,
+        *([run.person] if run.person else []),
     ]
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()

@@ -11,6 +11,7 @@ from ragscience.engine.question_profiles import DECIDING_WHERE_SET
 from ragscience.errors import RagScienceError
 from ragscience.records import Answer, Paper, StoredChunk
 from ragscience.settings import deciding_values
+from ragscience.store.atomic_files import disk_errors
 
 if TYPE_CHECKING:
     from ragscience.engine.question_run import QuestionRun
@@ -27,12 +28,15 @@ def audit(run: QuestionRun, answer: Answer, request: AskRequest, *, at: str) -> 
 
     What goes wrong is a warning, and never costs the answer. `at` is ISO 8601, UTC.
     """
-    settings, path = run.settings, run.engine.home.audit
-    if not (settings.audit and settings.history and path.parent.is_dir()):
+    settings, home = run.settings, run.engine.home
+    if not (settings.audit and settings.history and home.vectorstore.is_dir()):
         return
     try:
+        path = home.audit_of(run.person)
+        with disk_errors(path.parent):
+            path.parent.mkdir(mode=0o700, exist_ok=True)
         log = AuditLog(path, max_bytes=settings.audit_max_mb * _MIB, keep=settings.audit_keep)
-        log.append(record_for(run, answer, request, at=at))
+        log.append(record_for(run, answer, request, at=at) | {"person": run.person})
     except RagScienceError as error:
         run.warn(f"This answer is not in the audit log: {error}")
 

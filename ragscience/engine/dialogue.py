@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ragscience.errors import RagScienceError, UsageError
 from ragscience.history import History, KeptAnswer
 from ragscience.history.conversation_names import check_name
 from ragscience.records import Answer, Citation, StoredChunk, Turn
+from ragscience.store.atomic_files import disk_errors
 from ragscience.text.counts import counted
 
 if TYPE_CHECKING:
@@ -28,14 +30,19 @@ class Dialogue:
     the next turn tries again; both give a warning. With the setting `history` off nothing is written.
     """
 
-    def __init__(self, home: Home, settings: Settings, *, name: str | None, continue_last: bool) -> None:
-        """`name` may be the number of a conversation that is there.
+    def __init__(
+        self, home: Home, settings: Settings, *, name: str | None, continue_last: bool, person: str = ""
+    ) -> None:
+        """`name` may be the number of a conversation that is there; those of the `person` alone are there.
 
         Raises UsageError for a name that cannot be one, for a number without a conversation, and for both ways at once.
         """
         if continue_last and name is not None:
             raise UsageError("--continue and --chat exclude each other.", "Give one of them.")
-        self._path = home.history
+        self.person = person
+        """Whose it is; empty for the library's own user."""
+        self._path = home.history_of(person)
+        self._home = home
         self._settings = settings
         is_number = name is not None and name.strip().isdecimal()
         self._name = "" if name is None or is_number else check_name(name)
@@ -64,7 +71,8 @@ class Dialogue:
         Raises UsageError for a name that cannot be one or that another conversation has.
         """
         wanted = check_name(name)
-        if self._settings.history and self._path.parent.is_dir():
+        if self._settings.history and self._home.vectorstore.is_dir():
+            _make_folder(self._path)
             with History.open_for_writing(self._path) as history:
                 history.rename(self._conversation_id, wanted)
         self._name = wanted
@@ -90,9 +98,10 @@ class Dialogue:
         now = datetime.now(UTC).isoformat(timespec="seconds")
         kept = KeptAnswer(None, now, answer)
         # Without the folder there is no library: asking makes none.
-        if self._settings.history and self._path.parent.is_dir():
+        if self._settings.history and self._home.vectorstore.is_dir():
             self._unkept.append((answer, now))
             try:
+                _make_folder(self._path)
                 with History.open_for_writing(self._path) as history:
                     self._conversation_id = history.add(
                         self._unkept, conversation_id=self._conversation_id, name=self._name
@@ -134,6 +143,12 @@ class Dialogue:
             raise
         except RagScienceError as error:
             self.warnings.append(f"Earlier conversations cannot be read: {error}")
+
+
+def _make_folder(path: Path) -> None:
+    """Make the folder of a history, for its owner alone. Raises RagScienceError."""
+    with disk_errors(path.parent):
+        path.parent.mkdir(mode=0o700, exist_ok=True)
 
 
 def _cited_passages(answer: Answer) -> tuple[int, ...]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from ragscience.doctor import Finding, Severity, examine, guarded, worst
 from ragscience.doctor.findings import DoctorOutput
+from ragscience.engine.access_tokens import AccessTokens
 from ragscience.engine.events import Checking, OnEvent
 from ragscience.errors import RagScienceError
 from ragscience.store import Library
@@ -57,11 +58,21 @@ def doctor(
 
     now = datetime.now(UTC)
     found = list(examine(home, now=now, ocr_language=settings.ocr_language, fast=fast, on_check=on_check))
+    found += _access(home)
     offline = settings if network else settings.model_copy(update={"offline": True})
     found += guarded("models", _models, offline, models, _made_by(home))
     if network:
         found += guarded("network", _network, settings, models)
     return DoctorReport(tuple(found))
+
+
+def _access(home: Home) -> list[Finding]:
+    """That the tokens of a served library can be read."""
+    try:
+        AccessTokens(home.serve_tokens).all()
+    except RagScienceError as error:
+        return [Finding("access", "error", error.message, error.fix)]
+    return []
 
 
 def _made_by(home: Home) -> EmbedderIdentity | None:

@@ -185,7 +185,7 @@ class Engine:
         dialogue = dialogue or self.dialogue()
         filters = filters_by_name(self.library, request.filters)
         request = replace(request, filters=filters, history=request.history or dialogue.context())
-        run = QuestionRun(self, request, on_event=on_event, cancel=cancel)
+        run = QuestionRun(self, request, on_event=on_event, cancel=cancel, person=dialogue.person)
         for warning in dialogue.warnings:
             run.warn(warning)
 
@@ -205,12 +205,13 @@ class Engine:
         dialogue.keep(answer, run.warn)
         return replace(answer, warnings=_once(answer.warnings, run.warnings))
 
-    def dialogue(self, *, name: str | None = None, continue_last: bool = False) -> Dialogue:
+    def dialogue(self, *, name: str | None = None, continue_last: bool = False, person: str = "") -> Dialogue:
         """A conversation: a new one, the last one, or the one called `name`, which may be its number.
 
-        Raises UsageError for a bad name, and for a number without a conversation.
+        `person` is whose it is; empty: the library's own user's. Raises UsageError for a bad name, and for a number
+        without a conversation.
         """
-        return Dialogue(self.home, self.settings, name=name, continue_last=continue_last)
+        return Dialogue(self.home, self.settings, name=name, continue_last=continue_last, person=person)
 
     def _recorded(self, how: str, question: str, act: Callable[[], T]) -> T:
         """What `act` gives; where it fails, the telemetry has a record of the failure."""

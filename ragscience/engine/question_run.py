@@ -42,10 +42,15 @@ class QuestionRun:
         *,
         on_event: OnEvent | None = None,
         cancel: Flag | None = None,
+        person: str = "",
     ) -> None:
-        """`cancel`, once set, ends the work with `Cancelled`. Raises UsageError for settings that cannot be."""
+        """`cancel`, once set, ends the work with `Cancelled`; `person` is who asks, empty for the library's own user.
+
+        Raises UsageError for settings that cannot be.
+        """
         self.engine = engine
         self.request = request
+        self.person = person
         self.settings = changed_settings(engine.settings, request.overrides())
         self.question = check_question(request.question, self.settings.max_question_chars)
         self.library = engine.library

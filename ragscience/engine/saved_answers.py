@@ -22,12 +22,16 @@ __all__ = ["AUDIT_SCHEMA_VERSION", "AuditReader", "Conversation", "KeptAnswer", 
 
 
 class SavedAnswers:
-    """Reading and deleting; `Engine.ask` writes. Each call opens the files again and sees the last commit."""
+    """Reading and deleting those of one person; `Engine.ask` writes. Each call opens the files again."""
 
-    def __init__(self, engine: Engine) -> None:
+    def __init__(self, engine: Engine, person: str = "") -> None:
         self._engine = engine
-        self._history = engine.home.history
-        self._audit = engine.home.audit
+        self._history = engine.home.history_of(person)
+        self._audit = engine.home.audit_of(person)
+
+    def for_person(self, name: str) -> SavedAnswers:
+        """Those of a person whom the library is served to; empty: of the library's own user."""
+        return SavedAnswers(self._engine, name)
 
     def conversations(self) -> list[Conversation]:
         """All conversations, the one changed last first."""

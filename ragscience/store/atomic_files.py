@@ -49,17 +49,24 @@ def disk_errors(path: Path) -> Iterator[None]:
         raise RagScienceError(f"{path} could not be written: {reason}.", "Check the disk.") from error
 
 
-def write_atomically(path: Path, content: bytes) -> None:
-    """Replace `path` atomically: a reader, or a crash, finds the old content or the new. Raises OSError."""
+def write_atomically(path: Path, content: bytes, *, private: bool = False) -> None:
+    """Replace `path` atomically: a reader, or a crash, finds the old content or the new. Raises OSError.
+
+    Only its owner may read a `private` one.
+    """
     # Nobody else can have put a link there: the name cannot be guessed, and the file has to be new.
     temporary = path.with_name(f"{path.name}.{secrets.token_hex(8)}.tmp")
     try:
-        with temporary.open("xb") as file:
+        with open(temporary, "xb", opener=_open_private if private else None) as file:
             file.write(content)
         put_in_place(temporary, path)
     except OSError:
         temporary.unlink(missing_ok=True)
         raise
+
+
+def _open_private(path: str, flags: int) -> int:
+    return os.open(path, flags, 0o600)
 
 
 class DamagedFile(ValueError):

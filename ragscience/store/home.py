@@ -75,6 +75,24 @@ class Home:
         return self.vectorstore / "history.sqlite"
 
     @property
+    def people(self) -> Path:
+        """The folder of what is kept of people whom the library is served to; each has files of their own."""
+        return self.vectorstore / "people"
+
+    def history_of(self, person: str) -> Path:
+        """The conversations of that person, a name of `serve_tokens.json`; empty: of the library's own user."""
+        return self.people / f"{person}.sqlite" if person else self.history
+
+    def audit_of(self, person: str) -> Path:
+        """The audit log of that person; empty: of the library's own user."""
+        return self.people / f"{person}.audit.jsonl" if person else self.audit
+
+    @property
+    def serve_tokens(self) -> Path:
+        """Hashes of the tokens of those whom the library is served to."""
+        return self.root / "serve_tokens.json"
+
+    @property
     def agent(self) -> Path:
         """Checkpoints of interrupted agent runs, in SQLite; a cache."""
         return self.vectorstore / "agent.sqlite"

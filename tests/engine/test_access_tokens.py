@@ -1,0 +1,106 @@
+"""Tokens: made once, kept as a hash in a private file, revoked; a damaged file opens no door."""
+
+import json
+import re
+import subprocess
+import sys
+
+import pytest
+
+from ragscience.engine.access_tokens import ROLES, AccessTokens, Person, may
+from ragscience.errors import LibraryUnavailable, NothingFound, UsageError
+from tests.conftest import ROOT
+
+
+@pytest.fixture
+def tokens(tmp_path):
+    return AccessTokens(tmp_path / "serve_tokens.json")
+
+
+def test_a_token_is_known_until_it_is_revoked(tokens, tmp_path):
+    assert tokens.all() == []
+    made = tokens.add("ana", "editor")
+    assert re.fullmatch("ragscience_[0-9a-f]{64}", made)
+    assert (tokens.verify(made).name, tokens.verify(made).role) == ("ana", "editor")
+    for wrong in ("", made[:-1], made + "0", made.upper(), "ragscience_" + "0" * 64, "\ud800"):
+        assert tokens.verify(wrong) is None
+    assert AccessTokens(tmp_path / "serve_tokens.json").revoke("ana").name == "ana"
+    assert tokens.verify(made) is None  # seen at the next look, though another one has written
+    with pytest.raises(NothingFound):
+        tokens.revoke("ana")
+
+
+def test_the_file_has_hashes_alone_and_is_for_its_owner(tokens, tmp_path):
+    made = tokens.add("ana")
+    file = tmp_path / "serve_tokens.json"
+    assert file.stat().st_mode & 0o777 == 0o600
+    assert made not in file.read_text()
+    assert made.removeprefix("ragscience_") not in file.read_text()
+    assert [path.name for path in tmp_path.iterdir()] == ["serve_tokens.json"]
+
+
+@pytest.mark.parametrize("name", ["", "Ana", "a/b", "..", "-a", "a b", "a\n", "ä", "x" * 33, "a.b"])
+def test_a_name_is_a_safe_word(tokens, name):
+    with pytest.raises(UsageError):
+        tokens.add(name)
+
+
+def test_a_person_has_one_token(tokens):
+    tokens.add("ana")
+    with pytest.raises(UsageError, match="ana has a token"):
+        tokens.add("ana", "owner")
+
+
+DAMAGED = (
+    b"",
+    b"{}",
+    b"[]",
+    b"null",
+    b'{"version": 1}',
+    b'{"version": 1, "tokens": {}}',
+    b'{"version": 2, "tokens": []}',
+    b'{"version": 1, "tokens": [{"name": "ana"}]}',
+    b"\xff\xfe",
+    b"[" * 100_000,
+)
+
+
+@pytest.mark.parametrize("content", DAMAGED, ids=range(len(DAMAGED)))
+def test_a_damaged_file_is_refused_and_kept(tokens, tmp_path, content):
+    made = tokens.add("ana")
+    file = tmp_path / "serve_tokens.json"
+    file.write_bytes(content)
+    for act in (tokens.all, lambda: tokens.verify(made), lambda: tokens.add("ben"), lambda: tokens.revoke("ana")):
+        with pytest.raises(LibraryUnavailable, match="cannot be read"):
+            act()
+    assert file.read_bytes() == content
+
+
+@pytest.mark.parametrize(
+    "change", [{"role": "god"}, {"name": "../x"}, {"sha256": "x"}, {"created_at": 1}, {"role": None}, {"more": 1}]
+)
+def test_an_entry_that_cannot_be_is_damage(tokens, tmp_path, change):
+    tokens.add("ana")
+    file = tmp_path / "serve_tokens.json"
+    whole = json.loads(file.read_text())
+    whole["tokens"][0] |= change
+    file.write_text(json.dumps(whole))
+    with pytest.raises(LibraryUnavailable):
+        tokens.all()
+
+
+def test_processes_that_add_at_once_lose_no_token(tokens, tmp_path):
+    script = (
+        "import sys; from pathlib import Path; from ragscience.engine.access_tokens import AccessTokens\n"
+        "tokens = AccessTokens(Path(sys.argv[1]))\n"
+        "for number in range(10): tokens.add(f'{sys.argv[2]}{number}')"
+    )
+    command = [sys.executable, "-c", script, str(tmp_path / "serve_tokens.json")]
+    for process in [subprocess.Popen([*command, name], cwd=ROOT) for name in "abc"]:
+        assert process.wait(60) == 0
+    assert len(tokens.all()) == 30
+
+
+def test_each_role_may_do_what_those_before_it_may():
+    allowed = [[may(Person("ana", role), needed) for needed in ROLES] for role in ROLES]
+    assert allowed == [[True, False, False], [True, True, False], [True, True, True]]
