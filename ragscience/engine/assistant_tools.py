@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +13,7 @@ from ragscience.engine.quote_location import find_quote
 from ragscience.engine.requests import AskRequest, SearchRequest
 from ragscience.engine.source_list import sources_of
 from ragscience.errors import NothingFound, RagScienceError, UsageError
-from ragscience.records import Filters, Found, StoredChunk
+from ragscience.records import Filters, Found, Paper, StoredChunk
 from ragscience.text.page_spans import page_label
 from ragscience.text.prompt_sanitizer import sanitize
 
@@ -104,27 +104,30 @@ class AssistantTools:
             kinds=(where["kind"],) if "kind" in where else (),
         )
         found = self._engine.search(SearchRequest(query, filters, top_k=8), cancel=cancel)
-        if not found.hits:
+        library = self._engine.library
+        papers_of = {path: library.paper_by_path(path) for path in dict.fromkeys(hit.chunk.path for hit in found.hits)}
+        # A paper may have left the library since the search.
+        there = [(hit.chunk, paper) for hit in found.hits if (paper := papers_of[hit.chunk.path]) is not None]
+        if not there:
             raise NothingFound("Nothing was found.", "Try other words, or leave out paper, section or kind.")
         results: list[dict[str, Any]] = []
         left = chars
-        for hit in found.hits:
-            result = self._result(hit.chunk)
-            text = sanitize(hit.chunk.text)
+        for chunk, paper in there:
+            result = _result(chunk, paper)
+            text = sanitize(chunk.text)
             room = left - len(str(result)) - 40
             if room < 200 and results:
                 break
             results.append({**result, "text": _cut(text, max(room, 200))})
             left = room - len(text)
-        more = {"left_out": len(found.hits) - len(results)} if len(results) < len(found.hits) else {}
+        more = {"left_out": len(there) - len(results)} if len(results) < len(there) else {}
         return _as_json({"results": results, "warnings": list(found.warnings), **more})
 
     def _fetch(self, _box: Toolbox, chars: int, _cancel: Flag | None, id: str) -> ToolReply:
-        chunk = self._chunk(id)
+        chunk, paper = self._passage(id)
         text = _cut(sanitize(chunk.text), chars)
-        return _as_json(
-            {**self._result(chunk), "text": text, "metadata": {"section": chunk.section, "kind": chunk.kind}}
-        )
+        metadata = {"section": chunk.section, "kind": chunk.kind}
+        return _as_json({**_result(chunk, paper), "text": text, "metadata": metadata})
 
     def _ask(self, box: Toolbox, chars: int, cancel: Flag | None, question: str, paper: str = "") -> ToolReply:
         papers = tuple(each.paper_id for each in box.papers(paper)) if paper else ()
@@ -160,29 +163,28 @@ class AssistantTools:
         )
         return list(dict.fromkeys(page for hit in found.hits for page in _pages(hit.chunk)))
 
-    def _result(self, chunk: StoredChunk) -> dict[str, Any]:
-        """A passage without its text: `id`, `title` and `url`, as assistants expect, with file and pages."""
-        papers = {paper.paper_id: paper for paper in self._engine.papers()}
-        paper = papers[chunk.paper_id]
-        number = [each.chunk_id for each in self._engine.library.paper_chunks(chunk.paper_id)].index(chunk.chunk_id)
-        title = sanitize(paper.metadata.title or paper.title or paper.file)
-        return {
-            "id": f"{paper.md5[:12]}#{number}",
-            "title": f"{title} {page_label(chunk.file, chunk.page_start)}",
-            "url": f"paper://{paper.md5}/{chunk.page_start}",
-            "file": chunk.file,
-            "page": chunk.page_start,
-        }
-
-    def _chunk(self, id_: str) -> StoredChunk:
+    def _passage(self, id_: str) -> tuple[StoredChunk, Paper]:
+        """The passage that `search` gave this id, with its paper. Raises NothingFound."""
         match = _ID.fullmatch(id_.strip())
         if match:
             for paper in self._engine.papers():
                 if paper.md5.startswith(match[1]):
-                    chunks: Sequence[StoredChunk] = self._engine.library.paper_chunks(paper.paper_id)
-                    if int(match[2]) < len(chunks):
-                        return chunks[int(match[2])]
+                    for chunk in self._engine.library.paper_chunks(paper.paper_id):
+                        if chunk.ordinal == int(match[2]):
+                            return chunk, paper
         raise NothingFound(f"There is no passage {id_[:80]!r}.", "Take an id that `search` gave.")
+
+
+def _result(chunk: StoredChunk, paper: Paper) -> dict[str, Any]:
+    """A passage without its text: `id`, `title` and `url`, as assistants expect, with file and pages."""
+    title = sanitize(paper.metadata.title or paper.title or paper.file)
+    return {
+        "id": f"{paper.md5[:12]}#{chunk.ordinal}",
+        "title": f"{title} {page_label(chunk.file, chunk.page_start)}",
+        "url": f"paper://{paper.md5}/{chunk.page_start}",
+        "file": chunk.file,
+        "page": chunk.page_start,
+    }
 
 
 def _pages(chunk: StoredChunk) -> list[tuple[int, int]]:

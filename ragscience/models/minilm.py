@@ -39,7 +39,7 @@ WINDOW_OVERLAP = 32
 """Word pieces that neighbouring windows share, so that each has context on both sides."""
 KEPT_PLACES = 512
 """Passages whose `kept_places` are remembered, about 5 KB each."""
-RECENT_TEXTS = 4
+RECENT_TEXTS = 64
 GROUP_TEXTS = 64
 """Texts whose token vectors are in memory at a time."""
 

@@ -78,6 +78,28 @@ def test_what_search_found_can_be_fetched(engine):
     assert json.loads(whole.content[0].text) == whole.structured_content
 
 
+def test_a_search_reads_of_its_own_papers_alone(engine, monkeypatch):
+    """What a call costs does not grow with the library."""
+
+    def refused(*_):
+        raise AssertionError("all papers, or all passages of one, are read")
+
+    monkeypatch.setattr(engine.library, "papers", refused)
+    monkeypatch.setattr(engine.library, "paper_chunks", refused)
+    found = AssistantTools(engine).call("search", {"query": "flight speed of bees in fog"})
+    assert found.value["results"][0]["file"] == "bees.pdf"
+
+
+def test_a_paper_that_leaves_meanwhile_is_left_out(engine, monkeypatch):
+    known = engine.library.paper_by_path
+    monkeypatch.setattr(engine.library, "paper_by_path", lambda path: None if "bees" in path else known(path))
+    found = AssistantTools(engine).call("search", {"query": "flight speed of bees in fog"})
+    assert found.value["results"]
+    assert "bees.pdf" not in {result["file"] for result in found.value["results"]}
+    monkeypatch.setattr(engine.library, "paper_by_path", lambda path: None)
+    assert AssistantTools(engine).call("search", {"query": "flight speed of bees in fog"}).is_error
+
+
 def test_an_answer_names_its_pages(engine):
     answer = called(engine, "ask", question="How fast do bees fly in fog?").structured_content
     assert "3.7" in answer["answer"]
