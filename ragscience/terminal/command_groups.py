@@ -101,7 +101,7 @@ class Group(TyperGroup):
         if (
             other
             and path.endswith(".py")
-            and (len(args) == 1 or path.endswith("ingest.py"))
+            and (len(args) == 1 or args[1].startswith("-") or path.endswith("ingest.py"))
             and not Path(word).exists()
         ):
             raise UsageError(f"`{word}` is a command of {other}.", f"Write: python {other} {shlex.join(args)}")

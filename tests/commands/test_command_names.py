@@ -58,8 +58,9 @@ def test_a_mistyped_command_of_ingest_is_no_file(asked):
     assert (ran.code, "`python ingest.py duplicates`" in ran.err) == (2, True)
     ran = asked.ingest("search", "fog")
     assert (ran.code, "python query.py search fog" in ran.err) == (2, True)
-    ran = asked.query("list")
-    assert (ran.code, "python ingest.py list" in ran.err) == (2, True)
+    for options in ([], ["--sort", "year"]):
+        ran = asked.query("list", *options)
+        assert (ran.code, f"python ingest.py {' '.join(['list', *options])}" in ran.err) == (2, True)
 
 
 @pytest.mark.parametrize("words", [["model", "size", "of", "bees"], ["maps", "of", "fog"], ["how", "fast"], ["fog"]])
