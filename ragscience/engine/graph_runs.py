@@ -12,7 +12,7 @@ from ragscience.engine.events import Event, ModelChosen, OnEvent
 from ragscience.engine.paper_lookup import find_paper
 from ragscience.errors import ModelProblem, NothingFound, UsageError
 from ragscience.graph.graph_records import CO_OCCURS, ENTITY_TYPES, OPTIONAL_TYPES, Entity
-from ragscience.records import Paper, PathStep, title_of
+from ragscience.records import Paper, PathStep
 from ragscience.store import Library
 
 if TYPE_CHECKING:
@@ -281,39 +281,25 @@ class LibraryGraph:
 
         Raises NothingFound for an empty library, UsageError for a file that is not a map, unless with `force`.
         """
-        from ragscience.graph.entity_merging import load_graph
-        from ragscience.graph.map_data import PAPER, map_drawing
+        from ragscience.engine.library_map import draw_map
+        from ragscience.graph.map_data import PAPER
         from ragscience.graph.map_html import check_target, file_link, map_page, write_file
 
         if target.suffix.lower() not in (".html", ".htm"):
             raise UsageError(f"The map is an HTML file, not {target.name!r}.", "Write: python query.py map map.html")
         check_target(target, force=force)
-        library, settings = self._engine.library, self._engine.settings
-        if not library.paper_count:
-            raise NothingFound("The library has no papers yet.", "Put PDFs into papers/, then run: python ingest.py")
-        with library.snapshot():
-            drawing = map_drawing(
-                library,
-                load_graph(library),
-                neighbours=settings.map_neighbours,
-                threshold=settings.map_min_cosine,
-                max_nodes=settings.map_max_nodes,
-                title_of=title_of,
-            )
-            root = self._engine.home.root
-            links = {paper.file: file_link(paper.path, target, root) for paper in library.papers()}
-        write_file(target, map_page(drawing, links))
+        drawing, drawn = draw_map(self._engine)
+        root = self._engine.home.root
+        write_file(target, map_page(drawing, {paper.file: file_link(paper.path, target, root) for paper in drawn}))
         papers = sum(node.kind == PAPER for node in drawing.nodes)
         return MapSummary(papers, len(drawing.nodes) - papers, drawing.left_out)
 
     @contextmanager
     def _graph(self) -> Iterator[tuple[Library, KnowledgeGraph]]:
         """The library and its graph, of one generation. Raises NothingFound if there is no graph."""
-        from ragscience.graph.entity_merging import load_graph
-
         library = self._engine.library
         with library.snapshot():
-            graph = load_graph(library)
+            graph, _ = self._engine.graph_and_vectors()
             if not len(graph):
                 raise NothingFound("There is no knowledge graph yet.", "`python ingest.py graph` makes it.")
             yield library, graph
@@ -323,7 +309,8 @@ def _named(graph: KnowledgeGraph, name: str) -> Sequence[int]:
     from ragscience.graph.entity_linking import similar_names
     from ragscience.graph.graph_records import matched
 
-    numbers = graph.by_name(name)
+    key = graph.number_of(name)
+    numbers = graph.by_name(name) if key is None else (key,)
     if numbers:
         return numbers
     wanted = matched(name)

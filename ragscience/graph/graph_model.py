@@ -43,6 +43,8 @@ class KnowledgeGraph:
         """Number of each relation's source, shape (relations,), int32."""
         self.targets: NDArray[np.int32] = columns["target"].astype(np.int32, copy=False)
         self.confidences: NDArray[np.float32] = columns["edge_confidence"].astype(np.float32, copy=False)
+        self.mentions: NDArray[np.int32] = columns["mentions"].astype(np.int32, copy=False)
+        """How often each entity is named, shape (entities,), int32."""
         self._kinds = columns["relation"]
 
     @classmethod

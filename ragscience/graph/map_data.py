@@ -23,7 +23,7 @@ from ragscience.text.page_spans import page_parts
 if TYPE_CHECKING:
     from ragscience.store import Library
 
-__all__ = ["PAPER", "SIMILAR", "Evidence", "MapDrawing", "MapEdge", "MapNode", "map_drawing"]
+__all__ = ["PAPER", "SIMILAR", "Evidence", "MapDrawing", "MapEdge", "MapNode", "map_drawing", "passage_quotes"]
 
 PAPER, SIMILAR = "PAPER", "SIMILAR_TO"
 NODE_EVIDENCE, EDGE_EVIDENCE, EDGES_PER_NODE = 10, 2, 4
@@ -238,6 +238,11 @@ def _first_passages(papers: PaperMap) -> dict[int, int]:
     """The id of the first passage of each paper, by the paper's index."""
     owners, first = np.unique(papers.owners, return_index=True)
     return dict(zip(owners.tolist(), papers.ids[first].tolist(), strict=True))
+
+
+def passage_quotes(library: Library, ids: Sequence[int], names: Sequence[str]) -> tuple[Evidence, ...]:
+    """A quote from each of these passages, around the first of the names in it."""
+    return _Passages(library, ids).evidence(ids, (names,))
 
 
 class _Passages:

@@ -21,7 +21,7 @@ from ragscience.errors import RagScienceError, UsageError
 from ragscience.graph.map_data import Evidence, MapDrawing
 from ragscience.store.atomic_files import disk_errors, write_atomically
 
-__all__ = ["MADE_HERE", "check_target", "file_link", "map_page", "write_file"]
+__all__ = ["MADE_HERE", "check_target", "file_link", "map_page", "map_policy", "write_file"]
 
 MADE_HERE = b"made by RAG Science: query.py map"
 """Marker in the first bytes of each map file: such a file may be replaced."""
@@ -62,17 +62,14 @@ def file_link(path: str, target: Path, home: Path) -> str:
 
 
 def map_page(drawing: MapDrawing, links: Mapping[str, str]) -> bytes:
-    """The page, as UTF-8; `links` has each file's link. Raises RagScienceError if a template is missing."""
-    try:
-        page, style, script = (_PARTS.joinpath(name).read_text("utf-8") for name in ("map.html", "map.css", "map.js"))
-    except OSError as error:
-        raise RagScienceError(
-            f"{error.filename} cannot be read: {error.strerror}.", "Reinstall RAG Science."
-        ) from error
+    """The page, as UTF-8; `links` has each file's link, to which `#page=N` is added, or `&page=N` if it has a "#".
+
+    Raises RagScienceError if a template is missing.
+    """
+    page, style, script = _parts()
     filled = {
         "{{made}}": MADE_HERE.decode(),
-        "{{policy}}": f"default-src 'none'; style-src '{_hash(style)}'; script-src '{_hash(script)}'; base-uri 'none'"
-        "; form-action 'none'",
+        "{{policy}}": map_policy(),
         "{{style}}": style,
         "{{script}}": script,
         "{{data}}": _data(drawing, links),
@@ -81,6 +78,27 @@ def map_page(drawing: MapDrawing, links: Mapping[str, str]) -> bytes:
     for mark, text in filled.items():
         page = page.replace(mark, text, 1)
     return page.encode("utf-8")
+
+
+def map_policy() -> str:
+    """The Content-Security-Policy of the page: its own script and style by their hashes, and nothing is fetched.
+
+    Raises RagScienceError if a template is missing.
+    """
+    _, style, script = _parts()
+    hashes = f"style-src '{_hash(style)}'; script-src '{_hash(script)}'"
+    return f"default-src 'none'; {hashes}; base-uri 'none'; form-action 'none'"
+
+
+def _parts() -> tuple[str, str, str]:
+    """The page, its style and its script."""
+    try:
+        page, style, script = (_PARTS.joinpath(name).read_text("utf-8") for name in ("map.html", "map.css", "map.js"))
+    except OSError as error:
+        raise RagScienceError(
+            f"{error.filename} cannot be read: {error.strerror}.", "Reinstall RAG Science."
+        ) from error
+    return page, style, script
 
 
 def _hash(text: str) -> str:

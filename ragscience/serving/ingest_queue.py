@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING, Literal
 from uuid import uuid4
 
 from ragscience.engine.events import Event, Warned
+from ragscience.engine.graph_runs import GraphRequest, PassagesRead
 from ragscience.engine.ingest_events import IngestResult, PaperFailed, PaperStored
-from ragscience.errors import RagScienceError, UsageError
+from ragscience.errors import Cancelled, RagScienceError, UsageError
 
 if TYPE_CHECKING:
     from ragscience.engine.library_engine import Engine
@@ -25,6 +26,8 @@ __all__ = ["IngestQueue", "Job", "safe_name"]
 
 MOST_KEPT = 200
 """Jobs that are remembered; older ones that are done go."""
+MOST_WARNINGS = 20
+"""Passages that a language model could not read, of a job."""
 LONGEST_NAME = 120
 """Bytes of a file's name, without its suffix."""
 _UNSAFE = re.compile(r"[^\w .()\[\]+,-]")
@@ -41,7 +44,7 @@ class Job:
     """What it does, for a person: "add a.pdf"."""
     state: State = "waiting"
     done: int = 0
-    """Papers that are in."""
+    """Papers that are in; for the graph, passages that are read."""
     total: int = 0
     files: list[str] = field(default_factory=list)
     """Papers that came into the library, or left it."""
@@ -91,6 +94,10 @@ class IngestQueue:
 
         return self._put(f"remove {file}", work, total=1)
 
+    def build_graph(self, request: GraphRequest) -> Job:
+        """Read the passages that the graph lacks; what is read is kept when the server ends."""
+        return self._put("build the knowledge graph", lambda job: self._build_graph(job, request), total=0)
+
     def _put(self, what: str, work: Callable[[Job], None], *, total: int) -> Job:
         job = Job(uuid4().hex, what, total=total)
         with self._lock:
@@ -110,6 +117,10 @@ class IngestQueue:
         result: IngestResult = self._engine.add(paths, on_event=self._listen(job), cancel=self._cancel)
         job.done = len(paths) - len(result.failures)
 
+    def _build_graph(self, job: Job, request: GraphRequest) -> None:
+        built = self._engine.graph().build(request, on_event=self._listen(job))
+        job.warnings += built.report.failures[:MOST_WARNINGS]
+
     def _listen(self, job: Job) -> Callable[[Event], None]:
         def hear(event: Event) -> None:
             if isinstance(event, PaperStored):
@@ -120,6 +131,10 @@ class IngestQueue:
                 job.failures.append(
                     {"file": event.path.name, "reason": problem.reason, "detail": problem.message, "fix": problem.fix}
                 )
+            elif isinstance(event, PassagesRead):
+                job.done, job.total = event.done, event.total
+                if self._cancel.is_set():
+                    raise Cancelled("The server was stopped before.", "POST /api/v1/graph continues it.")
             elif isinstance(event, Warned):
                 job.warnings.append(event.text)
 

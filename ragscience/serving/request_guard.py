@@ -26,8 +26,8 @@ _HEADERS = (
     (
         b"content-security-policy",
         b"default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; font-src 'self' data:;"
-        b" connect-src 'self'; worker-src 'self' blob:; manifest-src 'self'; form-action 'self'; base-uri 'none';"
-        b" frame-ancestors 'none'",
+        b" connect-src 'self'; frame-src 'self'; worker-src 'self' blob:; manifest-src 'self'; form-action 'self';"
+        b" base-uri 'none'; frame-ancestors 'none'",
     ),
 )
 _SAFE_METHODS = ("GET", "HEAD", "OPTIONS")

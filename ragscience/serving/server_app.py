@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from ragscience import __version__
 from ragscience.serving.ingest_queue import IngestQueue
+from ragscience.serving.map_cache import MapCache
 from ragscience.serving.problem_responses import add_handlers
 from ragscience.serving.request_guard import RequestGuard, known_hosts
 from ragscience.serving.server_state import ServerOptions, ServerState
@@ -28,6 +29,7 @@ def make_app(engine: Engine, options: ServerOptions | None = None) -> FastAPI:
     from fastapi import FastAPI
     from mcp.server.transport_security import TransportSecuritySettings
 
+    from ragscience.serving.graph_routes import graph_routes, map_page_route
     from ragscience.serving.mcp_server import LibraryServer
     from ragscience.serving.openai_routes import openai_routes
     from ragscience.serving.page_routes import page_routes
@@ -50,7 +52,7 @@ def make_app(engine: Engine, options: ServerOptions | None = None) -> FastAPI:
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
-        state = ServerState(engine, options, CapacityLimiter(options.answers), IngestQueue(engine))
+        state = ServerState(engine, options, CapacityLimiter(options.answers), IngestQueue(engine), MapCache(engine))
         app.state.shared = state
         try:
             async with assistants.session_manager.run():
@@ -69,6 +71,8 @@ def make_app(engine: Engine, options: ServerOptions | None = None) -> FastAPI:
     )
     app.include_router(question_routes, prefix=API)
     app.include_router(paper_routes, prefix=API)
+    app.include_router(graph_routes, prefix=API)
+    app.include_router(map_page_route)
     app.include_router(openai_routes, prefix="/v1")
     app.include_router(status_routes)
     app.include_router(page_routes)

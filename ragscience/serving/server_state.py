@@ -10,6 +10,7 @@ if TYPE_CHECKING:
 
     from ragscience.engine.library_engine import Engine
     from ragscience.serving.ingest_queue import IngestQueue
+    from ragscience.serving.map_cache import MapCache
 
 __all__ = ["ServerOptions", "ServerState"]
 
@@ -38,3 +39,4 @@ class ServerState:
     options: ServerOptions
     answers: CapacityLimiter
     queue: IngestQueue
+    maps: MapCache

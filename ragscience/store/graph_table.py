@@ -93,6 +93,18 @@ class GraphTable:
             query = "SELECT extractor, version, COUNT(*) FROM graph_passages GROUP BY extractor, version ORDER BY 1, 2"
             return {(extractor, version): count for extractor, version, count in db.execute(query)}
 
+    def read_passages(self) -> dict[int, tuple[int, int]]:
+        """(passages without reference lists, how many of them any extractor has read) by paper id."""
+        with self._transactions.reading() as db:
+            if db is None:
+                return {}
+            read = "EXISTS (SELECT 1 FROM graph_passages AS g WHERE g.chunk_id = c.chunk_id)" if _has_tables(db) else 0
+            query = (
+                f"SELECT paper_id, COUNT(*), SUM({read}) FROM chunks AS c WHERE kind <> 'reference'"  # noqa: S608  # ours
+                " GROUP BY paper_id"
+            )
+            return {paper_id: (total, done) for paper_id, total, done in db.execute(query)}
+
     def stable_ids(self) -> dict[int, str]:
         """A name for each passage that survives removing and re-adding its paper: "<12 of the MD5>#<ordinal>"."""
         with self._transactions.reading() as db:

@@ -302,7 +302,9 @@
   };
   const pageLink = ([file, page]) => {
     const [name, href] = data.files[file], text = `(${name}, p.${page})`, link = make(href ? "a" : "span", text);
-    if (href) Object.assign(link, { href: `${href}#page=${page}`, target: "_blank", rel: "noopener noreferrer" });
+    // A PDF, or the place in the page of a server, which shows this one in a frame.
+    const [mark, target] = href.startsWith("/#") ? ["&", "_parent"] : ["#", "_blank"];
+    if (href) Object.assign(link, { href: `${href}${mark}page=${page}`, target, rel: "noopener noreferrer" });
     return link;
   };
   const quote = (one, names, tag = "blockquote") => {
@@ -602,8 +604,8 @@
     link.download = `map-${view.name.toLowerCase()}.png`;
     link.click();
   });
-  const theme = (name) => { document.documentElement.dataset.theme = name; legend(); draw(); };
-  byId("theme").addEventListener("click", () => theme(dark() ? "light" : "dark"));
+  new MutationObserver(() => { legend(); draw(); }).observe(document.documentElement, { attributeFilter: ["data-theme"] });
+  byId("theme").addEventListener("click", () => { document.documentElement.dataset.theme = dark() ? "light" : "dark"; });
   new ResizeObserver(() => { resize(); draw(); }).observe(byId("stage"));
   document.documentElement.dataset.theme = matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light";
   show(view);
