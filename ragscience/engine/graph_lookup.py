@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from ragscience.engine.library_engine import Engine
     from ragscience.graph.graph_model import KnowledgeGraph
 
-__all__ = ["EntityPassages", "GraphSummary", "entities_named", "entity_passages", "graph_summary"]
+__all__ = ["Entity", "EntityPassages", "GraphSummary", "entities_named", "entity_passages", "graph_summary"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,14 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 from typing_extensions import TypedDict
 
-from ragscience.engine.graph_lookup import EntityPassages, GraphSummary
+from ragscience.engine.graph_lookup import Entity, EntityPassages, GraphSummary
 from ragscience.json_output import EntityOutput, GraphPathOutput, Output, PageOutput, RelationOutput, select
 from ragscience.records import Paper, PathStep, title_of
 from ragscience.serialization import Count, PageNumber
 
 if TYPE_CHECKING:
     from ragscience.engine.graph_runs import Neighbourhood
-    from ragscience.graph.graph_records import Entity
 
 __all__ = [
     "MOST_UNREAD",
@@ -70,6 +69,7 @@ class GraphSummaryOutput(Output):
     """The graph in counts."""
 
     built: bool
+    """Whether passages were read for it."""
     entities: Count
     relations: Count
     entity_types: Mapping[str, Count]
@@ -133,7 +133,7 @@ def summary_output(summary: GraphSummary) -> GraphSummaryOutput:
     return select(
         GraphSummaryOutput,
         summary,
-        built=summary.entities > 0,
+        built=summary.passages_read > 0,
         papers_unread=len(summary.unread),
         unread=[named_paper(paper) for paper in summary.unread[:MOST_UNREAD]],
     )

@@ -1,0 +1,255 @@
+"""The knowledge graph and the map over HTTP."""
+
+import json
+import re
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
+import httpx
+import pytest
+
+from ragscience.graph.extraction_json import encoded
+from ragscience.graph.graph_records import Extracted, Mention, Triple
+from ragscience.serving import map_cache
+from ragscience.store import Home, Library
+from tests.conftest import copied
+from tests.pdf_factory import make_pdf
+from tests.serving.conftest import serving
+from tests.serving.test_paper_routes import finished, paper_of
+
+SAID = {
+    "harmonic radar": (("Harmonic radar", "USES", "Transponder X2"), ("Transponder X2", "PART_OF", "Bee tag")),
+    "Kelvin-7": (("Kelvin-7", "USES", "Brass wheel"), ("Kelvin-7", "EVALUATED_ON", "Dover tides")),
+}
+"""What the papers are said to relate, by words of the passage."""
+
+
+def fill_graph(home):
+    """A small graph of the home's papers: what an extractor would have kept."""
+    with Library.open_for_writing(Home(home)) as library:
+        for chunk in (one for paper in library.papers() for one in library.paper_chunks(paper.paper_id)):
+            triples = [triple for words, all_ in SAID.items() if words in chunk.text for triple in all_]
+            names = {name for source, _, target in triples for name in (source, target)}
+            found = Extracted(
+                chunk.chunk_id,
+                tuple(Mention(name, "METHOD", 1, 0.9) for name in sorted(names)),
+                tuple(Triple(one, "METHOD", kind, other, "METHOD", 0.8) for one, kind, other in triples),
+            )
+            library.graph.put("import", "1", [(chunk.chunk_id, encoded(found))])
+
+
+@pytest.fixture(scope="module")
+def graph_home(three_papers, tmp_path_factory):
+    home = copied(three_papers, tmp_path_factory.mktemp("graph"))
+    fill_graph(home)
+    return home
+
+
+@pytest.fixture(scope="module")
+def graph(graph_home):
+    with serving(graph_home) as url, httpx.Client(base_url=url, timeout=60) as client:
+        yield client
+
+
+@pytest.fixture
+def own(three_papers, tmp_path):
+    """A client of a server whose library the test may change; it has no graph yet."""
+    home = copied(three_papers, tmp_path / "home")
+    with serving(home) as url, httpx.Client(base_url=url, timeout=60) as client:
+        yield client, home
+
+
+def test_a_library_without_a_graph_says_so_and_builds_one(own):
+    client, home = own
+    make_pdf(home / "bert.pdf", ["On BERT\n\nBERT uses the Transformer. We evaluate BERT on SQuAD."])
+    upload = client.post("/api/v1/uploads", files={"files": ("bert.pdf", (home / "bert.pdf").read_bytes())})
+    finished(client, upload.json())
+    before = client.get("/api/v1/graph").json()
+    assert (before["built"], before["entities"], before["passages_read"]) == (False, 0, 0)
+    assert [paper["file"] for paper in before["unread"]] == ["bees.pdf", "bert.pdf", "kilns.pdf", "tides.pdf"]
+    refused = client.get("/api/v1/graph/concepts")
+    assert (refused.status_code, refused.json()["fix"]) == (404, "POST /api/v1/graph builds it.")
+    started = client.post("/api/v1/graph")
+    assert started.status_code == 202
+    job = finished(client, started.json())
+    assert (job["state"], job["done"], job["total"]) == ("done", before["passages"], before["passages"])
+    after = client.get("/api/v1/graph").json()
+    assert (after["built"], after["papers_unread"], after["passages_read"]) == (True, 0, before["passages"])
+    assert after["entities"] == sum(after["entity_types"].values()) > 0
+
+
+def test_building_needs_a_model_where_one_is_asked_for(own):
+    client, _ = own
+    job = finished(client, client.post("/api/v1/graph", json={"by_llm": True}).json())
+    assert job["state"] == "failed"
+    assert job["detail"].startswith("Ollama does not answer")
+
+
+@pytest.mark.parametrize("body", [{"types": ["planet"]}, {"unknown": 1}, {"types": "person"}, []])
+def test_a_wrong_order_to_build_is_refused(graph, body):
+    response = graph.post("/api/v1/graph", json=body)
+    assert response.status_code == 422
+    assert response.headers["content-type"] == "application/problem+json"
+
+
+def test_concepts_are_found_by_a_part_of_a_name_and_page_by_page(graph):
+    found = graph.get("/api/v1/graph/concepts", params={"q": "radar"}).json()
+    assert [(one["id"], one["name"], one["type"]) for one in found["concepts"]] == [
+        ("METHOD:harmonic radar", "Harmonic radar", "METHOD")
+    ]
+    every = graph.get("/api/v1/graph/concepts").json()
+    assert every["total"] == len(every["concepts"]) == 6
+    second = graph.get("/api/v1/graph/concepts", params={"limit": 2, "offset": 2}).json()
+    assert second["concepts"] == every["concepts"][2:4]
+    assert graph.get("/api/v1/graph/concepts", params={"q": "turnip"}).json()["concepts"] == []
+
+
+@pytest.mark.parametrize("name", ["harmonic radar", "METHOD:harmonic radar", "Harmonic-Radar"])
+def test_a_concept_has_its_papers_passages_and_relations(graph, name):
+    bees = paper_of(graph, "bees.pdf")
+    found = graph.get(f"/api/v1/graph/concepts/{name}").json()
+    assert [one["id"] for one in found["entities"]] == ["METHOD:harmonic radar"]
+    assert [(one["md5"], one["passages"]) for one in found["papers"]] == [(bees["md5"], 1)]
+    quote = found["passages"][0]
+    assert (quote["md5"], quote["file"], quote["page"]) == (bees["md5"], "bees.pdf", 2)
+    assert "harmonic radar" in quote["quote"]
+    stated = [(one["source"], one["relation"], one["target"], one["depth"]) for one in found["relations"]]
+    assert stated == [("Harmonic radar", "USES", "Transponder X2", 1), ("Transponder X2", "PART_OF", "Bee tag", 2)]
+    assert found["relations"][0]["pages"] == [{"md5": bees["md5"], "file": "bees.pdf", "page": 2}]
+
+
+def test_relations_and_passages_come_page_by_page(graph):
+    first = graph.get("/api/v1/graph/concepts/Kelvin-7", params={"limit": 1}).json()
+    second = graph.get("/api/v1/graph/concepts/Kelvin-7", params={"limit": 1, "offset": 1}).json()
+    assert first["relations_total"] == second["relations_total"] == 2
+    assert len(first["relations"]) == len(second["relations"]) == 1
+    assert first["relations"] != second["relations"]
+    assert (len(first["passages"]), second["passages"]) == (1, [])
+
+
+def test_a_path_leads_from_one_thing_to_another(graph):
+    found = graph.get("/api/v1/graph/path", params={"from": "bee tag", "to": "harmonic radar"}).json()
+    assert (found["source"], found["target"]) == ("Bee tag", "Harmonic radar")
+    assert [step["relation"] for step in found["steps"]] == ["PART_OF", "USES"]
+    assert all(page["md5"] for step in found["steps"] for page in step["pages"])
+    apart = graph.get("/api/v1/graph/path", params={"from": "bee tag", "to": "brass wheel"})
+    assert apart.status_code == 404
+
+
+def test_similar_papers(graph):
+    bees = paper_of(graph, "bees.pdf")
+    found = graph.get(f"/api/v1/graph/similar/{bees['md5']}", params={"limit": 1}).json()
+    assert (found["md5"], len(found["related"])) == (bees["md5"], 1)
+    assert set(found["related"][0]) == {"md5", "file", "title", "cosine"}
+
+
+@pytest.mark.parametrize(
+    ("path", "status"),
+    [
+        ("graph/concepts/turnip", 404),
+        ("graph/concepts/" + "x" * 301, 422),
+        ("graph/concepts/radar?hops=5", 422),
+        ("graph/concepts?limit=201", 422),
+        ("graph/concepts?offset=-1", 422),
+        ("graph/path?from=radar", 422),
+        ("graph/similar/" + "0" * 32, 404),
+        ("graph/similar/..%2f..%2fetc%2fpasswd", 404),
+        ("graph/similar/" + "G" * 32, 422),
+    ],
+)
+def test_what_is_not_there_is_a_problem(graph, path, status):
+    response = graph.get(f"/api/v1/{path}")
+    assert response.status_code == status
+    assert response.headers["content-type"] == "application/problem+json"
+
+
+def test_the_data_of_the_map(graph):
+    found = graph.get("/api/v1/map").json()
+    papers = {paper["file"]: paper["md5"] for paper in graph.get("/api/v1/papers").json()["papers"]}
+    assert found["papers"] == papers
+    shown = [node for node in found["nodes"] if node["kind"] == "PAPER"]
+    assert [node["files"] for node in shown] == [[file] for file in sorted(papers)]
+    stated = [edge for edge in found["edges"] if edge["kind"] == "USES"]
+    assert {(found["nodes"][one["source"]]["label"], found["nodes"][one["target"]]["label"]) for one in stated} == {
+        ("Harmonic radar", "Transponder X2"),
+        ("Kelvin-7", "Brass wheel"),
+    }
+
+
+def test_the_map_runs_its_own_script_alone_and_only_in_this_servers_frames(graph, graph_home):
+    response = graph.get("/map")
+    assert response.headers["content-type"] == "text/html; charset=utf-8"
+    policy = dict(part.strip().split(" ", 1) for part in response.headers["content-security-policy"].split(";"))
+    assert policy["default-src"] == policy["base-uri"] == policy["form-action"] == "'none'"
+    assert policy["frame-ancestors"] == "'self'"
+    assert re.fullmatch(r"'sha256-[\w+/=]+'", policy["script-src"])
+    assert response.headers["x-frame-options"] == "SAMEORIGIN"
+    assert str(graph_home) not in response.text
+    assert "file:" not in response.text
+    data = json.loads(re.search(r'<script type="application/json" id="data">(.*?)</script>', response.text)[1])
+    assert dict(data["files"]) == {
+        paper["file"]: f"/#paper={paper['md5']}" for paper in graph.get("/api/v1/papers").json()["papers"]
+    }
+
+
+@pytest.mark.parametrize("path", ["/", "/healthz", "/api/v1/map"])
+def test_nothing_but_the_map_may_be_framed(graph, path):
+    headers = graph.get(path).headers
+    assert headers["x-frame-options"] == "DENY"
+    assert "frame-ancestors 'none'" in headers["content-security-policy"]
+
+
+@pytest.mark.parametrize("path", ["/map", "/api/v1/map"])
+def test_a_client_that_has_the_map_gets_it_again_once_the_library_has_changed(own, path):
+    client, home = own
+    tag = client.get(path).headers["etag"]
+    again = client.get(path, headers={"If-None-Match": tag})
+    assert (again.status_code, again.content, again.headers["etag"]) == (304, b"", tag)
+    fill_graph(home)
+    with_graph = client.get(path, headers={"If-None-Match": tag})
+    assert (with_graph.status_code, "Transponder X2" in with_graph.text) == (200, True)
+    bees = paper_of(client, "bees.pdf")
+    finished(client, client.delete(f"/api/v1/papers/{bees['md5']}").json())
+    without = client.get(path, headers={"If-None-Match": with_graph.headers["etag"]})
+    assert (without.status_code, "Transponder X2" in without.text) == (200, False)
+
+
+def test_a_map_is_drawn_once_for_all_who_wait_and_also_when_one_leaves(own, monkeypatch):
+    client, _ = own
+    drawn, began, may_end = [], threading.Event(), threading.Event()
+    draw = map_cache.served_map
+
+    def slow(engine):
+        drawn.append(1)
+        began.set()
+        assert may_end.wait(60)
+        return draw(engine)
+
+    monkeypatch.setattr(map_cache, "served_map", slow)
+    try:
+        with ThreadPoolExecutor(4) as pool:
+            with httpx.Client(base_url=client.base_url, timeout=60) as leaving:
+                first = pool.submit(leaving.get, "/map", timeout=httpx.Timeout(60, read=0.5))
+                assert began.wait(60)
+                others = [pool.submit(client.get, "/map") for _ in range(3)]
+                with pytest.raises(httpx.ReadTimeout):
+                    first.result()
+            assert client.get("/healthz").status_code == 200  # it waits in a thread, the server goes on
+            may_end.set()
+            pages = [other.result() for other in others]
+    finally:
+        may_end.set()
+    assert len(drawn) == 1
+    assert {page.status_code for page in pages} == {200}
+    assert len({page.content for page in pages}) == 1
+
+
+def test_an_empty_library_has_no_map(tmp_path):
+    (tmp_path / "papers").mkdir()
+    with serving(tmp_path) as url, httpx.Client(base_url=url, timeout=60) as client:
+        for path in ("/map", "/api/v1/map"):
+            response = client.get(path)
+            assert (response.status_code, response.json()["detail"]) == (404, "The library has no papers yet.")
+        summary = client.get("/api/v1/graph").json()
+        assert (summary["built"], summary["papers"], summary["passages"]) == (False, 0, 0)
+        assert client.get("/api/v1/graph/concepts").status_code == 404
