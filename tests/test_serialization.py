@@ -93,6 +93,9 @@ OLD = Path(__file__).parent / "golden" / "version1" / "history.jsonl"
 def test_an_answer_that_version_1_kept_is_read(line):
     old, made = json.loads(line), from_json(Answer, line, VERSION_1_NAMES)
     told, kept = json.loads(to_json(made)), renamed(old, VERSION_1_NAMES)
+    evidence = [each["evidence"] for each in told["sentences"] if each["evidence"]]
+    for place in (*told["citations"], *evidence, *(hit["chunk"] for hit in told["found"]["hits"])):
+        assert place.pop("md5") == ""
     assert told.keys() - kept.keys() == {"blocks", "confidence", "missing", "route", "route_note"}
     assert told["route"] == "passages"
     assert not (told["blocks"] or told["confidence"] or told["missing"] or told["route_note"])

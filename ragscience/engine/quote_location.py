@@ -16,32 +16,41 @@ _LEAVES_OUT = re.compile(r"(?:(?<!\s)\s++)?+(?:\[…\]|\[\.\.\.\]|…)\s*+")
 
 
 def placed(answer: Answer, library: Library) -> Answer:
-    """The answer with path, offsets and boxes in each citation and in each sentence's evidence, as far as known.
+    """The answer with path, MD5, offsets and boxes in each citation, as far as known, also those of its parts.
 
     What is filled in already stays. A page that has left the library meanwhile, or is damaged, leaves its citations as
     they are.
     """
-    papers = {hit.chunk.file: (hit.chunk.paper_id, hit.chunk.path) for hit in answer.found.hits}
+    chunks = [hit.chunk for hit in answer.found.hits]
+    paths = {chunk.file: chunk.path for chunk in chunks}
+    papers = {chunk.path: (chunk.paper_id, chunk.md5) for chunk in chunks}
     known: dict[Citation, Citation] = {}
 
     def place(citation: Citation) -> Citation:
-        if citation not in known:
-            known[citation] = (
-                _placed(citation, *papers[citation.file], library) if citation.file in papers else citation
-            )
-        return known[citation]
+        path = citation.path or paths.get(citation.file, "")
+        if path and path not in papers and (paper := library.paper_by_path(path)):
+            papers[path] = paper.paper_id, paper.md5
+        if path in papers and citation not in known:
+            paper_id, md5 = papers[path]
+            known[citation] = _placed(replace(citation, path=path, md5=md5), paper_id, library)
+        return known.get(citation, citation)
 
     with library.snapshot():
-        citations = tuple(place(citation) for citation in answer.citations)
-        sentences = tuple(
-            replace(sentence, evidence=place(sentence.evidence)) if sentence.evidence else sentence
-            for sentence in answer.sentences
+        return replace(
+            answer,
+            citations=tuple(place(citation) for citation in answer.citations),
+            sentences=tuple(
+                replace(sentence, evidence=place(sentence.evidence)) if sentence.evidence else sentence
+                for sentence in answer.sentences
+            ),
+            blocks=tuple(
+                replace(block, citations=tuple(place(citation) for citation in block.citations))
+                for block in answer.blocks
+            ),
         )
-    return replace(answer, citations=citations, sentences=sentences)
 
 
-def _placed(citation: Citation, paper_id: int, path: str, library: Library) -> Citation:
-    citation = replace(citation, path=citation.path or path)
+def _placed(citation: Citation, paper_id: int, library: Library) -> Citation:
     if citation.boxes:
         return citation
     try:

@@ -241,8 +241,11 @@ class History:
 
     def _by_index(self, words: Sequence[str], limit: int) -> list[int]:
         """By FTS5; empty if it is missing or incomplete (an SQLite without it wrote some turns)."""
-        if self._connection is None or not _has_index(self._connection):
+        if self._connection is None:
             return []
+        with history_errors(self._path):
+            if not _has_index(self._connection):
+                return []
         whole = self._rows("SELECT (SELECT COUNT(*) FROM turns) = (SELECT COUNT(*) FROM turns_text)")
         if not whole[0][0]:
             return []

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+from typing import Annotated, Any, TypeVar
 
 from typing_extensions import TypedDict
 
@@ -18,9 +18,6 @@ from ragscience.records import (
     Step,
 )
 from ragscience.serialization import Count, PageNumber, Schema, Share
-
-if TYPE_CHECKING:
-    pass
 
 __all__ = [
     "SCHEMA_VERSION",
@@ -94,6 +91,7 @@ class HitOutput(TypedDict):
     rank: PageNumber
     file: str
     path: str
+    md5: str
     page_start: PageNumber
     page_end: PageNumber
     section: str

@@ -43,6 +43,8 @@ class Citation:
     """`Document.text[start:end]` is the quote; both 0 where there is none."""
     boxes: tuple[Box, ...] = ()
     """Where the quote is on its page, a box (left, top, right, bottom in points) a line; empty where unknown."""
+    md5: str = ""
+    """Of the paper's file; empty where it is not known, and in an answer that an older version kept."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -190,6 +190,8 @@ class StoredChunk:
     """(offset in `text`, page number) for each page that the chunk touches; the first offset is 0."""
     header: str = ""
     """As of the chunk."""
+    md5: str = ""
+    """Of the paper's file; empty in an answer that an older version kept."""
 
     @property
     def searched(self) -> str:

@@ -230,16 +230,18 @@ def chunks(db: sqlite3.Connection, ids: Sequence[int]) -> list[StoredChunk]:
     intact = {row[0]: row[:-1] for row in rows if is_intact(row)}
     if len(intact) < len(set(wanted)):
         note_passages(db, "passage", lost_passages(db, sorted(set(wanted) - intact.keys())))
-    papers = _paths(db, {row[1] for row in intact.values()})
+    papers = _files(db, {row[1] for row in intact.values()})
     found: dict[int, StoredChunk] = {}
     for chunk_id, (_, paper_id, ordinal, text, start, end, *columns, breaks, header) in intact.items():
         if paper_id in papers:
+            file, path, md5 = papers[paper_id]
             page_start, page_end, section, kind = columns
             page_breaks = tuple((offset, page) for offset, page in json.loads(breaks))
             found[chunk_id] = StoredChunk(
                 chunk_id,
                 paper_id,
-                *papers[paper_id],
+                file,
+                path,
                 ordinal,
                 text,
                 start,
@@ -250,21 +252,23 @@ def chunks(db: sqlite3.Connection, ids: Sequence[int]) -> list[StoredChunk]:
                 kind,
                 page_breaks,
                 header,
+                md5,
             )
     return [found[chunk_id] for chunk_id in wanted if chunk_id in found]
 
 
-def _paths(db: sqlite3.Connection, paper_ids: Iterable[int]) -> dict[int, tuple[str, str]]:
-    """(short name, full path) of each of these papers whose row is intact; the others are noted."""
+def _files(db: sqlite3.Connection, paper_ids: Iterable[int]) -> dict[int, tuple[str, str, str]]:
+    """(short name, full path, MD5) of each of these papers whose row is intact; the others are noted."""
     names = _Names(db)
     query = f"SELECT {_columns('papers', 'papers')} FROM papers WHERE paper_id IN (SELECT value FROM json_each(?))"  # noqa: S608  # ours
     rows = db.execute(query, (json.dumps(sorted(paper_ids)),)).fetchall()
-    return {row[0]: (names.short(row[1], row[2]), full_path(db, row[1])) for row in rows if _is_intact_paper(db, row)}
+    intact = [row for row in rows if _is_intact_paper(db, row)]
+    return {row[0]: (names.short(row[1], row[2]), full_path(db, row[1]), row[3]) for row in intact}
 
 
 def file_names(db: sqlite3.Connection, paper_ids: Iterable[int]) -> dict[int, str]:
     """The short names of those of the papers whose rows are intact."""
-    return {paper_id: file for paper_id, (file, _) in _paths(db, paper_ids).items()}
+    return {paper_id: file for paper_id, (file, *_) in _files(db, paper_ids).items()}
 
 
 def paper_chunk_ids(db: sqlite3.Connection, paper_id: int) -> range:

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragscience.engine.quote_location import find_quote, placed
-from ragscience.records import Citation
+from ragscience.records import Block, Citation
 from ragscience.store import Home, Library
 from tests.store.test_page_geometry import DOCUMENT, TEXT, THIRD, with_lines
 from tests.terminal.answers import SENTENCES, answer, hit
@@ -54,15 +54,15 @@ def cited(quote, page=1, file="a.pdf", **more):
     return Citation(file, page, quote, True, **more)
 
 
-def place(library, *citations, sentences=()):
-    passage = replace(hit("a.pdf", 1, TEXT), chunk=replace(hit("a.pdf", 1, TEXT).chunk, paper_id=1, path="/p/a.pdf"))
-    return placed(answer(citations=citations, hits=[passage], sentences=sentences), library)
+def place(library, *citations, **more):
+    chunk = replace(hit("a.pdf", 1, TEXT).chunk, paper_id=1, path="/p/a.pdf", md5="abc")
+    return placed(answer(citations=citations, hits=[replace(hit("a.pdf", 1, TEXT), chunk=chunk)], **more), library)
 
 
 def test_a_quote_gets_its_offsets_and_boxes(library):
     first, second = place(library, cited("Bees steer."), cited("wheel", 2)).citations
     assert DOCUMENT.text[first.start : first.end] == "Bees steer."
-    assert (first.path, first.boxes) == ("/p/a.pdf", ((10.0, 20.0, 120.0, 32.0),))
+    assert (first.path, first.md5, first.boxes) == ("/p/a.pdf", "abc", ((10.0, 20.0, 120.0, 32.0),))
     assert DOCUMENT.text[second.start : second.end] == "wheel"
     assert second.boxes[0][2:] == THIRD.box[2:]
 
@@ -93,3 +93,15 @@ def test_the_evidence_of_sentences_is_placed_too(library):
     first, second = place(library, sentences=(supported, SENTENCES[3])).sentences
     assert first.evidence.boxes
     assert second == SENTENCES[3]
+
+
+def test_the_parts_of_an_answer_have_the_same_places(library):
+    given = (cited("Bees steer."), cited("wheel", 2))
+    made = place(library, *given, blocks=(Block("quote", "Bees steer. A wheel", given),))
+    assert made.blocks[0].citations == made.citations
+    assert [citation.page for citation in made.citations if citation.boxes] == [1, 2]
+
+
+def test_a_paper_without_a_passage_is_known_by_its_path(library):
+    made = placed(answer(citations=(cited("Bees steer.", path="/p/a.pdf"), cited("Bees", path="/p/b.pdf"))), library)
+    assert [(one.md5, bool(one.boxes)) for one in made.citations] == [("abc", True), ("", False)]
