@@ -18,6 +18,7 @@ from ragscience.engine.events import Event, Warned
 from ragscience.engine.graph_runs import GraphRequest, PassagesRead
 from ragscience.engine.ingest_events import IngestResult, PaperFailed, PaperStored
 from ragscience.errors import Cancelled, RagScienceError, UsageError
+from ragscience.serving.problem_responses import log_unexpected
 
 if TYPE_CHECKING:
     from ragscience.engine.library_engine import Engine
@@ -149,6 +150,7 @@ def _end(job: Job, done: Future[None]) -> None:
     elif isinstance(error, RagScienceError):
         job.detail, job.fix, job.state = error.message, error.fix, "failed"
     elif error is not None:
+        log_unexpected(error)
         job.detail, job.state = f"Unexpected error (please report it): {type(error).__name__}.", "failed"
     else:
         job.state = "failed" if job.failures and not job.files else "done"

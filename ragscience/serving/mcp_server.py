@@ -16,6 +16,8 @@ from ragscience import __version__
 from ragscience.engine.assistant_tools import AssistantTools
 from ragscience.errors import RagScienceError
 from ragscience.records import title_of
+from ragscience.serialization import to_json
+from ragscience.serving.json_replies import without_folders, words_without_folders
 
 if TYPE_CHECKING:
     from ragscience.engine.library_engine import Engine
@@ -63,9 +65,12 @@ class LibraryServer(MCPServer[Any]):
             )
         finally:
             cancel.set()
+        home = self._engine.home.root
+        value = without_folders(reply.value, home)
+        text = words_without_folders(reply.text, home) if reply.is_error else to_json(value) if value else reply.text
         return types.CallToolResult(
-            content=[types.TextContent(type="text", text=reply.text)],
-            structured_content=dict(reply.value) or None,
+            content=[types.TextContent(type="text", text=text)],
+            structured_content=value or None,
             is_error=reply.is_error,
         )
 
@@ -97,7 +102,8 @@ class LibraryServer(MCPServer[Any]):
                 raise RagScienceError(f"There is no resource {str(uri)[:100]!r}.")
             text = await to_thread.run_sync(lambda: self._page(md5, int(number)) if number else self._outline(md5))
         except RagScienceError as error:
-            raise MCPError(types.INVALID_PARAMS, str(error)) from error
+            words = words_without_folders(str(error), self._engine.home.root)
+            raise MCPError(types.INVALID_PARAMS, words) from error
         return [ReadResourceContents(content=text, mime_type="text/plain")]
 
     async def list_prompts(self) -> list[types.Prompt]:

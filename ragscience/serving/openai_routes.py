@@ -9,6 +9,7 @@ from __future__ import annotations
 import base64
 import time
 from collections.abc import AsyncIterator, Sequence
+from pathlib import Path as FilePath
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Request
@@ -20,11 +21,11 @@ from starlette.responses import Response
 from ragscience.engine.events import Token
 from ragscience.engine.requests import AskRequest
 from ragscience.engine.source_list import Source, sources_of
-from ragscience.errors import RagScienceError, UsageError
+from ragscience.errors import NothingFound, UsageError
 from ragscience.records import Answer, Turn
 from ragscience.serialization import to_json
-from ragscience.serving.problem_responses import status_of
-from ragscience.serving.question_routes import json_reply, state_of
+from ragscience.serving.json_replies import json_reply, state_of, without_folders, words_without_folders
+from ragscience.serving.problem_responses import openai_error, problem_of_error
 from ragscience.serving.streamed_answers import Failed, Finished, happenings, until_done
 
 __all__ = ["openai_routes"]
@@ -33,6 +34,8 @@ MODELS = {"ragscience": False, "ragscience-agent": True}
 """The models by name, and whether the agent answers."""
 LONGEST_INPUT = 100_000
 """Characters of a text to embed."""
+_OBJECT = {"schema": {"type": "object"}}
+_AS_JSON: dict[int | str, dict[str, Any]] = {200: {"content": {"application/json": _OBJECT}}}
 
 
 class TextPart(BaseModel):
@@ -84,61 +87,57 @@ class EmbeddingsBody(BaseModel):
 openai_routes = APIRouter(tags=["openai"])
 
 
-@openai_routes.get("/models", response_class=Response)
+@openai_routes.get("/models", responses=_AS_JSON, response_class=Response)
 def models(request: Request) -> Response:
     """The models: the library, asked once or by the agent, and the embedder."""
-    names = [*MODELS, state_of(request).engine.embedder_name()]
+    names = [*MODELS, _embedder(request)]
     return json_reply({"object": "list", "data": [_model(name) for name in names]})
 
 
-@openai_routes.get("/models/{name:path}", response_class=Response)
+@openai_routes.get("/models/{name:path}", responses=_AS_JSON, response_class=Response)
 def model(name: str, request: Request) -> Response:
     """One of them."""
-    if name not in (*MODELS, state_of(request).engine.embedder_name()):
-        return _problem(404, f"There is no model {name[:100]!r}.", "model_not_found")
+    if name not in (*MODELS, _embedder(request)):
+        raise NothingFound(f"There is no model {name[:100]!r}.", "GET /v1/models lists them.")
     return json_reply(_model(name))
 
 
-@openai_routes.post("/chat/completions", response_class=Response)
+@openai_routes.post(
+    "/chat/completions",
+    responses={200: {"content": {"application/json": _OBJECT, "text/event-stream": {}}}},
+    response_class=Response,
+)
 async def chat(body: ChatBody, request: Request) -> Response:
     """The answer to the last message, in one piece or as it comes."""
     state = state_of(request)
     if body.model not in MODELS:
-        return _problem(404, f"There is no model {body.model!r}; take one of {', '.join(MODELS)}.", "model_not_found")
-    try:
-        wanted = _asked(body)
-    except UsageError as error:
-        return _problem(400, str(error), "invalid_request_error")
+        raise NothingFound(f"There is no model {body.model!r}.", f"Take one of {', '.join(MODELS)}.")
+    wanted = _asked(body)
 
     def work(put: Any, cancel: Any) -> Answer:
         return state.engine.ask(wanted, on_event=put, cancel=cancel)
 
     if body.stream:
-        return EventSourceResponse(_chunks(happenings(work, state.answers), body.model), ping=10)
-    try:
-        answer = await until_done(work, state.answers, request)
-    except RagScienceError as error:
-        return _problem(status_of(error), str(error), "invalid_request_error")
+        came = happenings(work, state.answers)
+        return EventSourceResponse(_chunks(came, body.model, state.engine.home.root), ping=10)
+    answer = await until_done(work, state.answers, request)
     return json_reply(_completion(answer, body.model))
 
 
-@openai_routes.post("/embeddings", response_class=Response)
+@openai_routes.post("/embeddings", responses=_AS_JSON, response_class=Response)
 async def embeddings(body: EmbeddingsBody, request: Request) -> Response:
     """Vectors of texts, by the embedder of the library."""
     engine = state_of(request).engine
     texts = [body.input] if isinstance(body.input, str) else body.input
     if not all(text.strip() for text in texts):
-        return _problem(400, "A text to embed is empty.", "invalid_request_error")
-    try:
-        vectors = await run_in_threadpool(engine.embed, texts)
-    except RagScienceError as error:
-        return _problem(status_of(error), str(error), "server_error")
+        raise UsageError("A text to embed is empty.", "Give texts with words.")
+    vectors = await run_in_threadpool(engine.embed, texts)
     data = [
         {"object": "embedding", "index": index, "embedding": _encoded(vector, body.encoding_format)}
         for index, vector in enumerate(vectors)
     ]
     usage = {"prompt_tokens": 0, "total_tokens": 0}
-    return json_reply({"object": "list", "model": engine.embedder_name(), "data": data, "usage": usage})
+    return json_reply({"object": "list", "model": _embedder(request), "data": data, "usage": usage})
 
 
 def _asked(body: ChatBody) -> AskRequest:
@@ -157,7 +156,13 @@ def _asked(body: ChatBody) -> AskRequest:
     return AskRequest(said[-1].text(), history=tuple(turns), agent=MODELS[body.model])
 
 
-async def _chunks(came: AsyncIterator[Any], model: str) -> AsyncIterator[ServerSentEvent]:
+def _embedder(request: Request) -> str:
+    """The name of the library's embedder; of one in a folder, the folder's own."""
+    engine = state_of(request).engine
+    return words_without_folders(engine.embedder_name(), engine.home.root)
+
+
+async def _chunks(came: AsyncIterator[Any], model: str, home: FilePath) -> AsyncIterator[ServerSentEvent]:
     """The pieces of an answer, then what the check changed, then its sources."""
     made, at, sent = "", int(time.time()), ""
     try:
@@ -173,9 +178,8 @@ async def _chunks(came: AsyncIterator[Any], model: str) -> AsyncIterator[ServerS
                     yield _chunk(model, made, at, {"role": "assistant", "content": rest})
                 yield _chunk(model, made, at, {}, finish="stop", sources=_sources(answer))
             elif isinstance(event, Failed):
-                known = isinstance(event.error, RagScienceError)
-                detail = str(event.error) if known else f"Unexpected error: {type(event.error).__name__}."
-                yield ServerSentEvent(to_json({"error": {"message": detail, "type": "server_error"}}))
+                error = openai_error(problem_of_error(event.error))
+                yield ServerSentEvent(to_json(without_folders({"error": error}, home)))
         yield ServerSentEvent("[DONE]")
     finally:
         await came.aclose()  # type: ignore[attr-defined]  # an async generator
@@ -223,8 +227,3 @@ def _encoded(vector: Sequence[float], form: str) -> Any:
     import numpy as np
 
     return base64.b64encode(np.asarray(vector, dtype="<f4").tobytes()).decode()
-
-
-def _problem(status: int, message: str, kind: str) -> Response:
-    """A failure as OpenAI's clients read it."""
-    return json_reply({"error": {"message": message, "type": kind, "param": None, "code": kind}}, status)

@@ -10,6 +10,7 @@ from uuid import uuid4
 from fastapi import APIRouter, File, Path, Query, Request, UploadFile
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import FileResponse, PlainTextResponse, Response
+from typing_extensions import TypedDict
 
 from ragscience.errors import FileProblem, NothingFound, UsageError
 from ragscience.json_output import (
@@ -24,7 +25,7 @@ from ragscience.json_output import (
 )
 from ragscience.records import Paper
 from ragscience.serving.ingest_queue import Job, safe_name
-from ragscience.serving.question_routes import json_reply, state_of
+from ragscience.serving.json_replies import json_reply, state_of
 from ragscience.serving.server_state import ServerState
 
 __all__ = ["paper_routes"]
@@ -35,6 +36,13 @@ JobId = Annotated[str, Path(pattern="^[0-9a-f]{32}$")]
 _BLOCK = 1 << 20
 _MAGIC_WITHIN = 1024
 """Bytes at the beginning of a PDF within which its mark has to stand."""
+_BYTES = {"schema": {"type": "string", "format": "binary"}}
+
+
+class JobList(TypedDict):
+    """Changes of the library."""
+
+    jobs: list[Job]
 
 
 paper_routes = APIRouter(tags=["papers"])
@@ -65,7 +73,11 @@ def page(md5: Md5, number: Number, request: Request) -> Response:
     return json_reply(page_output(state_of(request).engine.page(md5, number)))
 
 
-@paper_routes.get("/papers/{md5}/file", response_class=FileResponse)
+@paper_routes.get(
+    "/papers/{md5}/file",
+    response_class=FileResponse,
+    responses={200: {"content": {"application/pdf": _BYTES}}, 206: {"content": {"application/pdf": _BYTES}}, 416: {}},
+)
 def file(md5: Md5, request: Request) -> FileResponse:
     """The PDF itself."""
     paper = _paper(state_of(request), md5)
@@ -75,7 +87,11 @@ def file(md5: Md5, request: Request) -> FileResponse:
     return FileResponse(path, media_type="application/pdf", content_disposition_type="inline", filename=path.name)
 
 
-@paper_routes.get("/bibliography", response_class=PlainTextResponse)
+@paper_routes.get(
+    "/bibliography",
+    response_class=PlainTextResponse,
+    responses={200: {"content": {"text/plain": {}, "application/json": {"schema": {"type": "array"}}}}},
+)
 def bibliography(
     request: Request,
     md5: Annotated[list[str] | None, Query(max_length=1000)] = None,
@@ -89,7 +105,7 @@ def bibliography(
     return Response(text, media_type="application/json" if form == "csl" else "text/plain; charset=utf-8")
 
 
-@paper_routes.post("/uploads", status_code=202, response_class=Response)
+@paper_routes.post("/uploads", status_code=202, responses={202: {"model": Job}}, response_class=Response)
 async def upload(files: Annotated[list[UploadFile], File()], request: Request) -> Response:
     """Put PDFs into papers/ and read them; the job's progress is at `/jobs/{id}`."""
     state = state_of(request)
@@ -97,20 +113,20 @@ async def upload(files: Annotated[list[UploadFile], File()], request: Request) -
     return json_reply(state.queue.add(paths), 202)
 
 
-@paper_routes.delete("/papers/{md5}", status_code=202, response_class=Response)
+@paper_routes.delete("/papers/{md5}", status_code=202, responses={202: {"model": Job}}, response_class=Response)
 def remove(md5: Md5, request: Request) -> Response:
     """Take a paper out of the library; its file stays."""
     state = state_of(request)
     return json_reply(state.queue.remove(md5, _paper(state, md5).file), 202)
 
 
-@paper_routes.get("/jobs", response_class=Response)
+@paper_routes.get("/jobs", responses={200: {"model": JobList}}, response_class=Response)
 def jobs(request: Request) -> Response:
     """Changes of the library, the newest first."""
     return json_reply({"jobs": state_of(request).queue.jobs()})
 
 
-@paper_routes.get("/jobs/{job_id}", response_class=Response)
+@paper_routes.get("/jobs/{job_id}", responses={200: {"model": Job}}, response_class=Response)
 def job(job_id: JobId, request: Request) -> Response:
     """One change of the library, and how far it is."""
     found: Job | None = state_of(request).queue.job(job_id)

@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import logging
+import traceback
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from fastapi.exceptions import RequestValidationError
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
 
 from ragscience.errors import (
     Cancelled,
@@ -15,15 +23,31 @@ from ragscience.errors import (
     SourceError,
     UsageError,
 )
-from ragscience.serialization import to_json
+from ragscience.serving.json_replies import JsonReply
 
 if TYPE_CHECKING:
     from fastapi import FastAPI
-    from starlette.responses import Response
+    from starlette.types import Receive, Scope, Send
 
-__all__ = ["PROBLEM", "add_handlers", "problem_of", "problem_response"]
+__all__ = [
+    "PROBLEM",
+    "TITLES",
+    "add_handlers",
+    "log_unexpected",
+    "openai_error",
+    "problem_of",
+    "problem_of_error",
+    "problem_response",
+    "status_of",
+]
 
 PROBLEM = "application/problem+json"
+RETRY_S = 5
+"""Seconds after which to try again, where the server or the library is busy."""
+SEE_SCHEMA = "GET /api/v1/openapi.json describes what can be asked."
+_LOG = logging.getLogger("uvicorn.error")
+_DETAILS = {404: "There is nothing at this address.", 405: "This address does not take that method."}
+"""In place of the framework's words."""
 _STATUS: tuple[tuple[type[RagScienceError], int], ...] = (
     (UsageError, 400),
     (NothingFound, 404),
@@ -34,7 +58,7 @@ _STATUS: tuple[tuple[type[RagScienceError], int], ...] = (
     (SourceError, 502),
     (Cancelled, 499),
 )
-_TITLES = {
+TITLES = {
     400: "Wrong request",
     401: "Not signed in",
     403: "Refused",
@@ -50,6 +74,7 @@ _TITLES = {
     500: "Unexpected error",
     502: "Another server failed",
     503: "Busy",
+    507: "The disk is full",
 }
 
 
@@ -62,48 +87,102 @@ def problem_of(status: int, message: str, fix: str = "") -> dict[str, object]:
     """The object of a failure, as RFC 9457 has it, with `fix`: what to do about it."""
     return {
         "type": "about:blank",
-        "title": _TITLES.get(status, "Error"),
+        "title": TITLES.get(status, "Error"),
         "status": status,
         "detail": message,
         "fix": fix,
     }
 
 
-def problem_response(status: int, message: str, fix: str = "") -> Response:
-    """A reply for a failure."""
-    from starlette.responses import Response
+class ProblemReply(JsonReply):
+    """A failure; for OpenAI's clients with an `error` as they read it."""
 
-    headers = {"Retry-After": "5"} if status in (429, 503) else None
-    return Response(to_json(problem_of(status, message, fix)), status, headers, media_type=PROBLEM)
+    media_type = PROBLEM
+    value: dict[str, object]
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Send it."""
+        if scope["path"].startswith("/v1/"):
+            self.value = self.value | {"error": openai_error(self.value)}
+        await super().__call__(scope, receive, send)
+
+
+def problem_response(
+    status: int, message: str, fix: str = "", headers: Mapping[str, str] | None = None
+) -> ProblemReply:
+    """A reply for a failure."""
+    later = {"Retry-After": str(RETRY_S)} if status in (429, 503) else {}
+    return ProblemReply(problem_of(status, message, fix), status, later | dict(headers or {}))
+
+
+def problem_of_error(error: BaseException) -> dict[str, object]:
+    """The object of a failure within an answer that has begun; what was not expected is logged."""
+    if isinstance(error, RagScienceError):
+        return problem_of(status_of(error), error.message, error.fix)
+    log_unexpected(error)
+    return problem_of(500, *_unexpected(error))
+
+
+def log_unexpected(error: BaseException) -> None:
+    """Write to the server's log where an error came from."""
+    _LOG.error("Unexpected error", exc_info=error)
+
+
+def _without_messages(record: logging.LogRecord) -> bool:
+    """Leave of an error in the log its kind and its frames: its message may have words of a question."""
+    error = record.exc_info[1] if record.exc_info else None
+    parts: list[str] = []
+    while error is not None:
+        parts.append("".join(traceback.format_tb(error.__traceback__)) + type(error).__name__)
+        error = error.__cause__ or error.__context__
+    if parts:
+        record.exc_info, record.exc_text = None, "\nfrom\n".join(parts)
+    return True
 
 
 def add_handlers(app: FastAPI) -> None:
     """Let every failure of the app leave as a problem; what was not expected is logged and says nothing of itself."""
-    from fastapi.exceptions import RequestValidationError
-    from starlette.exceptions import HTTPException
-    from starlette.requests import Request
+    app.add_exception_handler(RagScienceError, _expected)
+    app.add_exception_handler(HTTPException, _refused)
+    app.add_exception_handler(RequestValidationError, _invalid)
+    app.add_exception_handler(Exception, _failed)  # and it is raised again for uvicorn, which logs it
+    _LOG.addFilter(_without_messages)
 
-    async def expected(_: Request, error: Exception) -> Response:
-        assert isinstance(error, RagScienceError)  # noqa: S101
-        return problem_response(status_of(error), error.message, error.fix)
 
-    async def refused(_: Request, error: Exception) -> Response:
-        assert isinstance(error, HTTPException)  # noqa: S101
-        return problem_response(error.status_code, str(error.detail))
+async def _expected(_: Request, error: Exception) -> Response:
+    assert isinstance(error, RagScienceError)  # noqa: S101
+    return problem_response(status_of(error), error.message, error.fix)
 
-    async def invalid(_: Request, error: Exception) -> Response:
-        assert isinstance(error, RequestValidationError)  # noqa: S101
-        found = error.errors()
-        first = found[0] if found else {}
-        where = ".".join(str(part) for part in first.get("loc", ())[1:])
-        return problem_response(422, f"{where or 'The request'}: {first.get('msg', 'is not valid')}.", "See /docs.")
 
-    async def unexpected(_: Request, error: Exception) -> Response:
-        return problem_response(
-            500, f"Unexpected error (please report it): {type(error).__name__}.", "The server's log has the rest."
-        )
+async def _refused(_: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)  # noqa: S101
+    fix = error.headers and error.headers.get("Allow")
+    return problem_response(
+        error.status_code,
+        _DETAILS.get(error.status_code, str(error.detail)),
+        f"It takes {fix}." if fix else SEE_SCHEMA,
+        error.headers,
+    )
 
-    app.add_exception_handler(RagScienceError, expected)
-    app.add_exception_handler(HTTPException, refused)
-    app.add_exception_handler(RequestValidationError, invalid)
-    app.add_exception_handler(Exception, unexpected)
+
+async def _invalid(_: Request, error: Exception) -> Response:
+    assert isinstance(error, RequestValidationError)  # noqa: S101
+    found = error.errors()
+    first = found[0] if found else {}
+    where = ".".join(str(part) for part in first.get("loc", ())[1:])[:200]
+    return problem_response(422, f"{where or 'The request'}: {first.get('msg', 'is not valid')}.", SEE_SCHEMA)
+
+
+async def _failed(_: Request, error: Exception) -> Response:
+    return problem_response(500, *_unexpected(error))
+
+
+def _unexpected(error: BaseException) -> tuple[str, str]:
+    return f"Unexpected error (please report it): {type(error).__name__}.", "The server's log has the rest."
+
+
+def openai_error(problem: Any) -> dict[str, object]:
+    """The failure as OpenAI's API has it."""
+    status = int(problem["status"])
+    kind = "server_error" if status >= 500 else "invalid_request_error"
+    return {"message": f"{problem['detail']} {problem['fix']}".strip(), "type": kind, "param": None, "code": None}

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from pathlib import Path as FilePath
+from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 
 from fastapi import APIRouter, Path, Query, Request
 from pydantic import BaseModel, ConfigDict, Field
@@ -14,7 +15,7 @@ from ragscience.engine.dialogue import Dialogue
 from ragscience.engine.events import Event, Searched, StepDone, Token, Warned
 from ragscience.engine.filter_words import filters_of
 from ragscience.engine.requests import AskRequest, SearchRequest
-from ragscience.errors import NothingFound, RagScienceError, UsageError
+from ragscience.errors import NothingFound, UsageError
 from ragscience.json_output import (
     AnswerOutput,
     HistoryOutput,
@@ -28,7 +29,8 @@ from ragscience.json_output import (
 )
 from ragscience.records import Answer, Turn
 from ragscience.serialization import to_json
-from ragscience.serving.problem_responses import problem_of, status_of
+from ragscience.serving.json_replies import json_reply, state_of, without_folders, words_without_folders
+from ragscience.serving.problem_responses import problem_of_error
 from ragscience.serving.streamed_answers import Failed, Finished, happenings, until_done
 
 if TYPE_CHECKING:
@@ -101,17 +103,6 @@ class AskBody(SearchBody):
     conversation: int | None = Field(None, ge=1, description="The number of the conversation that it belongs to.")
 
 
-def json_reply(value: object, status: int = 200) -> Response:
-    """A record as JSON, as `--json` prints it."""
-    return Response(to_json(value), status, media_type="application/json")
-
-
-def state_of(request: Request) -> ServerState:
-    """What the server's requests share."""
-    state: ServerState = request.app.state.shared
-    return state
-
-
 question_routes = APIRouter(tags=["questions"])
 
 
@@ -137,7 +128,9 @@ async def ask(body: AskBody, request: Request) -> Response:
     return json_reply(_answer(answer, talk))
 
 
-@question_routes.post("/ask/events", response_class=EventSourceResponse)
+@question_routes.post(
+    "/ask/events", response_class=EventSourceResponse, responses={200: {"content": {"text/event-stream": {}}}}
+)
 async def ask_events(body: AskBody, request: Request) -> EventSourceResponse:
     """The same as server-sent events: `searching`, `step`, `token`, `warning`, then `answer` or `error`."""
     state, wanted = state_of(request), ask_request(body)
@@ -149,7 +142,7 @@ async def ask_events(body: AskBody, request: Request) -> EventSourceResponse:
         )
         try:
             async for event in came:
-                shown = event_of(event, talk)
+                shown = event_of(event, talk, state.engine.home.root)
                 if shown is not None:
                     yield shown
         finally:
@@ -193,29 +186,24 @@ def dialogue_of(state: ServerState, number: int | None) -> Dialogue:
         raise NothingFound(error.message, "GET /api/v1/conversations lists them.") from error
 
 
-def event_of(event: Event, talk: Dialogue) -> ServerSentEvent | None:
+def event_of(event: Event, talk: Dialogue, home: FilePath) -> ServerSentEvent | None:
     """What is sent of an event; None for one that clients have no use for."""
     if isinstance(event, Finished):
         assert isinstance(event.result, Answer)  # noqa: S101
-        return _sent("answer", _answer(event.result, talk))
-    if isinstance(event, Failed):
-        error = event.error
-        if isinstance(error, RagScienceError):
-            return _sent("error", problem_of(status_of(error), error.message, error.fix))
-        return _sent("error", problem_of(500, f"Unexpected error (please report it): {type(error).__name__}."))
-    if isinstance(event, Token):
-        return _sent("token", {"text": event.text})
-    if isinstance(event, Warned):
-        return _sent("warning", {"text": event.text})
-    if isinstance(event, StepDone):
-        return _sent("step", event.step)
-    if isinstance(event, Searched):
-        return _sent("searching", {"query": event.query})
-    return None
-
-
-def _sent(name: str, value: object) -> ServerSentEvent:
-    return ServerSentEvent(to_json(value), event=name)
+        name, value = "answer", cast(object, _answer(event.result, talk))
+    elif isinstance(event, Failed):
+        name, value = "error", problem_of_error(event.error)
+    elif isinstance(event, Token):
+        name, value = "token", {"text": event.text}
+    elif isinstance(event, Warned):
+        name, value = "warning", {"text": words_without_folders(event.text, home)}
+    elif isinstance(event, StepDone):
+        name, value = "step", event.step
+    elif isinstance(event, Searched):
+        name, value = "searching", {"query": event.query}
+    else:
+        return None
+    return ServerSentEvent(to_json(without_folders(value, home)), event=name)
 
 
 def _answer(answer: Answer, talk: Dialogue) -> AnswerOutput:

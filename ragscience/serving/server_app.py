@@ -26,12 +26,13 @@ API = "/api/v1"
 def make_app(engine: Engine, options: ServerOptions | None = None) -> FastAPI:
     """The ASGI application over an open engine, which the caller closes."""
     from anyio import CapacityLimiter
-    from fastapi import FastAPI
     from mcp.server.transport_security import TransportSecuritySettings
+    from starlette.routing import Route
 
     from ragscience.serving.graph_routes import graph_routes, map_page_route
     from ragscience.serving.mcp_server import LibraryServer
     from ragscience.serving.openai_routes import openai_routes
+    from ragscience.serving.openapi_document import DocumentedApp
     from ragscience.serving.page_routes import page_routes
     from ragscience.serving.paper_routes import paper_routes
     from ragscience.serving.question_routes import question_routes
@@ -60,7 +61,7 @@ def make_app(engine: Engine, options: ServerOptions | None = None) -> FastAPI:
         finally:
             state.queue.close()
 
-    app = FastAPI(
+    app = DocumentedApp(
         title="RAG Science",
         version=__version__,
         description="Ask questions of a library of papers; every answer has the page behind each fact.",
@@ -77,7 +78,10 @@ def make_app(engine: Engine, options: ServerOptions | None = None) -> FastAPI:
     app.include_router(status_routes)
     app.include_router(page_routes)
     add_handlers(app)
-    app.router.routes.extend(at_mcp.routes)
+    (mcp_route,) = at_mcp.routes
+    assert isinstance(mcp_route, Route)  # noqa: S101
+    mcp_route.methods = {"POST"}  # without sessions there is no stream to GET, and none to DELETE
+    app.router.routes.append(mcp_route)
     app.add_middleware(
         RequestGuard,
         hosts=hosts,

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from fastapi import APIRouter, Request
 from starlette.responses import Response
+from typing_extensions import TypedDict
 
 from ragscience.errors import RagScienceError
+from ragscience.serialization import Count
+from ragscience.serving.json_replies import json_reply, state_of
 from ragscience.serving.problem_responses import problem_response, status_of
-from ragscience.serving.question_routes import json_reply, state_of
 
 __all__ = ["status_routes"]
 
@@ -15,13 +19,25 @@ __all__ = ["status_routes"]
 status_routes = APIRouter(tags=["status"])
 
 
-@status_routes.get("/healthz", response_class=Response)
+class Health(TypedDict):
+    """That the server lives."""
+
+    status: Literal["ok"]
+
+
+class Readiness(Health):
+    """That the library can be read."""
+
+    papers: Count
+
+
+@status_routes.get("/healthz", responses={200: {"model": Health}}, response_class=Response)
 async def healthz() -> Response:
     """That the server lives."""
     return json_reply({"status": "ok"})
 
 
-@status_routes.get("/readyz", response_class=Response)
+@status_routes.get("/readyz", responses={200: {"model": Readiness}}, response_class=Response)
 def readyz(request: Request) -> Response:
     """That the library can be read."""
     state = state_of(request)
