@@ -159,6 +159,17 @@ def answer_of(answer_id: AnswerId, request: Request) -> Response:
     return json_reply(answer_output(kept.answer, conversation=number, created_at=at))
 
 
+@question_routes.get("/profiles", response_class=Response)
+def profiles(request: Request) -> Response:
+    """The ways to search, and which of them the settings choose."""
+    engine = state_of(request).engine
+    rows = [
+        {"name": each.name, "about": each.about, "chosen": each.name == engine.settings.profile}
+        for each in engine.profiles()
+    ]
+    return json_reply({"profiles": rows})
+
+
 @question_routes.get("/conversations", responses={200: {"model": HistoryOutput}}, response_class=Response)
 def conversations(request: Request, limit: Annotated[int, Query(ge=1, le=1000)] = 100) -> Response:
     """The conversations that are kept, the one changed last first."""

@@ -1,5 +1,6 @@
 """The page's files: what is served, and what is not."""
 
+import hashlib
 import re
 
 import pytest
@@ -80,3 +81,22 @@ def test_nothing_else_is_served(address, path):
 def test_every_file_of_the_page_has_a_type():
     others = {path.suffix for path in FOLDER.rglob("*") if path.is_file()} - set(TYPES)
     assert others <= {".md", ".txt", ""}, "licences and notes alone are not served"
+
+
+def test_the_code_of_others_is_as_they_wrote_it():
+    vendor = FOLDER / "vendor"
+    sums = dict(reversed(line.split("  ")) for line in (vendor / "SHA256SUMS").read_text().splitlines())
+    files = {path.relative_to(vendor).as_posix(): path for path in vendor.glob("*/**/*") if path.is_file()}
+    assert set(sums) == set(files)
+    for name, path in files.items():
+        assert hashlib.sha256(path.read_bytes()).hexdigest() == sums[name], name
+    told = (vendor / "README.md").read_text()
+    for folder in (path for path in vendor.iterdir() if path.is_dir()):
+        assert f"`{folder.name}/LICENSE`" in told
+        assert (folder / "LICENSE").is_file()
+
+
+def test_the_profiles_that_can_be_chosen(client):
+    profiles = client.get("/api/v1/profiles").json()["profiles"]
+    assert [each["name"] for each in profiles if each["chosen"]] == ["default"]
+    assert {"rrf", "deep", "balanced"} <= {each["name"] for each in profiles}

@@ -1,17 +1,91 @@
-// Puts the page together: its regions, the theme, and what belongs to the whole of it.
+// Puts the page together: library, chat and reader, the theme, the address, and what goes wrong with the whole of it.
 
-import { byId } from "./elements.js";
+import { Conversations } from "./conversations.js";
+import { ConversationView } from "./conversation_view.js";
+import { showKeys, showPerson, showSignIn, showTexts } from "./dialogs.js";
+import { announce, button, byId, make } from "./elements.js";
+import { listenToKeys, listenToQuestion } from "./keys.js";
+import { byLine, Papers } from "./papers.js";
+import { QuestionOptions } from "./question_options.js";
 import { Reader } from "./reader.js";
-import { getJson } from "./server.js";
+import { getJson, getText, onSignIn, Problem } from "./server.js";
+import { Uploads } from "./uploads.js";
 
+const EXAMPLES = ["Which papers do I have?", "What is the main result of the newest paper?", "Compare two of my papers"];
+
+const papers = new Papers({
+  onOpen: (paper) => reader.openPaper(paper),
+  onChosen: () => options.drawChips(),
+  onJob: (begin) => uploads.follow(begin, "remove"),
+});
+const options = new QuestionOptions(papers);
+const chat = new ConversationView({
+  papers,
+  onCite: (mark, marks) => {
+    chat.setCurrent(mark.id);
+    reader.openPaper({ md5: mark.md5, title: mark.title, page: mark.page, marks, focus: mark.id });
+  },
+  onChanged: (number) => {
+    setNumber(number);
+    conversations.load().catch(() => {});
+  },
+  onState: showState,
+});
+const conversations = new Conversations((number) => openConversation(number));
+const uploads = new Uploads(() => loadPapers());
 const reader = new Reader({
-  onMark: () => {},
-  onAsk: () => {},
-  onSimilar: () => {},
-  onCite: () => {},
-  onPlace: () => {},
+  onMark: (id) => {
+    showRegion("chat");
+    chat.showMark(id);
+  },
+  onAsk: (text, place) => {
+    const paper = papers.byMd5(place.md5);
+    if (paper) papers.choose(paper.md5, true);
+    writeQuestion(`\n“${text}”`);
+  },
+  onSimilar: (text) => {
+    showRegion("chat");
+    chat.similar(text, options.part());
+  },
+  onCite: citeText,
+  onPlace: ({ md5, page }) => {
+    const paper = papers.byMd5(md5);
+    if (paper) reader.openPaper({ ...paper, page });
+  },
   onRegion: showRegion,
 });
+const grow = listenToQuestion(ask);
+
+function showState() {
+  byId("send").hidden = chat.isAsking;
+  byId("stop").hidden = !chat.isAsking;
+}
+
+async function ask() {
+  const question = byId("question").value.trim();
+  if (!question || chat.isAsking) return;
+  writeQuestion("", false);
+  options.toggle(false);
+  showRegion("chat");
+  const isAnswered = await chat.ask({ question, ...options.body() });
+  if (!isAnswered && !byId("question").value) writeQuestion(question, false);
+}
+
+function writeQuestion(text, isFocused = true) {
+  byId("question").value = text;
+  grow();
+  if (!isFocused) return;
+  showRegion("chat");
+  byId("question").focus();
+  byId("question").setSelectionRange(0, 0);
+}
+
+async function citeText(text, place) {
+  const paper = papers.byMd5(place.md5);
+  if (!paper) return;
+  const bib = await getText(`/bibliography?md5=${place.md5}`).catch(() => "");
+  showTexts("Cite", [`“${text}” (${[byLine(paper), `p. ${place.page}`].filter(Boolean).join(", ")})`, bib.trim()].filter(Boolean));
+}
 
 /** On a narrow screen one region is seen at a time. */
 function showRegion(name) {
@@ -22,16 +96,142 @@ function showRegion(name) {
   }
 }
 
+async function openConversation(number) {
+  try {
+    setNumber(number);
+    await chat.open(number);
+    showRegion("chat");
+  } catch (error) {
+    newConversation();
+    notice(error);
+  }
+}
+
+function newConversation() {
+  chat.clear();
+  setNumber(null);
+  welcome();
+  showRegion("chat");
+  byId("question").focus();
+}
+
+/** The conversation's number is in the address, so that a reload and the back button find it again. */
+function setNumber(number) {
+  conversations.setCurrent(number);
+  const hash = number ? `#conversation=${number}` : "";
+  if (location.hash !== hash) history.pushState(null, "", hash || location.pathname);
+}
+
+function numberInAddress() {
+  return Number(/^#conversation=(\d{1,15})$/.exec(location.hash)?.[1] ?? 0) || null;
+}
+
+function welcome() {
+  byId("turns").querySelector(".welcome")?.remove();
+  if (byId("turns").childElementCount) return;
+  const inner = papers.all.length
+    ? [make("h2", {}, "Ask your papers"),
+      make("p", { class: "dim" }, "Every sentence of an answer comes with the page behind it. Click the page to read it there."),
+      make("div", { class: "examples" }, EXAMPLES.map((text) => button(text, () => writeQuestion(text))))]
+    : [make("h2", {}, "No papers yet"),
+      make("p", {}, "Drop PDFs anywhere on this page, or choose them. They stay on this machine."),
+      button("Add PDFs", () => byId("files").click(), { class: "main" })];
+  byId("turns").append(make("div", { class: "welcome" }, inner));
+}
+
+/** What is wrong with the whole page, with a way to try again. */
+function notice(error) {
+  const isProblem = error instanceof Problem;
+  if (!isProblem) console.error(error);
+  if (error.status === 401) return;
+  byId("notice").replaceChildren(make("strong", {}, isProblem ? error.message : "The page could not be loaded."),
+    make("span", {}, error.fix ?? ""), button("Try again", () => load()),
+    button("✕", () => { byId("notice").hidden = true; }, { title: "Hide this", class: "plain" }));
+  byId("notice").hidden = false;
+}
+
+async function loadPapers() {
+  try {
+    await papers.load();
+    if (byId("turns").querySelector(".welcome")) welcome();
+  } catch (error) {
+    notice(error);
+  }
+}
+
+async function load() {
+  byId("notice").hidden = true;
+  try {
+    await papers.load();
+    await Promise.all([options.load(), conversations.load(), uploads.resume()]);
+    const number = numberInAddress();
+    if (number) await openConversation(number);
+    else welcome();
+  } catch (error) {
+    notice(error);
+  }
+}
+
+function switchTheme() {
+  const isDark = document.documentElement.dataset.theme
+    ? document.documentElement.dataset.theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
+  const theme = isDark ? "light" : "dark";
+  document.documentElement.dataset.theme = theme;
+  try {
+    localStorage.setItem("theme", theme);
+  } catch { /* storage is switched off: it holds until the page is left */ }
+  announce(`The theme is ${theme}.`);
+}
+
+function toggleLibrary() {
+  const isClosed = document.body.dataset.library === "closed";
+  document.body.dataset.library = isClosed ? "open" : "closed";
+  byId("show-library").setAttribute("aria-expanded", String(isClosed));
+}
+
+function escape() {
+  if (chat.isAsking) {
+    chat.stop();
+    showState();
+  } else if (options.isOpen) {
+    options.toggle(false);
+    byId("question").focus();
+  } else if (reader.isOpen) {
+    reader.close();
+    byId("question").focus();
+  } else document.activeElement.blur();
+}
+
 for (const each of document.querySelectorAll("nav.bottom button")) {
-  each.addEventListener("click", () => showRegion(each.dataset.to));
+  each.addEventListener("click", () => {
+    if (each.dataset.to === "reader" && !reader.isOpen) reader.open("pdf");
+    showRegion(each.dataset.to);
+  });
 }
 byId("open-map").addEventListener("click", () => reader.openMap());
-const { papers } = await getJson("/papers");
-byId("papers").replaceChildren(...papers.map((paper) => {
-  const item = document.createElement("li");
-  const open = document.createElement("button");
-  open.textContent = paper.title;
-  open.addEventListener("click", () => reader.openPaper({ md5: paper.md5, title: paper.title }));
-  item.append(open);
-  return item;
-}));
+byId("switch-theme").addEventListener("click", switchTheme);
+byId("show-library").addEventListener("click", toggleLibrary);
+byId("show-keys").addEventListener("click", showKeys);
+byId("new-conversation").addEventListener("click", newConversation);
+byId("stop").addEventListener("click", escape);
+addEventListener("popstate", () => {
+  const number = numberInAddress();
+  if (number !== chat.number) number ? openConversation(number) : newConversation();
+});
+listenToKeys({
+  "/": () => { showRegion("chat"); byId("question").focus(); },
+  "?": showKeys,
+  "]": () => chat.step(1),
+  "[": () => chat.step(-1),
+  f: () => { showRegion("library"); byId("find-paper").focus(); },
+  n: newConversation,
+  m: () => reader.openMap(),
+  o: () => options.toggle(),
+  escape,
+});
+onSignIn.call = () => showSignIn(async () => {
+  await load();
+  await showPerson();
+});
+showState();
+load();

@@ -23,6 +23,12 @@ export function counted(number, one, many = `${one}s`) {
   return `${number.toLocaleString("en")} ${number === 1 ? one : many}`;
 }
 
+/** Text in which "10^20" is raised as on its page; what is copied still has the sign. */
+export function raised(text) {
+  return text.split(/(\^(?:\{[^{}]{1,12}\}|[−–+-]?\w{1,6}))/).map((part, at) => (
+    at % 2 ? make("sup", {}, make("span", { class: "sign" }, "^"), part.slice(1).replace(/^\{|\}$/g, "")) : part));
+}
+
 export const byId = (id) => document.getElementById(id);
 
 /** Says a line to screen readers, once. */

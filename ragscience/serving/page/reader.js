@@ -22,7 +22,6 @@ export class Reader {
   /** Shows the paper at a page with its marks, the one with the id `focus` in view. */
   async openPaper({ md5, title, page = 1, marks = [], focus = null }) {
     this.open("pdf");
-    byId("reader-title").textContent = title;
     try {
       if (!this.pdf) {
         const { PdfView } = await import("./pdf_view.js");
@@ -39,7 +38,6 @@ export class Reader {
 
   async openMap() {
     this.open("map");
-    byId("reader-title").textContent = "";
     try {
       if (!this.map) {
         const { MapView } = await import("./map_view.js");
@@ -70,11 +68,9 @@ export class Reader {
       tab.tabIndex = each === name ? 0 : -1;
       byId(each).hidden = each !== name;
     }
-    if (!this.pdf && name === "pdf") this.explain();
-  }
-
-  explain() {
-    byId("pdf").replaceChildren(make("p", { class: "empty" }, "Click a paper, or the page behind a sentence, to read it here."));
+    if (!this.pdf && name === "pdf") {
+      byId("pdf").replaceChildren(make("p", { class: "empty" }, "Click a paper, or the page behind a sentence, to read it here."));
+    }
   }
 
   close() {
@@ -82,8 +78,6 @@ export class Reader {
     byId("reader").hidden = true;
     document.body.dataset.reader = "closed";
     this.pdf?.close();
-    this.pdf = null;
-    byId("pdf").replaceChildren();
     this.calls.onRegion("chat");
   }
 

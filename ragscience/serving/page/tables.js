@@ -1,0 +1,33 @@
+// Tables written in Markdown, as tables.
+
+import { make, raised } from "./elements.js";
+
+const RULE = /^\|?[\s:|-]+\|?$/;
+
+/** The cells of a line of a Markdown table. */
+function cells(line) {
+  const inner = line.trim().replace(/^\|/, "").replace(/(?<!\\)\|$/, "");
+  return inner.split(/(?<!\\)\|/).map((cell) => cell.replaceAll("\\|", "|").trim());
+}
+
+/** Whether a text is a table: a line of cells, a rule, and more lines. */
+export function isTable(text) {
+  const lines = text.trim().split("\n");
+  return lines.length >= 2 && lines[0].includes("|") && RULE.test(lines[1].trim()) && lines[1].includes("-");
+}
+
+/** The table, in a box that scrolls sideways where it is wide; `caption` may be empty. */
+export function drawTable(text, caption = "") {
+  const [head, , ...lines] = text.trim().split("\n");
+  const rows = lines.filter((line) => line.trim()).map(cells);
+  const names = cells(head);
+  const width = Math.max(names.length, ...rows.map((row) => row.length));
+  const padded = (row) => [...row, ...Array(width - row.length).fill("")];
+  const isNumber = (text) => /^[-+−~]?[\d.,]+(?:\s*[%±·×^+−-]\s*[\d.,^]+)*\s*%?$/.test(text);
+  const table = make("table", {},
+    caption ? make("caption", {}, caption) : null,
+    make("thead", {}, make("tr", {}, padded(names).map((name) => make("th", { scope: "col" }, raised(name))))),
+    make("tbody", {}, rows.map((row) => make("tr", {}, padded(row).map((cell, at) => (
+      at === 0 ? make("th", { scope: "row" }, raised(cell)) : make("td", { class: isNumber(cell) ? "number" : null }, raised(cell))))))));
+  return make("div", { class: "wide", tabindex: "0", role: "region", "aria-label": caption || "Table" }, table);
+}
