@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from ragscience.engine.library_map import map_state
 from ragscience.graph.graph_records import Entity, matched
 from ragscience.graph.map_data import Evidence
 from ragscience.records import Paper
@@ -22,6 +23,8 @@ __all__ = ["Entity", "EntityPassages", "GraphSummary", "entities_named", "entity
 class GraphSummary:
     """How large the graph is, and how much of the library it was read from."""
 
+    state: str
+    """Changes with the papers and with the graph."""
     entities: int
     relations: int
     entity_types: Mapping[str, int]
@@ -51,9 +54,10 @@ def graph_summary(engine: Engine) -> GraphSummary:
     library = engine.library
     with library.snapshot():
         graph, _ = engine.graph_and_vectors()
-        papers, read = library.papers(), library.graph.read_passages()
+        papers, read, state = library.papers(), library.graph.read_passages(), map_state(engine)
     unread = tuple(paper for paper in papers if (counts := read.get(paper.paper_id)) and counts[0] > counts[1])
     return GraphSummary(
+        state,
         len(graph),
         graph.relation_count,
         dict(sorted(Counter(map(graph.entity_type, range(len(graph)))).items())),

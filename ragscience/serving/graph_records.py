@@ -68,6 +68,8 @@ class Quote(PageOutput):
 class GraphSummaryOutput(Output):
     """The graph in counts."""
 
+    state: str
+    """Changes with the papers and with the graph."""
     built: bool
     """Whether passages were read for it."""
     entities: Count
