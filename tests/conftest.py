@@ -159,6 +159,19 @@ def commands(tmp_path):
     return Commands(home)
 
 
+@pytest.fixture(scope="module")
+def browser():
+    """The system's Chromium, driven by playwright; where one of them is missing, the test says so and is skipped."""
+    chromium = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    if not chromium:
+        pytest.skip("Chromium is not installed (apt-get install chromium)")
+    driver = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+    with driver.sync_playwright() as playwright:
+        started = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
+        yield started
+        started.close()
+
+
 @pytest.fixture(scope="session")
 def three_papers(made_once):
     """A home with three papers that we made up in its library; no test may change it."""

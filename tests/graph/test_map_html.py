@@ -1,7 +1,6 @@
 """The page to look at, in a real browser: what a person can do with it, and what a hostile paper cannot."""
 
 import re
-import shutil
 from itertools import combinations
 from pathlib import Path
 
@@ -14,7 +13,6 @@ from ragscience.graph.force_layout import positions, positions_around, space_of
 from ragscience.graph.map_data import PAPER_RADIUS, Evidence, MapDrawing, MapEdge, MapNode
 from ragscience.graph.map_html import check_target, file_link, map_page, write_file
 
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 HOSTILE = [
     "<script>document.title='broken'</script>",
     "</script><script>document.title='broken'</script>",
@@ -69,17 +67,6 @@ def drawing(titles, count=0, names=()):
         kind, quote = ("CO_OCCURS", "") if a % 4 else ("USES", "The one uses the other.")
         lines.append(MapEdge(number + a, number + b, kind, 0.8, (Evidence(files[0], 2, quote),)))
     return MapDrawing(tuple(nodes), tuple(lines), LEFT_OUT if count == 900 else "")
-
-
-@pytest.fixture(scope="module")
-def browser():
-    if not CHROMIUM:
-        pytest.skip("Chromium is not installed (apt-get install chromium)")
-    driver = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-    with driver.sync_playwright() as playwright:
-        started = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        yield started
-        started.close()
 
 
 @pytest.fixture
