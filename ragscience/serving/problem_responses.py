@@ -11,6 +11,7 @@ from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
+from starlette.routing import compile_path
 
 from ragscience.errors import (
     Cancelled,
@@ -154,15 +155,21 @@ async def _expected(_: Request, error: Exception) -> Response:
     return problem_response(status_of(error), error.message, error.fix)
 
 
-async def _refused(_: Request, error: Exception) -> Response:
+async def _refused(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)  # noqa: S101
-    fix = error.headers and error.headers.get("Allow")
-    return problem_response(
-        error.status_code,
-        _DETAILS.get(error.status_code, str(error.detail)),
-        f"It takes {fix}." if fix else SEE_SCHEMA,
-        error.headers,
-    )
+    headers, fix = dict(error.headers or {}), SEE_SCHEMA
+    if error.status_code == 405:
+        methods = _methods_at(request) or {headers.get("Allow", "GET")}
+        headers["Allow"] = ", ".join(sorted(methods))
+        fix = f"It takes {headers['Allow']}."
+    return problem_response(error.status_code, _DETAILS.get(error.status_code, str(error.detail)), fix, headers)
+
+
+def _methods_at(request: Request) -> set[str]:
+    """The methods that all routes of an address take together; none for one that is not in the document."""
+    paths = request.app.openapi()["paths"]
+    at = (methods for path, methods in paths.items() if compile_path(path)[0].match(request.url.path))
+    return {method.upper() for methods in at for method in methods}
 
 
 async def _invalid(_: Request, error: Exception) -> Response:

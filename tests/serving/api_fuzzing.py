@@ -1,0 +1,38 @@
+"""Requests that schemathesis makes up from the server's OpenAPI document, and what is wrong with the replies."""
+
+import os
+import re
+import subprocess
+import sys
+from dataclasses import dataclass
+
+DOCUMENT = "/api/v1/openapi.json"
+WRITES = r"/papers/\{md5\}$|/graph$"
+"""Routes that remove papers or take long to write."""
+NOT_MEANT = "positive_data_acceptance"
+"""The one check that is left out: a filter that no paper fits is refused, though its form is right."""
+
+
+@dataclass(frozen=True)
+class Fuzzed:
+    """A run."""
+
+    requests: int
+    passed: bool
+    report: str
+    """What schemathesis printed."""
+
+
+def fuzz(address, folder, *, examples, seed=None, more=()):
+    """Send up to so many requests to each operation; `more` options of `st run`. Without a seed always the same."""
+    chance = ("--generation-deterministic",) if seed is None else ("--generation-database=none", f"--seed={seed}")
+    command = [
+        sys.executable, "-m", "schemathesis.cli", "run", f"{address}{DOCUMENT}", f"--max-examples={examples}",
+        *chance, "--no-color", "--continue-on-failure", f"--exclude-checks={NOT_MEANT}", "--warnings=off",
+        "--request-timeout=120", "--suppress-health-check=all", *more,
+    ]  # fmt: skip
+    # Without the caller's PYTHONWARNINGS; in a folder of its own, where no settings of schemathesis lie.
+    environment = {key: value for key, value in os.environ.items() if key != "PYTHONWARNINGS"}
+    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
+    made = re.search(r"(\d+) generated", done.stdout)
+    return Fuzzed(int(made[1]) if made else 0, done.returncode == 0, done.stdout + done.stderr)
