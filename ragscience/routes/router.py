@@ -37,10 +37,11 @@ ROUTES: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
             r"related work|"
             r"acknowl|\b(?:of|in|from)\b",
         ),
+        ("definition_route", r"what|define|explain|describe|tell me about"),
         (
             "summary_route",
             r"sum|overview|outline|synopsis|gist|tl;?dr|about|what|contribution|finding|result|limit|weakness|"
-            r"shortcoming|drawback|conclusion|takeaway|idea|compare|contrast|differ|\bvs|versus|explain|describe|define",
+            r"shortcoming|drawback|conclusion|takeaway|idea|compare|contrast|differ|\bvs|versus",
         ),
         ("list_route", r"\b(?:list|name|enumerate|give|show|tell|what|which)\b"),
     )

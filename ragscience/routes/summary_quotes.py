@@ -13,7 +13,7 @@ from ragscience.routes.paper_text import PaperText, Sentence
 from ragscience.routes.summary_cues import ASPECTS, Aspect, zone_of
 from ragscience.text.tokenizing import terms
 
-__all__ = ["SummaryQuotes"]
+__all__ = ["SummaryQuotes", "is_sentence", "tells_what"]
 
 _FIGURES = re.compile(r"\d\s?%|\d\.\d|\d\s?[×x]\b|\d\s(?:times|points|fold)|\d{2,}(?:,\d{3})?")
 _YEAR_OR_SOURCE = re.compile(r"\(?\b(?:19|20)\d\d[a-z]?\b\)?|\[[\d, –-]{1,20}\]")
@@ -96,9 +96,9 @@ class SummaryQuotes:
         scored = []
         for n, one in enumerate(self._placed):
             text = one.sentence.text
-            if one.zone not in _DEFINES_IN or not _is_sentence(text) or _ANNOUNCES.match(text) or _POINTS.search(text):
+            if one.zone not in _DEFINES_IN or not is_sentence(text) or _ANNOUNCES.match(text) or _POINTS.search(text):
                 continue
-            told = max((_tells_what(text, *span) for span in self._named_at(text)), default=0.0)
+            told = max((tells_what(text, *span) for span in self._named_at(text)), default=0.0)
             if told:
                 scored.append((told + _DEFINES_IN[one.zone] - 0.4 * (len(text) > _LONGEST), -n, one.sentence))
         best = sorted(scored, key=lambda each: each[:2], reverse=True)
@@ -124,7 +124,7 @@ class SummaryQuotes:
         begun: set[int] = set()
         found: list[tuple[bool, int, Sentence]] = []
         for n, sentence in enumerate(self._paper.sentences):
-            if zone_of(sentence.section, sentence.kind) != "limits" or not _is_sentence(sentence.text):
+            if zone_of(sentence.section, sentence.kind) != "limits" or not is_sentence(sentence.text):
                 continue
             is_first = sentence.paragraph not in begun
             begun.add(sentence.paragraph)
@@ -173,7 +173,7 @@ class SummaryQuotes:
         return [(one.start, one.end) for one in self._names.in_text(text) if one.paper_id == mine]
 
 
-def _tells_what(text: str, start: int, end: int) -> float:
+def tells_what(text: str, start: int, end: int) -> float:
     """2 where the text says of the name at that place what it is, 1.5 where it introduces it; else 0."""
     if _IS_WHAT.match(text, end) and not _UNDER.search(text[:start]):
         return 2.0
@@ -183,7 +183,7 @@ def _tells_what(text: str, start: int, end: int) -> float:
 def _score(one: _Placed, aspect: Aspect) -> float:
     """How well a sentence says an aspect; from 1.5 on it does."""
     text, label = one.sentence.text, one.label
-    if one.zone not in aspect.zones or not _is_sentence(text):
+    if one.zone not in aspect.zones or not is_sentence(text):
         return 0.0
     held = len({match.group().casefold() for match in aspect.cues.finditer(text)})
     held += aspect.name == "Method" and one.says_what_it_is
@@ -205,7 +205,8 @@ def _score(one: _Placed, aspect: Aspect) -> float:
     return score - 0.25 * min(len(_SOURCE.findall(text)), 3)
 
 
-def _is_sentence(text: str) -> bool:
+def is_sentence(text: str) -> bool:
+    """Whether it is a whole sentence of words, and no label or formula."""
     letters = sum(letter.isalpha() or letter == " " for letter in text)
     is_whole = (text[0].isupper() or text[0].isdigit()) and text.rstrip()[-1] in ".!?”)"
     return is_whole and len(text) >= 45 and letters >= 0.55 * len(text)

@@ -56,13 +56,6 @@ _COMPARISONS = tuple(
     )
 )
 """Comparisons that name no attribute: what there is to say of each is what it is about."""
-_DEFINITION = re.compile(
-    r"(?:(?:please )?(?:define|explain|describe)|what(?:['’]s| is| are| does)|tell me about|who is) (?:an? |the )?"
-    r"(?P<ref>@0)(?: (?:algorithm|approach|architecture|framework|language|method|metric|model|network|optimi[sz]er|"
-    r"protocol|score|system|technique|mean|stand for|do|all about)){0,2}" + _END,
-    re.IGNORECASE,
-)
-"""Asks what the thing is that a paper names itself after."""
 _ASPECT_OF = {
     "contributions": ("contribut", "novel", "propose", "present", "introduce"),
     "findings": ("finding", "result", "conclu", "takeaway", "find", "show"),
@@ -74,7 +67,6 @@ _ASPECT_OF = {
 _BY_NAME = {aspect.name: aspect for aspect in ASPECTS}
 _MOST = 6
 _MOST_LIMITS = 8
-_MOST_DEFINITIONS = 3
 _MOST_PAPERS = 6
 
 
@@ -83,10 +75,6 @@ def answer(question: str, context: RouteContext) -> Routed | None:
     if not any(word in question.casefold() for word in _TRIGGERS):
         return None
     asked = AskedPapers.of(question, context)
-    if _DEFINITION.fullmatch(asked.question):
-        paper = PaperText(context.library, asked.papers[0])
-        defined = SummaryQuotes(paper, context.names).definition(_MOST_DEFINITIONS)
-        return _routed(context, [paper], "definition") if defined else None
     for frame in _FRAMES:
         match = frame.fullmatch(asked.question)
         papers = asked.meant_by(match["ref"]) if match else ()
@@ -140,9 +128,6 @@ _TRIGGERS = [
     "differ",
     " vs",
     "versus",
-    "explain",
-    "describe",
-    "define",
 ]
 
 
@@ -176,8 +161,6 @@ def _parts(quotes: SummaryQuotes, what: str, *, is_short: bool) -> list[tuple[st
         return [("Limits", listed)] if listed else _of_aspects(quotes, (("Limits", 4),))
     if what == "findings":
         return _of_aspects(quotes, (("Results", 2 if is_short else _MOST),))
-    if what == "definition":
-        return [("Definition", quotes.definition(_MOST_DEFINITIONS))]
     if what == "method":
         return _of_aspects(quotes, (("Method", 2 if is_short else 4),))
     if what == "question":

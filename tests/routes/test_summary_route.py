@@ -178,25 +178,3 @@ def test_this_paper_is_the_one_that_the_question_is_kept_to(ask):
 )
 def test_other_questions_are_searched_for(ask, question):
     assert ask(question) is None
-
-
-@pytest.mark.parametrize(
-    "question",
-    [
-        "What is BeeNet?",
-        "what's beenet",
-        "What is the BeeNet model?",
-        "Explain BeeNet.",
-        "define BeeNet",
-        "What does BeeNet do?",
-    ],
-)
-def test_what_a_paper_s_own_thing_is(ask, question):
-    routed = ask(question)
-    assert [block.text for block in routed.blocks] == ["We propose BeeNet, a model that reads the angle of each dance."]
-    assert routed.confidence == "high"
-
-
-@pytest.mark.parametrize("question", ["What is a hive?", "What is BeeNet trained on?", "What is AntNet?"])
-def test_what_other_things_are_is_searched_for(ask, question):
-    assert ask(question) is None

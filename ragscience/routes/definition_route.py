@@ -1,0 +1,157 @@
+"""Questions for what something is: the sentences of the papers that say so, found by their wording.
+
+The patterns are those of definitions in running text (Hearst 1992, COLING; "X is a …", "we call this X", "X, a …").
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from ragscience.records import Block, Citation, Hit, Paper, StoredChunk, title_of
+from ragscience.routes.asked_papers import AskedPapers
+from ragscience.routes.paper_text import PaperText
+from ragscience.routes.phrase_search import Phrase, Place, find_phrases
+from ragscience.routes.route_records import RouteContext, Routed
+from ragscience.routes.summary_quotes import SummaryQuotes, is_sentence, tells_what
+from ragscience.text.counts import counted
+from ragscience.text.page_spans import page_parts
+from ragscience.text.sentences import Span, split_sentences
+from ragscience.text.tokenizing import joined_lines
+
+__all__ = ["answer"]
+
+_END = r"(?: (?:please|briefly|in short|exactly))?\s?[?.!]?"
+_ASKED = re.compile(
+    r"(?:(?:please )?(?:define|explain|describe)|what(?:['’]s| is| are| does| do)(?: meant by)?|tell me about) "
+    r"(?P<thing>[^?.!,]{2,60}?)(?: (?:mean|stand for|refer to|do))?" + _END,
+    re.IGNORECASE,
+)
+_KIND = re.compile(
+    r"(?:an? |the )?(?P<name>@0)(?: (?:algorithm|approach|architecture|framework|language|method|metric|model|network|"
+    r"optimi[sz]er|protocol|score|system|technique))?",
+    re.IGNORECASE,
+)
+_ARTICLE = re.compile(r"(?:an?|any) ", re.IGNORECASE)
+_NO_THING = re.compile(
+    r"\b(?:of|for|in|on|with|to|from|by|at|and|or|as|about|between|the|this|that|these|those|it|they|their|its|his|"
+    r"her|my|your|our|used|there|how|why|which|who|when|where|best|main|most|difference)\b",
+    re.IGNORECASE,
+)
+_MOST_WORDS = 4
+_MOST = 3
+_LONGEST = 400
+_BEFORE = re.compile(
+    r"(?:(?:an?|the|in \w{1,20},|formally,|intuitively,|here,|the term) )?(?:an? |the )?[“\"‘]?$", re.I
+)
+"""What may stand before a phrase at the beginning of a sentence that defines it."""
+_IS = re.compile(
+    r"[”\"’']?(?: (?:functions?|models?|methods?|mechanisms?|algorithms?|systems?))?(?: \([^()]{1,60}\))?"
+    r"(?: (?:on|in|over|of|for|between) \w{1,20}(?: \w{1,20}){0,2}|, [^.;:]{1,60}?,?)? "
+    r"(?:(?:is|are) (?:an? |any |one of |the (?:task|process|problem|set|number|ability|idea|use|study|fraction|ratio|"
+    r"probability|act|practice|art)\b|defined|simply|essentially|when )|"
+    r"(?:can|may) be (?:described|defined|seen|thought|viewed|understood)|"
+    r"refers? to|denotes?|means|stands? for|consists? of|aims? to)",
+)
+_CALLED = re.compile(
+    r"\b(?:(?:called|termed|named|dubbed|known as)|we call(?: (?:this|these|it|them|such)(?: \w{1,20})?)?|"
+    r"refer(?:red)? to (?:\w{1,20} ){0,5}as)(?: an?| the)? [“\"‘]?$",
+    re.IGNORECASE,
+)
+_APPOSITION = re.compile(r"[”\"’]?(?: \([^()]{1,40}\))?, (?:an?|which is an?|that is, an?) (?=[a-z])")
+
+
+@dataclass(frozen=True, slots=True)
+class _Said:
+    """A sentence, and how plainly it defines."""
+
+    strength: float
+    chunk: StoredChunk
+    span: Span
+
+
+def answer(question: str, context: RouteContext) -> Routed | None:
+    """Quotes that say what a thing is; None for any other question, and where no sentence says it.
+
+    What a paper names itself after is what that paper says; any other thing what any paper says of it.
+    """
+    match = _ASKED.fullmatch(" ".join(question.split()))
+    if match is None:
+        return None
+    asked = AskedPapers.of(match["thing"], context)
+    if asked.papers:
+        return _own_thing(asked.papers[0], context) if _KIND.fullmatch(asked.question) else None
+    thing = _ARTICLE.sub("", match["thing"], count=1) if _ARTICLE.match(match["thing"]) else match["thing"]
+    if len(thing.split()) > _MOST_WORDS or _NO_THING.search(thing):
+        return None
+    return _any_thing(thing, context)
+
+
+def _own_thing(paper: Paper, context: RouteContext) -> Routed | None:
+    text = PaperText(context.library, paper)
+    sentences = SummaryQuotes(text, context.names).definition(_MOST)
+    if not sentences:
+        return None
+    note = f"Chose the sentences of “{title_of(paper)}” that say what it is."
+    blocks = tuple(Block("quote", sentence.text, sentence.citations) for sentence in sentences)
+    hits = text.hits([cited for sentence in sentences for cited in sentence.citations], "definition")
+    return Routed("definition", note, blocks, hits, "high", for_llm=True)
+
+
+def _any_thing(thing: str, context: RouteContext) -> Routed | None:
+    phrase = Phrase(thing)
+    papers = {paper.paper_id: paper for paper in context.papers}
+    found, _ = find_phrases([phrase], papers, context)
+    said = _definitions([place for one in found.values() for place in one.text.values()])
+    if not said:
+        return None
+    note = f"Looked in {counted(len(papers), 'paper')} for sentences that say what “{thing}” is."
+    blocks = tuple(
+        Block("quote", joined_lines(each.chunk.text[each.span.start : each.span.end]), _citations(each))
+        for each in said
+    )
+    chunks = {each.chunk.chunk_id: each.chunk for each in said}
+    hits = tuple(Hit(rank, chunk, 1.0, {}, ("keywords",)) for rank, chunk in enumerate(chunks.values(), 1))
+    is_sure = said[0].strength >= 2
+    return Routed("definition", note, blocks, hits, "high" if is_sure else "medium", for_llm=True)
+
+
+def _definitions(places: Iterable[Place]) -> list[_Said]:
+    """The sentences that define what stands at these places, the plainest first; each sentence once."""
+    spans: dict[int, list[Span]] = {}
+    best: dict[tuple[int, int], _Said] = {}
+    for place in places:
+        chunk = place.chunk
+        if chunk.chunk_id not in spans:
+            spans[chunk.chunk_id] = [span for span in split_sentences(chunk.text) if span.kind == "sentence"]
+        span = next((one for one in spans[chunk.chunk_id] if one.start <= place.start < one.end), None)
+        if span is None or span.end - span.start > _LONGEST:
+            continue
+        text = joined_lines(chunk.text[span.start : span.end])
+        at = len(joined_lines(chunk.text[span.start : place.start] + "x")) - 1
+        strength = _strength(text, at, at + len(joined_lines(chunk.text[place.start : place.end])))
+        key = chunk.paper_id, chunk.start + span.start
+        if strength and is_sentence(text) and (key not in best or best[key].strength < strength):
+            best[key] = _Said(strength, chunk, span)
+    ranked = sorted(best.values(), key=lambda one: (-one.strength, one.chunk.file, one.chunk.start + one.span.start))
+    return ranked[:_MOST]
+
+
+def _strength(text: str, start: int, end: int) -> float:
+    """3 for "X is a …" at the beginning of a sentence, 2 for "called X", 1 for "X, a …"; else 0."""
+    if _BEFORE.fullmatch(text[:start]) and _IS.match(text, end):
+        return 3.0
+    if _CALLED.search(text[:start]):
+        return 2.0
+    return float(tells_what(text, start, end) >= 2.0 and bool(_APPOSITION.match(text, end)))
+
+
+def _citations(said: _Said) -> tuple[Citation, ...]:
+    chunk = said.chunk
+    cited = []
+    for page, start, end in page_parts(chunk, said.span.start, said.span.end):
+        words = chunk.text[start:end].strip()
+        begin = chunk.start + chunk.text.index(words, start)
+        cited.append(Citation(chunk.file, page, words, True, chunk.path, begin, begin + len(words)))
+    return tuple(cited)

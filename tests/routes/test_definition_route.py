@@ -1,0 +1,106 @@
+"""What something is: by the paper that is named after it, else by any sentence that says so."""
+
+import pytest
+
+from ragscience.records import Filters
+from ragscience.routes.definition_route import answer
+from ragscience.routes.router import route
+from tests.routes.paper_library import context, make_library
+
+BEES = [
+    (1, "title", "BeeNet: A Model of Dances"),
+    (1, "heading", "Abstract", 1),
+    (
+        1,
+        "abstract",
+        "Predicting where bees fly is a challenging problem for farmers. "
+        "We propose BeeNet, a model that reads the angle of each dance. "
+        "In BeeNet, the queen is of no importance to the angle of a dance.",
+    ),
+    (1, "heading", "1 Introduction", 1),
+    (1, "text", "Bees have danced for a long time. The next section introduces BeeNet in all of its many details."),
+    (
+        2,
+        "text",
+        "A waggle dance on a comb is a figure of eight that tells where the food is. "
+        "Waggle dances are counted by hand. "
+        "We refer to this loss of direction as dance drift, and measure it in degrees.",
+    ),
+]
+HIVES = [
+    (1, "title", "Hives in winter"),
+    (1, "text", "We use brood frames, a kind of shelf on which young bees grow, in each of the nine hives."),
+    (1, "text", "The waggle dance, also called wag-tail run, is the process by which bees tell each other of food."),
+    (2, "text", "To call the night guard for the hive we ring a bell. A trained bee costs more than a wild one does."),
+]
+
+
+@pytest.fixture(scope="module")
+def library(tmp_path_factory):
+    papers = {"bees.pdf": ("BeeNet: A Model of Dances", BEES), "hives.pdf": ("Hives in winter", HIVES)}
+    with make_library(tmp_path_factory.mktemp("home"), papers) as library:
+        yield library
+
+
+@pytest.fixture(scope="module")
+def ask(library):
+    return lambda question, **filters: answer(question, context(library, Filters(**filters)))
+
+
+@pytest.mark.parametrize(
+    "question",
+    ["What is BeeNet?", "what's beenet", "What is the BeeNet model?", "Explain BeeNet.", "define BeeNet"],
+)
+def test_what_a_paper_names_itself_after_is_what_it_says(ask, question):
+    routed = ask(question)
+    assert [block.text for block in routed.blocks] == ["We propose BeeNet, a model that reads the angle of each dance."]
+    assert (routed.route, routed.confidence, routed.for_llm) == ("definition", "high", True)
+    assert [(one.file, one.page) for one in routed.blocks[0].citations] == [("bees.pdf", 1)]
+
+
+@pytest.mark.parametrize(
+    ("question", "begins", "confidence"),
+    [
+        (
+            "What is a waggle dance?",
+            ["A waggle dance on a comb is a figure", "The waggle dance, also called wag-tail run, is the process"],
+            "high",
+        ),
+        ("What are waggle dances?", ["A waggle dance on a comb", "The waggle dance, also called"], "high"),
+        ("what does dance drift mean", ["We refer to this loss of direction as dance drift"], "high"),
+        ("define wag-tail run", ["The waggle dance, also called wag-tail run"], "high"),
+        ("What is a brood frame?", ["We use brood frames, a kind of shelf"], "medium"),
+    ],
+)
+def test_any_other_thing_is_what_a_sentence_says_it_is(ask, question, begins, confidence):
+    routed = ask(question)
+    assert [text.text[: len(begin)] for text, begin in zip(routed.blocks, begins, strict=True)] == begins
+    assert routed.confidence == confidence
+    for block in routed.blocks:
+        assert all(one.end - one.start == len(one.quote) for one in block.citations)
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "What is a night guard?",  # "call the night guard" names nothing
+        "What is a trained bee?",
+        "What is a hive?",
+        "What is BeeNet trained on?",
+        "What is the angle of a waggle dance?",
+        "What is the difference between a hive and a comb?",
+        "What is a unicorn?",
+        "Which dance is longest?",
+    ],
+)
+def test_what_no_sentence_defines_is_searched_for(ask, question):
+    assert ask(question) is None
+
+
+def test_filters_hold(ask):
+    routed = ask("What is a waggle dance?", papers=("hives*",))
+    assert [block.citations[0].file for block in routed.blocks] == ["hives.pdf"]
+
+
+def test_the_router_asks_it(library):
+    assert route("What is a waggle dance?", context(library, Filters())).route == "definition"
