@@ -21,6 +21,7 @@ export class PdfPages {
   #resizer;
   #isDrawing = false;
   #later = 0;
+  #goal = null; // where to go once the window has a size
   #isClosed = false;
 
   /** `events`: `onPage(number)`, `onScale(scale)`, and `onDrawn(frame)` once a page's size and text are known. */
@@ -67,7 +68,7 @@ export class PdfPages {
       rootMargin: "60% 0px",
     });
     for (const frame of this.#pages) this.#watcher.observe(frame.element);
-    this.#resizer = new ResizeObserver(() => (this.#fits ? this.fitWidth() : this.#drawLater()));
+    this.#resizer = new ResizeObserver(() => this.#resized());
     this.#resizer.observe(this.#scroller);
     this.#scroller.addEventListener("scroll", this.#scrolled, { passive: true });
   }
@@ -94,12 +95,17 @@ export class PdfPages {
     return low + 1;
   }
 
-  /** Scroll to a page, or to a box of it ([left, top, right, bottom] in points). */
+  /** Scroll to a page, or to a box of it ([left, top, right, bottom] in points); later where nothing is shown yet. */
   async goTo(number, box = null) {
     const frame = this.#pages[Math.min(Math.max(number, 1), this.count) - 1];
     if (!frame) return;
+    this.#goal = null;
     await this.#size(frame);
     if (this.#isClosed) return;
+    if (!this.#scroller.clientHeight) {
+      this.#goal = [number, box];
+      return;
+    }
     const { element } = frame;
     if (!box) {
       this.#scroller.scrollTop = element.offsetTop - MARGIN;
@@ -128,6 +134,13 @@ export class PdfPages {
     this.#setScale(this.#scale * factor, x, y);
   }
 
+  #resized() {
+    if (!this.#scroller.clientHeight) return;
+    if (this.#fits) this.fitWidth();
+    else this.#drawLater();
+    if (this.#goal) this.goTo(...this.#goal);
+  }
+
   #setScale(scale, x = null, y = null) {
     const clamped = Math.min(Math.max(scale, LEAST_SCALE), MOST_SCALE);
     const area = this.#scroller.getBoundingClientRect();
@@ -138,8 +151,10 @@ export class PdfPages {
     this.#scale = clamped;
     this.#list.style.setProperty("--pdf-scale", String(clamped));
     const after = frame.element.getBoundingClientRect();
-    this.#scroller.scrollTop += after.top + shareY * after.height - atY;
-    this.#scroller.scrollLeft += after.left + shareX * after.width - atX;
+    if (before.width && after.width) {
+      this.#scroller.scrollTop += after.top + shareY * after.height - atY;
+      this.#scroller.scrollLeft += after.left + shareX * after.width - atX;
+    }
     this.#events.onScale(clamped);
     this.#drawLater();
   }
@@ -275,6 +290,7 @@ export class PdfPages {
     frame.task?.cancel();
     frame.text?.layer.cancel();
     if (frame.canvas) frame.canvas.width = 0;
+    if (frame.element.contains(document.activeElement)) this.#scroller.focus({ preventScroll: true });
     frame.element.replaceChildren();
     Object.assign(frame, { canvas: null, text: null, marks: null, drawnAt: 0 });
     if (frame.isSized && !this.#isClosed) this.#pdf.getPage(frame.number).then((page) => page.cleanup(), () => {});

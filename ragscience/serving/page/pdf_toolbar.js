@@ -2,7 +2,6 @@
 
 export function buildParts() {
   const toolbar = make("div", "pdf-toolbar", { role: "toolbar", "aria-label": "PDF" });
-  const title = make("span", "pdf-title");
   const pageBox = make("input", "pdf-page-box", { type: "number", min: "1", value: "1", "aria-label": "page" });
   const pageCount = make("span", "pdf-page-count");
   const smaller = button("−", "smaller (-)");
@@ -14,7 +13,6 @@ export function buildParts() {
   const nextMark = button("↓", "next quote (n)");
   const find = button("Find", "find in this paper (Ctrl+F)");
   toolbar.append(
-    title,
     group(pageBox, pageCount),
     group(smaller, scale, larger, fit),
     group(previousMark, markCount, nextMark),
@@ -23,7 +21,7 @@ export function buildParts() {
   const status = make("p", "pdf-status", { role: "status" });
   status.hidden = true;
   const scroller = make("div", "pdf-scroller", { tabindex: "0", role: "region", "aria-label": "pages" });
-  const parts = { toolbar, title, pageBox, pageCount, smaller, scale, larger, fit };
+  const parts = { toolbar, pageBox, pageCount, smaller, scale, larger, fit };
   const bars = { findBar: buildFindBar(), selection: buildSelectionBar() };
   return { ...parts, previousMark, markCount, nextMark, find, status, scroller, ...bars };
 }

@@ -26,12 +26,14 @@ export class PdfView {
   #marks = [];
   #focus = null;
   #turn = 0;
+  #styled;
 
-  /** Fill `element`, a section. `events`: onMark(id), onAsk, onSimilar and onCite(text, {md5, page}), announce(text). */
-  constructor(element, events = {}) {
-    this.#element = element;
+  /** Fill `section`. `events`: onMark(id), onAsk, onSimilar and onCite(text, {md5, page}), announce(text). */
+  constructor(section, events = {}) {
+    this.#element = document.createElement("div");
+    this.#element.className = "pdf-view";
+    this.#element.setAttribute("role", "region");
     this.#events = events;
-    element.classList.add("pdf-view");
     this.#parts = buildParts();
     this.#find = new PdfFind(this.#parts.findBar);
     this.#selection = new SelectionBar(this.#parts.scroller, this.#parts.selection, {
@@ -41,7 +43,9 @@ export class PdfView {
       announce: (text) => this.#events.announce?.(text),
     });
     const { toolbar, findBar, status, scroller, selection } = this.#parts;
-    element.replaceChildren(toolbar, findBar.element, status, scroller, selection);
+    this.#element.append(toolbar, findBar.element, status, scroller, selection);
+    section.replaceChildren(this.#element);
+    this.#styled = styled();
     this.#listen();
     this.#enable(false);
   }
@@ -53,7 +57,6 @@ export class PdfView {
     if (md5 !== this.#md5 || !this.#pages) {
       this.#closeFile();
       this.#md5 = md5;
-      this.#parts.title.textContent = title;
       if (!(await this.#open(md5, page, turn))) return;
     }
     this.#marks = marks;
@@ -75,7 +78,6 @@ export class PdfView {
     this.#turn += 1;
     this.#closeFile();
     this.#tell("");
-    this.#parts.title.textContent = "";
   }
 
   #closeFile() {
@@ -109,7 +111,7 @@ export class PdfView {
     });
     this.#loading = loading;
     try {
-      const pdf = await loading.promise;
+      const [pdf] = await Promise.all([loading.promise, this.#styled]);
       const pages = new PdfPages(pdf, this.#parts.scroller, {
         onPage: (number) => this.#showPage(number),
         onScale: (scale) => this.#showScale(scale),
@@ -259,6 +261,17 @@ export class PdfView {
     event.preventDefault();
     act();
   }
+}
+
+/** Once the view's own style sheet is there: pages are measured. */
+function styled() {
+  const href = new URL("./pdf_view.css", import.meta.url).href;
+  const there = [...document.styleSheets].some((sheet) => sheet.href === href);
+  if (there) return Promise.resolve();
+  const link = document.createElement("link");
+  Object.assign(link, { rel: "stylesheet", href });
+  document.head.append(link);
+  return new Promise((resolve) => ["load", "error"].forEach((event) => link.addEventListener(event, resolve)));
 }
 
 /** What to say of a file that does not open, in one line. */

@@ -20,14 +20,17 @@ export class SelectionBar {
       this.#action("Find passages like this", "onSimilar"),
       this.#action("Cite", "onCite"),
     );
-    document.addEventListener("selectionchange", () => {
-      clearTimeout(this.#later);
-      this.#later = setTimeout(() => this.#update(), 150);
-    });
+    document.addEventListener("selectionchange", this.#changed);
     scroller.addEventListener("scroll", () => this.#place(), { passive: true });
     scroller.addEventListener("keydown", (event) => this.#pressed(event));
     element.addEventListener("keydown", (event) => this.#pressedInBar(event));
   }
+
+  #changed = () => {
+    clearTimeout(this.#later);
+    if (this.#element.isConnected) this.#later = setTimeout(() => this.#update(), 150);
+    else document.removeEventListener("selectionchange", this.#changed);
+  };
 
   hide() {
     this.#element.hidden = true;
