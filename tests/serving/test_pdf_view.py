@@ -1,7 +1,6 @@
 """The view of a PDF in a real browser: its marks lie on the quote's words, and nothing leaves this machine."""
 
 import shutil
-from pathlib import Path
 
 import httpx
 import pymupdf
