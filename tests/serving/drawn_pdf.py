@@ -103,9 +103,7 @@ def letters_of(items):
         for place, character in enumerate(item["text"]):
             along = item["width"] * (place + 0.5) / len(item["text"])
             x, y = e + a * along + c * 0.25, f + b * along + d * 0.25
-            for letter in unicodedata.normalize("NFKC", character).lower():
-                if letter.isalnum():
-                    letters.append((letter, (x, y), line))
+            letters += [(letter, (x, y), line) for letter in bare(character)]
     return letters
 
 
