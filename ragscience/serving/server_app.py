@@ -11,6 +11,7 @@ from ragscience.serving.ingest_queue import IngestQueue
 from ragscience.serving.map_cache import MapCache
 from ragscience.serving.problem_responses import add_handlers
 from ragscience.serving.request_guard import RequestGuard, known_hosts
+from ragscience.serving.server_metrics import MeasuredRequests, ServerMetrics
 from ragscience.serving.server_state import ServerOptions, ServerState
 
 if TYPE_CHECKING:
@@ -82,10 +83,12 @@ def make_app(engine: Engine, options: ServerOptions | None = None) -> FastAPI:
     assert isinstance(mcp_route, Route)  # noqa: S101
     mcp_route.methods = {"POST"}  # without sessions there is no stream to GET, and none to DELETE
     app.router.routes.append(mcp_route)
+    app.state.metrics = ServerMetrics()
     app.add_middleware(
         RequestGuard,
         hosts=hosts,
         max_body=options.max_body,
         max_upload=options.max_upload,
     )
+    app.add_middleware(MeasuredRequests, metrics=app.state.metrics)  # outside of the guard: what it refuses counts
     return app

@@ -5,13 +5,15 @@ from __future__ import annotations
 from typing import Literal
 
 from fastapi import APIRouter, Request
-from starlette.responses import Response
+from prometheus_client import CONTENT_TYPE_PLAIN_0_0_4
+from starlette.responses import PlainTextResponse, Response
 from typing_extensions import TypedDict
 
 from ragscience.errors import RagScienceError
 from ragscience.serialization import Count
 from ragscience.serving.json_replies import json_reply, state_of
 from ragscience.serving.problem_responses import problem_response, status_of
+from ragscience.serving.server_metrics import ServerMetrics
 
 __all__ = ["status_routes"]
 
@@ -46,3 +48,10 @@ def readyz(request: Request) -> Response:
     except RagScienceError as error:
         return problem_response(max(status_of(error), 503), error.message, error.fix)
     return json_reply({"status": "ok", "papers": papers})
+
+
+@status_routes.get("/metrics", responses={200: {"content": {"text/plain": {}}}}, response_class=PlainTextResponse)
+def metrics(request: Request) -> Response:
+    """Counts and times for Prometheus."""
+    counted: ServerMetrics = request.app.state.metrics
+    return Response(counted.text(state_of(request)), media_type=CONTENT_TYPE_PLAIN_0_0_4)
