@@ -1,7 +1,7 @@
 // A checked answer: its blocks or sentences, what supports them, what is missing, and how it was found.
 
 import { drawProse, VERDICTS } from "./answer_prose.js";
-import { button, counted, make, raised } from "./elements.js";
+import { button, counted, make, raised, withCode } from "./elements.js";
 import { stepLines } from "./step_lines.js";
 import { drawTable, isTable } from "./tables.js";
 
@@ -10,7 +10,7 @@ const MOST_NEAR = 3;
 
 /** The answer as an element. `quotes` are its marks; `onCite(mark)` opens a page; `told` warnings are not shown again. */
 export function drawAnswer(answer, { quotes, onCite, told }) {
-  const cite = (citation) => citeButton(quotes.of(citation), citation, onCite);
+  const cite = (citation, like) => citeButton(quotes.of(citation, like), citation, onCite);
   const body = make("div", { class: "answer" });
   if (isRewritten(answer)) body.append(make("p", { class: "dim small" }, `Searched as: ${answer.searched}`));
   if (answer.blocks.length) body.append(...drawBlocks(answer.blocks, quotes, cite));
@@ -63,16 +63,15 @@ function drawBlock(block, quotes, cite) {
   const first = block.citations[0];
   const mark = first ? quotes.of(first) : null;
   const attributes = { class: `${block.kind}-block ${mark ? `edge pdf-colour-${mark.colour}` : ""}${block.is_brief ? " brief" : ""}` };
-  if (mark) attributes.dataset = { holds: mark.id };
   if (block.kind === "table") {
     const table = isTable(block.text) ? drawTable(block.text, block.lead) : make("p", {}, block.text);
-    return make("figure", attributes, table, make("figcaption", {}, cites(block, cite)));
+    return make("figure", attributes, table, make("figcaption", {}, cites(block, cite, mark)));
   }
   if (block.kind === "formula") {
     return make("figure", attributes, block.lead ? make("p", { class: "lead" }, block.lead) : null,
-      make("div", { class: "formula" }, raised(block.text)), make("figcaption", {}, cites(block, cite)));
+      make("div", { class: "formula" }, raised(block.text)), make("figcaption", {}, cites(block, cite, mark)));
   }
-  return make("blockquote", attributes, lead(block, "p"), make("p", {}, "“", raised(block.text), "” ", cites(block, cite)));
+  return make("blockquote", attributes, lead(block, "p"), make("p", {}, "“", raised(block.text), "” ", cites(block, cite, mark)));
 }
 
 function lead(block, name = "span") {
@@ -80,11 +79,11 @@ function lead(block, name = "span") {
 }
 
 /** The pages behind a block, each once. */
-function cites(block, cite) {
+function cites(block, cite, like = null) {
   const seen = new Map();
   for (const citation of block.citations) {
     const key = `${citation.file}\n${citation.page}`;
-    const button = cite(citation); // every quote becomes a mark, also one that has no button of its own
+    const button = cite(citation, like); // every quote becomes a mark, also one that has no button of its own
     if (!seen.has(key)) seen.set(key, button);
   }
   return [...seen.values()].flatMap((button) => [" ", button]);
@@ -115,7 +114,7 @@ function* footer(answer, cite, told) {
   yield* nearest(answer, cite);
   if (answer.route_note) yield make("p", { class: "dim small" }, answer.route_note);
   for (const line of answer.warnings.filter((line) => !told.has(line))) {
-    yield make("p", { class: "warning small" }, line);
+    yield make("p", { class: "warning small" }, withCode(line));
   }
   for (const line of answer.warnings) told.add(line);
   yield howFound(answer, cite);
@@ -163,7 +162,7 @@ function howFound(answer, cite) {
   const details = make("details", { class: "how" }, make("summary", {}, "How it was found"),
     make("p", { class: "small dim" }, facts.map(([name, value]) => `${name}: ${value}`).join("  ·  ")),
     answer.trace.length ? make("ol", { class: "steps" }, answer.trace.flatMap(stepLines).map((line) => make("li", {}, line))) : null,
-    answer.warnings.map((line) => make("p", { class: "small" }, line)));
+    answer.warnings.map((line) => make("p", { class: "small" }, withCode(line))));
   if (answer.hits.length) {
     const passages = make("details", { class: "how" }, make("summary", {}, counted(answer.hits.length, "passage")));
     passages.addEventListener("toggle", () => {

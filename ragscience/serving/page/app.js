@@ -3,7 +3,7 @@
 import { Conversations } from "./conversations.js";
 import { ConversationView } from "./conversation_view.js";
 import { showKeys, showPerson, showSignIn, showTexts } from "./dialogs.js";
-import { announce, button, byId, make } from "./elements.js";
+import { announce, button, byId, make, withCode } from "./elements.js";
 import { listenToKeys, listenToQuestion } from "./keys.js";
 import { byLine, Papers } from "./papers.js";
 import { QuestionOptions } from "./question_options.js";
@@ -14,7 +14,10 @@ import { Uploads } from "./uploads.js";
 const EXAMPLES = ["Which papers do I have?", "What is the main result of the newest paper?", "Compare two of my papers"];
 
 const papers = new Papers({
-  onOpen: (paper) => reader.openPaper(paper),
+  onOpen: (paper) => {
+    if (document.body.dataset.library === "over") toggleLibrary();
+    reader.openPaper(paper);
+  },
   onChosen: () => options.drawChips(),
   onJob: (begin) => uploads.follow(begin, "remove"),
 });
@@ -144,8 +147,8 @@ function notice(error) {
   const isProblem = error instanceof Problem;
   if (!isProblem) console.error(error);
   if (error.status === 401) return;
-  byId("notice").replaceChildren(make("strong", {}, isProblem ? error.message : "The page could not be loaded."),
-    make("span", {}, error.fix ?? ""), button("Try again", () => load()),
+  byId("notice").replaceChildren(make("strong", {}, isProblem ? withCode(error.message) : "The page could not be loaded."),
+    make("span", {}, withCode(error.fix ?? "")), button("Try again", () => load()),
     button("✕", () => { byId("notice").hidden = true; }, { title: "Hide this", class: "plain" }));
   byId("notice").hidden = false;
 }
@@ -183,10 +186,12 @@ function switchTheme() {
   announce(`The theme is ${theme}.`);
 }
 
+/** Hides the library, or shows it: over the chat where there is no room beside it. */
 function toggleLibrary() {
-  const isClosed = document.body.dataset.library === "closed";
-  document.body.dataset.library = isClosed ? "open" : "closed";
-  byId("show-library").setAttribute("aria-expanded", String(isClosed));
+  const isSeen = byId("library").checkVisibility();
+  document.body.dataset.library = isSeen ? "closed" : "open";
+  if (!isSeen && !byId("library").checkVisibility()) document.body.dataset.library = "over";
+  byId("show-library").setAttribute("aria-expanded", String(!isSeen));
 }
 
 function escape() {

@@ -9,37 +9,39 @@ export class CitedQuotes {
     this.answer = answer;
     this.papers = papers;
     this.marks = new Map();
-    this.colours = new Map();
     this.boxes = new Map();
     for (const citation of answer.citations) this.boxes.set(keyOf(citation), citation.boxes);
   }
 
-  /** The mark of a citation: `{id, md5, title, page, boxes, colour, label, number}` (on its paper, from 1); `md5` is empty for a paper that is gone. */
-  of(citation) {
+  /**
+   * The mark of a citation: `{id, md5, title, page, boxes, colour, label, number}`, numbered on its paper from 1. `md5` is
+   * empty for a paper that is gone. `like` is a mark whose colour it shares, and on the same page is a part of.
+   */
+  of(citation, like = null) {
     const key = keyOf(citation);
-    if (!this.marks.has(key)) {
-      const paper = this.papers.of(citation);
-      const md5 = citation.md5 || paper?.md5 || "";
-      const quote = citation.quote.replace(/\s+/g, " ").trim();
-      this.marks.set(key, {
-        id: `${this.answer.answer_id}-${this.marks.size}`, md5, title: paper?.title || citation.file, page: citation.page,
-        boxes: citation.boxes.length ? citation.boxes : this.boxes.get(key) ?? [],
-        colour: this.colour(md5 || citation.file, quote), label: quote.slice(0, 160), number: this.on(md5).length + 1,
-      });
-    }
+    if (!this.marks.has(key)) this.marks.set(key, this.made(citation, key, like));
     return this.marks.get(key);
   }
 
-  /** All marks on one paper. */
-  on(md5) {
-    return [...this.marks.values()].filter((mark) => mark.md5 === md5);
+  made(citation, key, like) {
+    const paper = this.papers.of(citation);
+    const md5 = citation.md5 || paper?.md5 || "";
+    const boxes = citation.boxes?.length ? citation.boxes : this.boxes.get(key) ?? [];
+    if (like && like.md5 === md5 && like.page === citation.page) {
+      like.boxes = [...like.boxes, ...boxes];
+      return like;
+    }
+    const number = this.on(md5).length + 1;
+    const quote = citation.quote.replace(/\s+/g, " ").trim();
+    return {
+      id: `${this.answer.answer_id}-${this.marks.size}`, md5, title: paper?.title || citation.file, page: citation.page, boxes,
+      colour: like?.md5 === md5 ? like.colour : (number - 1) % COLOURS, label: quote.slice(0, 160), number,
+    };
   }
 
-  colour(paper, quote) {
-    const known = this.colours.get(paper) ?? new Map();
-    this.colours.set(paper, known);
-    if (!known.has(quote)) known.set(quote, known.size % COLOURS);
-    return known.get(quote);
+  /** All marks on one paper, in their order. */
+  on(md5) {
+    return [...new Set(this.marks.values())].filter((mark) => mark.md5 === md5);
   }
 }
 

@@ -2,7 +2,7 @@
 
 import { drawAnswer, drawHits, summaryOf } from "./answer_view.js";
 import { CitedQuotes } from "./cited_quotes.js";
-import { announce, button, byId, make } from "./elements.js";
+import { announce, button, byId, make, withCode } from "./elements.js";
 import { drawFormulas } from "./formulas.js";
 import { getJson, Problem, sendJson, streamAnswer } from "./server.js";
 import { stepLines } from "./step_lines.js";
@@ -129,7 +129,7 @@ export class ConversationView {
 
   warn(turn, text) {
     if (this.told.has(text)) return;
-    turn.body.append(make("p", { class: "warning small" }, text));
+    turn.body.append(make("p", { class: "warning small" }, withCode(text)));
     announce(text);
   }
 
@@ -168,7 +168,7 @@ export class ConversationView {
     if (!(error instanceof Problem)) console.error(error);
     const message = error instanceof Problem ? error.message : "The page made a mistake; the browser's console has it.";
     const again = body ? button("Ask again", () => { turn.element.remove(); this.ask(body); }) : null;
-    turn.body.append(make("div", { class: "problem", role: "alert" }, make("p", {}, message), error.fix ? make("p", {}, error.fix) : null, again));
+    turn.body.append(make("div", { class: "problem", role: "alert" }, make("p", {}, withCode(message)), error.fix ? make("p", {}, withCode(error.fix)) : null, again));
   }
 
   /** Scrolls to what a mark on a page belongs to, and lets it be seen. */

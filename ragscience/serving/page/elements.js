@@ -29,6 +29,11 @@ export function raised(text) {
     at % 2 ? make("sup", {}, make("span", { class: "sign" }, "^"), part.slice(1).replace(/^\{|\}$/g, "")) : part));
 }
 
+/** Text with its commands in `…` as code. */
+export function withCode(text) {
+  return text.split(/`([^`\n]{1,300})`/).map((part, at) => (at % 2 ? make("code", {}, part) : part));
+}
+
 export const byId = (id) => document.getElementById(id);
 
 /** Says a line to screen readers, once. */

@@ -25,9 +25,9 @@ export function drawTable(text, caption = "") {
   const padded = (row) => [...row, ...Array(width - row.length).fill("")];
   const isNumber = (text) => /^[-+−~]?[\d.,]+(?:\s*[%±·×^+−-]\s*[\d.,^]+)*\s*%?$/.test(text);
   const table = make("table", {},
-    caption ? make("caption", {}, caption) : null,
     make("thead", {}, make("tr", {}, padded(names).map((name) => make("th", { scope: "col" }, raised(name))))),
     make("tbody", {}, rows.map((row) => make("tr", {}, padded(row).map((cell, at) => (
       at === 0 ? make("th", { scope: "row" }, raised(cell)) : make("td", { class: isNumber(cell) ? "number" : null }, raised(cell))))))));
-  return make("div", { class: "wide", tabindex: "0", role: "region", "aria-label": caption || "Table" }, table);
+  const box = make("div", { class: "wide", tabindex: "0", role: "region", "aria-label": caption || "Table" }, table);
+  return caption ? make("div", {}, make("p", { class: "lead" }, caption), box) : box;
 }
