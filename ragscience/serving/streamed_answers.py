@@ -62,6 +62,8 @@ async def happenings(work: Work[T], limiter: CapacityLimiter) -> AsyncIterator[E
     finally:
         cancel.set()
         await asyncio.wait([task])
+        if not task.cancelled():
+            task.exception()  # looked at: else asyncio logs that of a question whose client has left
 
 
 async def until_done(work: Work[T], limiter: CapacityLimiter, request: Request) -> T:

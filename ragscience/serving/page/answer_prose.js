@@ -42,7 +42,7 @@ class Prose {
   /** A paragraph as a table, a list, a heading, or text. */
   *block(start, end, text) {
     if (isTable(text)) {
-      yield drawTable(text);
+      yield make("div", {}, drawTable(text), this.tableVerdict(start, end));
       return;
     }
     let list = null;
@@ -82,6 +82,13 @@ class Prose {
     if (list) yield list;
   }
 
+  /** The worst verdict of what a table says; its rows are checked as sentences. */
+  tableVerdict(start, end) {
+    const verdicts = this.sentences.filter((sentence) => sentence.start < end && sentence.end > start).map((sentence) => sentence.verdict);
+    const worst = ["unsupported", "weak", "supported"].find((verdict) => verdicts.includes(verdict));
+    return worst ? make("p", { class: worst }, badge(worst)) : null;
+  }
+
   /** What stands between two places: sentences with their verdicts, and what lies between them. */
   pieces(start, end) {
     const pieces = [];
@@ -99,8 +106,7 @@ class Prose {
     const verdict = VERDICTS[sentence.verdict];
     const span = make("span", { class: `sentence ${sentence.verdict}` }, this.inline(text));
     if (verdict && isEnd) {
-      const { sign, label } = verdict;
-      span.append(" ", make("span", { class: "verdict", title: label, role: "img", "aria-label": label }, `${sign} ${sentence.verdict}`));
+      span.append(" ", badge(sentence.verdict));
       const { evidence } = sentence;
       const isCited = evidence && text.includes(labelOf(evidence));
       if (evidence && !isCited) span.append(" ", make("span", { class: "nearest" }, "nearest: ", this.cite(evidence)));
@@ -127,6 +133,12 @@ class Prose {
     const own = this.sentences.find((sentence) => sentence.evidence && sentence.text.includes(text.trim()) && labelOf(sentence.evidence) === label);
     return own?.evidence ?? this.citations.find((citation) => labelOf(citation) === label);
   }
+}
+
+/** A verdict as a sign and a word. */
+function badge(verdict) {
+  const { sign, label } = VERDICTS[verdict];
+  return make("span", { class: "verdict", title: label, role: "img", "aria-label": label }, `${sign} ${verdict}`);
 }
 
 function labelOf({ file, page }) {
