@@ -17,6 +17,7 @@ from uuid import uuid4
 from ragscience.engine.events import Event, Warned
 from ragscience.engine.graph_runs import GraphRequest, PassagesRead
 from ragscience.engine.ingest_events import IngestResult, PaperFailed, PaperStored
+from ragscience.engine.topic_graph import TopicGraph, TopicRequest, build_topic_graph
 from ragscience.errors import Cancelled, RagScienceError, UsageError
 from ragscience.serving.problem_responses import log_unexpected
 
@@ -98,6 +99,29 @@ class IngestQueue:
     def build_graph(self, request: GraphRequest) -> Job:
         """Read the passages that the graph lacks; what is read is kept when the server ends."""
         return self._put("build the knowledge graph", lambda job: self._build_graph(job, request), total=0)
+
+    def build_topic_graph(self, request: TopicRequest, cancel: threading.Event) -> tuple[Job, Future[TopicGraph]]:
+        """Find and read the papers of a topic, and the graph of them; what was read is kept when `cancel` ends it.
+
+        The future is done when the job is, unless the server was stopped before it began.
+        """
+        made: Future[TopicGraph] = Future()
+
+        def work(job: Job) -> None:
+            hear = self._listen(job)
+
+            def told(event: Event) -> None:
+                if self._cancel.is_set():
+                    cancel.set()
+                hear(event)
+
+            try:
+                made.set_result(build_topic_graph(self._engine, request, on_event=told, cancel=cancel))
+            except BaseException as error:
+                made.set_exception(error)
+                raise
+
+        return self._put(f"graph of {request.topic[:60]}", work, total=request.count), made
 
     def _put(self, what: str, work: Callable[[Job], None], *, total: int) -> Job:
         job = Job(uuid4().hex, what, total=total)

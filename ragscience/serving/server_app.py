@@ -31,6 +31,7 @@ def make_app(engine: Engine, options: ServerOptions | None = None) -> FastAPI:
     from starlette.routing import Route
 
     from ragscience.serving.graph_routes import graph_routes, map_page_route
+    from ragscience.serving.guide_routes import guide_routes
     from ragscience.serving.mcp_server import LibraryServer
     from ragscience.serving.openai_routes import openai_routes
     from ragscience.serving.openapi_document import DocumentedApp
@@ -75,6 +76,7 @@ def make_app(engine: Engine, options: ServerOptions | None = None) -> FastAPI:
     app.include_router(paper_routes, prefix=API)
     app.include_router(graph_routes, prefix=API)
     app.include_router(map_page_route)
+    app.include_router(guide_routes, prefix="/api")
     app.include_router(openai_routes, prefix="/v1")
     app.include_router(status_routes)
     app.include_router(page_routes)

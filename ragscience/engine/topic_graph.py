@@ -1,0 +1,175 @@
+"""The papers of a topic as a graph (the graph guide's `build_graph`): similar papers, entities, stated relations."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from threading import Event as Flag
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ragscience.engine.events import Event, OnEvent
+from ragscience.engine.graph_runs import GraphRequest
+from ragscience.engine.ingest_events import FetchRequest
+from ragscience.engine.requests import SearchRequest
+from ragscience.errors import Cancelled, NothingFound, UsageError
+from ragscience.graph.graph_records import CO_OCCURS, Entity, Relation
+from ragscience.records import Paper
+
+if TYPE_CHECKING:
+    from ragscience.engine.library_engine import Engine
+
+__all__ = ["TopicGraph", "TopicRequest", "build_topic_graph", "papers_named"]
+
+MOST_ENTITIES, MOST_RELATIONS = 500, 2000
+PASSAGES_PER_PAPER = 20
+
+
+@dataclass(frozen=True, slots=True)
+class TopicRequest:
+    """The papers of a topic."""
+
+    topic: str
+    count: int = 5
+    """How many papers."""
+    from_library: bool = False
+    """Of the papers that are there; else they are fetched from arXiv."""
+
+
+@dataclass(frozen=True, slots=True)
+class TopicGraph:
+    """Papers and what joins them."""
+
+    papers: tuple[Paper, ...]
+    """The best for the topic first."""
+    edges: tuple[tuple[int, int, float], ...]
+    """Indices of two similar papers, and the cosine of their means."""
+    entities: tuple[Entity, ...]
+    """Those that the papers name, the most frequent first; at most MOST_ENTITIES."""
+    relations: tuple[Relation, ...]
+    """Those that the papers state between these entities; at most MOST_RELATIONS."""
+    failures: tuple[str, ...] = ()
+    """Why papers are missing."""
+
+
+def build_topic_graph(
+    engine: Engine, request: TopicRequest, *, on_event: OnEvent, cancel: Flag | None = None
+) -> TopicGraph:
+    """Find the papers, read what the library lacks of them, bring the knowledge graph up to date; writes the library.
+
+    Raises UsageError offline and for a topic that is none, NothingFound where no paper fits it, SourceError where arXiv
+    fails, Cancelled once `cancel` is set.
+    """
+
+    def told(event: Event) -> None:
+        on_event(event)
+        if cancel is not None and cancel.is_set():
+            raise Cancelled
+
+    if cancel is not None and cancel.is_set():
+        raise Cancelled
+    failures: tuple[str, ...] = ()
+    if request.from_library:
+        papers = _found_papers(engine, request, cancel)
+    else:
+        papers, failures = _fetched_papers(engine, request, on_event, cancel)
+    if cancel is not None and cancel.is_set():
+        raise Cancelled
+    engine.graph().build(GraphRequest(), on_event=told)
+    library = engine.library
+    with library.snapshot():
+        edges = _similar(engine, papers)
+        entities, relations = _stated(engine, papers)
+    return TopicGraph(tuple(papers), edges, entities, relations, failures)
+
+
+def papers_named(engine: Engine, names: Sequence[str]) -> list[Paper]:
+    """The paper of each name: an MD5, a file, a title, an arXiv id or an address; each once. Raises NothingFound."""
+    known: dict[str, Paper] = {}
+    for paper in engine.papers():
+        arxiv = paper.metadata.arxiv_id
+        bare = arxiv.rpartition("v")[0] or arxiv
+        forms = [paper.md5, paper.file, paper.title, paper.metadata.title, paper.metadata.url, arxiv, bare]
+        forms += [f"{scheme}://arxiv.org/abs/{one}" for scheme in ("http", "https") for one in (arxiv, bare) if one]
+        for form in filter(None, forms):
+            known.setdefault(form.casefold(), paper)
+    found: dict[str, Paper] = {}
+    for name in names:
+        named = known.get(name.strip().casefold())
+        if named is None:
+            raise NothingFound(
+                f"The library has no paper {name[:100]!r}.", "Name it by its md5, file, title or arXiv id."
+            )
+        found.setdefault(named.md5, named)
+    return list(found.values())
+
+
+def _found_papers(engine: Engine, request: TopicRequest, cancel: Flag | None) -> list[Paper]:
+    """The papers whose passages fit the topic best."""
+    most = min(200, PASSAGES_PER_PAPER * request.count)
+    found = engine.search(SearchRequest(request.topic, top_k=most, rerank="off"), cancel=cancel)
+    by_id = {paper.paper_id: paper for paper in engine.papers()}
+    best = dict.fromkeys(hit.chunk.paper_id for hit in found.hits)
+    papers = [by_id[paper_id] for paper_id in best if paper_id in by_id][: request.count]
+    if not papers:
+        raise NothingFound("No paper of the library fits this topic.", "Use other words, or add papers.")
+    return papers
+
+
+def _fetched_papers(
+    engine: Engine, request: TopicRequest, on_event: OnEvent, cancel: Flag | None
+) -> tuple[list[Paper], tuple[str, ...]]:
+    """(the papers that arXiv has for the topic, as they are in the library, why others are missing)."""
+    from ragscience.sources.fetch_arguments import identify
+
+    if engine.settings.offline:
+        raise UsageError(
+            "The server is offline: papers cannot be fetched from arXiv.",
+            'Start it without --offline, or send "source": "library" to use the papers that are there.',
+        )
+    if not identify(request.topic).topic:
+        raise UsageError("The topic is an address or the number of a paper.", "Give words to search for.")
+    came = engine.fetch(FetchRequest((request.topic,), request.count), on_event=on_event, cancel=cancel)
+    if not came.papers and came.failures:
+        raise came.failures[0].error
+    places = {form: paper for paper in engine.papers() for form in (paper.md5, paper.file, paper.path)}
+    found = [places.get(one.md5) or places.get(one.file) for one in came.papers]
+    papers = {paper.md5: paper for paper in found if paper is not None}
+    failures = [f"{one.title}: {one.error}" for one in came.papers if one.error]
+    failures += [f"{each.path.name}: {each.problem.message}" for each in (came.ingest.failures if came.ingest else ())]
+    if not papers and not (cancel is not None and cancel.is_set()):
+        raise NothingFound("None of the papers could be fetched and read.", "; ".join(failures[:3]))
+    return list(papers.values()), tuple(failures)
+
+
+def _similar(engine: Engine, papers: Sequence[Paper]) -> tuple[tuple[int, int, float], ...]:
+    """Each of these papers with the others most like it."""
+    from ragscience.graph.paper_map import paper_map, similarity_edges
+
+    known = paper_map(engine.library)
+    row = {paper.md5: at for at, paper in enumerate(known.papers)}
+    places = [at for at, paper in enumerate(papers) if paper.md5 in row]
+    means = known.means[[row[papers[at].md5] for at in places]]
+    settings = engine.settings
+    similar = similarity_edges(np.ascontiguousarray(means), settings.map_neighbours, settings.map_min_cosine)
+    return tuple((places[edge.source], places[edge.target], round(edge.weight, 6)) for edge in similar)
+
+
+def _stated(engine: Engine, papers: Sequence[Paper]) -> tuple[tuple[Entity, ...], tuple[Relation, ...]]:
+    """(the entities that these papers name, what they state between them)."""
+    graph, _ = engine.graph_and_vectors()
+    chunks = {chunk.chunk_id for paper in papers for chunk in engine.library.paper_chunks(paper.paper_id)}
+    named = [number for number in range(len(graph)) if not chunks.isdisjoint(graph.chunks_of(number).tolist())]
+    named.sort(key=lambda number: (-int(graph.mentions[number]), number))
+    kept = set(named[:MOST_ENTITIES])
+    relations = [
+        graph.relation(edge)
+        for edge, (source, target) in enumerate(zip(graph.sources.tolist(), graph.targets.tolist(), strict=True))
+        if source in kept
+        and target in kept
+        and graph.kind(edge) != CO_OCCURS
+        and not chunks.isdisjoint(graph.evidence_of(edge).tolist())
+    ]
+    relations.sort(key=lambda one: (-one.confidence, one.source, one.target, one.relation))
+    return tuple(graph.entity(number) for number in named[:MOST_ENTITIES]), tuple(relations[:MOST_RELATIONS])

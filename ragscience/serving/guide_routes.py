@@ -1,0 +1,288 @@
+"""The two calls of the graph guide's API: `POST /api/build_graph` and `POST /api/agent_action`."""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+from collections.abc import Sequence
+from threading import Event as Flag
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from fastapi import APIRouter, Request
+from pydantic import BaseModel, ConfigDict, Field
+from starlette.responses import Response
+from typing_extensions import TypedDict
+
+from ragscience.engine.requests import AskRequest
+from ragscience.engine.topic_graph import TopicGraph, TopicRequest, papers_named
+from ragscience.errors import LibraryUnavailable, UsageError
+from ragscience.records import Answer, Filters, Paper, title_of
+from ragscience.serving.json_replies import json_reply, state_of
+from ragscience.serving.streamed_answers import LOOK_S, until_done
+
+if TYPE_CHECKING:
+    from ragscience.engine.library_engine import Engine
+
+__all__ = ["guide_routes"]
+
+Action = Literal["chat", "summarize", "compare", "find_gaps"]
+ACTIONS: tuple[Action, ...] = ("chat", "summarize", "compare", "find_gaps")
+MOST_PAPERS = 20
+"""Papers of an action that looks at each by itself."""
+SessionId = Annotated[str, Field(max_length=100, description="The name of a conversation; a new one without it.")]
+Name = Annotated[str, Field(min_length=1, max_length=1000)]
+
+
+class BuildGraphBody(BaseModel):
+    """A topic to find papers for."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    topic: Annotated[str, Field(min_length=1, max_length=300)]
+    max_results: Annotated[int, Field(ge=1, le=50)] = 5
+    source: Annotated[
+        Literal["arxiv", "library"], Field(description="Fetched from arXiv, or papers that are there.")
+    ] = "arxiv"
+
+
+class SelectedPaper(BaseModel):
+    """A paper, as a node of `build_graph` or in part; the first field that is there names it."""
+
+    model_config = ConfigDict(extra="ignore")
+
+    md5: Name | None = None
+    id: Name | None = None
+    file: Name | None = None
+    link: Name | None = None
+    title: Name | None = None
+
+    def name(self) -> str:
+        """What names it. Raises UsageError."""
+        named = self.md5 or self.id or self.file or self.link or self.title
+        if not named:
+            raise UsageError("A selected paper has no id.", "Send the nodes of build_graph, or their ids.")
+        return named
+
+
+class AgentActionBody(BaseModel):
+    """What to do with papers."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    action: Annotated[str, Field(max_length=100, description=f"One of {', '.join(ACTIONS)}.")] = "chat"
+    selected_papers: Annotated[list[Name | SelectedPaper], Field(max_length=100)] = []
+    query: Annotated[
+        str, Field(max_length=8000, description="The question; without one, what the action looks for by itself.")
+    ] = ""
+    session_id: SessionId = ""
+    use_hybrid: Annotated[bool, Field(description="Search by meaning and words, not by meaning alone.")] = True
+    use_reranking: bool = True
+
+
+class PaperNode(TypedDict):
+    """A paper."""
+
+    id: str
+    md5: str
+    title: str
+    summary: str
+    authors: Sequence[str]
+    published: str
+    link: str
+    file: str
+    pages: int
+
+
+class PaperLink(TypedDict):
+    """Two similar papers."""
+
+    source: str
+    target: str
+    weight: float
+
+
+class EntityNode(TypedDict):
+    """An entity that the papers name."""
+
+    id: str
+    name: str
+    type: str
+    mentions: int
+
+
+class EntityLink(TypedDict):
+    """A relation that the papers state."""
+
+    source: str
+    relation: str
+    target: str
+    confidence: float
+
+
+class KnowledgeGraphOutput(TypedDict):
+    """What the papers name."""
+
+    nodes: Sequence[EntityNode]
+    edges: Sequence[EntityLink]
+
+
+class BuiltGraphOutput(TypedDict):
+    """The graph of a topic."""
+
+    nodes: Sequence[PaperNode]
+    edges: Sequence[PaperLink]
+    knowledge_graph: KnowledgeGraphOutput
+    session_id: str
+    warnings: Sequence[str]
+
+
+class CitationOutput(TypedDict):
+    """What a part of the reply rests on."""
+
+    md5: str | None
+    file: str
+    page: int
+    quote: str
+
+
+class ActionOutput(TypedDict):
+    """What came of an action."""
+
+    response: str
+    session_id: str
+    citations: Sequence[CitationOutput]
+    answer_ids: Sequence[str]
+    warnings: Sequence[str]
+
+
+guide_routes = APIRouter(tags=["graph guide"])
+"""The routes, to be mounted under `/api`."""
+
+
+@guide_routes.post("/build_graph", responses={200: {"model": BuiltGraphOutput}}, response_class=Response)
+async def build_graph(body: BuildGraphBody, request: Request) -> Response:
+    """Fetch papers on a topic, read them, and give the graph of them; a client that leaves ends it."""
+    queue, cancel = state_of(request).queue, Flag()
+    wanted = TopicRequest(body.topic, body.max_results, body.source == "library")
+    job, made = queue.build_topic_graph(wanted, cancel)
+    try:
+        while job.state in ("waiting", "running") and not await request.is_disconnected():
+            await asyncio.sleep(LOOK_S)
+    finally:
+        cancel.set()
+    if not made.done():
+        raise LibraryUnavailable("The graph was not built.", f"GET /api/v1/jobs/{job.job_id} says more.")
+    return json_reply(_built(made.result(), job.warnings))
+
+
+@guide_routes.post("/agent_action", responses={200: {"model": ActionOutput}}, response_class=Response)
+async def agent_action(body: AgentActionBody, request: Request) -> Response:
+    """Chat with papers, summarize them, compare them, or look for what they leave open."""
+    state = state_of(request)
+    if body.action not in ACTIONS:
+        raise UsageError(f"There is no action {body.action!r}.", f"The actions are {', '.join(ACTIONS)}.")
+    session = body.session_id.strip() or _session_id()
+
+    def work(_: Any, cancel: Flag) -> tuple[list[tuple[str, Answer]], dict[str, str]]:
+        engine = state.engine
+        names = [one if isinstance(one, str) else one.name() for one in body.selected_papers]
+        papers = papers_named(engine, names)
+        talk = engine.dialogue(name=session)
+        searching = engine if body.use_hybrid else _by_meaning_alone(engine)
+        answers = [
+            (title, searching.ask(_request(body, question, part), dialogue=talk, cancel=cancel))
+            for title, question, part in _questions(body, papers)
+        ]
+        return answers, {paper.file: paper.md5 for paper in engine.papers()}
+
+    answers, md5 = await until_done(work, state.answers, request)
+    return json_reply(_done(answers, md5, session))
+
+
+def _questions(body: AgentActionBody, papers: Sequence[Paper]) -> list[tuple[str, str, Sequence[Paper]]]:
+    """(heading, question, papers to answer it from) of each question that the action asks. Raises UsageError."""
+    query = body.query.strip()
+    if body.action == "chat":
+        if not query:
+            raise UsageError("The action chat needs a query.", 'Send "query": "…".')
+        return [("", query, papers)]
+    least = 2 if body.action == "compare" else 1
+    if not least <= len(papers) <= MOST_PAPERS:
+        said = f"The action {body.action} takes {least} to {MOST_PAPERS} papers, not {len(papers)}."
+        raise UsageError(said, 'Name them in "selected_papers".')
+    if body.action == "compare" and not query:
+        files = [paper.file for paper in papers]
+        return [("", f"Compare {', '.join(files[:-1])} and {files[-1]}", papers)]
+    each = {"summarize": "Summarize this paper", "find_gaps": "What are the limitations of this paper?"}
+    question = query or each[body.action]
+    return [(title_of(paper) or paper.file, question, [paper]) for paper in papers]
+
+
+def _request(body: AgentActionBody, question: str, papers: Sequence[Paper]) -> AskRequest:
+    return AskRequest(
+        question,
+        filters=Filters(papers=tuple(paper.md5 for paper in papers)),
+        profile="even" if body.use_hybrid else "default",
+        rerank=None if body.use_reranking else "off",
+    )
+
+
+def _by_meaning_alone(engine: Engine) -> Engine:
+    return engine.with_settings(engine.settings.model_copy(update={"dense_weight": 1.0, "bm25_weight": 0.0}))
+
+
+def _done(answers: Sequence[tuple[str, Answer]], md5: dict[str, str], session: str) -> ActionOutput:
+    parts = [f"## {title}\n\n{answer.text}" if title else answer.text for title, answer in answers]
+    citations = [
+        CitationOutput(md5=md5.get(one.file), file=one.file, page=one.page, quote=one.quote)
+        for _, answer in answers
+        for one in answer.citations
+    ]
+    return ActionOutput(
+        response="\n\n".join(parts),
+        session_id=session,
+        citations=citations,
+        answer_ids=[answer.answer_id for _, answer in answers],
+        warnings=list(dict.fromkeys(warning for _, answer in answers for warning in answer.warnings)),
+    )
+
+
+def _built(graph: TopicGraph, warnings: Sequence[str]) -> BuiltGraphOutput:
+    nodes = [_paper_node(paper) for paper in graph.papers]
+    entities = [
+        EntityNode(id=one.key, name=one.label, type=one.entity_type, mentions=one.mentions) for one in graph.entities
+    ]
+    stated = [
+        EntityLink(source=one.source, relation=one.relation, target=one.target, confidence=one.confidence)
+        for one in graph.relations
+    ]
+    return BuiltGraphOutput(
+        nodes=nodes,
+        edges=[
+            PaperLink(source=nodes[one]["id"], target=nodes[other]["id"], weight=weight)
+            for one, other, weight in graph.edges
+        ],
+        knowledge_graph=KnowledgeGraphOutput(nodes=entities, edges=stated),
+        session_id=_session_id(),
+        warnings=[*warnings, *graph.failures],
+    )
+
+
+def _paper_node(paper: Paper) -> PaperNode:
+    known = paper.metadata
+    return PaperNode(
+        id=paper.md5,
+        md5=paper.md5,
+        title=title_of(paper) or paper.file,
+        summary=known.abstract,
+        authors=known.authors,
+        published=known.published or (str(known.year) if known.year else ""),
+        link=f"https://arxiv.org/abs/{known.arxiv_id}" if known.arxiv_id else known.url,
+        file=paper.file,
+        pages=paper.pages,
+    )
+
+
+def _session_id() -> str:
+    """A name for a conversation that no other has."""
+    return f"graph-{secrets.token_hex(8)}"

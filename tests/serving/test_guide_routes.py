@@ -1,0 +1,256 @@
+"""The graph guide's two calls, with a server that speaks as arXiv."""
+
+import socket
+import threading
+
+import httpx
+import pytest
+
+from ragscience.serving import guide_routes
+from tests.commands.papers import BEES, KILNS
+from tests.conftest import copied
+from tests.pdf_factory import make_pdf
+from tests.serving.conftest import serving
+from tests.serving.test_graph_routes import fill_graph
+from tests.serving.test_paper_routes import finished, paper_of
+from tests.sources.arxiv_feed import ArxivServer, FeedPaper
+from tests.sources.fault_server import Reply
+
+BEES_PAPER = FeedPaper("2101.00001v2", "Navigation of honeybees in fog", summary="Honeybees steer by light.")
+KILNS_PAPER = FeedPaper("2102.00002v1", "Firing porcelain in a tunnel kiln")
+BERT = ["On BERT\n\nBERT uses the Transformer. We evaluate BERT on SQuAD."]
+
+
+@pytest.fixture
+def arxiv(tmp_path):
+    with ArxivServer([BEES_PAPER, KILNS_PAPER]) as server:
+        server.put(BEES_PAPER.id, make_pdf(tmp_path / "a.pdf", [*BEES, *BERT]).read_bytes())
+        server.put(KILNS_PAPER.id, make_pdf(tmp_path / "b.pdf", KILNS).read_bytes())
+        yield server
+
+
+@pytest.fixture
+def online(tmp_path, arxiv):
+    """A client of a server with an empty library that reaches the stand-in for arXiv."""
+    home = tmp_path / "home"
+    (home / "papers").mkdir(parents=True)
+    with (
+        serving(home, offline=False, embedder="embedded", **arxiv.flags) as url,
+        httpx.Client(base_url=url, timeout=120) as client,
+    ):
+        yield client
+
+
+@pytest.fixture(scope="module")
+def graph_home(three_papers, tmp_path_factory):
+    home = copied(three_papers, tmp_path_factory.mktemp("guide"))
+    fill_graph(home)
+    return home
+
+
+@pytest.fixture(scope="module")
+def offline(graph_home):
+    with serving(graph_home) as url, httpx.Client(base_url=url, timeout=120) as client:
+        yield client
+
+
+def act(client, **body):
+    response = client.post("/api/agent_action", json=body)
+    assert response.status_code == 200, response.text
+    return response.json()
+
+
+def test_papers_on_a_topic_are_fetched_read_and_joined(online, arxiv):
+    response = online.post("/api/build_graph", json={"topic": "bees and kilns", "max_results": 2})
+    assert response.status_code == 200, response.text
+    graph = response.json()
+    assert set(graph) == {"nodes", "edges", "knowledge_graph", "session_id", "warnings"}
+    assert arxiv.asked[0]["max_results"] == "2"
+    bees, kilns = graph["nodes"]
+    assert (bees["title"], bees["summary"]) == (BEES_PAPER.title, BEES_PAPER.summary)
+    assert (bees["authors"], bees["published"]) == (list(BEES_PAPER.authors), "2021-01-04")
+    assert bees["link"] == "https://arxiv.org/abs/2101.00001v2"
+    listed = {paper["md5"] for paper in online.get("/api/v1/papers").json()["papers"]}
+    assert {bees["id"], kilns["id"]} == listed
+    assert all({one["source"], one["target"]} <= listed and 0 < one["weight"] <= 1 for one in graph["edges"])
+    names = {node["id"]: node["name"] for node in graph["knowledge_graph"]["nodes"]}
+    stated = [
+        (names[one["source"]], one["relation"], names[one["target"]]) for one in graph["knowledge_graph"]["edges"]
+    ]
+    assert ("BERT", "USES", "Transformer") in stated
+    answer = act(
+        online, action="chat", selected_papers=[bees], query="How fast do bees fly in fog?",
+        session_id=graph["session_id"], use_hybrid=True, use_reranking=True,
+    )  # fmt: skip
+    assert "3.7" in answer["response"]
+    assert answer["session_id"] == graph["session_id"]
+    assert (bees["md5"], 2) in {(one["md5"], one["page"]) for one in answer["citations"]}
+
+
+def test_a_topic_is_built_again_without_fetching_again(online, arxiv):
+    body = {"topic": "bees and kilns", "max_results": 2}
+    first = online.post("/api/build_graph", json=body).json()
+    fetched = list(arxiv.paths)
+    second = online.post("/api/build_graph", json=body).json()
+    assert arxiv.paths == fetched
+    assert second["nodes"] == first["nodes"]
+    assert second["session_id"] != first["session_id"]
+
+
+def test_a_paper_that_cannot_be_fetched_is_a_warning(online, arxiv):
+    arxiv.put(f"/pdf/{KILNS_PAPER.id}", b"<html>no pdf</html>")
+    graph = online.post("/api/build_graph", json={"topic": "bees and kilns"}).json()
+    assert [node["title"] for node in graph["nodes"]] == [BEES_PAPER.title]
+    assert any(KILNS_PAPER.id in warning for warning in graph["warnings"])
+
+
+@pytest.mark.parametrize("topic", ["http://127.0.0.1:9/a.pdf", "2101.00001", "doi:10.48550/arXiv.2101.00001"])
+def test_a_topic_that_is_an_address_is_refused(online, arxiv, topic):
+    response = online.post("/api/build_graph", json={"topic": topic})
+    assert response.status_code == 400
+    assert (arxiv.asked, arxiv.paths) == ([], [])
+
+
+def test_nothing_found_and_a_failing_arxiv_are_problems(online, arxiv):
+    arxiv.papers = []
+    nothing = online.post("/api/build_graph", json={"topic": "turnips"})
+    assert (nothing.status_code, nothing.headers["content-type"]) == (404, "application/problem+json")
+    arxiv.api = Reply(b"nonsense", 400)
+    failed = online.post("/api/build_graph", json={"topic": "turnips"})
+    assert (failed.status_code, failed.headers["content-type"]) == (502, "application/problem+json")
+
+
+def test_offline_the_papers_that_are_there_are_used_when_asked_for(offline):
+    refused = offline.post("/api/build_graph", json={"topic": "bees in fog"})
+    assert refused.status_code == 400
+    assert '"source": "library"' in refused.json()["fix"]
+    body = {"topic": "flight of bees in fog", "max_results": 1, "source": "library"}
+    graph = offline.post("/api/build_graph", json=body).json()
+    assert [node["file"] for node in graph["nodes"]] == ["bees.pdf"]
+    assert graph["edges"] == []
+    stated = [(one["source"], one["relation"], one["target"]) for one in graph["knowledge_graph"]["edges"]]
+    assert sorted(stated) == [
+        ("METHOD:harmonic radar", "USES", "METHOD:transponder x2"),
+        ("METHOD:transponder x2", "PART_OF", "METHOD:bee tag"),
+    ]
+
+
+def test_a_client_that_leaves_ends_the_build(online, arxiv, monkeypatch):
+    asked, has_left, may_end = threading.Event(), threading.Event(), threading.Event()
+    monkeypatch.setattr(guide_routes, "Flag", lambda: has_left)
+    answer = arxiv.answer
+
+    def slow(path):
+        asked.set()
+        assert may_end.wait(60)
+        return answer(path)
+
+    arxiv.faults.on("/api/query", lambda one: slow(one.path))
+    try:
+        with socket.create_connection((online.base_url.host, online.base_url.port)) as leaving:
+            body = b'{"topic": "bees and kilns"}'
+            head = f"POST /api/build_graph HTTP/1.1\r\nHost: {online.base_url.netloc.decode()}\r\n"
+            head += f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n"
+            leaving.sendall(head.encode() + body)
+            assert asked.wait(60)
+        job = online.get("/api/v1/jobs").json()["jobs"][0]
+        assert has_left.wait(60)
+    finally:
+        may_end.set()
+    job = finished(online, job)
+    assert job["state"] == "failed"
+    assert arxiv.paths == []
+    assert online.get("/api/v1/papers").json()["papers"] == []
+
+
+@pytest.mark.parametrize("way", ["md5", "file", "title", "node"])
+def test_papers_are_selected_by_whatever_names_them(offline, way):
+    bees = paper_of(offline, "bees.pdf")
+    selected = {"id": bees["md5"], "title": "x"} if way == "node" else bees[way]
+    found = act(offline, action="chat", selected_papers=[selected], query="How fast do bees fly in fog?")
+    assert {one["md5"] for one in found["citations"]} == {bees["md5"]}
+
+
+def test_a_question_of_other_papers_finds_nothing_in_those_selected(offline):
+    found = act(offline, action="chat", selected_papers=["kilns.pdf"], query="How fast do bees fly in dense fog?")
+    assert {one["file"] for one in found["citations"]} <= {"kilns.pdf"}
+    assert "3.7" not in found["response"]
+
+
+@pytest.mark.parametrize(
+    "flags", [{"use_hybrid": False}, {"use_reranking": False}, {"use_hybrid": False, "use_reranking": False}]
+)
+def test_the_ways_to_search(offline, flags):
+    found = act(offline, query="How fast do bees fly in fog?", **flags)
+    assert "3.7" in found["response"]
+    audit = offline.get(f"/api/v1/answers/{found['answer_ids'][0]}").json()
+    assert audit["profile"] == ("even" if flags.get("use_hybrid", True) else "default")
+    if flags.get("use_reranking", True) is False:
+        assert audit["models"]["reranker"] in (None, "off")
+
+
+def test_each_paper_is_summarized_by_itself(offline):
+    found = act(offline, action="summarize", selected_papers=["bees.pdf", "kilns.pdf"])
+    assert [line for line in found["response"].splitlines() if line.startswith("## ")] == [
+        "## Navigation of honeybees in fog",
+        "## Firing porcelain in a tunnel kiln",
+    ]
+    assert len(found["answer_ids"]) == 2
+
+
+def test_papers_are_compared(offline):
+    found = act(offline, action="compare", selected_papers=["bees.pdf", "kilns.pdf"])
+    assert [line for line in found["response"].splitlines() if line.startswith("**")] == [
+        "**Navigation of honeybees in fog**",
+        "**Firing porcelain in a tunnel kiln**",
+    ]
+    with_query = act(offline, action="compare", selected_papers=["bees.pdf", "tides.pdf"], query="What was measured?")
+    assert "## Navigation of honeybees in fog" in with_query["response"]
+
+
+def test_what_papers_leave_open(offline):
+    found = act(offline, action="find_gaps", selected_papers=["tides.pdf"])
+    assert found["response"].startswith("## Predicting tides with the Kelvin-7 machine")
+
+
+def test_a_session_is_a_conversation_that_is_kept(offline):
+    act(offline, query="How fast do bees fly in fog?", session_id="my thesis")
+    act(offline, query="What gives the blue colour of the glaze?", session_id="my thesis")
+    kept = [one for one in offline.get("/api/v1/conversations").json()["conversations"] if one["name"] == "my thesis"]
+    assert [one["turns"] for one in kept] == [2]
+    assert act(offline, query="How fast do bees fly in fog?")["session_id"].startswith("graph-")
+
+
+@pytest.mark.parametrize(
+    ("body", "status", "detail"),
+    [
+        ({"action": "sing", "query": "x"}, 400, "There is no action 'sing'."),
+        ({"action": "chat"}, 400, "The action chat needs a query."),
+        ({"action": "compare", "selected_papers": ["bees.pdf"]}, 400, "takes 2 to 20 papers, not 1"),
+        ({"action": "summarize"}, 400, "takes 1 to 20 papers, not 0"),
+        ({"selected_papers": ["nosuch.pdf"], "query": "x"}, 404, "The library has no paper 'nosuch.pdf'."),
+        ({"selected_papers": [{}], "query": "x"}, 400, "A selected paper has no id."),
+        ({"selected_papers": [5], "query": "x"}, 422, ""),
+        ({"query": "x", "temperature": 1}, 422, ""),
+        ({"query": "x", "session_id": "y" * 101}, 422, ""),
+        ({"query": "x", "session_id": "999999"}, 400, "There is no conversation 999999."),
+    ],
+)
+def test_what_cannot_be_done_is_a_problem(offline, body, status, detail):
+    response = offline.post("/api/agent_action", json=body)
+    assert response.status_code == status
+    assert response.headers["content-type"] == "application/problem+json"
+    assert detail in response.json()["detail"]
+
+
+def test_an_unknown_action_is_answered_with_those_there_are(offline):
+    fix = offline.post("/api/agent_action", json={"action": "sing"}).json()["fix"]
+    assert fix == "The actions are chat, summarize, compare, find_gaps."
+
+
+@pytest.mark.parametrize(
+    "body",
+    [{}, {"topic": ""}, {"topic": "x", "max_results": 0}, {"topic": "x", "max_results": 51}, {"topic": "x" * 301}],
+)
+def test_a_wrong_order_to_build_is_refused(offline, body):
+    assert offline.post("/api/build_graph", json=body).status_code == 422
