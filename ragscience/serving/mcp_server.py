@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +17,7 @@ from ragscience.errors import RagScienceError
 from ragscience.records import title_of
 from ragscience.serialization import to_json
 from ragscience.serving.json_replies import without_folders, words_without_folders
+from ragscience.serving.streamed_answers import cancel_flag
 
 if TYPE_CHECKING:
     from ragscience.engine.library_engine import Engine
@@ -58,13 +58,10 @@ class LibraryServer(MCPServer[Any]):
 
     async def call_tool(self, name: str, arguments: dict[str, Any], context: Any = None) -> types.CallToolResult:  # noqa: ARG002
         """What the tool gives; a caller that cancels stops the work."""
-        cancel = threading.Event()
-        try:
+        with cancel_flag() as cancel:
             reply = await to_thread.run_sync(
                 lambda: self._tools.call(name, arguments, cancel=cancel), abandon_on_cancel=True
             )
-        finally:
-            cancel.set()
         home = self._engine.home.root
         value = without_folders(reply.value, home)
         text = words_without_folders(reply.text, home) if reply.is_error else to_json(value) if value else reply.text

@@ -57,7 +57,7 @@ _STATUS: tuple[tuple[type[RagScienceError], int], ...] = (
     (LibraryUnavailable, 409),
     (ModelProblem, 502),
     (SourceError, 502),
-    (Cancelled, 499),
+    (Cancelled, 503),
 )
 TITLES = {
     400: "Wrong request",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import threading
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
@@ -9,10 +11,12 @@ from typing import TYPE_CHECKING
 from ragscience import __version__
 from ragscience.serving.ingest_queue import IngestQueue
 from ragscience.serving.map_cache import MapCache
+from ragscience.serving.mcp_mount import McpMount
 from ragscience.serving.problem_responses import add_handlers
 from ragscience.serving.request_guard import RequestGuard, known_hosts
 from ragscience.serving.server_metrics import MeasuredRequests, ServerMetrics
 from ragscience.serving.server_state import ServerOptions, ServerState
+from ragscience.serving.warm_up import warm_up
 
 if TYPE_CHECKING:
     from fastapi import FastAPI
@@ -27,12 +31,10 @@ API = "/api/v1"
 def make_app(engine: Engine, options: ServerOptions | None = None) -> FastAPI:
     """The ASGI application over an open engine, which the caller closes."""
     from anyio import CapacityLimiter
-    from mcp.server.transport_security import TransportSecuritySettings
     from starlette.routing import Route
 
     from ragscience.serving.graph_routes import graph_routes, map_page_route
     from ragscience.serving.guide_routes import guide_routes
-    from ragscience.serving.mcp_server import LibraryServer
     from ragscience.serving.openai_routes import openai_routes
     from ragscience.serving.openapi_document import DocumentedApp
     from ragscience.serving.page_routes import page_routes
@@ -42,25 +44,22 @@ def make_app(engine: Engine, options: ServerOptions | None = None) -> FastAPI:
 
     options = options or ServerOptions()
     hosts = known_hosts(options.host, options.port, options.names)
-    assistants = LibraryServer(engine)
-    # The guard outside has checked Host and Origin of every request; the SDK checks them again.
-    origins = [f"{scheme}://{host}" for host in hosts for scheme in ("http", "https")]
-    at_mcp = assistants.streamable_http_app(
-        streamable_http_path="/mcp",
-        stateless_http=True,
-        json_response=True,
-        max_request_body_size=options.max_body,
-        transport_security=TransportSecuritySettings(allowed_hosts=sorted(hosts), allowed_origins=sorted(origins)),
-    )
+    assistants = McpMount(engine, hosts, options.max_body)
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
-        state = ServerState(engine, options, CapacityLimiter(options.answers), IngestQueue(engine), MapCache(engine))
+        stopping = threading.Event()
+        warming = asyncio.create_task(asyncio.to_thread(warm_up, engine, stopping))
+        state = ServerState(
+            engine, options, CapacityLimiter(options.answers), IngestQueue(engine), MapCache(engine), warming
+        )
         app.state.shared = state
         try:
-            async with assistants.session_manager.run():
-                yield
+            yield
         finally:
+            stopping.set()
+            await assistants.close()
+            await asyncio.wait([warming])
             state.queue.close()
 
     app = DocumentedApp(
@@ -81,10 +80,8 @@ def make_app(engine: Engine, options: ServerOptions | None = None) -> FastAPI:
     app.include_router(status_routes)
     app.include_router(page_routes)
     add_handlers(app)
-    (mcp_route,) = at_mcp.routes
-    assert isinstance(mcp_route, Route)  # noqa: S101
-    mcp_route.methods = {"POST"}  # without sessions there is no stream to GET, and none to DELETE
-    app.router.routes.append(mcp_route)
+    # Without sessions there is no stream to GET, and none to DELETE.
+    app.router.routes.append(Route("/mcp", assistants, methods=["POST"]))
     app.state.metrics = ServerMetrics()
     app.add_middleware(
         RequestGuard,

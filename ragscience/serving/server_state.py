@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from asyncio import Task
+
     from anyio import CapacityLimiter
 
     from ragscience.engine.library_engine import Engine
@@ -40,3 +42,5 @@ class ServerState:
     answers: CapacityLimiter
     queue: IngestQueue
     maps: MapCache
+    warming: Task[None]
+    """Loads what the first question needs."""

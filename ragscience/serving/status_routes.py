@@ -41,8 +41,10 @@ async def healthz() -> Response:
 
 @status_routes.get("/readyz", responses={200: {"model": Readiness}}, response_class=Response)
 def readyz(request: Request) -> Response:
-    """That the library can be read."""
+    """That the library can be read and the models are loaded."""
     state = state_of(request)
+    if not state.warming.done():
+        return problem_response(503, "The models are being loaded.", "Ask again in a moment; questions are taken.")
     try:
         papers = state.engine.library.paper_count
     except RagScienceError as error:

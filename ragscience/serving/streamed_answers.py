@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
 from ragscience.engine.events import Event
+from ragscience.errors import Cancelled
 
 if TYPE_CHECKING:
     from anyio import CapacityLimiter
     from starlette.requests import Request
 
-__all__ = ["Failed", "Finished", "happenings", "until_done"]
+__all__ = ["Failed", "Finished", "cancel_flag", "end_answers", "happenings", "until_done"]
 
 T = TypeVar("T")
 Work = Callable[[Callable[[Event], None], threading.Event], T]
@@ -22,6 +24,9 @@ Work = Callable[[Callable[[Event], None], threading.Event], T]
 
 LOOK_S = 0.25
 """Seconds between two looks at whether the client is still there."""
+
+_running: set[threading.Event] = set()
+"""The flags that end the works of this process."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +43,24 @@ class Failed(Event):
     error: BaseException
 
 
+@contextmanager
+def cancel_flag() -> Iterator[threading.Event]:
+    """The flag that ends a work: set where the block is left, and by `end_answers`."""
+    flag = threading.Event()
+    _running.add(flag)
+    try:
+        yield flag
+    finally:
+        flag.set()
+        _running.discard(flag)
+
+
+def end_answers() -> None:
+    """End all works of this process: the server stops."""
+    for flag in tuple(_running):
+        flag.set()
+
+
 async def happenings(work: Work[T], limiter: CapacityLimiter) -> AsyncIterator[Event]:
     """The events of the work as they come; the last is `Finished` or `Failed`.
 
@@ -46,41 +69,50 @@ async def happenings(work: Work[T], limiter: CapacityLimiter) -> AsyncIterator[E
     """
     from anyio import to_thread
 
-    loop, queue, cancel = asyncio.get_running_loop(), asyncio.Queue[Event | None](), threading.Event()
+    loop, queue = asyncio.get_running_loop(), asyncio.Queue[Event | None]()
 
     def put(event: Event) -> None:
         loop.call_soon_threadsafe(queue.put_nowait, event)
 
-    task = asyncio.create_task(to_thread.run_sync(work, put, cancel, limiter=limiter))
-    # Behind the events that the thread has sent before it ended.
-    task.add_done_callback(lambda _: loop.call_soon(queue.put_nowait, None))
-    try:
-        while (event := await queue.get()) is not None:
-            yield event
-        error = task.exception()
-        yield Finished(task.result()) if error is None else Failed(error)
-    finally:
-        cancel.set()
-        await asyncio.wait([task])
-        if not task.cancelled():
-            task.exception()  # looked at: else asyncio logs that of a question whose client has left
+    with cancel_flag() as cancel:
+        task = asyncio.create_task(to_thread.run_sync(work, put, cancel, limiter=limiter))
+        # Behind the events that the thread has sent before it ended.
+        task.add_done_callback(lambda _: loop.call_soon(queue.put_nowait, None))
+        try:
+            while (event := await queue.get()) is not None:
+                yield event
+            error = task.exception()
+            yield Finished(task.result()) if error is None else Failed(_told(error))
+        finally:
+            cancel.set()
+            await asyncio.wait([task])
+            if not task.cancelled():
+                task.exception()  # looked at: else asyncio logs that of a question whose client has left
 
 
 async def until_done(work: Work[T], limiter: CapacityLimiter, request: Request) -> T:
     """The result of the work; where the client leaves, the work is cancelled. Raises what the work raises."""
     from anyio import to_thread
 
-    cancel = threading.Event()
+    with cancel_flag() as cancel:
 
-    async def watch() -> None:
-        while not cancel.is_set():
-            if await request.is_disconnected():
-                cancel.set()
-            await asyncio.sleep(LOOK_S)
+        async def watch() -> None:
+            while not cancel.is_set():
+                if await request.is_disconnected():
+                    cancel.set()
+                await asyncio.sleep(LOOK_S)
 
-    watcher = asyncio.create_task(watch())
-    try:
-        return await to_thread.run_sync(work, lambda _: None, cancel, limiter=limiter)
-    finally:
-        cancel.set()
-        watcher.cancel()
+        watcher = asyncio.create_task(watch())
+        try:
+            return await to_thread.run_sync(work, lambda _: None, cancel, limiter=limiter)
+        except Cancelled as error:
+            raise _told(error) from error
+        finally:
+            watcher.cancel()
+
+
+def _told(error: BaseException) -> BaseException:
+    """The same for a client; one that is still there has its question cancelled by the end of the server alone."""
+    if isinstance(error, Cancelled):
+        return Cancelled("The server was stopped before the answer was ready.", "Ask again when it runs.")
+    return error

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import os
 import signal
 import socket
 from collections.abc import Callable, Iterator
@@ -12,8 +14,11 @@ from typing import TYPE_CHECKING
 from ragscience.errors import UsageError
 from ragscience.serving.server_app import make_app
 from ragscience.serving.server_state import ServerOptions
+from ragscience.serving.streamed_answers import end_answers
 
 if TYPE_CHECKING:
+    from types import FrameType
+
     import uvicorn
 
     from ragscience.engine.library_engine import Engine
@@ -21,7 +26,9 @@ if TYPE_CHECKING:
 __all__ = ["run_server"]
 
 GRACE_S = 10
-"""Seconds that running answers get at the end."""
+"""Seconds that running answers get at the end, before they are ended with an error."""
+LAST_S = 5
+"""Seconds that they then get to say so."""
 
 
 def run_server(engine: Engine, options: ServerOptions, on_listening: Callable[[str], None]) -> None:
@@ -45,7 +52,7 @@ def run_server(engine: Engine, options: ServerOptions, on_listening: Callable[[s
     app = make_app(engine, replace(options, port=port))
     config = uvicorn.Config(
         app, log_level="warning", access_log=False, server_header=False, date_header=True, lifespan="on",
-        timeout_graceful_shutdown=GRACE_S, ws="none", proxy_headers=False,
+        timeout_graceful_shutdown=GRACE_S + LAST_S, ws="none", proxy_headers=False,
     )  # fmt: skip
     host = f"[{options.host}]" if ":" in options.host else options.host
     with listener:
@@ -57,8 +64,23 @@ def run_server(engine: Engine, options: ServerOptions, on_listening: Callable[[s
 def _server_of(config: uvicorn.Config) -> uvicorn.Server:
     """A server that SIGINT and SIGTERM end in order, a second one at once; uvicorn's own raises them again behind."""
     import uvicorn
+    from sse_starlette.sse import AppStatus
+
+    AppStatus.enable_automatic_graceful_drain = False  # it would cut streams off at the signal
 
     class Server(uvicorn.Server):
+        def handle_exit(self, sig: int, frame: FrameType | None) -> None:  # noqa: ARG002
+            if self.should_exit:
+                os._exit(128 + sig)  # what is kept is on disk, and no lock outlives a process
+            self.should_exit = True
+
+        async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+            ending = asyncio.get_running_loop().call_later(GRACE_S, end_answers)
+            try:
+                await super().shutdown(sockets)
+            finally:
+                ending.cancel()
+
         @contextmanager
         def capture_signals(self) -> Iterator[None]:
             before = {number: signal.signal(number, self.handle_exit) for number in (signal.SIGINT, signal.SIGTERM)}

@@ -1,14 +1,8 @@
 """Searching, asking and earlier answers over HTTP."""
 
 import json
-import socket
-import threading
 
-import httpx
 import pytest
-
-from tests.ollama_server import OllamaServer, chat_model
-from tests.serving.conftest import serving
 
 SPEED = "How fast do bees fly in fog?"
 
@@ -98,24 +92,3 @@ def test_a_failure_within_a_stream_is_its_last_event(client):
         assert response.status_code == 200
         name, problem = list(events_of(response))[-1]
     assert (name, problem["status"]) == ("error", 404)
-
-
-@pytest.mark.parametrize("path", ["ask", "ask/events"])
-def test_a_client_that_leaves_cancels_its_question(served_home, path):
-    """The model says nothing, and one question is answered at once: the next is, where the first has been ended."""
-    silence, asking = threading.Event(), threading.Event()
-    with OllamaServer(models={"llama3.1:8b": chat_model()}) as ollama:
-        ollama.fault("/api/chat", until=silence, times=None)
-        settings = {"offline": False, "ollama_url": ollama.url, "embedder": "embedded"}
-        with serving(served_home, {"answers": 1}, **settings) as url, httpx.Client(base_url=url, timeout=60) as client:
-            body = json.dumps({"question": SPEED})
-            host, port = url.removeprefix("http://").split(":")
-            head = (f"POST /api/v1/{path} HTTP/1.1", f"Host: {host}:{port}", "Content-Type: application/json")
-            with socket.create_connection((host, int(port)), timeout=60) as leaving:
-                leaving.sendall("\r\n".join((*head, f"Content-Length: {len(body)}", "", body)).encode())
-                while not ollama.of("/api/chat"):
-                    asking.wait(0.05)
-            found = client.post("/api/v1/search", json={"question": SPEED})
-            assert not silence.is_set()
-            assert found.json()["hits"]
-        silence.set()
