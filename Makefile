@@ -1,5 +1,6 @@
 # One command for each habit; every target sets up what it needs first.
 #   make demo     ingest papers/ and ask a first question (no Ollama, no network beyond pip)
+#   make demo-web ingest papers/ and serve the page for a browser, until Ctrl-C (PORT=8766 for another port)
 #   make test     the tests, but for the slow kinds (TESTS=path for some of them)
 #   make check    before each commit: format, lint, types, and those tests
 #   make check-all  what CI runs: the same with the slow kinds, wilder input and coverage by branches
@@ -19,6 +20,7 @@ PYTHON ?= $(shell for name in python3.11 python3 python3.12 python3.13; do \
 VENV := .venv
 PY := $(VENV)/bin/python
 RUN_READY := $(VENV)/.requirements.stamp
+SERVE_READY := $(VENV)/.requirements-serve.stamp
 DEV_READY := $(VENV)/.requirements-dev.stamp
 BENCH_READY := $(VENV)/.requirements-bench.stamp
 # A process for each core; who has nothing left takes over tests from another. What is expensive is made once for all.
@@ -27,13 +29,14 @@ SLOW := browser or damage or kill or layout_model or ocr or threads or torch
 PIP_INSTALL := $(PY) -m pip install -qq --disable-pip-version-check --no-input
 
 QUESTION ?= Why does fusion give dense search a weight of 0.7 and keyword search 0.3?
+PORT ?= 8765
 SUITE ?=
 TESTS ?=
 
-.PHONY: help setup demo test check check-all style docs bench sample clean
+.PHONY: help setup demo demo-web test check check-all style docs bench sample clean
 
 help:
-	@sed -n '2,9s/^# *//p' Makefile
+	@sed -n '2,10s/^# *//p' Makefile
 
 $(PY):
 	@test -n "$(PYTHON)" || { echo "Python 3.11 or newer is needed, and none was found. Fix: make PYTHON=/path/to/python3.11 ..." >&2; exit 1; }
@@ -43,6 +46,11 @@ $(PY):
 $(RUN_READY): requirements.txt | $(PY)
 	@echo "==> installing requirements.txt (once; some hundred megabytes, so a few minutes on a slow line)"
 	@$(PIP_INSTALL) -r requirements.txt
+	@touch $@
+
+$(SERVE_READY): requirements-serve.txt $(RUN_READY)
+	@echo "==> installing requirements-serve.txt (once)"
+	@$(PIP_INSTALL) -r requirements-serve.txt
 	@touch $@
 
 $(DEV_READY): requirements-dev.txt $(RUN_READY)
@@ -58,6 +66,12 @@ demo: $(RUN_READY)
 	@$(PY) ingest.py || { code=$$?; [ $$code -eq 3 ] || exit $$code; }
 	@echo "==> python query.py \"$(QUESTION)\""
 	@$(PY) query.py "$(QUESTION)"
+
+demo-web: $(SERVE_READY)
+	@echo "==> python ingest.py"
+	@$(PY) ingest.py || { code=$$?; [ $$code -eq 3 ] || exit $$code; }
+	@echo "==> python query.py serve"
+	@$(PY) query.py serve --port $(PORT)
 
 test: $(DEV_READY)
 	@echo "==> tests"
