@@ -10,6 +10,7 @@ export class Reader {
     this.calls = calls;
     this.pdf = null;
     this.map = null;
+    this.title = "";
     for (const name of TABS) byId(`tab-${name}`).addEventListener("click", () => this.show(name));
     byId("reader").querySelector("[role=tablist]").addEventListener("keydown", (event) => this.otherTab(event));
     byId("close-reader").addEventListener("click", () => this.close());
@@ -22,6 +23,8 @@ export class Reader {
   /** Shows the paper at a page with its marks, the one with the id `focus` in view. */
   async openPaper({ md5, title, page = 1, marks = [], focus = null }) {
     this.open("pdf");
+    this.title = title;
+    byId("reader-title").textContent = title;
     try {
       if (!this.pdf) {
         const { PdfView } = await import("./pdf_view.js");
@@ -38,6 +41,7 @@ export class Reader {
 
   async openMap() {
     this.open("map");
+    byId("reader-title").textContent = "";
     try {
       if (!this.map) {
         const { MapView } = await import("./map_view.js");
@@ -54,7 +58,10 @@ export class Reader {
   /** A tab, filled where it is empty. */
   show(name) {
     if (name === "map") this.openMap();
-    else this.open("pdf");
+    else {
+      this.open("pdf");
+      byId("reader-title").textContent = this.title;
+    }
   }
 
   open(name) {

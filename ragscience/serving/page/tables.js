@@ -24,10 +24,11 @@ export function drawTable(text, caption = "") {
   const width = Math.max(names.length, ...rows.map((row) => row.length));
   const padded = (row) => [...row, ...Array(width - row.length).fill("")];
   const isNumber = (text) => /^[-+−~]?[\d.,]+(?:\s*[%±·×^+−-]\s*[\d.,^]+)*\s*%?$/.test(text);
+  const areNumbers = names.map((_, at) => rows.every((row) => !row[at] || isNumber(row[at])));
   const table = make("table", {},
-    make("thead", {}, make("tr", {}, padded(names).map((name) => make("th", { scope: "col" }, raised(name))))),
+    make("thead", {}, make("tr", {}, padded(names).map((name, at) => make("th", { scope: "col", class: at && areNumbers[at] ? "number" : null }, raised(name))))),
     make("tbody", {}, rows.map((row) => make("tr", {}, padded(row).map((cell, at) => (
-      at === 0 ? make("th", { scope: "row" }, raised(cell)) : make("td", { class: isNumber(cell) ? "number" : null }, raised(cell))))))));
+      at === 0 ? make("th", { scope: "row" }, raised(cell)) : make("td", { class: areNumbers[at] ? "number" : null }, raised(cell))))))));
   const box = make("div", { class: "wide", tabindex: "0", role: "region", "aria-label": caption || "Table" }, table);
   return caption ? make("div", {}, make("p", { class: "lead" }, caption), box) : box;
 }
