@@ -24,7 +24,7 @@ from typing import Any, Literal, get_args
 from ragscience.errors import LibraryUnavailable, NothingFound, UsageError
 from ragscience.store.atomic_files import disk_errors, write_atomically
 
-__all__ = ["OWNER", "ROLES", "AccessTokens", "Person", "Role", "Token", "check_person", "may", "new_token"]
+__all__ = ["OWNER", "ROLES", "AccessTokens", "Person", "Role", "Token", "check_person", "hash_of", "may", "new_token"]
 
 Role = Literal["reader", "editor", "owner"]
 ROLES: tuple[Role, ...] = get_args(Role)

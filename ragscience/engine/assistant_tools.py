@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from ragscience.agent.tool_results import ToolResult
@@ -75,8 +76,13 @@ class AssistantTools:
                 made.append(AssistantTool(name, tool.description, schema))
         return made
 
-    def call(self, name: str, arguments: Mapping[str, Any], *, cancel: Flag | None = None) -> ToolReply:
-        """What the tool gives; an expected failure is a reply with `is_error`, never an empty result."""
+    def call(
+        self, name: str, arguments: Mapping[str, Any], *, cancel: Flag | None = None, person: str = ""
+    ) -> ToolReply:
+        """What the tool gives; an expected failure is a reply with `is_error`, never an empty result.
+
+        An answer is kept among those of that person; empty: of the library's own user.
+        """
         try:
             if name not in TOOLS or ASSISTANT not in TOOLS[name].users:
                 known = ", ".join(tool.name for tool in self.tools())
@@ -86,7 +92,8 @@ class AssistantTools:
                 chars = _tokens(given.pop("max_tokens")) * _CHARS
             checked = checked_arguments(name, given)
             own: Mapping[str, Callable[..., ToolReply]] = {
-                "search": self._search, "fetch": self._fetch, "ask": self._ask, "check_quote": self._check_quote,
+                "search": self._search, "fetch": self._fetch, "ask": partial(self._ask, person),
+                "check_quote": self._check_quote,
             }  # fmt: skip
             box = Toolbox(self._engine.library, search=_no_search, most_chars=chars)
             if name in own:
@@ -129,9 +136,12 @@ class AssistantTools:
         metadata = {"section": chunk.section, "kind": chunk.kind}
         return _as_json({**_result(chunk, paper), "text": text, "metadata": metadata})
 
-    def _ask(self, box: Toolbox, chars: int, cancel: Flag | None, question: str, paper: str = "") -> ToolReply:
+    def _ask(
+        self, person: str, box: Toolbox, chars: int, cancel: Flag | None, question: str, paper: str = ""
+    ) -> ToolReply:
         papers = tuple(each.paper_id for each in box.papers(paper)) if paper else ()
-        answer = self._engine.ask(AskRequest(question, Filters(paper_ids=papers)), cancel=cancel)
+        request = AskRequest(question, Filters(paper_ids=papers))
+        answer = self._engine.ask(request, dialogue=self._engine.dialogue(person=person), cancel=cancel)
         sources = [{"number": one.number, "file": one.file, "page": one.page} for one in sources_of(answer)]
         text = _cut(answer.text, chars)
         value = {

@@ -54,6 +54,14 @@ class SavedAnswers:
                 raise NothingFound(f"{key} has just been deleted.", "`python query.py history list` shows the rest.")
             return conversation, [found]
 
+    def numbered(self, number: int) -> tuple[Conversation, list[KeptAnswer]]:
+        """The conversation of that number with its turns. Raises NothingFound."""
+        with self._reading() as history:
+            found = history.numbered(str(number))
+            if found is None:
+                raise NothingFound(f"There is no conversation {number}.", "`python query.py history list` shows them.")
+            return found, history.turns(found.conversation_id)
+
     def answer(self, answer_id: str = "") -> KeptAnswer:
         """The answer whose id begins with `answer_id`, or the last one. Raises NothingFound."""
         with self._reading() as history:

@@ -15,6 +15,7 @@ from ragscience.engine.graph_lookup import entities_named, entity_passages, grap
 from ragscience.engine.graph_runs import GraphRequest, types_named
 from ragscience.errors import NothingFound
 from ragscience.json_output import GraphPathOutput
+from ragscience.serving.access import person_of
 from ragscience.serving.graph_records import (
     ConceptOutput,
     ConceptsOutput,
@@ -70,7 +71,7 @@ def build(request: Request, body: BuildBody | None = None) -> Response:
     """Read the passages that the graph lacks; the job's progress, in passages, is at `/jobs/{id}`."""
     body = body or BuildBody()
     wanted = GraphRequest(types_named(",".join(body.types)), body.by_llm, body.full, body.again)
-    return json_reply(state_of(request).queue.build_graph(wanted), 202)
+    return json_reply(state_of(request).queue.build_graph(wanted, person_of(request.scope).name), 202)
 
 
 @graph_routes.get("/graph/concepts", responses={200: {"model": ConceptsOutput}}, response_class=Response)

@@ -17,6 +17,7 @@ from ragscience.engine.requests import AskRequest
 from ragscience.engine.topic_graph import TopicGraph, TopicRequest, papers_named
 from ragscience.errors import LibraryUnavailable, UsageError
 from ragscience.records import Answer, Filters, Paper, title_of
+from ragscience.serving.access import person_of
 from ragscience.serving.json_replies import json_reply, state_of
 from ragscience.serving.streamed_answers import LOOK_S, until_done
 
@@ -164,7 +165,7 @@ async def build_graph(body: BuildGraphBody, request: Request) -> Response:
     """Fetch papers on a topic, read them, and give the graph of them; a client that leaves ends it."""
     queue, cancel = state_of(request).queue, Flag()
     wanted = TopicRequest(body.topic, body.max_results, body.source == "library")
-    job, made = queue.build_topic_graph(wanted, cancel)
+    job, made = queue.build_topic_graph(wanted, cancel, person_of(request.scope).name)
     try:
         while job.state in ("waiting", "running") and not await request.is_disconnected():
             await asyncio.sleep(LOOK_S)
@@ -187,7 +188,7 @@ async def agent_action(body: AgentActionBody, request: Request) -> Response:
         engine = state.engine
         names = [one if isinstance(one, str) else one.name() for one in body.selected_papers]
         papers = papers_named(engine, names)
-        talk = engine.dialogue(name=session)
+        talk = engine.dialogue(name=session, person=person_of(request.scope).name)
         searching = engine if body.use_hybrid else _by_meaning_alone(engine)
         answers = [
             (title, searching.ask(_request(body, question, part), dialogue=talk, cancel=cancel))

@@ -64,6 +64,8 @@ class IngestQueue:
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
         self._jobs: OrderedDict[str, Job] = OrderedDict()
+        self._people: dict[str, str] = {}
+        """Whose each job is that has not ended."""
         self._lock = threading.Lock()
         self._cancel = threading.Event()
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="ingest-queue")
@@ -83,10 +85,15 @@ class IngestQueue:
         with self._lock:
             return self._jobs.get(job_id)
 
-    def add(self, paths: list[Path]) -> Job:
-        """Read the files into the library."""
+    def waiting_of(self, person: str) -> int:
+        """How many jobs of that person have not ended."""
+        with self._lock:
+            return sum(owner == person for owner in self._people.values())
+
+    def add(self, paths: list[Path], person: str = "") -> Job:
+        """Read the files into the library; `person` adds them."""
         names = ", ".join(path.name for path in paths[:3]) + (" …" if len(paths) > 3 else "")
-        return self._put(f"add {names}", lambda job: self._add(job, paths), total=len(paths))
+        return self._put(f"add {names}", lambda job: self._add(job, paths), total=len(paths), person=person)
 
     def remove(self, md5: str, file: str) -> Job:
         """Take a paper out of the library; its file stays."""
@@ -96,11 +103,15 @@ class IngestQueue:
 
         return self._put(f"remove {file}", work, total=1)
 
-    def build_graph(self, request: GraphRequest) -> Job:
+    def build_graph(self, request: GraphRequest, person: str = "") -> Job:
         """Read the passages that the graph lacks; what is read is kept when the server ends."""
-        return self._put("build the knowledge graph", lambda job: self._build_graph(job, request), total=0)
+        return self._put(
+            "build the knowledge graph", lambda job: self._build_graph(job, request), total=0, person=person
+        )
 
-    def build_topic_graph(self, request: TopicRequest, cancel: threading.Event) -> tuple[Job, Future[TopicGraph]]:
+    def build_topic_graph(
+        self, request: TopicRequest, cancel: threading.Event, person: str = ""
+    ) -> tuple[Job, Future[TopicGraph]]:
         """Find and read the papers of a topic, and the graph of them; what was read is kept when `cancel` ends it.
 
         The future is done when the job is, unless the server was stopped before it began.
@@ -121,18 +132,24 @@ class IngestQueue:
                 made.set_exception(error)
                 raise
 
-        return self._put(f"graph of {request.topic[:60]}", work, total=request.count), made
+        return self._put(f"graph of {request.topic[:60]}", work, total=request.count, person=person), made
 
-    def _put(self, what: str, work: Callable[[Job], None], *, total: int) -> Job:
+    def _put(self, what: str, work: Callable[[Job], None], *, total: int, person: str = "") -> Job:
         job = Job(uuid4().hex, what, total=total)
         with self._lock:
+            self._people[job.job_id] = person
             self._jobs[job.job_id] = job
             for old in [key for key, each in self._jobs.items() if each.state in ("done", "failed")]:
                 if len(self._jobs) <= MOST_KEPT:
                     break
                 del self._jobs[old]
-        self._thread.submit(self._begin, job, work).add_done_callback(lambda done: _end(job, done))
+        self._thread.submit(self._begin, job, work).add_done_callback(lambda done: self._end(job, done))
         return job
+
+    def _end(self, job: Job, done: Future[None]) -> None:
+        with self._lock:
+            self._people.pop(job.job_id, None)
+        _end(job, done)
 
     def _begin(self, job: Job, work: Callable[[Job], None]) -> None:
         job.state = "running"

@@ -16,6 +16,7 @@ from ragscience.engine.assistant_tools import AssistantTools
 from ragscience.errors import RagScienceError
 from ragscience.records import title_of
 from ragscience.serialization import to_json
+from ragscience.serving.access import person_of
 from ragscience.serving.json_replies import without_folders, words_without_folders
 from ragscience.serving.streamed_answers import cancel_flag
 
@@ -56,11 +57,12 @@ class LibraryServer(MCPServer[Any]):
             for tool in self._tools.tools()
         ]
 
-    async def call_tool(self, name: str, arguments: dict[str, Any], context: Any = None) -> types.CallToolResult:  # noqa: ARG002
+    async def call_tool(self, name: str, arguments: dict[str, Any], context: Any = None) -> types.CallToolResult:
         """What the tool gives; a caller that cancels stops the work."""
+        person = _person(context)
         with cancel_flag() as cancel:
             reply = await to_thread.run_sync(
-                lambda: self._tools.call(name, arguments, cancel=cancel), abandon_on_cancel=True
+                lambda: self._tools.call(name, arguments, cancel=cancel, person=person), abandon_on_cancel=True
             )
         home = self._engine.home.root
         value = without_folders(reply.value, home)
@@ -128,6 +130,12 @@ class LibraryServer(MCPServer[Any]):
         outline = self._engine.outline(md5)
         parts = [title_of(outline.paper), f"{outline.paper.pages} pages"]
         return "\n".join([*parts, *(f"{'  ' * one.level}{one.text}  p.{one.page}" for one in outline.headings)])
+
+
+def _person(context: Any) -> str:
+    """Who calls: over HTTP as `Access` has found; over stdin the library's own user, whose program it is."""
+    request = None if context is None else context.request_context.request
+    return "" if request is None else person_of(request.scope).name
 
 
 def run_stdio(engine: Engine) -> None:

@@ -26,6 +26,7 @@ from ragscience.records import Answer, Turn
 from ragscience.serialization import to_json
 from ragscience.serving.json_replies import json_reply, state_of, without_folders, words_without_folders
 from ragscience.serving.problem_responses import openai_error, problem_of_error
+from ragscience.serving.question_routes import dialogue_of
 from ragscience.serving.streamed_answers import Failed, Finished, happenings, until_done
 
 __all__ = ["openai_routes"]
@@ -114,8 +115,10 @@ async def chat(body: ChatBody, request: Request) -> Response:
         raise NothingFound(f"There is no model {body.model!r}.", f"Take one of {', '.join(MODELS)}.")
     wanted = _asked(body)
 
+    talk = dialogue_of(request)
+
     def work(put: Any, cancel: Any) -> Answer:
-        return state.engine.ask(wanted, on_event=put, cancel=cancel)
+        return state.engine.ask(wanted, dialogue=talk, on_event=put, cancel=cancel)
 
     if body.stream:
         came = happenings(work, state.answers)

@@ -24,6 +24,7 @@ from ragscience.json_output import (
     select,
 )
 from ragscience.records import Paper
+from ragscience.serving.access import person_of
 from ragscience.serving.ingest_queue import Job, safe_name
 from ragscience.serving.json_replies import json_reply, state_of
 from ragscience.serving.server_state import ServerState
@@ -110,7 +111,7 @@ async def upload(files: Annotated[list[UploadFile], File()], request: Request) -
     """Put PDFs into papers/ and read them; the job's progress is at `/jobs/{id}`."""
     state = state_of(request)
     paths = [await _stored(state, each) for each in files]
-    return json_reply(state.queue.add(paths), 202)
+    return json_reply(state.queue.add(paths, person_of(request.scope).name), 202)
 
 
 @paper_routes.delete("/papers/{md5}", status_code=202, responses={202: {"model": Job}}, response_class=Response)

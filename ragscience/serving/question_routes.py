@@ -15,6 +15,7 @@ from ragscience.engine.dialogue import Dialogue
 from ragscience.engine.events import Event, Searched, StepDone, Token, Warned
 from ragscience.engine.filter_words import filters_of
 from ragscience.engine.requests import AskRequest, SearchRequest
+from ragscience.engine.saved_answers import SavedAnswers
 from ragscience.errors import NothingFound, UsageError
 from ragscience.json_output import (
     AnswerOutput,
@@ -29,12 +30,13 @@ from ragscience.json_output import (
 )
 from ragscience.records import Answer, Turn
 from ragscience.serialization import to_json
+from ragscience.serving.access import person_of
 from ragscience.serving.json_replies import json_reply, state_of, without_folders, words_without_folders
 from ragscience.serving.problem_responses import problem_of_error
 from ragscience.serving.streamed_answers import Failed, Finished, happenings, until_done
 
 if TYPE_CHECKING:
-    from ragscience.serving.server_state import ServerState
+    pass
 
 __all__ = ["json_reply", "question_routes", "state_of"]
 
@@ -103,6 +105,11 @@ class AskBody(SearchBody):
     conversation: int | None = Field(None, ge=1, description="The number of the conversation that it belongs to.")
 
 
+def history_of(request: Request) -> SavedAnswers:
+    """The earlier answers of who asks."""
+    return state_of(request).engine.history.for_person(person_of(request.scope).name)
+
+
 question_routes = APIRouter(tags=["questions"])
 
 
@@ -120,7 +127,7 @@ async def search(body: SearchBody, request: Request) -> Response:
 async def ask(body: AskBody, request: Request) -> Response:
     """The answer to a question, checked against its pages."""
     state, wanted = state_of(request), ask_request(body)
-    talk = dialogue_of(state, body.conversation)
+    talk = dialogue_of(request, body.conversation)
     answer = await until_done(
         lambda put, cancel: state.engine.ask(wanted, dialogue=talk, on_event=put, cancel=cancel),
         state.answers, request,
@@ -134,7 +141,7 @@ async def ask(body: AskBody, request: Request) -> Response:
 async def ask_events(body: AskBody, request: Request) -> EventSourceResponse:
     """The same as server-sent events: `searching`, `step`, `token`, `warning`, then `answer` or `error`."""
     state, wanted = state_of(request), ask_request(body)
-    talk = dialogue_of(state, body.conversation)
+    talk = dialogue_of(request, body.conversation)
 
     async def told() -> AsyncIterator[ServerSentEvent]:
         came = happenings(
@@ -154,7 +161,7 @@ async def ask_events(body: AskBody, request: Request) -> EventSourceResponse:
 @question_routes.get("/answers/{answer_id}", responses={200: {"model": AnswerOutput}}, response_class=Response)
 def answer_of(answer_id: AnswerId, request: Request) -> Response:
     """An earlier answer, with its sources."""
-    kept = state_of(request).engine.history.answer(answer_id)
+    kept = history_of(request).answer(answer_id)
     number, at = kept.conversation_id, kept.created_at
     return json_reply(answer_output(kept.answer, conversation=number, created_at=at))
 
@@ -173,14 +180,14 @@ def profiles(request: Request) -> Response:
 @question_routes.get("/conversations", responses={200: {"model": HistoryOutput}}, response_class=Response)
 def conversations(request: Request, limit: Annotated[int, Query(ge=1, le=1000)] = 100) -> Response:
     """The conversations that are kept, the one changed last first."""
-    every = state_of(request).engine.history.conversations()[:limit]
+    every = history_of(request).conversations()[:limit]
     return json_reply(select(HistoryOutput, conversations=[conversation_output(each) for each in every]))
 
 
 @question_routes.get("/conversations/{number}", responses={200: {"model": TurnsOutput}}, response_class=Response)
 def conversation(number: Annotated[int, Path(ge=1, le=2**62)], request: Request) -> Response:
     """One conversation with all its answers."""
-    return json_reply(turns_output(*state_of(request).engine.history.conversation(str(number))))
+    return json_reply(turns_output(*history_of(request).numbered(number)))
 
 
 def ask_request(body: AskBody) -> AskRequest:
@@ -189,10 +196,11 @@ def ask_request(body: AskBody) -> AskRequest:
     return AskRequest(**body.common(), **{name: getattr(body, name) for name in names})
 
 
-def dialogue_of(state: ServerState, number: int | None) -> Dialogue:
-    """The conversation of that number, or a new one. Raises NothingFound."""
+def dialogue_of(request: Request, number: int | None = None) -> Dialogue:
+    """The conversation of that number among those of who asks, or a new one. Raises NothingFound."""
+    person = person_of(request.scope).name
     try:
-        return state.engine.dialogue(name=None if number is None else str(number))
+        return state_of(request).engine.dialogue(name=None if number is None else str(number), person=person)
     except UsageError as error:
         raise NothingFound(error.message, "GET /api/v1/conversations lists them.") from error
 

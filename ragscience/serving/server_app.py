@@ -9,6 +9,8 @@ from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
 from ragscience import __version__
+from ragscience.engine.access_tokens import AccessTokens
+from ragscience.serving.access import Access, AccessGate
 from ragscience.serving.ingest_queue import IngestQueue
 from ragscience.serving.map_cache import MapCache
 from ragscience.serving.mcp_mount import McpMount
@@ -33,6 +35,7 @@ def make_app(engine: Engine, options: ServerOptions | None = None) -> FastAPI:
     from anyio import CapacityLimiter
     from starlette.routing import Route
 
+    from ragscience.serving.access_routes import session_routes
     from ragscience.serving.graph_routes import graph_routes, map_page_route
     from ragscience.serving.guide_routes import guide_routes
     from ragscience.serving.openai_routes import openai_routes
@@ -46,13 +49,14 @@ def make_app(engine: Engine, options: ServerOptions | None = None) -> FastAPI:
     hosts = known_hosts(options.host, options.port, options.names)
     assistants = McpMount(engine, hosts, options.max_body)
 
+    gate = AccessGate(AccessTokens(engine.home.serve_tokens), options, engine.settings)
+
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         stopping = threading.Event()
         warming = asyncio.create_task(asyncio.to_thread(warm_up, engine, stopping))
-        state = ServerState(
-            engine, options, CapacityLimiter(options.answers), IngestQueue(engine), MapCache(engine), warming
-        )
+        answers = CapacityLimiter(options.answers)
+        state = ServerState(engine, options, answers, IngestQueue(engine), MapCache(engine), warming, gate)
         app.state.shared = state
         try:
             yield
@@ -72,6 +76,7 @@ def make_app(engine: Engine, options: ServerOptions | None = None) -> FastAPI:
         openapi_url=f"{API}/openapi.json",
     )
     app.include_router(question_routes, prefix=API)
+    app.include_router(session_routes, prefix=API)
     app.include_router(paper_routes, prefix=API)
     app.include_router(graph_routes, prefix=API)
     app.include_router(map_page_route)
@@ -83,6 +88,7 @@ def make_app(engine: Engine, options: ServerOptions | None = None) -> FastAPI:
     # Without sessions there is no stream to GET, and none to DELETE.
     app.router.routes.append(Route("/mcp", assistants, methods=["POST"]))
     app.state.metrics = ServerMetrics()
+    app.add_middleware(Access, gate=gate)
     app.add_middleware(
         RequestGuard,
         hosts=hosts,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -11,6 +12,7 @@ if TYPE_CHECKING:
     from anyio import CapacityLimiter
 
     from ragscience.engine.library_engine import Engine
+    from ragscience.serving.access import AccessGate
     from ragscience.serving.ingest_queue import IngestQueue
     from ragscience.serving.map_cache import MapCache
 
@@ -25,6 +27,12 @@ class ServerOptions:
     port: int = 8765
     names: tuple[str, ...] = ()
     """Further host names that it is known by."""
+    is_shared: bool = False
+    """Whether other machines may reach it: it then needs a token of everybody."""
+    proxies: tuple[str, ...] = ()
+    """Addresses of proxies whose X-Forwarded-For and X-Forwarded-Proto are believed."""
+    tls: tuple[Path, Path] | None = None
+    """Files of the certificate and its key."""
     max_body: int = 1 << 20
     """Bytes of a request that is no upload."""
     max_upload: int = 200 << 20
@@ -44,3 +52,4 @@ class ServerState:
     maps: MapCache
     warming: Task[None]
     """Loads what the first question needs."""
+    gate: AccessGate

@@ -1,0 +1,206 @@
+"""Who asks, whether they may, and whether it is not too much: before a request reaches its route."""
+
+from __future__ import annotations
+
+import ipaddress
+from typing import TYPE_CHECKING, Any
+
+from ragscience.engine.access_tokens import OWNER, AccessTokens, Person, Token, may
+from ragscience.errors import LibraryUnavailable
+from ragscience.serving.access_limits import Buckets, Running
+from ragscience.serving.access_rules import Rule, rule_of
+from ragscience.serving.access_sessions import Sessions
+from ragscience.serving.problem_responses import problem_response
+
+if TYPE_CHECKING:
+    from starlette.responses import Response
+    from starlette.types import ASGIApp, Receive, Scope, Send
+
+    from ragscience.serving.server_state import ServerOptions
+    from ragscience.settings import Settings
+
+__all__ = ["Access", "AccessGate", "address_of", "person_of", "too_many"]
+
+FAILED_SIGN_INS = 10
+CHANGES_AT_ONCE = 2
+"""Uploads of one person, while they are received."""
+FAILED_SECONDS = 600.0
+"""So many failed sign-ins of an address are let through at once, and as many again in each such time."""
+
+
+def person_of(scope: Any) -> Person:
+    """Who makes the request: of the ASGI scope, which `Access` has let through."""
+    person: Person = scope["state"]["person"]
+    return person
+
+
+class AccessGate:
+    """The people of a server: their tokens, sessions and limits. It lives in the event loop's thread.
+
+    Making it raises LibraryUnavailable where the tokens cannot be read.
+    """
+
+    def __init__(self, tokens: AccessTokens, options: ServerOptions, settings: Settings) -> None:
+        self._tokens = tokens
+        self._is_closed = options.is_shared or bool(tokens.all())
+        self.sessions = Sessions(settings.serve_session_hours * 3600)
+        self.failures = Buckets(FAILED_SIGN_INS, FAILED_SECONDS)
+        self.requests = Buckets(settings.serve_requests_per_minute, 60.0)
+        # Whatever the settings say, one person leaves a place to the others.
+        answers = min(settings.serve_answers_each, max(options.answers - 1, 1))
+        self.running = {"answer": Running(answers), "change": Running(CHANGES_AT_ONCE)}
+        self._most_waiting = settings.serve_uploads_waiting
+        self._cookie = f"ragscience_{options.port}"  # a browser sends a cookie to every port of a host
+
+    def is_closed(self) -> bool:
+        """Whether a token is needed. Once it was, it is until the server ends, whatever becomes of the file."""
+        self._is_closed = self._is_closed or bool(self._checked().all())
+        return self._is_closed
+
+    def verify(self, token: str) -> Token | None:
+        """What is kept of a token; None for one that is not known. Raises HTTPException (503)."""
+        return self._checked().verify(token)
+
+    def person(self, scope: Scope) -> Person | None:
+        """Who makes the request; None where a token is needed and no valid one is there. Raises HTTPException (503)."""
+        if not self.is_closed():
+            return OWNER
+        given = [value.decode("latin-1") for key, value in scope["headers"] if key == b"authorization"]
+        if given:
+            kind, _, token = given[0].partition(" ")
+            found = self.verify(token.strip()) if len(given) == 1 and kind.lower() == "bearer" else None
+        else:
+            sha256 = self.sessions.token_of(self.session_id(scope))
+            found = self._checked().token_of(sha256) if sha256 else None
+        return Person(found.name, found.role) if found else None
+
+    def waits(self, scope: Scope, person: Person) -> bool:
+        """Whether as many changes of the library as may already wait for the person."""
+        waiting: int = scope["app"].state.shared.queue.waiting_of(person.name)
+        return waiting >= self._most_waiting
+
+    def cookie_of(self, scope: Scope) -> tuple[str, bool]:
+        """The name of the session's cookie, and whether a browser sends it encrypted alone."""
+        is_secure = scope["scheme"] == "https"
+        return f"__Host-{self._cookie}" if is_secure else self._cookie, is_secure
+
+    def session_id(self, scope: Scope) -> str:
+        """The id that the session's cookie has; empty without one."""
+        from starlette.requests import HTTPConnection
+
+        return HTTPConnection(scope).cookies.get(self.cookie_of(scope)[0], "")
+
+    def _checked(self) -> AccessTokens:
+        """The tokens. Raises HTTPException where their file cannot be read: no door is opened."""
+        try:
+            self._tokens.all()
+        except LibraryUnavailable as error:
+            from starlette.exceptions import HTTPException
+
+            raise HTTPException(503, "The tokens of this server cannot be read; `query.py doctor` says why.") from error
+        return self._tokens
+
+
+class Access:
+    """ASGI middleware inside the guard: lets a request through with its person, or answers 401, 403, 404 or 429."""
+
+    def __init__(self, app: ASGIApp, *, gate: AccessGate) -> None:
+        self._app = app
+        self._gate = gate
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer the request, or refuse it."""
+        from starlette.exceptions import HTTPException
+
+        rule = rule_of(scope["method"], scope["path"]) if scope["type"] == "http" else None
+        if scope["type"] != "http" or (rule is not None and rule.role is None):
+            await self._app(scope, receive, send)
+            return
+        try:
+            person = self._gate.person(scope)
+        except HTTPException as error:
+            await problem_response(error.status_code, str(error.detail))(scope, receive, send)
+            return
+        refused = self._refused(person, rule)
+        if refused is not None or person is None:
+            assert refused is not None  # noqa: S101
+            await refused(scope, receive, send)
+            return
+        scope.setdefault("state", {})["person"] = person
+        if not person.name:
+            await self._app(scope, receive, send)
+            return
+        await self._counted(person, rule, scope, receive, _kept_private(send))
+
+    def _refused(self, person: Person | None, rule: Rule | None) -> Response | None:
+        """Why the request may not go on; None where it may."""
+        if person is None:
+            response = problem_response(
+                401,
+                "A token is needed.",
+                "Sign in, or send it as `Authorization: Bearer …`; who runs the server has it.",
+            )
+            response.headers["WWW-Authenticate"] = 'Bearer realm="ragscience"'
+            return response
+        if person.name and (wait := self._gate.requests.take(person.name)):
+            return too_many("You have sent too many requests.", wait)
+        if rule is None:
+            # For others than an owner there is no such address at all: a route without a row is closed.
+            is_known = may(person, "owner")
+            return None if is_known else problem_response(404, "There is nothing here.", "See /api/v1/openapi.json.")
+        if not may(person, rule.role or "owner"):
+            return problem_response(
+                403, f"This needs the role {rule.role}, and yours is {person.role}.", "Ask who runs the server for it."
+            )
+        return None
+
+    async def _counted(self, person: Person, rule: Rule | None, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request of a person, where what it counts as leaves a place."""
+        counted = None if rule is None else self._gate.running.get(rule.counts_as)
+        if rule is None or counted is None:
+            await self._app(scope, receive, send)
+            return
+        waits = rule.counts_as == "change" and self._gate.waits(scope, person)
+        if waits or not counted.begin(person.name):
+            what = (
+                "your changes of the library wait"
+                if waits
+                else f"{counted.most} of your {rule.counts_as}s are under way"
+            )
+            await too_many(f"{what[:1].upper()}{what[1:]}, as many as may at once.", 2)(scope, receive, send)
+            return
+        try:
+            await self._app(scope, receive, send)
+        finally:
+            counted.end(person.name)
+
+
+def address_of(scope: Scope) -> str:
+    """The address of a client, by which its failures are counted; of IPv6 the network that it has for itself."""
+    host = (scope.get("client") or ("", 0))[0]
+    try:
+        address = ipaddress.ip_address(host)
+    except ValueError:
+        return str(host)
+    return str(ipaddress.ip_network((address, 64), strict=False)) if address.version == 6 else str(address)
+
+
+def too_many(message: str, wait: int) -> Response:
+    """A refusal that says in how many seconds to come again."""
+    response = problem_response(429, message, f"Try again in {wait} s.")
+    response.headers["Retry-After"] = str(wait)
+    return response
+
+
+def _kept_private(send: Send) -> Send:
+    """Replies to a person are kept by no cache on the way, and by the browser only as the server allows each time."""
+
+    async def sent(message: Any) -> None:
+        if message["type"] == "http.response.start":
+            headers = list(message.get("headers", ()))
+            if not any(key.lower() == b"cache-control" for key, _ in headers):
+                headers.append((b"cache-control", b"private, no-cache"))
+            message = {**message, "headers": headers}
+        await send(message)
+
+    return sent
