@@ -36,7 +36,7 @@ def main() -> int:
             try:
                 address = next(line for line in server.stderr if line.startswith("Serving ")).split()[1].rstrip("/")
                 for name, more in RUNS:
-                    found = fuzz(address, folder, examples=options.examples, seed=options.seed, more=(more,))
+                    found = fuzz(address, Path(folder), examples=options.examples, seed=options.seed, more=(more,))
                     passed = passed and found.passed
                     print(f"{name}: seed {options.seed}, {found.requests} requests")
                     print("passed" if found.passed else found.report, flush=True)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from fastapi import APIRouter, Path, Query, Request
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, Strict
 from starlette.responses import HTMLResponse, Response
 
 from ragscience import __version__
@@ -49,9 +49,11 @@ class BuildBody(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     types: Annotated[list[OptionalType], Field(max_length=3, description="Types to look for as well.")] = []
-    by_llm: Annotated[bool, Field(description="By the language model instead of the rules.")] = False
-    full: Annotated[bool, Field(description="With by_llm every passage, not titles and abstracts alone.")] = False
-    again: Annotated[bool, Field(description="Also passages that were read before.")] = False
+    by_llm: Annotated[bool, Strict(), Field(description="By the language model instead of the rules.")] = False
+    full: Annotated[bool, Strict(), Field(description="With by_llm every passage, not titles and abstracts alone.")] = (
+        False
+    )
+    again: Annotated[bool, Strict(), Field(description="Also passages that were read before.")] = False
 
 
 graph_routes = APIRouter(tags=["graph"])

@@ -13,7 +13,7 @@ from pathlib import Path as FilePath
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Request
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, Strict
 from sse_starlette import EventSourceResponse, ServerSentEvent
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
@@ -68,7 +68,7 @@ class ChatBody(BaseModel):
 
     model: Annotated[str, Field(max_length=100)] = "ragscience"
     messages: Annotated[list[Message], Field(min_length=1, max_length=1000)]
-    stream: bool = False
+    stream: Annotated[bool, Strict()] = False
     n: Literal[1] = 1
 
 

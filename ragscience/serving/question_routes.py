@@ -7,7 +7,7 @@ from pathlib import Path as FilePath
 from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 
 from fastapi import APIRouter, Path, Query, Request
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, Strict
 from sse_starlette import EventSourceResponse, ServerSentEvent
 from starlette.responses import Response
 
@@ -42,8 +42,11 @@ __all__ = ["json_reply", "question_routes", "state_of"]
 
 Rerankers = Literal["auto", "cross-encoder", "late-interaction", "llm", "off"]
 Kind = Literal["text", "abstract", "table", "caption", "equation", "footnote", "reference", "all"]
-PageNumber = Annotated[int, Field(ge=1, le=1_000_000)]
+Flag = Annotated[bool, Strict()]
+PageNumber = Annotated[int, Strict(), Field(ge=1, le=1_000_000)]
 Short = Annotated[str, Field(max_length=300)]
+LARGEST_NUMBER = 2**62
+"""Of a conversation, so that SQLite takes it."""
 AnswerId = Annotated[str, Path(pattern="^[0-9a-f]{4,64}$", description="The id of an answer, or its beginning.")]
 
 
@@ -77,11 +80,11 @@ class SearchBody(BaseModel):
     question: str = Field(min_length=1, max_length=100_000)
     part: Part = Part()
     history: list[EarlierTurn] = Field([], max_length=100, description="Earlier turns, oldest first.")
-    top_k: int | None = Field(None, ge=1, le=200)
+    top_k: Annotated[int, Strict()] | None = Field(None, ge=1, le=200)
     profile: str | None = Field(None, max_length=40)
     rerank: Rerankers | None = None
-    graph: bool | None = None
-    graph_filter: bool | None = None
+    graph: Flag | None = None
+    graph_filter: Flag | None = None
 
     def common(self) -> dict[str, Any]:
         """The fields of a `SearchRequest`."""
@@ -98,11 +101,13 @@ class SearchBody(BaseModel):
 class AskBody(SearchBody):
     """A question to answer."""
 
-    strict: bool = False
-    agent: bool = False
-    corrective: bool | None = None
-    plain: bool = False
-    conversation: int | None = Field(None, ge=1, description="The number of the conversation that it belongs to.")
+    strict: Flag = False
+    agent: Flag = False
+    corrective: Flag | None = None
+    plain: Flag = False
+    conversation: Annotated[int, Strict()] | None = Field(
+        None, ge=1, le=LARGEST_NUMBER, description="The number of the conversation that it belongs to."
+    )
 
 
 def history_of(request: Request) -> SavedAnswers:
@@ -185,7 +190,7 @@ def conversations(request: Request, limit: Annotated[int, Query(ge=1, le=1000)] 
 
 
 @question_routes.get("/conversations/{number}", responses={200: {"model": TurnsOutput}}, response_class=Response)
-def conversation(number: Annotated[int, Path(ge=1, le=2**62)], request: Request) -> Response:
+def conversation(number: Annotated[int, Path(ge=1, le=LARGEST_NUMBER)], request: Request) -> Response:
     """One conversation with all its answers."""
     return json_reply(turns_output(*history_of(request).numbered(number)))
 

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = ["RequestGuard", "known_hosts"]
 
+UPLOADS = "/api/v1/uploads"
 LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 _HEADERS = (
     (b"x-content-type-options", b"nosniff"),
@@ -65,10 +66,13 @@ class RequestGuard:
             return  # a web socket: there is none
         problem = self._problem(scope)
         if problem is not None:
-            await problem_response(*problem)(scope, receive, _with_headers(send))
+            # What may come behind it on this connection is not read.
+            await problem_response(*problem, {"Connection": "close"})(scope, receive, _with_headers(send))
             return
-        limit = self._max_upload if scope["path"].endswith("/uploads") else self._max_body
-        await self._app(scope, _Limited(receive, limit), _with_headers(send))
+        await self._app(scope, _Limited(receive, self._limit(scope)), _with_headers(send))
+
+    def _limit(self, scope: Scope) -> int:
+        return self._max_upload if scope["path"] == UPLOADS else self._max_body
 
     def _problem(self, scope: Scope) -> tuple[int, str, str] | None:
         hosts = _all(scope, b"host")
@@ -81,9 +85,10 @@ class RequestGuard:
         site = _all(scope, b"sec-fetch-site")
         if any(value not in ("same-origin", "none") for value in site) and not _is_navigation(scope):
             return 403, "Another site may not use this server.", "Open the server's own page."
-        length = next(iter(_all(scope, b"content-length")), "0")
-        limit = self._max_upload if scope["path"].endswith("/uploads") else self._max_body
-        if not length.isdigit() or int(length) > limit:
+        lengths, limit = _all(scope, b"content-length"), self._limit(scope)
+        if lengths and _all(scope, b"transfer-encoding"):
+            return 400, "The request has two lengths.", "Send Content-Length or Transfer-Encoding."
+        if any(not length.isascii() or not length.isdigit() or int(length) > limit for length in lengths):
             return 413, f"The request is larger than {limit:,} bytes.", "Send less at a time."
         return None
 

@@ -72,6 +72,7 @@ def make_app(engine: Engine, options: ServerOptions | None = None) -> FastAPI:
         description="Ask questions of a library of papers; every answer has the page behind each fact.",
         lifespan=lifespan,
         docs_url=None,
+        redirect_slashes=False,
         redoc_url=None,
         openapi_url=f"{API}/openapi.json",
     )
