@@ -6,7 +6,7 @@ import re
 
 from ragscience.text.counts import counted
 
-__all__ = ["counted", "one_line", "plain", "shortened"]
+__all__ = ["counted", "one_line", "plain", "rounded_time", "shortened"]
 
 _NEW_LINES = re.compile("[\v\f\x85\u2028\u2029]")
 _ESCAPES = re.compile("[\x1b\x9b]")
@@ -54,3 +54,13 @@ def shortened(text: str, chars: int) -> str:
         return part[:sentence] + " …"
     words = part if flat[len(part)] == " " else part.rpartition(" ")[0]
     return (words if len(words) * 2 > chars else part).rstrip(" ,;:") + " …"
+
+
+def rounded_time(seconds: float) -> str:
+    """A time as exact as it can be known: to 10 s, to a minute from two minutes on, to 10 minutes from two hours on."""
+    if seconds < 115:
+        return f"{max(10, round(seconds / 10) * 10)} s"
+    if seconds < 115 * 60:
+        return f"{round(seconds / 60)} min"
+    hours, tens = divmod(round(seconds / 600), 6)
+    return f"{hours} h {tens}0 min" if tens else f"{hours} h"

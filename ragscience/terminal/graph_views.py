@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Self
 
 from ragscience.engine.events import Event, ModelChosen
 from ragscience.engine.graph_runs import CO_OCCURS, GraphBuild, GraphRequest, PassagesRead
-from ragscience.engine.printable import counted, plain
+from ragscience.engine.printable import counted, plain, rounded_time
 from ragscience.engine.source_list import cited_label
 from ragscience.json_output import (
     EntityOutput,
@@ -31,10 +31,10 @@ from ragscience.terminal.column_list import Column, list_records
 from ragscience.terminal.line_wrap import put
 from ragscience.terminal.pager import paged
 from ragscience.terminal.screen import console, print_json
+from ragscience.terminal.status_line import STATUS
 
 if TYPE_CHECKING:
     from rich.console import Console
-    from rich.progress import Progress, TaskID
 
     from ragscience.engine.library_engine import Engine
 
@@ -120,15 +120,16 @@ def _tell(line: str, quiet: bool) -> None:
 
 
 class GraphProgress:
-    """Shows passages and the time left: a bar on a terminal, a line now and then elsewhere; call it with each event."""
+    """Shows passages and the time left: in the terminal's last line, elsewhere a line now and then.
+
+    Call it with each event.
+    """
 
     def __init__(self, *, quiet: bool, seconds_between_lines: float = SECONDS_BETWEEN_LINES) -> None:
         self._quiet = quiet
         self._between = seconds_between_lines
         self._total = self._done = 0
         self._started = self._said = time.monotonic()
-        self._bar: Progress | None = None
-        self._task: TaskID | None = None
 
     def __enter__(self) -> Self:
         return self
@@ -136,8 +137,7 @@ class GraphProgress:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if self._bar:
-            self._bar.stop()
+        STATUS.hide()
         if kind is KeyboardInterrupt and self._done:
             line = f"{self._done} of {counted(self._total, 'passage')} saved; the same command continues from there."
             _tell(line, self._quiet)
@@ -153,19 +153,12 @@ class GraphProgress:
 
     def _show(self) -> None:
         now = time.monotonic()
-        if not self._done and sys.stderr.isatty():
-            from rich.console import Console
-            from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
-
-            columns = TextColumn("{task.completed:.0f}/{task.total:.0f} passages"), BarColumn(), TimeRemainingColumn()
-            self._bar = Progress(*columns, console=Console(stderr=True), transient=True)
-            self._task = self._bar.add_task("", total=self._total)
-            self._bar.start()
-        elif self._bar and self._task is not None:
-            self._bar.update(self._task, completed=self._done)
-        elif self._done and now - self._said >= self._between:
+        left = (now - self._started) / self._done * (self._total - self._done) if self._done else None
+        if sys.stderr.isatty():
+            about = f", about {rounded_time(left)} left" if left is not None else ""
+            STATUS.show(f"reading passage {self._done:,} of {self._total:,}{about}", keeps_time=True)
+        elif left is not None and now - self._said >= self._between:
             self._said = now
-            left = (now - self._started) / self._done * (self._total - self._done)
             say(f"[{self._done}/{self._total}] passages, about {left:.0f} s left")
 
 

@@ -31,7 +31,7 @@ from ragscience.engine.ingest_events import (
     RunProgressed,
     WatchChanged,
 )
-from ragscience.engine.printable import counted, one_line
+from ragscience.engine.printable import counted, one_line, rounded_time
 from ragscience.errors import UsageError
 from ragscience.json_output import DuplicateOutput, DuplicatesOutput, WatchOutput, select
 from ragscience.terminal.cli import say
@@ -122,7 +122,7 @@ def show_progress(event: Event, stops: str = STOPS) -> bool:
         case RunProgressed(path, number, papers, page, pages, passage, passages, seconds_left):
             at = f" page {page:,} of {pages:,}" if page else ""
             at = f" passage {passage:,} of {passages:,}" if passage else at
-            left = f", about {_rounded(seconds_left)} left" if seconds_left is not None else ""
+            left = f", about {rounded_time(seconds_left)} left" if seconds_left is not None else ""
             name = one_line(path.name)
             name = name if len(name) <= NAME_WIDTH else f"{name[: NAME_WIDTH - 1]}…"
             text = f"[{number}/{papers}] {name}{at}{left}"
@@ -138,16 +138,6 @@ def show_progress(event: Event, stops: str = STOPS) -> bool:
             return False
     STATUS.show(text, stops=stops, keeps_time=True)
     return True
-
-
-def _rounded(seconds: float) -> str:
-    """A time as exact as it can be known: to 10 s, to a minute from two minutes on, to 10 minutes from two hours on."""
-    if seconds < 115:
-        return f"{max(10, round(seconds / 10) * 10)} s"
-    if seconds < 115 * 60:
-        return f"{round(seconds / 60)} min"
-    hours, tens = divmod(round(seconds / 600), 6)
-    return f"{hours} h {tens}0 min" if tens else f"{hours} h"
 
 
 def event_line(event: Event) -> str:

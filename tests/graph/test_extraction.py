@@ -7,7 +7,6 @@ import signal
 import subprocess
 import sys
 import threading
-from contextlib import suppress
 
 import numpy as np
 import pytest
@@ -25,6 +24,7 @@ from tests.graph.passages import LSTM
 from tests.graph.test_llm_extraction import MODEL, llm_at, reply
 from tests.ollama_server import OllamaServer, chat_model
 from tests.pdf_factory import make_pdf
+from tests.screens.emulator import Terminal
 from tests.store.making import add, paper_of, unit_rows
 
 
@@ -256,20 +256,16 @@ def test_progress_tells_how_much_is_done_and_the_time_that_is_left(capfd):
     assert last == "[4/4] passages, about 0 s left"
 
 
-def test_on_a_terminal_there_is_a_bar(ingested, tmp_path):
+def test_on_a_terminal_the_last_line_counts_and_is_removed(ingested, tmp_path):
     shutil.copytree(ingested, tmp_path / "home")
-    ours, theirs = os.openpty()
-    env = {**os.environ, "RAG_HOME": str(tmp_path / "home"), "TERM": "xterm-256color", "COLUMNS": "100"}
-    with subprocess.Popen([sys.executable, str(ROOT / "ingest.py"), "graph"], stderr=theirs, env=env) as process:
-        os.close(theirs)
-        shown = b""
-        with suppress(OSError):  # how Linux says that the other end of a terminal is closed
-            while piece := os.read(ours, 4096):
-                shown += piece
-        os.close(ours)
-    assert process.returncode == 0
-    assert b" passages" in shown
-    assert b"the graph has" in shown
+    env = {**os.environ, "RAG_HOME": str(tmp_path / "home"), "TERM": "xterm-256color"}
+    with Terminal(200) as terminal:
+        command = [sys.executable, str(ROOT / "ingest.py"), "graph"]
+        with subprocess.Popen(command, env=env, **terminal.streams()) as process:
+            terminal.read_until(lambda: "the graph has" in terminal.emulator.shown[0])
+        assert process.returncode == 0
+    assert b"reading passage 0 of " in terminal.written
+    assert "reading passage" not in "".join(terminal.emulator.shown)
 
 
 def started(home, *args, **env):
