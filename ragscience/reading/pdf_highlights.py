@@ -84,10 +84,11 @@ def _mark(page: Any, wanted: MarkedPage) -> int:
     """Add highlights, each quote's in another colour, and a note to a page; how many quotes have no place on it."""
     pymupdf = load_pymupdf()
     unplaced, highest = 0, None
+    words = page.get_text("words")
     for mark, colour in zip(wanted.marks, cycle(_COLOURS), strict=False):
-        quads = [_quad(page, box) for box in mark.boxes]
-        if not _hold(page, quads, mark.quote):
-            # The file has changed since it was read, or its lines have no boxes.
+        if _hold(words, mark.boxes, mark.quote):
+            quads = [_quad(page, box) for box in mark.boxes]
+        else:  # the file has changed since it was read, or its lines have no boxes
             quads = _searched(page, mark.quote)
         if not quads:
             unplaced += 1
@@ -111,14 +112,20 @@ def _quad(page: Any, box: Box) -> Any:
     return (load_pymupdf().Rect(box) * page.derotation_matrix).quad
 
 
-def _hold(page: Any, quads: Sequence[Any], quote: str) -> bool:
-    """Whether the text in the quads is the quote, by the three-letter pieces that they share."""
-    if not quads:
-        return False
-    textpage = page.get_textpage()
-    shown = _pieces(" ".join(page.get_textbox(quad.rect, textpage=textpage) for quad in quads))
+def _hold(words: Sequence[Sequence[Any]], boxes: Sequence[Box], quote: str) -> bool:
+    """Whether the words in the boxes are the quote, by the three-letter pieces that they share.
+
+    `words` are (left, top, right, bottom, text, …) on the page as it is shown.
+    """
+    shown = _pieces("".join(str(word[4]) for word in words if any(_is_in(word, box) for box in boxes)))
     wanted = _pieces(quote)
-    return len(wanted & shown) >= _SHARED_PIECES * len(wanted)
+    return bool(boxes) and len(wanted & shown) >= _SHARED_PIECES * len(wanted)
+
+
+def _is_in(word: Sequence[Any], box: Box) -> bool:
+    """Whether the word's centre is in the box."""
+    left, top, right, bottom = box
+    return left <= (word[0] + word[2]) / 2 <= right and top <= (word[1] + word[3]) / 2 <= bottom
 
 
 def _pieces(text: str) -> set[str]:
