@@ -86,9 +86,9 @@ def _mark(page: Any, wanted: MarkedPage) -> int:
     unplaced, highest = 0, None
     words = page.get_text("words")
     for mark, colour in zip(wanted.marks, cycle(_COLOURS), strict=False):
-        if _hold(words, mark.boxes, mark.quote):
-            quads = [_quad(page, box) for box in mark.boxes]
-        else:  # the file has changed since it was read, or its lines have no boxes
+        quads = [_quad(page, box) for box in mark.boxes]
+        if not _hold(words, quads, mark.quote):
+            # The file has changed since it was read, or its lines have no boxes.
             quads = _searched(page, mark.quote)
         if not quads:
             unplaced += 1
@@ -112,20 +112,20 @@ def _quad(page: Any, box: Box) -> Any:
     return (load_pymupdf().Rect(box) * page.derotation_matrix).quad
 
 
-def _hold(words: Sequence[Sequence[Any]], boxes: Sequence[Box], quote: str) -> bool:
-    """Whether the words in the boxes are the quote, by the three-letter pieces that they share.
+def _hold(words: Sequence[Sequence[Any]], quads: Sequence[Any], quote: str) -> bool:
+    """Whether the words whose centres are in the quads are the quote, by the three-letter pieces that they share.
 
-    `words` are (left, top, right, bottom, text, …) on the page as it is shown.
+    `words` are (left, top, right, bottom, text, …) on the unrotated page.
     """
-    shown = _pieces("".join(str(word[4]) for word in words if any(_is_in(word, box) for box in boxes)))
-    wanted = _pieces(quote)
-    return bool(boxes) and len(wanted & shown) >= _SHARED_PIECES * len(wanted)
+    point = load_pymupdf().Point
+    rects = [quad.rect for quad in quads]
+    inside = [word for word in words if any(point(_centre(word)) in rect for rect in rects)]
+    shown, wanted = _pieces("".join(word[4] for word in inside)), _pieces(quote)
+    return bool(quads) and len(wanted & shown) >= _SHARED_PIECES * len(wanted)
 
 
-def _is_in(word: Sequence[Any], box: Box) -> bool:
-    """Whether the word's centre is in the box."""
-    left, top, right, bottom = box
-    return left <= (word[0] + word[2]) / 2 <= right and top <= (word[1] + word[3]) / 2 <= bottom
+def _centre(word: Sequence[Any]) -> tuple[float, float]:
+    return (word[0] + word[2]) / 2, (word[1] + word[3]) / 2
 
 
 def _pieces(text: str) -> set[str]:
