@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import closing
 from pathlib import Path
 
+from ragscience.engine.kept_reader import KeptReader
 from ragscience.engine.printable import plain
 from ragscience.errors import FileProblem, RagScienceError, UsageError
 from ragscience.reading.pdf_highlights import Mark, MarkedPage
-from ragscience.reading.reader_process import ReaderProcess
 from ragscience.records import Answer, Citation
 from ragscience.store.atomic_files import disk_errors, write_atomically
 from ragscience.store.row_records import short_names
@@ -66,7 +66,7 @@ def write_marked_pages(
         return 0
     with (
         tempfile.TemporaryDirectory(prefix="ragscience-") as folder,
-        closing(_Marker(timeout_seconds, memory_bytes)) as marker,
+        closing(KeptReader(timeout_seconds, memory_bytes)) as marker,
     ):
         parts: list[Path] = []
         count = 0
@@ -91,26 +91,6 @@ def write_marked_pages(
         with disk_errors(target):
             write_atomically(target, whole.read_bytes() + MADE_HERE)
     return count
-
-
-class _Marker:
-    """A worker process that is there when it is needed: a new one after a file has cost the last one."""
-
-    def __init__(self, timeout_seconds: float, memory_bytes: int) -> None:
-        self._limits = timeout_seconds, memory_bytes
-        self._reader: ReaderProcess | None = None
-
-    def reader(self) -> ReaderProcess:
-        """One that is alive. Raises RagScienceError where none comes up."""
-        if self._reader is None or not self._reader.is_alive:
-            self.close()
-            self._reader = ReaderProcess(*self._limits)
-        return self._reader
-
-    def close(self) -> None:
-        """End it."""
-        if self._reader is not None:
-            self._reader.close()
 
 
 def _wanted(answers: Iterable[Answer]) -> dict[str, Sequence[MarkedPage]]:

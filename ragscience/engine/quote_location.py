@@ -9,7 +9,7 @@ from ragscience.errors import LibraryDamaged, NothingFound
 from ragscience.records import Answer, Citation
 from ragscience.store import Library
 
-__all__ = ["find_quote", "placed"]
+__all__ = ["find_quote", "placed", "placed_citation"]
 
 _LEAVES_OUT = re.compile(r"(?:(?<!\s)\s++)?+(?:\[…\]|\[\.\.\.\]|…)\s*+")
 """Marks the words that a quote leaves out."""
@@ -32,7 +32,7 @@ def placed(answer: Answer, library: Library) -> Answer:
             papers[path] = paper.paper_id, paper.md5
         if path in papers and citation not in known:
             paper_id, md5 = papers[path]
-            known[citation] = _placed(replace(citation, path=path, md5=md5), paper_id, library)
+            known[citation] = placed_citation(replace(citation, path=path, md5=md5), paper_id, library)
         return known.get(citation, citation)
 
     with library.snapshot():
@@ -50,7 +50,8 @@ def placed(answer: Answer, library: Library) -> Answer:
         )
 
 
-def _placed(citation: Citation, paper_id: int, library: Library) -> Citation:
+def placed_citation(citation: Citation, paper_id: int, library: Library) -> Citation:
+    """The citation of that paper with offsets and boxes, as far as known; what is filled in already stays."""
     if citation.boxes:
         return citation
     try:

@@ -7,20 +7,22 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ragscience.engine.printable import plain
-from ragscience.engine.quote_location import find_quote
+from ragscience.engine.quote_location import find_quote, placed_citation
 from ragscience.errors import NothingFound
-from ragscience.records import Answer, Citation
+from ragscience.records import Answer, Citation, title_of
 
 if TYPE_CHECKING:
     from ragscience.records import Paper
     from ragscience.store import Library
 
 __all__ = [
+    "PlacedSource",
     "Source",
     "Span",
     "Surroundings",
     "cited_label",
     "page_label",
+    "placed_sources",
     "section_of",
     "source_now",
     "source_numbered",
@@ -159,6 +161,35 @@ def source_now(answer: Answer, number: int, library: Library) -> Source:
     source = source_numbered(answer, number)
     paper = _paper_of(source, library)
     return replace(source, path=paper.path) if paper else source
+
+
+@dataclass(frozen=True, slots=True)
+class PlacedSource:
+    """A numbered source with the paper that it is of now."""
+
+    number: int
+    md5: str
+    """Of the paper's file; empty where the library no longer has it."""
+    file: str
+    title: str
+    page: int
+    quotes: tuple[Citation, ...]
+    """With their boxes, as far as known."""
+
+
+def placed_sources(answer: Answer, library: Library) -> list[PlacedSource]:
+    """The sources of an answer, as `sources_of` numbers them, each with its paper and the boxes of its quotes."""
+    found = []
+    for source in sources_of(answer):
+        md5 = next((quote.md5 for quote in source.citations if quote.md5), "")
+        paper = library.paper_by_md5(md5) if md5 else _paper_of(source, library)
+        if paper is None:
+            found.append(PlacedSource(source.number, "", source.file, "", source.page, source.citations))
+        else:
+            quotes = tuple(placed_citation(quote, paper.paper_id, library) for quote in source.citations)
+            title = title_of(paper)
+            found.append(PlacedSource(source.number, paper.md5, paper.file, title, source.page, quotes))
+    return found
 
 
 def _paper_of(source: Source, library: Library) -> Paper | None:

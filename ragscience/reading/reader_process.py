@@ -12,7 +12,7 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import IO
+from typing import IO, TypeVar
 
 import ragscience
 from ragscience.errors import FileProblem, RagScienceError
@@ -21,6 +21,7 @@ from ragscience.reading.text_cleaning import clean_text, printable_name
 from ragscience.reading.worker_protocol import (
     READY,
     Counting,
+    Drawing,
     Joining,
     Marking,
     Reading,
@@ -29,9 +30,11 @@ from ragscience.reading.worker_protocol import (
     decode_reply,
     encode_request,
 )
-from ragscience.records import Document
+from ragscience.records import Document, PageShape
 
 __all__ = ["ReaderProcess"]
+
+T = TypeVar("T", Document, int, PageShape)
 
 _START_SECONDS = 120.0
 """For the interpreter and its imports: 0.3 s on a warm machine, much more from a cold network disk."""
@@ -95,32 +98,28 @@ class ReaderProcess:
 
         `on_page` gets the number of each page that is done, and how many there are.
         """
-        reply = self._asked(Reading(path.absolute(), password, ocr, layout), path, on_page)
-        assert not isinstance(reply, int)  # noqa: S101 - for the type: a worker replies to its request
-        return reply
+        return self._asked(Reading(path.absolute(), password, ocr, layout), path, Document, on_page)
 
     def count(self, path: Path) -> int | FileProblem:
         """The number of pages of a file, or its problem."""
-        reply = self._asked(Counting(path.absolute()), path)
-        assert not isinstance(reply, Document)  # noqa: S101 - as above
-        return reply
+        return self._asked(Counting(path.absolute()), path, int)
 
     def mark(self, path: Path, target: Path, pages: Sequence[MarkedPage]) -> int | FileProblem:
         """Write marked copies of a file's pages to `target`; gives how many quotes have no place on them."""
-        reply = self._asked(Marking(path.absolute(), target.absolute(), tuple(pages)), path)
-        assert not isinstance(reply, Document)  # noqa: S101 - as above
-        return reply
+        return self._asked(Marking(path.absolute(), target.absolute(), tuple(pages)), path, int)
 
     def join(self, paths: Sequence[Path], target: Path) -> int | FileProblem:
         """Join files of `mark` to `target`; gives 0."""
-        reply = self._asked(Joining(tuple(path.absolute() for path in paths), target.absolute()), target)
-        assert not isinstance(reply, Document)  # noqa: S101 - as above
-        return reply
+        return self._asked(Joining(tuple(path.absolute() for path in paths), target.absolute()), target, int)
+
+    def draw(self, path: Path, page: int, width: int, target: Path) -> PageShape | FileProblem:
+        """Write a picture of a page to `target` unless the width is 0; gives the page's shape. See `draw_page`."""
+        return self._asked(Drawing(path.absolute(), page, width, target.absolute()), path, PageShape)
 
     def _asked(
-        self, request: Request, path: Path, on_page: Callable[[int, int], None] | None = None
-    ) -> Document | int | FileProblem:
-        """The reply to a request, or what happened to the worker with the file at `path`."""
+        self, request: Request, path: Path, kind: type[T], on_page: Callable[[int, int], None] | None = None
+    ) -> T | FileProblem:
+        """The reply to a request, a `kind`, or what happened to the worker with the file at `path`."""
         try:
             self._stdin.write(encode_request(request))
             deadline = time.monotonic() + self._timeout_seconds
@@ -145,6 +144,7 @@ class ReaderProcess:
         if isinstance(reply, FileProblem) and reply.reason == "too-large":
             # Its memory is fragmented, and the next file may need all of it.
             self.kill()
+        assert isinstance(reply, kind | FileProblem)  # noqa: S101 - for the type: a worker replies to its request
         return reply
 
     def kill(self) -> None:

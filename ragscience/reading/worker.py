@@ -14,6 +14,7 @@ from typing import BinaryIO
 
 from ragscience.errors import FileProblem, ModelProblem
 from ragscience.reading.layout_model import block_layout_model
+from ragscience.reading.page_drawing import draw_page
 from ragscience.reading.pdf_highlights import join_pages, mark_pages
 from ragscience.reading.pdf_reader import OnPage, count_pages, read_pdf
 from ragscience.reading.pymupdf_errors import load_pymupdf
@@ -21,20 +22,21 @@ from ragscience.reading.text_cleaning import printable_name
 from ragscience.reading.worker_protocol import (
     READY,
     Counting,
+    Drawing,
     Joining,
     Marking,
     Reading,
+    Reply,
     Request,
     decode_request,
     encode_page,
     encode_reply,
 )
-from ragscience.records import Document
 
 __all__ = ["main", "perform", "serve"]
 
 
-def serve(requests: BinaryIO, replies: BinaryIO, perform: Callable[[Request], Document | int]) -> None:
+def serve(requests: BinaryIO, replies: BinaryIO, perform: Callable[[Request], Reply]) -> None:
     """Write a reply for each request, until one of the streams is closed."""
     try:
         replies.write(READY)
@@ -46,8 +48,8 @@ def serve(requests: BinaryIO, replies: BinaryIO, perform: Callable[[Request], Do
         return
 
 
-def perform(request: Request, on_page: OnPage = lambda *_: None) -> Document | int:
-    """The requested document or number. Raises FileProblem. `on_page` is told of each page that is read."""
+def perform(request: Request, on_page: OnPage = lambda *_: None) -> Reply:
+    """What was requested. Raises FileProblem. `on_page` is told of each page that is read."""
     match request:
         case Reading(path, password, ocr, layout):
             return read_pdf(path, password, ocr, on_page, layout=layout)
@@ -58,9 +60,11 @@ def perform(request: Request, on_page: OnPage = lambda *_: None) -> Document | i
         case Joining(paths, target):
             join_pages(paths, target)
             return 0
+        case Drawing(path, page, width, target):
+            return draw_page(path, page, width, target)
 
 
-def _reply(request: Request, perform: Callable[[Request], Document | int]) -> bytes:
+def _reply(request: Request, perform: Callable[[Request], Reply]) -> bytes:
     try:
         return encode_reply(perform(request))
     except FileProblem as problem:
@@ -93,7 +97,7 @@ def main(arguments: list[str]) -> int:
     load_pymupdf()
     _limit_memory(memory_bytes)
 
-    def timed(request: Request) -> Document | int:
+    def timed(request: Request) -> Reply:
         # Without the pool nothing else ends a hanging read: SIGALRM ends the process by default.
         signal.setitimer(signal.ITIMER_REAL, alarm_seconds)
 

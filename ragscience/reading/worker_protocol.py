@@ -1,9 +1,9 @@
 """The lines between the worker pool and its workers: one JSON object each, in ASCII, never pickle.
 
 worker  {"ready": true}
-pool    {"Reading": …}, {"Counting": …}, {"Marking": …} or {"Joining": …}, with the fields of these classes
-worker  {"document": …} with the fields of Document, {"number": NUMBER} of pages or of quotes without a place
-     or {"problem": {"message", "fix", "reason"}}
+pool    {"Reading": …}, {"Counting": …}, {"Marking": …}, {"Joining": …} or {"Drawing": …}: the fields of these classes
+worker  {"document": …} with the fields of Document, {"number": NUMBER} of pages or of quotes without a place,
+     {"shape": …} with the fields of PageShape, or {"problem": {"message", "fix", "reason"}}
      before any of these, after each page: {"page": [NUMBER, PAGES]}, {"slow page": [NUMBER, PAGES]} of a slow step
 """
 
@@ -15,15 +15,17 @@ from pathlib import Path
 
 from ragscience.errors import FileProblem
 from ragscience.reading.pdf_highlights import MarkedPage
-from ragscience.records import Document
+from ragscience.records import Document, PageShape
 from ragscience.serialization import from_json, to_json
 
 __all__ = [
     "READY",
     "Counting",
+    "Drawing",
     "Joining",
     "Marking",
     "Reading",
+    "Reply",
     "Request",
     "decode_page",
     "decode_reply",
@@ -73,7 +75,18 @@ class Joining:
     target: Path
 
 
-Request = Reading | Counting | Marking | Joining
+@dataclass(frozen=True, slots=True)
+class Drawing:
+    """Asks for the shape of a page, and for its picture in a new file: see `draw_page`."""
+
+    path: Path
+    page: int
+    width: int
+    target: Path
+
+
+Request = Reading | Counting | Marking | Joining | Drawing
+Reply = Document | int | PageShape
 
 
 def encode_request(request: Request) -> bytes:
@@ -88,6 +101,8 @@ def decode_request(line: bytes) -> Request:
         return Reading(**{**fields, "path": Path(fields["path"])})
     if kind == "Counting":
         return Counting(Path(fields["path"]))
+    if kind == "Drawing":
+        return Drawing(Path(fields["path"]), fields["page"], fields["width"], Path(fields["target"]))
     return from_json(Marking, fields) if kind == "Marking" else from_json(Joining, fields)
 
 
@@ -104,18 +119,22 @@ def decode_page(line: bytes) -> tuple[int, int, bool] | None:
     return number, pages, kind == "slow page"
 
 
-def encode_reply(reply: Document | int | FileProblem) -> bytes:
+def encode_reply(reply: Reply | FileProblem) -> bytes:
     """The result of a request as a line; a number is of pages, or of quotes that had no place."""
     if isinstance(reply, FileProblem):
         return _line("problem", {"message": reply.message, "fix": reply.fix, "reason": reply.reason})
+    if isinstance(reply, PageShape):
+        return _line("shape", reply)
     return _line("number" if isinstance(reply, int) else "document", reply)
 
 
-def decode_reply(line: bytes) -> Document | int | FileProblem:
+def decode_reply(line: bytes) -> Reply | FileProblem:
     """The result that a line has; a problem is returned, not raised."""
     ((kind, value),) = json.loads(line).items()
     if kind == "problem":
         return FileProblem(value["message"], value["fix"], reason=value["reason"])
+    if kind == "shape":
+        return from_json(PageShape, value)
     return int(value) if kind == "number" else from_json(Document, value)
 
 

@@ -12,6 +12,7 @@ from ragscience.records.paper_records import (
     Line,
     Metadata,
     Page,
+    PageShape,
     Paper,
     StoredChunk,
     searched_text,
@@ -22,6 +23,6 @@ from ragscience.records.search_records import Filters, Found, FoundPath, Hit, Pa
 __all__ = [
     "LOST_PAGE", "PASSAGES", "REPAIRED_FILE", "UNCITED",
     "Answer", "Block", "Box", "Chunk", "Citation", "Document", "Element", "EmbedderIdentity", "Filters", "Found",
-    "FoundPath", "Hit", "Line", "Metadata", "Page", "Paper", "Part", "PathStep", "Profile", "Sentence", "Stage", "Step",
-    "StoredChunk", "Turn", "searched_text", "title_of",
+    "FoundPath", "Hit", "Line", "Metadata", "Page", "PageShape", "Paper", "Part", "PathStep", "Profile", "Sentence",
+    "Stage", "Step", "StoredChunk", "Turn", "searched_text", "title_of",
 ]  # fmt: skip

@@ -43,6 +43,20 @@ class Page:
 
 
 @dataclass(frozen=True, slots=True)
+class PageShape:
+    """How a page is shown. Points are 1/72 inch."""
+
+    width: float
+    """In points, as the page is shown."""
+    height: float
+    rotation: int
+    """Degrees clockwise by which it is turned to be shown: 0, 90, 180 or 270."""
+    crop_box: Box
+    """The part of the sheet that is shown: left, bottom, right, top in the file's own units and axes, before the page
+    is turned."""
+
+
+@dataclass(frozen=True, slots=True)
 class Element:
     """A part of a document on one page: `Document.text[start:end]` is of one kind."""
 

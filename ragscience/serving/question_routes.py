@@ -38,7 +38,7 @@ from ragscience.serving.streamed_answers import Failed, Finished, happenings, un
 if TYPE_CHECKING:
     pass
 
-__all__ = ["json_reply", "question_routes", "state_of"]
+__all__ = ["AnswerId", "history_of", "json_reply", "question_routes", "state_of"]
 
 Rerankers = Literal["auto", "cross-encoder", "late-interaction", "llm", "off"]
 Kind = Literal["text", "abstract", "table", "caption", "equation", "footnote", "reference", "all"]

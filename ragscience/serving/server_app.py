@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from ragscience import __version__
 from ragscience.engine.access_tokens import AccessTokens
+from ragscience.engine.page_pictures import PagePictures
 from ragscience.serving.access import Access, AccessGate
 from ragscience.serving.ingest_queue import IngestQueue
 from ragscience.serving.map_cache import MapCache
@@ -41,6 +42,7 @@ def make_app(engine: Engine, options: ServerOptions | None = None) -> FastAPI:
     from ragscience.serving.openai_routes import openai_routes
     from ragscience.serving.openapi_document import DocumentedApp
     from ragscience.serving.page_routes import page_routes
+    from ragscience.serving.page_view_routes import page_view_routes
     from ragscience.serving.paper_routes import paper_routes
     from ragscience.serving.question_routes import question_routes
     from ragscience.serving.status_routes import status_routes
@@ -56,7 +58,8 @@ def make_app(engine: Engine, options: ServerOptions | None = None) -> FastAPI:
         stopping = threading.Event()
         warming = asyncio.create_task(asyncio.to_thread(warm_up, engine, stopping))
         answers = CapacityLimiter(options.answers)
-        state = ServerState(engine, options, answers, IngestQueue(engine), MapCache(engine), warming, gate)
+        pictures = PagePictures(engine.settings)
+        state = ServerState(engine, options, answers, IngestQueue(engine), MapCache(engine), warming, gate, pictures)
         app.state.shared = state
         try:
             yield
@@ -65,6 +68,7 @@ def make_app(engine: Engine, options: ServerOptions | None = None) -> FastAPI:
             await assistants.close()
             await asyncio.wait([warming])
             state.queue.close()
+            state.pictures.close()
 
     app = DocumentedApp(
         title="RAG Science",
@@ -79,6 +83,7 @@ def make_app(engine: Engine, options: ServerOptions | None = None) -> FastAPI:
     app.include_router(question_routes, prefix=API)
     app.include_router(session_routes, prefix=API)
     app.include_router(paper_routes, prefix=API)
+    app.include_router(page_view_routes, prefix=API)
     app.include_router(graph_routes, prefix=API)
     app.include_router(map_page_route)
     app.include_router(guide_routes, prefix="/api")

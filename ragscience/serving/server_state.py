@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from anyio import CapacityLimiter
 
     from ragscience.engine.library_engine import Engine
+    from ragscience.engine.page_pictures import PagePictures
     from ragscience.serving.access import AccessGate
     from ragscience.serving.ingest_queue import IngestQueue
     from ragscience.serving.map_cache import MapCache
@@ -53,3 +54,4 @@ class ServerState:
     warming: Task[None]
     """Loads what the first question needs."""
     gate: AccessGate
+    pictures: PagePictures

@@ -1,0 +1,152 @@
+"""Where passages and a reader's words stand: their pages, offsets and boxes."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from ragscience.errors import LibraryDamaged, NothingFound
+from ragscience.records import Box
+from ragscience.text.page_spans import page_parts
+
+if TYPE_CHECKING:
+    from ragscience.records import Page, Paper, StoredChunk
+    from ragscience.store import Library
+
+__all__ = ["PagePart", "passage_numbered", "passage_parts", "word_places"]
+
+_MOST_PLACES = 20
+_KEPT = ".%=<>"
+"""Signs that count, as they make other numbers."""
+_FEWEST_LETTERS = 12
+"""Of a piece of words that are not found as a whole."""
+_MOST_SKIPPED = 0.2
+"""Share of the letters that may not be found: running heads, and formulas, which every program orders anew."""
+
+
+@dataclass(frozen=True, slots=True)
+class PagePart:
+    """Words on one page: `Document.text[start:end]` is `text`."""
+
+    page: int
+    """From 1."""
+    start: int
+    end: int
+    text: str
+    boxes: tuple[Box, ...]
+    """One a line; empty where they are not known."""
+
+
+def passage_numbered(library: Library, chunk_id: int) -> StoredChunk:
+    """The passage with that id. Raises NothingFound."""
+    found = library.chunks([chunk_id])
+    if not found:
+        raise NothingFound(f"The library has no passage {chunk_id}.", "A search gives the ids of passages.")
+    return found[0]
+
+
+def passage_parts(library: Library, chunk: StoredChunk) -> list[PagePart]:
+    """The passage page by page."""
+    found = []
+    for page, start, end in page_parts(chunk, 0, len(chunk.text)):
+        span = chunk.start + start, chunk.start + end
+        found.append(PagePart(page, *span, chunk.text[start:end], library.boxes(chunk.paper_id, page, *span)))
+    return found
+
+
+def word_places(library: Library, paper: Paper, words: str, number: int | None) -> list[list[PagePart]]:
+    """Where the words stand in a paper, on page `number` if it is given: each place as its parts in reading order.
+
+    Words as they were copied from a PDF viewer are found, too: blanks, hyphens, ligatures and most signs do not matter,
+    and what a viewer has between two columns or pages may be left out. Raises NothingFound where they are not found.
+    """
+    with library.snapshot():
+        near = [page for page in library.pages(paper.paper_id) if number is None or abs(page.number - number) <= 1]
+        texts = {page.number: _Letters.of(library, paper.paper_id, page) for page in near}
+        wanted = _Letters.read(words, 0)
+        places = [
+            [span] for page, text in texts.items() if number in (None, page) for span in text.all_of(wanted.letters)
+        ][:_MOST_PLACES]
+        if not places:
+            pairs = (texts[page.number] + texts.get(page.number + 1, _NOTHING) for page in near)
+            places = [spans for pair in pairs if (spans := pair.pieces_of(wanted.letters))][:1]
+        if not places:
+            where = paper.file if number is None else f"page {number} of {paper.file}"
+            raise NothingFound(f"These words are not found on {where}.", "Take whole words from the text of a page.")
+        return [[part for span in place for part in _parts(library, paper, near, span)] for place in places]
+
+
+def _parts(library: Library, paper: Paper, pages: Sequence[Page], span: tuple[int, int]) -> Iterator[PagePart]:
+    """The parts of `Document.text[start:end]`, one for each page with words of it."""
+    for page in pages:
+        start, end = max(span[0], page.start), min(span[1], page.end)
+        if start < end:
+            text = library.page_text(paper.paper_id, page.number)[start - page.start : end - page.start]
+            yield PagePart(page.number, start, end, text, library.boxes(paper.paper_id, page.number, start, end))
+
+
+@dataclass(frozen=True, slots=True)
+class _Letters:
+    """The letters and digits of a text, case and accents aside, each with its offset in the document."""
+
+    letters: str
+    offsets: list[int]
+
+    @classmethod
+    def of(cls, library: Library, paper_id: int, page: Page) -> _Letters:
+        """Those of a page; none of a damaged one."""
+        try:
+            return cls.read(library.page_text(paper_id, page.number), page.start)
+        except LibraryDamaged:
+            return _NOTHING
+
+    @classmethod
+    def read(cls, text: str, start: int) -> _Letters:
+        """Those of a text that begins at `start`."""
+        found = [(letter, at) for at, character in enumerate(text, start) for letter in _plain(character)]
+        return cls("".join(letter for letter, _ in found), [at for _, at in found])
+
+    def __add__(self, other: _Letters) -> _Letters:
+        return _Letters(self.letters + other.letters, self.offsets + other.offsets)
+
+    def all_of(self, wanted: str) -> Iterator[tuple[int, int]]:
+        """Each place of the wanted letters, as (start, end) in the document."""
+        begin = self.letters.find(wanted) if wanted else -1
+        while begin >= 0:
+            yield self._span(begin, len(wanted))
+            begin = self.letters.find(wanted, begin + len(wanted))
+
+    def pieces_of(self, wanted: str) -> list[tuple[int, int]]:
+        """The places of the longest pieces that the wanted letters are made of; empty unless they are most of it."""
+        found, at, skipped = list[tuple[int, int]](), 0, 0
+        while at < len(wanted) and skipped <= _MOST_SKIPPED * len(wanted):
+            length = self._longest(wanted, at)
+            if length:
+                found.append(self._span(self.letters.find(wanted[at : at + length]), length))
+            at, skipped = at + (length or 1), skipped + (not length)
+        return found if skipped <= _MOST_SKIPPED * len(wanted) else []
+
+    def _longest(self, wanted: str, at: int) -> int:
+        """The length of the longest piece from `at` on that is there; 0 where it is too short to be sure of."""
+        low, high = _FEWEST_LETTERS, len(wanted) - at
+        if low > high or wanted[at : at + low] not in self.letters:
+            return 0
+        while low < high:
+            middle = (low + high + 1) // 2
+            low, high = (middle, high) if wanted[at : at + middle] in self.letters else (low, middle - 1)
+        return low
+
+    def _span(self, begin: int, length: int) -> tuple[int, int]:
+        return self.offsets[begin], self.offsets[begin + length - 1] + 1
+
+
+_NOTHING = _Letters("", [])
+
+
+@lru_cache(maxsize=4096)
+def _plain(character: str) -> str:
+    """The letters and digits of a character: "fi" of a ligature, "e" of "é", nothing of a blank or a hyphen."""
+    return "".join(one for one in unicodedata.normalize("NFKD", character).casefold() if one.isalnum() or one in _KEPT)

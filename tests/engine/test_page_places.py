@@ -1,0 +1,103 @@
+"""Words as a viewer copies them, found on the pages of a paper that was really read."""
+
+import hashlib
+
+import numpy as np
+import pytest
+
+from ragscience.engine.page_places import passage_numbered, word_places
+from ragscience.errors import NothingFound
+from ragscience.reading.pdf_reader import read_pdf
+from ragscience.records import Chunk
+from ragscience.store import Home, Library, NewPaper
+from tests.pdf_factory import make_pdf
+from tests.store.making import CHUNKER, EMBEDDER, unit_rows
+
+PAGES = [
+    "Bees steer by polar-\nised light, and the efficient ones fly at 3.7 metres.\n"
+    "In fog they fly at 37 metres a minute,",
+    "which is slower than in the sun of a caf\u00e9.\nBees steer by the sun, too.",
+    "A third page tells of wasps.",
+]
+
+
+@pytest.fixture(scope="module")
+def library(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("places")
+    path = make_pdf(folder / "a.pdf", PAGES)
+    document = read_pdf(path)
+    with Library.open_for_writing(Home(folder / "home")) as library:
+        library.set_identity(EMBEDDER, CHUNKER)
+        library.add_paper(
+            NewPaper(
+                path=str(path),
+                md5=hashlib.md5(path.read_bytes()).hexdigest(),
+                size_bytes=1,
+                modified_ns=1,
+                document=document,
+                chunks=(Chunk(0, document.text, 0, len(document.text), 1, 3),),
+                vectors=unit_rows(np.random.default_rng(0), 1),
+            )
+        )
+    with Library.open(Home(folder / "home")) as opened:
+        yield opened
+
+
+def places(library, words, page=None):
+    (paper,) = library.papers()
+    found = word_places(library, paper, words, page)
+    for place in found:
+        for part in place:
+            start = library.page(paper.paper_id, part.page).start
+            text = library.page_text(paper.paper_id, part.page)
+            assert text[part.start - start : part.end - start] == part.text
+            assert part.boxes == library.boxes(paper.paper_id, part.page, part.start, part.end)
+            assert part.boxes
+    return [[(part.page, " ".join(part.text.split())) for part in place] for place in found]
+
+
+@pytest.mark.parametrize(
+    ("words", "found"),
+    [
+        ("by polarised light", "by polarised light"),
+        ("polar-\nised\n light", "polarised light"),
+        ("the e\ufb03cient ones", "the efficient ones"),
+        ("THE EFFICIENT ONES", "the efficient ones"),
+        ("3.7 metres", "3.7 metres"),
+        ("37 metres", "37 metres"),
+    ],
+)
+def test_words_as_a_viewer_copies_them(library, words, found):
+    assert places(library, words) == places(library, words, 1) == [[(1, found)]]
+
+
+def test_accents_and_the_page_decide(library):
+    assert places(library, "sun of a cafe") == [[(2, "sun of a café")]]
+    assert places(library, "Bees steer by") == [[(1, "Bees steer by")], [(2, "Bees steer by")]]
+    assert places(library, "Bees steer by", 2) == [[(2, "Bees steer by")]]
+    with pytest.raises(NothingFound, match=r"page 3 of a\.pdf"):
+        places(library, "Bees steer by", 3)
+
+
+@pytest.mark.parametrize("page", [None, 1, 2])
+def test_words_that_go_on_on_the_next_page(library, page):
+    words = "In fog they fly at 37 metres a minute,\nBees, 12\nwhich is slower than in the sun of a cafe."
+    first, second = "In fog they fly at 37 metres a minute,", "which is slower than in the sun of a café."
+    assert places(library, words.replace("Bees, 12\n", ""), page) == [[(1, first), (2, second)]]
+    assert len(places(library, words, page)[0]) == 2
+    with pytest.raises(NothingFound):
+        places(library, words.replace("Bees, 12", "Proceedings of the Twelfth International Meeting of Bees"), page)
+
+
+@pytest.mark.parametrize("words", ["", " - ", "wasps that were never there", "zzz", "Bees steer by wasps in the night"])
+def test_words_that_are_not_there(library, words):
+    with pytest.raises(NothingFound, match=r"not found on a\.pdf"):
+        places(library, words)
+
+
+def test_a_passage_is_told_page_by_page(library):
+    (paper,) = library.papers()
+    (chunk,) = library.paper_chunks(paper.paper_id)
+    assert passage_numbered(library, chunk.chunk_id) == chunk
+    with pytest.raises(NothingFound, match="no passage 99"):
+        passage_numbered(library, 99)

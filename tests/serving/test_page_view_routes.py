@@ -1,0 +1,136 @@
+"""Geometry and pictures of pages, passages, selected words and the sources of answers over HTTP."""
+
+import httpx
+import numpy as np
+import pymupdf
+import pytest
+
+from ragscience.serving.page_view_routes import WIDEST
+from tests.conftest import copied
+from tests.pdf_factory import make_pdf
+from tests.serving.conftest import serving
+from tests.serving.test_paper_routes import paper_of
+
+SPEED = "How fast do bees fly in fog?"
+
+
+@pytest.fixture(scope="module")
+def bees(address):
+    with httpx.Client(base_url=address, timeout=60) as client:
+        return paper_of(client, "bees.pdf")["md5"]
+
+
+def ink(picture, box, scale):
+    """The share of dark pixels in a box of points."""
+    left, top, right, bottom = (round(side * scale) for side in box)
+    pixels = np.frombuffer(picture.samples, np.uint8).reshape(picture.height, picture.width, picture.n)
+    return float((pixels[top:bottom, left:right, 0] < 128).mean())
+
+
+def test_a_page_and_its_picture_have_the_same_coordinates(client, bees):
+    page = client.get(f"/api/v1/papers/{bees}/pages/2/geometry").json()
+    assert (page["page"], page["width"], page["height"], page["rotation"]) == (2, 595, 842, 0)
+    assert page["crop_box"] == [0, 0, 595, 842]
+    text = client.get(f"/api/v1/papers/{bees}/pages/2").json()["text"]
+    assert page["end"] - page["start"] == len(text)
+    assert {each["kind"] for each in page["elements"]} >= {"text"}
+    response = client.get(f"/api/v1/papers/{bees}/pages/2/image", params={"width": 1190})
+    assert response.headers["content-type"] == "image/png"
+    assert "immutable" in response.headers["cache-control"]
+    picture = pymupdf.Pixmap(response.content)
+    assert (picture.width, picture.height) == (1190, 1684)
+    for line in page["lines"]:
+        assert text[line["start"] - page["start"] : line["end"] - page["start"]].strip()
+        assert ink(picture, line["box"], 2) > 0.03
+    left, top, right, _ = page["lines"][0]["box"]
+    assert ink(picture, (left, top - 30, right, top - 2), 2) == 0
+
+
+def test_a_passage_stands_on_its_pages(client, bees):
+    hit = client.post("/api/v1/search", json={"question": SPEED, "top_k": 1}).json()["hits"][0]
+    assert hit["md5"] == bees
+    passage = client.get(f"/api/v1/passages/{hit['chunk_id']}").json()
+    assert (passage["text"], passage["md5"], passage["file"]) == (hit["text"], bees, "bees.pdf")
+    assert [part["page"] for part in passage["parts"]] == list(range(hit["page_start"], hit["page_end"] + 1))
+    assert "".join(part["text"] for part in passage["parts"]) == hit["text"]
+    assert all(part["boxes"] for part in passage["parts"])
+
+
+def test_selected_words_are_found_again(client, bees):
+    text = client.get(f"/api/v1/papers/{bees}/pages/2").json()["text"]
+    start = text.index("3.7 metres")
+    found = client.post(f"/api/v1/papers/{bees}/places", json={"quote": "3.7\nmetres", "page": 2}).json()
+    page = client.get(f"/api/v1/papers/{bees}/pages/2/geometry").json()
+    (part,) = found["places"][0]["parts"]
+    assert (part["page"], part["start"], part["text"]) == (2, page["start"] + start, "3.7 metres")
+    (line,) = [each for each in page["lines"] if each["start"] <= part["start"] < each["end"]]
+    assert part["boxes"][0][1::2] == line["box"][1::2]
+    assert found["md5"] == bees
+    assert client.post(f"/api/v1/papers/{bees}/places", json={"quote": "3.7 metres"}).json() == found
+    missing = client.post(f"/api/v1/papers/{bees}/places", json={"quote": "3.7 metres", "page": 1})
+    assert (missing.status_code, "page 1 of bees.pdf" in missing.json()["detail"]) == (404, True)
+
+
+def test_the_sources_of_an_answer_have_their_places(client, bees):
+    answer = client.post("/api/v1/ask", json={"question": SPEED}).json()
+    told = client.get(f"/api/v1/answers/{answer['answer_id'][:8]}/sources").json()
+    assert told["answer_id"] == answer["answer_id"]
+    first = told["sources"][0]
+    assert (first["number"], first["md5"], first["title"]) == (1, bees, "Navigation of honeybees in fog")
+    assert first["page"] == answer["citations"][0]["page"]
+    assert first["quotes"][0]["boxes"] == answer["citations"][0]["boxes"]
+    assert [source["number"] for source in told["sources"]] == list(range(1, len(told["sources"]) + 1))
+    assert "path" not in first
+
+
+@pytest.mark.parametrize(
+    ("path", "status"),
+    [
+        ("papers/" + "0" * 32 + "/pages/1/geometry", 404),
+        ("papers/" + "0" * 32 + "/pages/1/image", 404),
+        ("papers/nohash/pages/1/image", 422),
+        ("papers/BEES/pages/9/geometry", 404),
+        ("papers/BEES/pages/9/image", 404),
+        ("papers/BEES/pages/0/image", 422),
+        ("papers/BEES/pages/1/image?width=0", 422),
+        (f"papers/BEES/pages/1/image?width={WIDEST + 1}", 422),
+        ("passages/99999999", 404),
+        ("passages/-1", 422),
+        (f"passages/{2**63}", 422),
+        ("answers/ffffffff/sources", 404),
+        ("answers/zz/sources", 422),
+    ],
+)
+def test_what_is_not_there_is_a_problem(client, bees, path, status):
+    response = client.get(f"/api/v1/{path}".replace("BEES", bees))
+    assert (response.status_code, response.headers["content-type"]) == (status, "application/problem+json")
+    assert response.json()["detail"]
+
+
+@pytest.mark.parametrize(
+    "body", [{}, {"quote": ""}, {"quote": "x" * 20_001}, {"quote": "x", "page": 0}, {"words": "x"}]
+)
+def test_a_question_for_places_that_cannot_be(client, bees, body):
+    assert client.post(f"/api/v1/papers/{bees}/places", json=body).status_code == 422
+
+
+def test_words_without_a_letter_have_no_place(client, bees):
+    response = client.post(f"/api/v1/papers/{bees}/places", json={"quote": "– ( ) –"})
+    assert response.status_code == 404
+
+
+def test_a_file_that_is_gone_or_another_one_now_is_not_drawn(three_papers, tmp_path):
+    home = copied(three_papers, tmp_path / "home")
+    with serving(home) as url, httpx.Client(base_url=url, timeout=60) as client:
+        image = f"/api/v1/papers/{paper_of(client, 'bees.pdf')['md5']}/pages/1/image"
+        file = home / "papers" / "bees.pdf"
+        first = client.get(image)
+        assert first.status_code == 200
+        file.touch()  # read again, it is the same
+        assert client.get(image).content == first.content
+        make_pdf(file, ["Wasps"])
+        changed = client.get(image)
+        assert (changed.status_code, "has changed" in changed.json()["detail"]) == (422, True)
+        file.unlink()
+        assert client.get(image).status_code == 404
+        assert client.get(image.replace("image", "geometry")).status_code == 404
