@@ -21,7 +21,7 @@ from ragscience.doctor.service_checks import models, network, torch_model
 from ragscience.errors import LibraryDamaged, ModelProblem, RagScienceError
 from ragscience.models.model_choice import Choice, ModelSources, choose_embedder, choose_llm
 from ragscience.models.ollama_api import Ollama
-from ragscience.models.ollama_llm import ChatOptions
+from ragscience.models.served_llm import ChatOptions
 from ragscience.store import Home, Library, NewPaper
 from ragscience.store.row_checksums import seal
 from tests.conftest import NOBODY

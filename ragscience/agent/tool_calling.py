@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Protocol
@@ -16,16 +16,14 @@ from ragscience.agent.agent_context import ToolNote, ToolsUsed, ToolUse
 from ragscience.agent.tool_planning import planned_calls
 from ragscience.agent.tool_results import ToolCall, ToolResult
 from ragscience.agent.tools import Toolbox, schemas
-from ragscience.errors import Cancelled
+from ragscience.errors import Cancelled, ModelProblem
 from ragscience.models.model_protocols import Counter
-from ragscience.models.ollama_client import reply_errors
-from ragscience.models.reply_limits import Silence, cancellable
+from ragscience.models.reply_limits import Silence, SilentReply, cancellable
 from ragscience.records import Hit, Paper
 from ragscience.text.prompt_sanitizer import sanitize
 
 if TYPE_CHECKING:
-    from langchain_core.messages import AIMessage, ToolMessage
-    from langchain_ollama import ChatOllama
+    from langchain_core.messages import AIMessage, AIMessageChunk, ToolMessage
 
 __all__ = ["TOOL_RULES", "ToolLLM", "ToolLimits", "ask_for_tools", "tool_use"]
 
@@ -45,10 +43,8 @@ _ENOUGH = "No more calls are run. Reply with: done"
 
 
 class ToolLLM(Protocol):
-    """A chat model that may know tools, such as models.ollama_llm.OllamaLLM."""
+    """A chat model that may know tools, such as models.served_llm.ServedLLM."""
 
-    temperature: float
-    num_ctx: int
     silence: Silence
     """How long a reply may be silent."""
 
@@ -56,9 +52,10 @@ class ToolLLM(Protocol):
     def calls_tools(self) -> bool:
         """Whether the server says that the model can call tools."""
 
-    @property
-    def chat_model(self) -> ChatOllama:
-        """LangChain's model."""
+    def tool_chunks(
+        self, messages: Sequence[Any], tools: Sequence[Mapping[str, Any]], max_tokens: int
+    ) -> Iterator[AIMessageChunk]:
+        """The reply of the model, which may call `tools`. Raises ModelProblem."""
 
     @property
     def window(self) -> int:
@@ -155,12 +152,11 @@ class _ToolLoop:
         """Ask, run the calls and send their results, until nothing new is called or a limit is reached."""
         sent: list[Any] = list(messages)
         used = self._llm.counter.count(" ".join(text for _, text in messages))
-        model = self._llm.chat_model.bind_tools(schemas())
         done = self._exchange.done
         while len(done) < self._limits.calls and time.monotonic() < self._deadline:
             if used + _LONGEST_TURN > self._llm.window:
                 return
-            reply = self._reply(model, sent)
+            reply = self._reply(sent)
             if reply is None or not reply.tool_calls:
                 return
             before = len(done)
@@ -170,20 +166,16 @@ class _ToolLoop:
             sent += [reply, *answers]
             used += self._llm.counter.count(" ".join(str(message.content) for message in [reply, *answers]))
 
-    def _reply(self, model: Any, sent: list[Any]) -> AIMessage | None:
+    def _reply(self, sent: list[Any]) -> AIMessage | None:
         """The model's next message; None where the server failed or the time is over."""
         from langchain_core.messages import AIMessage
 
-        options = {
-            "temperature": self._llm.temperature,
-            "num_ctx": self._llm.num_ctx,
-            "num_predict": _LONGEST_TURN,
-        }
+        stream = self._llm.tool_chunks(sent, schemas(), _LONGEST_TURN)
         said: list[str] = []
         calls: list[Any] = []
         tokens: dict[str, int] = {}
         try:
-            with closing(cancellable(model.stream(sent, options=options), self._is_over, self._llm.silence)) as chunks:
+            with closing(cancellable(stream, self._is_over, self._llm.silence)) as chunks:
                 for pieces, chunk in enumerate(chunks, start=1):
                     said.append(str(chunk.content))
                     calls += chunk.tool_calls
@@ -192,7 +184,7 @@ class _ToolLoop:
                         tokens = {"prompt": used["input_tokens"], "answer": used["output_tokens"]}
                     if pieces >= _MOST_PIECES or len(calls) > self._limits.calls:
                         break
-        except reply_errors():
+        except (ModelProblem, SilentReply):
             return None
         except Cancelled:
             if time.monotonic() < self._deadline:

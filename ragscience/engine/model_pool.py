@@ -22,8 +22,8 @@ from ragscience.models.model_choice import (
 )
 from ragscience.models.model_protocols import TokenEmbedder
 from ragscience.models.ollama_api import Ollama
-from ragscience.models.ollama_llm import ChatOptions
 from ragscience.models.query_embedder import QueryEmbedder
+from ragscience.models.served_llm import ChatOptions
 from ragscience.retrieval import token_matches
 
 if TYPE_CHECKING:

@@ -21,7 +21,8 @@ from ragscience.models.ollama_api import Ollama
 
 if TYPE_CHECKING:
     from ragscience.models.model_protocols import Embedder, Reranker
-    from ragscience.models.ollama_llm import ChatOptions, OllamaLLM
+    from ragscience.models.ollama_llm import OllamaLLM
+    from ragscience.models.served_llm import ChatOptions
     from ragscience.records import EmbedderIdentity
 
 __all__ = ["Choice", "ModelRow", "ModelSources", "choose_embedder", "choose_llm", "choose_reranker", "describe_models"]

@@ -14,7 +14,7 @@ from typing import Any
 
 from ragscience.errors import ModelProblem
 from ragscience.models.cross_encoder import NEEDED_FILES, OPTIONAL_FILES, find_on_this_machine, hub_cache
-from ragscience.models.ollama_api import Ollama, is_loopback
+from ragscience.models.ollama_api import Ollama
 from ragscience.models.reply_limits import UnusableReply
 from ragscience.text.addresses import shown_address
 
@@ -129,11 +129,11 @@ def _reporting(file: str, on_progress: Callable[[PullProgress], None]) -> type[A
 
 def pull_ollama(ollama: Ollama, name: str, on_progress: Callable[[PullProgress], None]) -> None:
     """Let Ollama download a model (POST /api/pull). Raises ModelProblem: not running, no such model, interrupted."""
-    if ollama.offline and not is_loopback(ollama.url):
+    if ollama.is_forbidden:
         raise ModelProblem(f"Offline, and Ollama at {ollama.shown} is another machine.", "Leave out --offline.")
     last = ""
     try:
-        for line in ollama.lines("/api/pull", {"model": name, "stream": True}):
+        for line in ollama.pulled(name):
             if "error" in line:
                 raise ModelProblem(
                     f"Ollama could not fetch {name}: {_first_line(line['error'])}.", "Check the name and the network."

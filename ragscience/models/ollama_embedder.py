@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ragscience.errors import ModelProblem
+from ragscience.models.http_options import client_options
 from ragscience.models.ollama_api import ModelDetails, Ollama
-from ragscience.models.ollama_client import as_problem, client_options, may_pass, reply_errors
-from ragscience.models.ollama_llm import OllamaLLM
+from ragscience.models.ollama_client import as_problem, may_pass, reply_errors
 from ragscience.models.reply_limits import LONGEST_REPLY
 from ragscience.models.wordpieces import sendable, split_windows
 from ragscience.records import EmbedderIdentity
@@ -21,7 +21,7 @@ from ragscience.records import EmbedderIdentity
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["TASK_PREFIXES", "OllamaEmbedder", "OllamaLLM", "as_problem", "byte_windows"]
+__all__ = ["TASK_PREFIXES", "OllamaEmbedder", "byte_windows"]
 
 TASK_PREFIXES: dict[str, tuple[str, str]] = {
     "nomic-embed-text": ("search_document: ", "search_query: "),

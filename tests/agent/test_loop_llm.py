@@ -7,7 +7,8 @@ import pytest
 
 from ragscience.answering.answers import REFUSAL
 from ragscience.models.ollama_api import Ollama
-from ragscience.models.ollama_llm import ChatOptions, OllamaLLM
+from ragscience.models.ollama_llm import OllamaLLM
+from ragscience.models.served_llm import ChatOptions
 from ragscience.records import Turn
 from tests.agent.agent_runs import ANSWERED, LIMITS, TWO_PARTS, UNANSWERED, Library, nodes_of, run
 from tests.ollama_server import OllamaServer

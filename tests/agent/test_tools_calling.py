@@ -8,7 +8,8 @@ from ragscience.agent.tool_calling import ToolLimits, ask_for_tools
 from ragscience.agent.tools import Toolbox
 from ragscience.errors import Cancelled
 from ragscience.models.ollama_api import Ollama
-from ragscience.models.ollama_llm import ChatOptions, OllamaLLM
+from ragscience.models.ollama_llm import OllamaLLM
+from ragscience.models.served_llm import ChatOptions
 from ragscience.store import Home, Library
 from tests.agent.small_library import make, searcher
 from tests.ollama_server import OllamaServer

@@ -7,7 +7,8 @@ from ragscience.answering.answers import answer
 from ragscience.answering.circuit_breaker import Circuit
 from ragscience.answering.prompts import Prompts
 from ragscience.models.ollama_api import Ollama
-from ragscience.models.ollama_llm import ChatOptions, OllamaLLM
+from ragscience.models.ollama_llm import OllamaLLM
+from ragscience.models.served_llm import ChatOptions
 
 QUESTION = "How long did training of the big models take?"
 SAID = "Training took 3.5 days for the big models (attention.pdf, p.7)."

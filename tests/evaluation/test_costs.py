@@ -7,7 +7,8 @@ import pytest
 from ragscience.evaluation.answer_metrics import COSTS
 from ragscience.evaluation.eval_run import Meter
 from ragscience.models.ollama_api import Ollama
-from ragscience.models.ollama_llm import ChatOptions, OllamaLLM
+from ragscience.models.ollama_llm import OllamaLLM
+from ragscience.models.served_llm import ChatOptions
 from ragscience.records import Answer, Found, Step
 from tests.ollama_server import OllamaServer, chat_model
 

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from ragscience.graph.graph_records import ENTITY_TYPES, LONGEST_NAME, OPTIONAL_TYPES, RELATION_TYPES, Mention, Triple
 from ragscience.graph.llm_extraction import LONGEST_PASSAGE, MOST_ENTITIES, MOST_RELATIONS, ask_for
 from ragscience.models.ollama_api import Ollama
-from ragscience.models.ollama_llm import ChatOptions, OllamaLLM
+from ragscience.models.ollama_llm import OllamaLLM
+from ragscience.models.served_llm import ChatOptions
 from tests.graph.passages import passage
 from tests.ollama_server import OllamaServer, chat_model
 from tests.text.attacks import ATTACKS, INVISIBLE, SPECIAL

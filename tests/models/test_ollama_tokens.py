@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from ragscience.errors import ModelProblem
 from ragscience.models.ollama_api import Ollama
-from ragscience.models.ollama_llm import ChatOptions, OllamaLLM
+from ragscience.models.ollama_llm import OllamaLLM
+from ragscience.models.served_llm import ChatOptions
 from ragscience.models.token_counting import TokenCounter, base_tokens
 from tests.ollama_server import OllamaServer, chat_model
 

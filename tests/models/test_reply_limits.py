@@ -10,8 +10,9 @@ from ragscience.errors import ModelProblem
 from ragscience.models.model_download import pull_ollama
 from ragscience.models.ollama_api import Ollama
 from ragscience.models.ollama_embedder import OllamaEmbedder
-from ragscience.models.ollama_llm import LONGEST_TOKEN, ChatOptions, OllamaLLM
+from ragscience.models.ollama_llm import OllamaLLM
 from ragscience.models.reply_limits import ReplyLimits, UnusableReply
+from ragscience.models.served_llm import LONGEST_TOKEN, ChatOptions
 from ragscience.models.structured_output import ask_structured
 from tests.ollama_server import OllamaServer, chat_model, embedding_model
 

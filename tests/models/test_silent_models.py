@@ -10,8 +10,9 @@ from ragscience.answering.generation import CancellableLLM, Generation
 from ragscience.errors import Cancelled, ModelProblem
 from ragscience.models import reply_limits
 from ragscience.models.ollama_api import Ollama
-from ragscience.models.ollama_llm import ChatOptions, OllamaLLM
+from ragscience.models.ollama_llm import OllamaLLM
 from ragscience.models.reply_limits import cancellable
+from ragscience.models.served_llm import ChatOptions
 from ragscience.models.structured_output import ask_structured
 from tests.ollama_server import OllamaServer, chat_model
 

@@ -9,7 +9,8 @@ from ragscience.answering.generation import Generation
 from ragscience.errors import ModelProblem
 from ragscience.models.llm_reranker import LLMReranker
 from ragscience.models.ollama_api import Ollama
-from ragscience.models.ollama_llm import ChatOptions, OllamaLLM
+from ragscience.models.ollama_llm import OllamaLLM
+from ragscience.models.served_llm import ChatOptions
 from ragscience.models.structured_output import ask_structured, json_values
 from tests.ollama_server import OllamaServer
 
