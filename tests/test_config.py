@@ -4,7 +4,7 @@ from types import SimpleNamespace
 from typing import Literal, get_args, get_origin
 
 import pytest
-from pydantic import ValidationError
+from pydantic import SecretStr, ValidationError
 
 from config import Settings, load_settings
 from ragscience.engine import AskRequest
@@ -146,6 +146,9 @@ def test_every_setting_says_what_it_is_for():
 
 
 OTHERS = {
+    "llm_url": "http://127.0.0.1:9/v1",
+    "embed_url": "http://127.0.0.1:9/v1",
+    "llm_key": SecretStr("other"),
     "dense_weight": 0.6,
     "bm25_weight": 0.2,
     "separators": ("\n", ""),

@@ -447,7 +447,7 @@ def test_models_with_ollama_and_their_windows(tmp_path):
     with OllamaServer(models=served) as server:
         ollama = ollama_at(server.url)
         embedder, reranker, answer = models(parts_with(ollama, tmp_path), {"embedder"}, ollama)
-        up, *_ = (one for one in network(server.url + "/api/query", ollama) if "Ollama" in one.message)
+        up, *_ = (one for one in network(server.url + "/api/query", ollama, []) if "Ollama" in one.message)
     assert (embedder.severity, answer.severity, reranker.severity) == ("ok", "ok", "info")
     assert "nomic-embed-text" in embedder.message
     assert embedder.message.endswith("it reads 2048 tokens at once.")
@@ -503,7 +503,7 @@ def host():
 @pytest.mark.parametrize(("code", "severity"), [(200, "ok"), (400, "ok"), (429, "warning"), (503, "warning")])
 def test_arxiv_is_asked_once_and_judged_by_its_answer(host, code, severity):
     host.code = code
-    arxiv, ollama = network(f"http://127.0.0.1:{host.server_port}/api/query", ollama_at(NOBODY))
+    arxiv, ollama = network(f"http://127.0.0.1:{host.server_port}/api/query", ollama_at(NOBODY), [])
     assert arxiv.severity == severity
     assert host.asked == ["/api/query"]
     assert (ollama.severity, ollama.area) == ("info", "network")
@@ -511,6 +511,6 @@ def test_arxiv_is_asked_once_and_judged_by_its_answer(host, code, severity):
 
 
 def test_a_host_that_cannot_be_reached_is_a_warning():
-    arxiv, _ = network(f"{NOBODY}/api/query", ollama_at(NOBODY))
+    arxiv, _ = network(f"{NOBODY}/api/query", ollama_at(NOBODY), [])
     assert arxiv.severity == "warning"
     assert "cannot be reached: [Errno 111] Connection refused" in arxiv.message

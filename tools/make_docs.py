@@ -123,7 +123,7 @@ def config_page() -> str:
     from ragscience.settings import Settings, decides, is_guarded
 
     def in_file(name: str) -> str:
-        return "no" if name == "home" else "once allowed" if is_guarded(name) else "yes"
+        return "no" if name in ("home", "llm_key") else "once allowed" if is_guarded(name) else "yes"
 
     properties = Settings.model_json_schema()["properties"]
     rows = [

@@ -28,15 +28,10 @@ if TYPE_CHECKING:
     from langchain_core.outputs import ChatResult
     from langchain_core.retrievers import BaseRetriever
 
-__all__ = ["Generated", "JudgedSearch", "as_documents", "as_retriever", "generate", "import_langchain"]
+__all__ = ["Generated", "JudgedSearch", "as_documents", "as_retriever", "generate"]
 
 JudgedSearch = Callable[[str], tuple[Found, bool]]
 """A question to what a search finds, and whether to answer from it."""
-
-
-def import_langchain() -> None:
-    """Load what an answer by an LLM needs, which takes a second or two: for a thread, while the search runs."""
-    import langchain_ollama  # noqa: F401  # imported for its effect
 
 
 _LONGEST_QUESTION = 600

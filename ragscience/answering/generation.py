@@ -9,6 +9,7 @@ from typing import Any
 
 from ragscience.answering.replies import ThoughtFilter, repeated_tail, without_thoughts
 from ragscience.errors import Cancelled, ModelProblem
+from ragscience.models.json_server import one_line
 from ragscience.models.model_protocols import ChatModel, Counter, Reply
 from ragscience.models.reply_limits import cancellable
 
@@ -207,7 +208,7 @@ class Generation:
             served = self._llm.window
             fix = (
                 f"Set RAG_NUM_CTX={served}, which is what the server gives, or let it give more "
-                "(OLLAMA_CONTEXT_LENGTH)."
+                "(Ollama: OLLAMA_CONTEXT_LENGTH; llama.cpp: --ctx-size)."
                 if served < window
                 else "Raise RAG_NUM_CTX, or ask for fewer passages with -k."
             )
@@ -222,6 +223,11 @@ class Generation:
             warnings.append(
                 f"The answer was cut off at the limit of {max_tokens} tokens. Raise {setting} for longer answers."
             )
+        elif reply.done_reason == "content_filter":
+            warnings.append(f"The server's content filter stopped {self._llm.name}: the answer may be incomplete.")
+        elif reply.done_reason != "stop" and self.failure is None:
+            how = f"with the reason {one_line(reply.done_reason)}" if reply.done_reason else "without a reason"
+            warnings.append(f"{self._llm.name}'s reply ended {how}: the answer may be incomplete.")
         self.warnings = tuple(warnings)
         counts = {"prompt": reply.prompt_tokens, "answer": reply.answer_tokens, "window": window}
         self.tokens = {name: count for name, count in counts.items() if count is not None}

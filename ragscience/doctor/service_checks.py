@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -10,6 +10,8 @@ from ragscience.doctor.findings import Finding
 from ragscience.errors import LibraryUnavailable, ModelProblem
 from ragscience.models.model_choice import Choice
 from ragscience.models.ollama_api import Ollama
+from ragscience.models.openai_api import OpenAIServer
+from ragscience.text.counts import counted
 
 __all__ = ["models", "network", "torch_model"]
 
@@ -62,14 +64,21 @@ def _window(part: str, model: Any, ollama: Ollama) -> int | None:
     if model.identity.provider == "embedded":
         return WINDOW_TOKENS + 2  # with the two special tokens
     try:
-        return ollama.show(model.identity.model).context_length
+        return ollama.show(model.identity.model).context_length if model.identity.provider == "ollama" else None
     except ModelProblem:
         return None
 
 
-def network(arxiv_url: str, ollama: Ollama) -> Iterator[Finding]:
-    """Whether arXiv's API and Ollama answer, by one small request each."""
+def network(arxiv_url: str, ollama: Ollama, servers: Iterable[OpenAIServer]) -> Iterator[Finding]:
+    """Whether arXiv's API, Ollama and the servers with OpenAI's API answer, by one small request each."""
     yield _arxiv(arxiv_url)
+    for server in servers:
+        if server.status.running:
+            models = counted(len(server.status.models), "model")
+            yield Finding("network", "ok", f"The server at {server.shown} answers and has {models}.")
+        else:
+            why = server.status.why
+            yield Finding("network", "warning", f"{why[:1].upper()}{why[1:]}.", server.remedy)
     if ollama.status.running:
         yield Finding("network", "ok", f"Ollama {ollama.status.version} answers at {ollama.shown}.")
     else:

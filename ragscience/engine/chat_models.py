@@ -14,9 +14,9 @@ __all__ = ["chat_model", "chat_models"]
 
 
 def chat_models(engine: Engine) -> tuple[list[str], str]:
-    """The models that Ollama has, without the embedding model, and why there are none; asks the server once."""
+    """The models that the server has, without the embedding model, and why there are none; asks the server once."""
     settings = engine.settings
-    status = engine.models.ollama(settings).status
+    status = engine.models.llm_status(settings)
     if not status.running:
         return [], status.why
     embedding = status.find(settings.embedding_model)

@@ -98,9 +98,9 @@ def _models(settings: Settings, pool: ModelPool, made_by: EmbedderIdentity | Non
     needed = {"embedder"}
     if settings.rerank in ("cross-encoder", "llm"):
         needed.add("reranker")
-    if settings.answerer == "ollama":
+    if settings.answerer in ("llm", "ollama"):
         needed.add("answer")
-    yield from models(choices, needed, pool.ollama(settings))
+    yield from models(choices, needed, pool.servers.ollama(settings))
 
 
 def _is_torch(settings: Settings, made_by: EmbedderIdentity | None) -> bool:
@@ -116,7 +116,7 @@ def _network(settings: Settings, pool: ModelPool) -> Iterator[Finding]:
     if settings.offline:
         yield Finding("network", "info", "Nothing was checked: offline.", "Unset RAG_OFFLINE.")
     else:
-        yield from network(settings.arxiv_url, pool.ollama(settings))
+        yield from network(settings.arxiv_url, pool.servers.ollama(settings), pool.servers.all_openai(settings))
 
 
 def _ignore(_: str) -> None:

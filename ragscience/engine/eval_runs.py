@@ -36,7 +36,7 @@ from ragscience.settings import changed_settings
 
 if TYPE_CHECKING:
     from ragscience.engine.library_engine import Engine
-    from ragscience.models.ollama_llm import OllamaLLM
+    from ragscience.models.served_llm import ServedLLM
     from ragscience.store import Library
 
 __all__ = [
@@ -211,7 +211,7 @@ def _judge(asked: QuestionRun) -> Callable[[str, Answer], Mapping[str, float]]:
     if llm is None:
         raise UsageError(
             "--judge needs a language model, and there is none.",
-            "Start Ollama and run `python query.py models pull`.",
+            "Start Ollama and run `python query.py models pull`, or set RAG_LLM_URL.",
         )
     return RagasJudge(llm, asked.embedder, max_tokens=llm.num_predict, warning=asked.warn)
 
@@ -270,7 +270,7 @@ def _source(library: Library, paper: Paper) -> Source:
 
 
 def _worded(
-    llm: OllamaLLM, sources: Iterable[Source], count: int, seconds: float, on_event: Callable[[Event], None]
+    llm: ServedLLM, sources: Iterable[Source], count: int, seconds: float, on_event: Callable[[Event], None]
 ) -> list[Draft]:
     """Up to `count` different drafts of the language model, the papers in turns."""
     from ragscience.models.structured_output import ask_structured

@@ -148,7 +148,7 @@ class LibraryGraph:
             if request.again:
                 library.graph.clear("llm" if request.by_llm else "local")
             if request.by_llm:
-                choice = engine.models.llm_choice(settings, "ollama")
+                choice = engine.models.llm_choice(settings, "llm")
                 llm = choice.model
                 if llm is None:
                     fix = "`python ingest.py graph --local` extracts without one."

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
 from functools import partial
-from threading import Lock
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from ragscience.engine.events import Downloaded, Downloading, OnEvent, Warned
+from ragscience.engine.made_once import MadeOnce, Warn
+from ragscience.engine.model_servers import ModelServers
 from ragscience.errors import ModelProblem, RagScienceError, UsageError
 from ragscience.models.model_choice import (
     Choice,
@@ -21,17 +21,17 @@ from ragscience.models.model_choice import (
     describe_models,
 )
 from ragscience.models.model_protocols import TokenEmbedder
-from ragscience.models.ollama_api import Ollama
 from ragscience.models.query_embedder import QueryEmbedder
 from ragscience.models.served_llm import ChatOptions
 from ragscience.retrieval import token_matches
 
 if TYPE_CHECKING:
     from ragscience.answering.extractive import Matcher
+    from ragscience.models.json_server import ServerStatus
     from ragscience.models.llm_reranker import LLMReranker
     from ragscience.models.model_download import PullProgress
     from ragscience.models.model_protocols import ChatModel, Embedder, Reranker
-    from ragscience.models.ollama_llm import OllamaLLM
+    from ragscience.models.served_llm import ServedLLM
     from ragscience.records import EmbedderIdentity, Profile
     from ragscience.settings import Settings
     from ragscience.store import Home, Library
@@ -39,21 +39,11 @@ if TYPE_CHECKING:
 __all__ = ["ModelPool"]
 
 T = TypeVar("T")
-Warn = Callable[[str], None]
-Wrap = Callable[["OllamaLLM"], "ChatModel"]
+Wrap = Callable[["ServedLLM"], "ChatModel"]
 """A language model as a question calls it."""
 
 KEPT_LLM_SCORES = 50_000
 """Scores of passages that are kept, about 100 bytes each."""
-
-
-@dataclass(slots=True)
-class _Entry:
-    """A model that is made once, with the warnings of its making, which belong to every question that uses it."""
-
-    lock: Lock = field(default_factory=Lock)
-    made: list[Any] = field(default_factory=list)
-    warnings: list[str] = field(default_factory=list)
 
 
 class ModelPool:
@@ -63,21 +53,8 @@ class ModelPool:
         """`on_choice` receives the part and a line about each choice that the settings leave open."""
         self._home = home
         self._on_choice = on_choice
-        self._lock = Lock()
-        self._entries: dict[Hashable, _Entry] = {}
-
-    def _once(self, key: Hashable, make: Callable[[Warn], T], warn: Warn) -> T:
-        """What `make` gives, made by the first caller; what it warns of is repeated to each. A failure is not kept."""
-        with self._lock:
-            entry = self._entries.setdefault(key, _Entry())
-        with entry.lock:
-            if not entry.made:
-                entry.warnings.clear()
-                entry.made.append(make(entry.warnings.append))
-        for text in entry.warnings:
-            warn(text)
-        made: T = entry.made[0]
-        return made
+        self._made = MadeOnce()
+        self.servers = ModelServers(self._made)
 
     # Embedders
 
@@ -88,17 +65,22 @@ class ModelPool:
             return choose_embedder(
                 settings.embedder,
                 settings.embedding_model,
-                sources=ModelSources(
-                    ollama=self.ollama(settings),
-                    batch_size=settings.embedding_batch,
-                    cache_folder=settings.cache_folder,
-                    on_warning=warn,
-                ),
+                sources=self._sources(settings, warn),
                 required=required,
             )
 
-        key = ("embedder", settings.embedder, settings.embedding_model, required, *_server(settings))
-        return self._once(key, make, warn)
+        key = ("embedder", settings.embedder, settings.embedding_model, required, *self.servers.deciding(settings))
+        return self._made.get(key, make, warn)
+
+    def _sources(self, settings: Settings, warn: Warn) -> ModelSources:
+        return ModelSources(
+            ollama=self.servers.ollama(settings),
+            batch_size=settings.embedding_batch,
+            cache_folder=settings.cache_folder,
+            on_warning=warn,
+            server=self.servers.openai(settings, "embed_url"),
+            model_is_set=settings.chosen("embedding_model") is not None,
+        )
 
     def embedder(self, settings: Settings, required: EmbedderIdentity | None, warn: Warn) -> Embedder:
         """The same without the reason; for an empty library the choice goes to `on_choice`."""
@@ -119,7 +101,7 @@ class ModelPool:
             try:
                 return self.embedder_choice(settings, required, _ignore).model
             except ModelProblem:
-                self._forget(_ollama_key(settings))  # its state is asked for again, once the pause is over
+                self.servers.forget(settings, "embed_url")  # their state is asked for again, once the pause is over
                 raise
 
         def make(_: Warn) -> Embedder:
@@ -128,7 +110,7 @@ class ModelPool:
             )
 
         key = ("query embedder", settings.embedder, settings.embedding_model, required, settings.llm_pause_seconds)
-        return self._once((*key, *_server(settings)), make, warn)
+        return self._made.get((*key, *self.servers.deciding(settings)), make, warn)
 
     def ingest_tokens(self, settings: Settings, embedder: Embedder, warn: Warn) -> TokenEmbedder | None:
         """What makes the token vectors that are kept: the embedded model, whatever the embedder is.
@@ -173,7 +155,7 @@ class ModelPool:
         def make(warn: Warn) -> TokenEmbedder:
             return MiniLM(cache_folder=settings.cache_folder, on_warning=warn)
 
-        return self._once(("minilm", settings.cache_folder), make, warn)
+        return self._made.get(("minilm", settings.cache_folder), make, warn)
 
     # Rerankers
 
@@ -187,7 +169,7 @@ class ModelPool:
                 settings.rerank, settings.reranker, late=late, cache_folder=settings.cache_folder, on_warning=warn
             )
 
-        return self._once(("reranker", settings.rerank, settings.reranker, late), make, warn)
+        return self._made.get(("reranker", settings.rerank, settings.reranker, late), make, warn)
 
     def reranker(self, settings: Settings, warn: Warn, *, late: bool) -> Reranker | None:
         """The cross-encoder, or None without one; what is missing is a warning."""
@@ -215,16 +197,16 @@ class ModelPool:
 
     def _wanted_llm_reranker(self, settings: Settings, warn: Warn, wrapped: Wrap) -> LLMReranker:
         try:
-            llm = self.llm_choice(settings, "ollama").model
+            llm = self.llm_choice(settings, "llm").model
         except ModelProblem as problem:
             raise ModelProblem(
                 f"The reranker llm needs a chat model: {problem.message}", f"{problem.fix} Or use --reranker auto."
             ) from problem
-        if llm is None:  # "ollama" gives one or raises
+        if llm is None:  # "llm" gives one or raises
             raise ModelProblem("The reranker llm needs a chat model.", "Use --reranker auto.")
         return self._llm_reranker(settings, llm, warn, wrapped)
 
-    def _llm_reranker(self, settings: Settings, llm: OllamaLLM, warn: Warn, wrapped: Wrap) -> LLMReranker:
+    def _llm_reranker(self, settings: Settings, llm: ServedLLM, warn: Warn, wrapped: Wrap) -> LLMReranker:
         """One for this question alone, as it warns; the scores that it keeps are shared, on disk."""
         from ragscience.models.llm_reranker import LLMReranker
         from ragscience.models.score_cache import ScoreCache
@@ -242,14 +224,14 @@ class ModelPool:
 
     # Language models
 
-    def llm(self, settings: Settings) -> OllamaLLM | None:
+    def llm(self, settings: Settings) -> ServedLLM | None:
         """The chat model, or None for quotes; which it is goes to `on_choice`."""
         choice = self.llm_choice(settings)
         named = f"answers: {choice.model.name}" if choice.model else "No language model: showing quotes"
         self._on_choice("llm", choice.warning or f"{named} ({choice.why})")
         return choice.model
 
-    def llm_choice(self, settings: Settings, setting: str | None = None) -> Choice[OllamaLLM | None]:
+    def llm_choice(self, settings: Settings, setting: str | None = None) -> Choice[ServedLLM | None]:
         """The chat model and the reason; `setting` replaces the setting `answerer`."""
         answerer = setting or settings.answerer
 
@@ -260,10 +242,24 @@ class ModelPool:
             first_token_seconds=settings.llm_first_token_s,
         )
 
-        def make(_: Warn) -> Choice[OllamaLLM | None]:
-            return choose_llm(answerer, settings.llm, ollama=self.ollama(settings), options=options)
+        def make(_: Warn) -> Choice[ServedLLM | None]:
+            return choose_llm(
+                answerer,
+                settings.llm,
+                ollama=self.servers.ollama(settings),
+                options=options,
+                server=self.servers.openai(settings, "llm_url"),
+                is_set=is_set,
+            )
 
-        return self._once(("llm", answerer, settings.llm, options, *_server(settings)), make, _ignore)
+        is_set = settings.chosen("llm") is not None
+        return self._made.get(
+            ("llm", answerer, settings.llm, is_set, options, *self.servers.deciding(settings)), make, _ignore
+        )
+
+    def llm_status(self, settings: Settings) -> ServerStatus:
+        """Whether the server of the language model answers, and its models."""
+        return (self.servers.openai(settings, "llm_url") or self.servers.ollama(settings)).status
 
     # What there is, and what can be fetched
 
@@ -275,7 +271,7 @@ class ModelPool:
             embedder=lambda: self.embedder_choice(settings, required, warn),
             reranker=lambda: self.reranker_choice(settings, warn, late=late),
             llm=lambda: self.llm_choice(settings),
-            ollama=self.ollama(settings),
+            sources=self._sources(settings, warn),
         )
 
     def pull(self, settings: Settings, on_event: OnEvent) -> bool:
@@ -294,9 +290,10 @@ class ModelPool:
         jobs: list[tuple[str, Callable[[], object]]] = []
         if find_on_this_machine(settings.reranker) is None:
             jobs.append((settings.reranker, partial(pull_cross_encoder, settings.reranker, progress)))
-        ollama = self.ollama(settings)
+        ollama = self.servers.ollama(settings)
         if ollama.status.running:
-            missing = [name for name in (settings.embedding_model, settings.llm) if ollama.status.find(name) is None]
+            wanted = {settings.embedding_model: settings.embed_url, settings.llm: settings.llm_url}
+            missing = [name for name, url in wanted.items() if not url and ollama.status.find(name) is None]
             jobs += [(name, partial(pull_ollama, ollama, name, progress)) for name in missing]
         else:
             on_event(Warned(f"Ollama's models are left out: {ollama.status.why}."))
@@ -311,34 +308,8 @@ class ModelPool:
                 on_event(Downloaded(name))
         return is_whole
 
-    def ollama(self, settings: Settings) -> Ollama:
-        """The client of the Ollama server, whose state is requested once."""
 
-        def make(_: Warn) -> Ollama:
-            url, connect, timeout, offline = _server(settings)
-            return Ollama(url, connect_seconds=connect, timeout_seconds=timeout, offline=offline)
-
-        return self._once(_ollama_key(settings), make, _ignore)
-
-    def _forget(self, key: Hashable) -> None:
-        with self._lock:
-            self._entries.pop(key, None)
-
-
-def _server(settings: Settings) -> tuple[str, float, float, bool]:
-    return (
-        settings.ollama_url,
-        settings.ollama_connect_seconds,
-        settings.ollama_timeout_seconds,
-        settings.offline,
-    )
-
-
-def _ollama_key(settings: Settings) -> Hashable:
-    return ("ollama", *_server(settings))
-
-
-def _itself(llm: OllamaLLM) -> ChatModel:
+def _itself(llm: ServedLLM) -> ChatModel:
     return llm
 
 

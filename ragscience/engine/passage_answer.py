@@ -31,9 +31,8 @@ def passage_answer(run: QuestionRun, request: AskRequest, routed: Found | None) 
     first: dict[str, Found] = {}
     first_times = Timings()
     if llm is not None and not history and routed is None:
-        from ragscience.answering.chain import import_langchain
-
-        imports = Thread(target=import_langchain, daemon=True)  # which Ctrl-C does not wait for
+        # LangChain's code takes a second or two: it comes while the search runs, in a thread that Ctrl-C leaves.
+        imports = Thread(target=llm.load, daemon=True)
         imports.start()
         with timed(first_times, "search_ms"):
             first[question] = _searched(run, request, question)

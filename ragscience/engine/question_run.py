@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from ragscience.graph.graph_search import GraphSearch
     from ragscience.models.llm_reranker import LLMReranker
     from ragscience.models.model_protocols import ChatModel, Embedder, Reranker, TokenEmbedder
-    from ragscience.models.ollama_llm import OllamaLLM
+    from ragscience.models.served_llm import ServedLLM
 
 __all__ = ["LATE_INTERACTION", "QuestionRun"]
 
@@ -92,13 +92,13 @@ class QuestionRun:
         """Say that a language model is asked, with so many passages in its prompt."""
         self._publish(ModelAsked(model, passages))
 
-    def announced(self, llm: OllamaLLM) -> ChatModel:
+    def announced(self, llm: ServedLLM) -> ChatModel:
         """The model as an answer calls it: each call is an event."""
         from ragscience.engine.announced_llm import AnnouncedLLM
 
         return AnnouncedLLM(llm, self.on_ask)
 
-    def cancellable(self, llm: OllamaLLM) -> ChatModel:
+    def cancellable(self, llm: ServedLLM) -> ChatModel:
         """The model as the other steps of a question call it: its replies end when the question is cancelled."""
         from ragscience.answering.generation import CancellableLLM
 
@@ -213,7 +213,7 @@ class QuestionRun:
         }
 
     @cached_property
-    def llm(self) -> OllamaLLM | None:
+    def llm(self) -> ServedLLM | None:
         """The chat model, or None for extractive answers."""
         return self.engine.models.llm(self.settings)
 

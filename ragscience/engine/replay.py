@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Replayed", "replay"]
 
-NEVER_RESTORED = frozenset({"offline", "ollama_url"})
+NEVER_RESTORED = frozenset({"offline", "ollama_url", "llm_url", "embed_url"})
 """A record must not lead this program to a server or out of the machine: these are as they are today."""
 
 Record = Mapping[str, Any]

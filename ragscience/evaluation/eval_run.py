@@ -20,8 +20,8 @@ from ragscience.records import Answer
 
 __all__ = ["Asker", "Meter", "Outcome", "judged", "run"]
 
-PROVIDER = "ollama"
-"""As LangChain's ChatOllama calls itself."""
+PROVIDERS = frozenset({"ollama", "openai"})
+"""As LangChain's ChatOllama and ChatOpenAI call themselves."""
 
 
 @dataclass(slots=True)
@@ -82,7 +82,7 @@ def _counter(meter: Meter) -> Any:
 
         def on_chat_model_start(self, *_: Any, metadata: dict[str, Any] | None = None, **__: Any) -> None:
             # A model that only wraps another one, as in answering.chain, does not count.
-            meter.llm_calls += (metadata or {}).get("ls_provider") == PROVIDER
+            meter.llm_calls += (metadata or {}).get("ls_provider") in PROVIDERS
 
         def on_llm_end(self, response: Any, **_: Any) -> None:
             for message in (each.message for row in response.generations for each in row):

@@ -2,11 +2,11 @@
 
 | part     | `auto` takes the first that works                                                          |
 |----------|--------------------------------------------------------------------------------------------|
-| embedder | the library's own; else Ollama's model if it is installed; else the built-in one           |
+| embedder | the library's own; else that of the server that is set, else Ollama's; else the built-in one |
 | reranker | the cross-encoder if its files are on this machine; else late interaction, or none         |
-| answer   | Ollama's chat model if it is installed; else none: the answer consists of quotes           |
+| answer   | the model of the server that is set, else Ollama's; else none: the answer consists of quotes |
 
-Only requests to Ollama leave the machine, and when offline not even those.
+Only requests to these servers leave the machine, and when offline not even those.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from ragscience.models.ollama_api import Ollama
 
 if TYPE_CHECKING:
     from ragscience.models.model_protocols import Embedder, Reranker
-    from ragscience.models.ollama_llm import OllamaLLM
-    from ragscience.models.served_llm import ChatOptions
+    from ragscience.models.openai_api import OpenAIServer
+    from ragscience.models.served_llm import ChatOptions, ServedLLM
     from ragscience.records import EmbedderIdentity
 
 __all__ = ["Choice", "ModelRow", "ModelSources", "choose_embedder", "choose_llm", "choose_reranker", "describe_models"]
@@ -52,7 +52,11 @@ class ModelSources:
     """Cache folder of the built-in model's ONNX form."""
     on_warning: Notify
     batch_size: int
-    """Texts in one request to Ollama."""
+    """Texts in one request to a server."""
+    server: OpenAIServer | None = None
+    """The server with OpenAI's API that embeds, if one is set."""
+    model_is_set: bool = True
+    """Whether somebody has set the model's name; else a server's only model is taken, whatever it is called."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,11 +84,14 @@ def choose_embedder(
 ) -> Choice[Embedder]:
     """The embedder for a library: `required` is the one that made it, None while it is empty.
 
-    `setting` is "auto", "embedded", "ollama" or "sentence-transformers"; `model` names the model of the last two.
+    `setting` is "auto", "embedded", "ollama", "openai" or "sentence-transformers"; `model` names the model of the last
+    three.
     Raises ModelProblem when the chosen one is missing, LibraryUnavailable when the library needs another one.
     """
     if required is not None:
         return _required_embedder(setting, model, required, sources)
+    if setting == "auto" and sources.server is not None:
+        return Choice(_named_embedder("openai", model, sources), "RAG_EMBED_URL is set")
     if setting == "auto":
         ollama = sources.ollama
         full = ollama.status.find(model)
@@ -101,6 +108,10 @@ def _named_embedder(provider: str, model: str, sources: ModelSources) -> Embedde
         return _minilm(sources)
     if provider == "ollama":
         return _ollama_embedder(sources.ollama.require(model), sources)
+    if provider == "openai":
+        server = _server(sources)
+        full = server.require(model, is_set=sources.model_is_set, variable="RAG_EMBEDDING_MODEL")
+        return _server_embedder(server, full, sources)
     if provider == "sentence-transformers":
         from ragscience.models.cross_encoder import find_on_this_machine
         from ragscience.models.sentence_transformers import SentenceTransformerEmbedder
@@ -112,7 +123,7 @@ def _named_embedder(provider: str, model: str, sources: ModelSources) -> Embedde
             )
         return SentenceTransformerEmbedder(folder, model)
     raise UsageError(
-        f"There is no embedder {provider!r}.", "It is one of auto, embedded, ollama and sentence-transformers."
+        f"There is no embedder {provider!r}.", "It is one of auto, embedded, ollama, openai and sentence-transformers."
     )
 
 
@@ -126,7 +137,10 @@ def _required_embedder(setting: str, model: str, required: EmbedderIdentity, sou
             f"This library was made with Ollama's {required.model}, and {sources.ollama.status.why}.",
             f"Start it with `ollama serve`, or give the library another embedder: `{REBUILD}`.",
         )
-    embedder = _named_embedder(required.provider, required.model, sources)
+    if required.provider == "openai":
+        embedder = _library_server_embedder(required, sources)
+    else:
+        embedder = _named_embedder(required.provider, required.model, sources)
     if embedder.identity != required:
         found = embedder.identity
         raise LibraryUnavailable(
@@ -135,6 +149,35 @@ def _required_embedder(setting: str, model: str, required: EmbedderIdentity, sou
             f"Rebuild the vectors with `{REBUILD}`.",
         )
     return Choice(embedder, "the library was made with it")
+
+
+def _library_server_embedder(required: EmbedderIdentity, sources: ModelSources) -> Embedder:
+    """The library's model on the server; the only one there, if it has another name, is judged by how it embeds."""
+    server = _server(sources)
+    if not server.status.running:
+        raise ModelProblem(
+            f"This library was made with {required.model} of a server, and {server.status.why}.",
+            f"{server.remedy} Or give the library another embedder: `{REBUILD}`.",
+        )
+    full = server.require(required.model, is_set=False, variable="RAG_EMBED_URL")
+    return _server_embedder(server, full, sources, required)
+
+
+def _server(sources: ModelSources) -> OpenAIServer:
+    if sources.server is None:
+        raise ModelProblem(
+            "Embeddings of a server with OpenAI's API need its address.",
+            f"Set RAG_EMBED_URL, as http://127.0.0.1:8081/v1, or give the library another embedder: `{REBUILD}`.",
+        )
+    return sources.server
+
+
+def _server_embedder(
+    server: OpenAIServer, full: str, sources: ModelSources, required: EmbedderIdentity | None = None
+) -> Embedder:
+    from ragscience.models.openai_embedder import OpenAIEmbedder
+
+    return OpenAIEmbedder(server, full, batch_size=sources.batch_size, required=required)
 
 
 def _other_embedder(required: EmbedderIdentity, requested: str) -> LibraryUnavailable:
@@ -194,17 +237,50 @@ def choose_reranker(
     return Choice(None, "its files are not on this machine", warning)
 
 
-def choose_llm(setting: str, model: str, *, ollama: Ollama, options: ChatOptions) -> Choice[OllamaLLM | None]:
-    """The LLM, None for an answer of quotes: `setting` is "auto", "ollama" or "extractive".
+def choose_llm(
+    setting: str,
+    model: str,
+    *,
+    ollama: Ollama,
+    options: ChatOptions,
+    server: OpenAIServer | None = None,
+    is_set: bool = True,
+) -> Choice[ServedLLM | None]:
+    """The LLM, None for an answer of quotes: `setting` is "auto", "llm", "ollama" or "extractive".
 
-    The context window of the options is lowered to the model's own if that is smaller. Raises ModelProblem when Ollama
-    was requested explicitly and is unavailable.
+    With a `server` that is the model's, but for "ollama". `is_set`: somebody has set the model's name. The context
+    window of the options is lowered to the model's own if that is smaller. Raises ModelProblem when a model was
+    requested explicitly and is unavailable.
     """
     if setting == "extractive":
         return Choice(None, "the setting is extractive")
-    if setting not in ("auto", "ollama"):
-        raise UsageError(f"There is no answerer {setting!r}.", "It is one of auto, ollama and extractive.")
-    full = ollama.require(model) if setting == "ollama" else ollama.status.find(model)
+    if setting not in ("auto", "llm", "ollama"):
+        raise UsageError(f"There is no answerer {setting!r}.", "It is one of auto, llm, ollama and extractive.")
+    if server is not None and setting != "ollama":
+        try:
+            return _server_llm(server, model, options, is_set=is_set)
+        except ModelProblem as problem:
+            if setting == "llm":
+                raise
+            why = problem.message[:1].lower() + problem.message[1:].rstrip(".")
+            return Choice(None, why, f"The answer is made of quotes. {problem}")
+    return _ollama_llm(ollama, model, options, is_needed=setting != "auto")
+
+
+def _server_llm(server: OpenAIServer, model: str, options: ChatOptions, *, is_set: bool) -> Choice[ServedLLM | None]:
+    from ragscience.models.openai_llm import OpenAILLM, check_installed
+
+    check_installed()
+    full = server.require(model, is_set=is_set, variable="RAG_LLM")
+    window = min(options.num_ctx, server.context_length(full) or options.num_ctx)
+    others = sorted(name for name in server.status.models if name != full)
+    more = f"; it also has {', '.join(others)}" if others else ""
+    why = f"{server.setting} is set, and the server has it{more}"
+    return Choice(OpenAILLM(server, full, options=replace(options, num_ctx=window)), why)
+
+
+def _ollama_llm(ollama: Ollama, model: str, options: ChatOptions, *, is_needed: bool) -> Choice[ServedLLM | None]:
+    full = ollama.require(model) if is_needed else ollama.status.find(model)
     if full is None and ollama.status.running:
         warning = f"Ollama has no {model}: the answer is made of quotes. `ollama pull {model}` fetches it."
         return Choice(None, f"Ollama has no {model}", warning)
@@ -213,31 +289,31 @@ def choose_llm(setting: str, model: str, *, ollama: Ollama, options: ChatOptions
     try:
         context_length = ollama.show(full).context_length
     except ModelProblem as problem:
-        if setting == "ollama":
+        if is_needed:
             raise
         return Choice(None, f"{full} cannot be used", f"The answer is made of quotes. {problem}")
     from ragscience.models.ollama_llm import OllamaLLM
 
     window = min(options.num_ctx, context_length or options.num_ctx)
     llm = OllamaLLM(ollama, full, options=replace(options, num_ctx=window), digest=ollama.status.models[full])
-    return Choice(llm, "the setting is ollama" if setting == "ollama" else f"Ollama answers and has {full}")
+    return Choice(llm, "the setting is ollama" if is_needed else f"Ollama answers and has {full}")
 
 
 def describe_models(
     *,
     embedder: Callable[[], Choice[Embedder]],
     reranker: Callable[[], Choice[Reranker | None]],
-    llm: Callable[[], Choice[OllamaLLM | None]],
-    ollama: Ollama,
+    llm: Callable[[], Choice[ServedLLM | None]],
+    sources: ModelSources,
 ) -> Sequence[ModelRow]:
     """What each part would use, where its files are and why; an unavailable part says what would help.
 
     The arguments make the choices, so that a problem of one part does not affect the other rows.
     """
     return [
-        _row("embedder", lambda: _embedder_row(embedder(), ollama)),
+        _row("embedder", lambda: _embedder_row(embedder(), sources)),
         _row("reranker", lambda: _reranker_row(reranker())),
-        _row("answer", lambda: _llm_row(llm(), ollama)),
+        _row("answer", lambda: _llm_row(llm())),
     ]
 
 
@@ -248,10 +324,12 @@ def _row(part: str, make: Callable[[], ModelRow]) -> ModelRow:
         return ModelRow(part, None, "", problem.message, "", problem.fix)
 
 
-def _embedder_row(choice: Choice[Embedder], ollama: Ollama) -> ModelRow:
+def _embedder_row(choice: Choice[Embedder], sources: ModelSources) -> ModelRow:
     identity = choice.model.identity
     if identity.provider == "ollama":
-        where = ollama.shown
+        where = sources.ollama.shown
+    elif identity.provider == "openai":
+        where = _server(sources).shown
     elif identity.provider == "embedded":
         from ragscience.models.minilm import find_minilm
 
@@ -272,7 +350,7 @@ def _reranker_row(choice: Choice[Reranker | None]) -> ModelRow:
     return ModelRow("reranker", choice.model.name, str(where or ""), choice.why, "", choice.warning)
 
 
-def _llm_row(choice: Choice[OllamaLLM | None], ollama: Ollama) -> ModelRow:
+def _llm_row(choice: Choice[ServedLLM | None]) -> ModelRow:
     if choice.model is None:
         return ModelRow("answer", None, "", choice.why, "", choice.warning)
-    return ModelRow("answer", choice.model.name, ollama.shown, choice.why, choice.model.digest, choice.warning)
+    return ModelRow("answer", choice.model.name, choice.model.where, choice.why, choice.model.digest, choice.warning)

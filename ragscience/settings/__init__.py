@@ -1,6 +1,7 @@
 """Settings: what can be set, what each setting decides, and where its value comes from."""
 
 from ragscience.settings.home_config import allow, config_file, permission, read_config, write_config
+from ragscience.settings.server_keys import server_key
 from ragscience.settings.setting_effects import decides, deciding_settings, deciding_values, is_guarded
 from ragscience.settings.setting_fields import ENV_PREFIX, Settings
 from ragscience.settings.settings_loader import (
@@ -33,5 +34,6 @@ __all__ = [
     "load_with_sources",
     "permission",
     "read_config",
+    "server_key",
     "write_config",
 ]

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal, Self
 # pydantic looks through every installed package for plugins of its own when the first model is built; we use none.
 os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
 
-from pydantic import Field, ValidationInfo, field_validator, model_validator
+from pydantic import Field, SecretStr, ValidationInfo, field_validator, model_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from ragscience.settings.prompt_templates import TEMPLATE_PLACEHOLDERS, checked_template
@@ -17,6 +17,8 @@ from ragscience.settings.prompt_templates import TEMPLATE_PLACEHOLDERS, checked_
 __all__ = ["ANSWER", "ENV_PREFIX", "Decides", "Settings"]
 
 ENV_PREFIX = "RAG_"
+SERVER_ADDRESS = r"^$|^https?://[^?#\s]+$"
+"""The base address of a server, without a query, in which a key would be shown."""
 
 Decides = Literal["answers", "the library", ""]
 ANSWER: Decides = "answers"
@@ -95,18 +97,32 @@ class Settings(BaseSettings):
     )
 
     # Models
-    embedder: Literal["auto", "embedded", "ollama", "sentence-transformers"] = setting(
-        "auto", ANSWER, "What makes the vectors; auto: Ollama if it runs and has the model, else the built-in model."
+    embedder: Literal["auto", "embedded", "ollama", "openai", "sentence-transformers"] = setting(
+        "auto",
+        ANSWER,
+        "What makes the vectors; openai: the server of `embed_url`; auto: that server if it is set, else Ollama if it "
+        "runs and has the model, else the built-in model.",
     )
     embedding_model: str = setting(
-        "nomic-embed-text", ANSWER, "Embedding model, for Ollama or sentence-transformers.", min_length=1, guarded=True
+        "nomic-embed-text",
+        ANSWER,
+        "Embedding model, for Ollama, the server of `embed_url` or sentence-transformers.",
+        min_length=1,
+        guarded=True,
+    )
+    embed_url: str = setting(
+        "",
+        ANSWER,
+        "Address of a server with OpenAI's API for embeddings, as http://127.0.0.1:8081/v1; empty: none.",
+        pattern=SERVER_ADDRESS,
+        guarded=True,
     )
     embedding_batch: int = setting(64, NOTHING, "Chunks that are embedded in one call.", ge=1, le=1024)
     rerank: Literal["auto", "cross-encoder", "late-interaction", "llm", "off"] = setting(
         "auto",
         ANSWER,
         "Reranker; auto: the cross-encoder if it is installed, else late interaction over stored token vectors; llm: "
-        "Ollama's chat model, which scores the ten best passages.",
+        "the chat model, which scores the ten best passages.",
     )
     token_cache_mb: int = setting(
         2048,
@@ -137,10 +153,35 @@ class Settings(BaseSettings):
         gt=0,
         le=3600,
     )
-    answerer: Literal["auto", "ollama", "extractive"] = setting(
-        "auto", ANSWER, "What writes the answer; auto: Ollama if it runs and has the model, else quotes."
+    answerer: Literal["auto", "llm", "ollama", "extractive"] = setting(
+        "auto",
+        ANSWER,
+        "What writes the answer; auto: the language model if it can be used, else quotes; llm: the language model or "
+        "an error; ollama: Ollama's or an error, whatever `llm_url` says; extractive: quotes.",
     )
-    llm: str = setting("llama3.1:8b", ANSWER, "Ollama's chat model.", min_length=1, guarded=True)
+    llm: str = setting(
+        "llama3.1:8b", ANSWER, "Chat model of Ollama, or of the server of `llm_url`.", min_length=1, guarded=True
+    )
+    llm_url: str = setting(
+        "",
+        ANSWER,
+        "Address of a server with OpenAI's API (llama.cpp, LM Studio, vLLM), as http://127.0.0.1:8080/v1; empty: "
+        "Ollama.",
+        pattern=SERVER_ADDRESS,
+        guarded=True,
+    )
+    llm_key: SecretStr = setting(
+        SecretStr(""),
+        NOTHING,
+        "Key for the servers of `llm_url` and `embed_url`; from the environment only, never in config.toml.",
+    )
+    llm_key_file: str = setting("", NOTHING, "File that holds the key instead.", max_length=4096, guarded=True)
+    llm_connect_seconds: float = setting(
+        5.0, NOTHING, "Seconds to wait for a connection to these servers, and for their lists of models.", gt=0, le=60
+    )
+    llm_timeout_seconds: float = setting(
+        120.0, NOTHING, "Time limit for each further piece of their replies, and for an embedding.", gt=0, le=3600
+    )
     temperature: float = setting(0.0, ANSWER, "Randomness; 0: the same question gets the same answer.", ge=0, le=2)
     num_ctx: int = setting(
         8192, ANSWER, "Context window in tokens, sent to Ollama with each call.", ge=512, le=1_048_576
@@ -375,7 +416,7 @@ class Settings(BaseSettings):
         """The value of the setting where somebody has set it, be it to the default; else None."""
         return getattr(self, name) if name in self.model_fields_set else None
 
-    @field_validator("ollama_url", "arxiv_url")
+    @field_validator("ollama_url", "llm_url", "embed_url", "arxiv_url")
     @classmethod
     def _without_credentials(cls, value: str) -> str:
         if "@" in value.split("://", 1)[-1].split("/", 1)[0]:

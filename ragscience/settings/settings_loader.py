@@ -32,7 +32,7 @@ __all__ = [
 LIST_FIX = """Write it as '["METHOD", "DATASET"]'; `docs/config.md` lists every setting."""
 LONGEST_SHOWN = 80
 """Characters of a wrong value that a message repeats."""
-PATHS = frozenset({"cache_folder", "log_file", "metrics_file"})
+PATHS = frozenset({"cache_folder", "llm_key_file", "log_file", "metrics_file"})
 """Settings that are paths; in config.toml a relative one starts at the home."""
 TEMPLATES = frozenset({"answer_rules", "answer_request", "condense_prompt"})
 """Settings that are texts, or files as @FILE."""
@@ -178,6 +178,11 @@ def _checked_names(home: Path, kept: dict[str, Any]) -> dict[str, Any]:
         raise UsageError(
             f"{config_file(home)} cannot set the home.",
             "`python query.py config unset home` removes it; use RAG_HOME or --home.",
+        )
+    if "llm_key" in kept:
+        raise UsageError(
+            f"{config_file(home)} cannot hold a key.",
+            "`python query.py config unset llm_key` removes it; set RAG_LLM_KEY, or name a file in llm_key_file.",
         )
     for name in kept:
         if name not in Settings.model_fields:

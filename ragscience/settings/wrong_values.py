@@ -11,6 +11,8 @@ __all__ = ["must_be"]
 
 PATTERNS = {
     "ollama_url": "must start with http:// or https://",
+    "llm_url": "must be an address like http://127.0.0.1:8080/v1",
+    "embed_url": "must be an address like http://127.0.0.1:8081/v1",
     "arxiv_url": "must be an address like https://export.arxiv.org/api/query",
     "ocr_language": "must be Tesseract language codes, as eng or eng+deu",
     "pdf_viewer": "must contain {file}, as okular -p {page} {file}",

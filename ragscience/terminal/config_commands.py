@@ -166,6 +166,8 @@ def _checked(home: Path, words: dict[str, str]) -> dict[str, Any]:
         _check_name(name)
         if name == "home":
             raise UsageError("config.toml in a home cannot set the home.", "Set RAG_HOME, or give --home.")
+        if name == "llm_key":
+            raise UsageError("A key is never in config.toml.", "Set RAG_LLM_KEY, or name a file in llm_key_file.")
         default = Settings.model_fields[name].default
         given[name] = _list(name, word) if isinstance(default, tuple) else absolute_path(name, word, Path.cwd())
     there = {name: value for name, value in read_config(home).items() if name not in ("home", *given)}

@@ -197,7 +197,7 @@ def described(embedder, ollama, reranker, cache, **how):
         embedder=lambda: embedder(ollama, **how),
         reranker=lambda: choose_reranker("auto", reranker, late=False, cache_folder=cache, on_warning=pytest.fail),
         llm=lambda: llm(ollama),
-        ollama=ollama,
+        sources=ModelSources(ollama=ollama, batch_size=8, cache_folder=cache, on_warning=pytest.fail),
     )
 
 

@@ -12,9 +12,10 @@ from hypothesis import strategies as st
 
 from ragscience.errors import ModelProblem
 from ragscience.models.ollama_api import Ollama, is_loopback, status
-from ragscience.models.ollama_embedder import OllamaEmbedder, byte_windows
+from ragscience.models.ollama_embedder import OllamaEmbedder
 from ragscience.models.ollama_llm import OllamaLLM
 from ragscience.models.served_llm import ChatOptions
+from ragscience.models.text_windows import byte_windows
 from tests.ollama_server import OllamaServer, chat_model, embedding_model, hashed_embedding
 
 NOMIC, LLAMA = "nomic-embed-text:latest", "llama3.1:8b"

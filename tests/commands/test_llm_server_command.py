@@ -1,0 +1,164 @@
+"""The commands with a server of OpenAI's API behind them: a real HTTP server and client, and a key that it wants."""
+
+import json
+
+import pytest
+
+from tests.commands.papers import fill
+from tests.openai_server import OpenAIServer, Raw, chunk
+
+KEY = "sk-very-secret-0123456789"
+ANSWER = "Bees fly at 3.7 metres per second in fog (bees.pdf, p.2)."
+QUESTION = "How fast do bees fly in fog?"
+
+
+@pytest.fixture
+def server():
+    with OpenAIServer(models=("qwen",), dimension=96, key=KEY) as running:
+        yield running
+
+
+@pytest.fixture
+def filled(commands, server, monkeypatch):
+    monkeypatch.setenv("RAG_LLM_URL", server.url)
+    monkeypatch.setenv("RAG_EMBED_URL", server.url)
+    monkeypatch.setenv("RAG_LLM_KEY", KEY)
+    fill(commands.home / "papers")
+    ran = commands.ingest()
+    assert ran.code == 0, ran.err
+    return commands
+
+
+def kept(folder):
+    """Everything in the files of a folder."""
+    return b"\n".join(path.read_bytes() for path in folder.rglob("*") if path.is_file())
+
+
+def test_the_server_embeds_and_answers(filled, server):
+    assert {body["model"] for body in server.of("/v1/embeddings")} == {"qwen"}
+    server.script(ANSWER, counts=(900, 17))
+    answer = json.loads(filled.query("ask", QUESTION, "--json").out)
+    assert (answer["mode"], answer["models"]["llm"], answer["models"]["embedder"]) == ("llm", "qwen", "qwen")
+    assert [(item["file"], item["page"], item["supported"]) for item in answer["citations"]] == [("bees.pdf", 2, True)]
+    assert answer["tokens"] == {"prompt": 900, "answer": 17, "window": 8192}
+    assert not any("qwen" in warning or "server" in warning for warning in answer["warnings"])
+    (asked,) = server.of("/v1/chat/completions")
+    assert (asked["model"], asked["temperature"], asked["max_tokens"]) == ("qwen", 0.0, 1024)
+    assert {headers.get("authorization") for _, _, headers in server.requests} == {f"Bearer {KEY}"}
+
+
+def test_an_invented_citation_does_not_get_through(filled, server):
+    server.script("Bees sing (songs.pdf, p.99). " + ANSWER)
+    answer = json.loads(filled.query("ask", QUESTION, "--json").out)
+    assert "songs.pdf" not in answer["answer"]
+    assert any("citation" in warning for warning in answer["warnings"])
+
+
+def test_escape_codes_never_reach_the_terminal(filled, server):
+    server.script(pieces=["\x1b]0;owned\x07", "\x1b[31mBees fly\x1b[0m in fog ", "(bees.pdf, p.2)."])
+    ran = filled.query("ask", QUESTION)
+    assert ran.code == 0, ran.err
+    assert "\x1b" not in ran.out + ran.err
+    assert "\x07" not in ran.out + ran.err
+
+
+def test_a_model_that_is_replaced_is_told_and_the_words_are_searched(filled, server):
+    server.embedding = lambda text, dimension: [float(len(text) % (at + 2)) - 0.5 for at in range(dimension)]
+    server.script(ANSWER)
+    ran = filled.query("ask", QUESTION, "--json")
+    assert "is not the model that this library was made with" in ran.out + ran.err
+    assert "rebuild --embeddings" in ran.out + ran.err
+
+
+def test_the_key_is_in_no_output_and_no_file(filled, server, tmp_path):
+    log, metrics = tmp_path / "log.jsonl", tmp_path / "rag.prom"
+    told = {"RAG_LOG_FILE": str(log), "RAG_METRICS_FILE": str(metrics), "OTEL_TRACES_EXPORTER": "console"}
+    echo = json.dumps({"error": {"message": f"Incorrect API key provided: {KEY}"}}).encode()
+    server.script(ANSWER)
+    ran = [
+        filled.query("ask", QUESTION, **told),
+        filled.query("ask", QUESTION, "--json", "--debug"),
+        filled.query("config"),
+        filled.query("config", "llm_key"),
+        filled.query("models", "--json"),
+        filled.query("models"),
+        filled.ingest("doctor", "--network", RAG_ARXIV_URL=server.url + "/query"),
+        filled.query("history"),
+    ]
+    for status in (401, 500, 400, 302):
+        server.raw(*[Raw(echo, status, kind="application/json", length=len(echo))] * 2, path="/v1/chat/completions")
+        ran.append(filled.query("ask", f"{QUESTION} {status}", "--debug"))
+    server.raw(Raw(b"data: " + echo + b"\n\n"), path="/v1/chat/completions")
+    ran.append(filled.query("ask", "How fast do bees fly at all?", "--debug"))
+    server.raw(Raw(echo, 401, kind="application/json", length=len(echo)), path="/v1/models")
+    ran.append(filled.query("ask", QUESTION, "--debug", RAG_ANSWERER="llm"))
+    server.key = "another"
+    ran.append(filled.query("ask", QUESTION, "--debug", RAG_ANSWERER="llm"))
+    assert ran[-1].code == 1
+    assert "refuses the key" in ran[-1].err
+    assert "**********" in ran[3].out
+    for each in ran:
+        assert KEY not in each.out + each.err
+    assert KEY.encode() not in kept(filled.home)
+    assert KEY.encode() not in kept(tmp_path)
+    assert log.exists()
+
+
+@pytest.mark.parametrize("key", ["two words", "li\nne", "kéy", "x" * 5000])
+def test_what_is_no_key_is_told_without_repeating_it(commands, server, key):
+    ran = commands.query("models", RAG_LLM_URL=server.url, RAG_LLM_KEY=key)
+    assert ran.code == 2
+    assert "is not a key" in ran.err
+    assert key not in ran.err
+
+
+def test_a_key_can_come_from_a_file(filled, server, tmp_path):
+    file = tmp_path / "key"
+    file.write_text(f"{KEY}\n")
+    server.script(ANSWER)
+    ran = filled.query("ask", QUESTION, "--json", RAG_LLM_KEY="", RAG_LLM_KEY_FILE=str(file))
+    assert json.loads(ran.out)["mode"] == "llm"
+    missing = filled.query("ask", QUESTION, RAG_LLM_KEY="", RAG_LLM_KEY_FILE=str(tmp_path / "none"))
+    assert missing.code == 2
+    assert "cannot be read" in missing.err
+
+
+def test_a_key_is_neither_an_option_nor_in_config_toml(commands):
+    assert commands.query("config", "set", "llm_key", KEY).code == 2
+    (commands.home / "config.toml").write_text(f'llm_key = "{KEY}"\n')
+    ran = commands.query("config")
+    assert ran.code == 2
+    assert "cannot hold a key" in ran.err
+    assert KEY not in ran.err
+
+
+def test_a_server_that_is_down_costs_a_warning_and_gives_quotes(filled, server):
+    ran = filled.query("ask", QUESTION, "--json", RAG_LLM_URL="http://127.0.0.1:9/v1")
+    answer = json.loads(ran.out)
+    assert answer["mode"] == "extractive"
+    assert "No server answers at http://127.0.0.1:9/v1" in ran.err
+
+
+def test_offline_speaks_with_this_machine_alone(filled, server):
+    server.script(ANSWER)
+    assert json.loads(filled.query("ask", QUESTION, "--json", "--offline").out)["mode"] == "llm"
+    ran = filled.query("models", RAG_LLM_URL="http://192.0.2.1/v1", RAG_OFFLINE="true")
+    assert "is another machine" in ran.out
+
+
+def test_thoughts_are_not_shown_checked_or_kept(filled, server):
+    thoughts = [chunk(reasoning_content="The user asks about honeybees; secret plan. ")] * 3
+    server.script(f"<think>Another secret plan.</think>{ANSWER}", more=thoughts)
+    ran = filled.query("ask", QUESTION, "--json")
+    assert json.loads(ran.out)["answer"] == ANSWER
+    assert "secret plan" not in ran.out + ran.err
+    assert b"secret plan" not in kept(filled.home)
+
+
+def test_models_lists_what_the_server_has(filled, server):
+    server.models = ("qwen", "llama")
+    ran = filled.query("models", RAG_LLM="llama", RAG_EMBEDDING_MODEL="qwen")
+    assert "llama" in ran.out
+    assert "it also has qwen" in ran.out
+    unknown = filled.query("models", RAG_LLM="gpt", RAG_EMBEDDING_MODEL="qwen")
+    assert "has no model gpt: it has llama, qwen" in unknown.out

@@ -1,0 +1,578 @@
+"""One suite for the clients of Ollama and of servers with OpenAI's API, over a real server that misbehaves.
+
+Each case ends by itself within the small limits of these clients, with one clear message: a failure of the reply, or a
+warning about it; or with a good answer where nothing is wrong.
+"""
+
+import json
+import re
+import socket
+from dataclasses import dataclass, field
+
+import pytest
+from pydantic import SecretStr
+
+from ragscience.answering.generation import Generation
+from ragscience.models.ollama_api import Ollama
+from ragscience.models.ollama_llm import OllamaLLM
+from ragscience.models.openai_api import OpenAIServer as OpenAIClient
+from ragscience.models.openai_llm import OpenAILLM
+from ragscience.models.served_llm import ChatOptions
+from ragscience.models.structured_output import ask_structured
+from tests.openai_server import DONE, OpenAIServer, Raw, chunk, event, usage
+
+MODEL = "qwen"
+KEY = "sk-very-secret-0123456789"
+LONG = "The model reads this sentence about layers and attention, again and again. " * 60
+PROMPT = [("system", "Rules."), ("user", "What is attention?")]
+LIMIT = 0.25
+"""Seconds that a first token may take, and each further one."""
+
+
+class InOllama:
+    """The words of Ollama's API: a line of JSON a piece."""
+
+    name, path, kind = "ollama", "/api/chat", "application/x-ndjson"
+
+    def llm(self, url, waited, **options):
+        server = Ollama(url.removesuffix("/v1"), connect_seconds=5, timeout_seconds=LIMIT, offline=False)
+        return OllamaLLM(server, MODEL, options=ChatOptions(0.0, 4096, 64, **options), sleep=waited.append)
+
+    def line(self, value):
+        return json.dumps(value).encode() + b"\n"
+
+    def piece(self, text, **more):
+        return self.line({"model": MODEL, "message": {"role": "assistant", "content": text} | more, "done": False})
+
+    def end(self, reason="stop", prompt=20, answer=3):
+        counts = {"prompt_eval_count": prompt, "eval_count": answer} if prompt is not None else {}
+        last = {"model": MODEL, "message": {"role": "assistant", "content": ""}, "done": True, "done_reason": reason}
+        return self.line(last | counts)
+
+    def error(self, message):
+        return self.line({"error": message})
+
+    def tool_call(self):
+        return self.piece("", tool_calls=[{"function": {"name": "rm", "arguments": {"path": "/"}}}])
+
+
+class InOpenAI:
+    """The words of OpenAI's API: a server-sent event a piece."""
+
+    name, path, kind = "openai", "/v1/chat/completions", "text/event-stream"
+
+    def llm(self, url, waited, **options):
+        server = OpenAIClient(
+            url,
+            setting="RAG_LLM_URL",
+            key=SecretStr(KEY),
+            connect_seconds=5,
+            timeout_seconds=LIMIT,
+            offline=False,
+        )
+        return OpenAILLM(server, MODEL, options=ChatOptions(0.0, 4096, 64, **options), sleep=waited.append)
+
+    def line(self, value):
+        return event(value)
+
+    def piece(self, text, **more):
+        return event(chunk(text, **more))
+
+    def end(self, reason="stop", prompt=20, answer=3):
+        counts = event(usage(prompt, answer)) if prompt is not None else b""
+        return event(chunk(reason=reason)) + counts + DONE
+
+    def error(self, message):
+        return event({"error": {"message": message, "type": "server_error"}})
+
+    def tool_call(self):
+        call = {"index": 0, "id": "1", "type": "function", "function": {"name": "rm", "arguments": '{"path": "/"}'}}
+        return event(chunk(tool_calls=[call]))
+
+
+@pytest.fixture(params=[InOllama(), InOpenAI()], ids=lambda one: one.name)
+def says(request):
+    return request.param
+
+
+@pytest.fixture
+def server():
+    with OpenAIServer(models=(MODEL,)) as running:
+        yield running
+
+
+@dataclass
+class Ended:
+    """How a reply ended."""
+
+    generation: Generation
+    requests: int
+    waited: list = field(default_factory=list)
+
+    @property
+    def text(self):
+        return self.generation.text
+
+    @property
+    def messages(self):
+        failure = [str(self.generation.failure)] if self.generation.failure else []
+        return [*failure, *self.generation.warnings]
+
+
+@pytest.fixture
+def ask(server, says):
+    """`ask(*answers)`: what comes of one question where the server answers so, request for request."""
+    opened = []
+
+    def ask(*answers, prompt=PROMPT, seconds=60.0, whole_seconds=60.0, max_tokens=64, first=LIMIT):
+        server.raw(*answers, path=says.path)
+        waited = []
+        llm = says.llm(server.url, waited, first_token_seconds=first)
+        opened.append(llm)
+        generation = Generation(llm, None, seconds, whole_seconds=whole_seconds)
+        generation.run(prompt, max_tokens)
+        return Ended(generation, len(server.of(says.path)), waited)
+
+    yield ask
+    for llm in opened:
+        close(llm)
+
+
+def close(llm):
+    if llm._chat_model is not None:
+        (
+            llm._chat_model._client._client if hasattr(llm._chat_model, "_client") else llm._chat_model.http_client
+        ).close()
+
+
+def good(says, text="Fine.", **end):
+    return Raw(says.piece(text) + says.end(**end), kind=says.kind)
+
+
+# -- a server that refuses or is down
+
+
+@pytest.mark.parametrize("status", [500, 502, 503])
+def test_a_crash_is_tried_once_more(says, ask, status):
+    crash = Raw(b'{"error": "busy"}', status, kind="application/json")
+    ended = ask(crash, good(says))
+    assert (ended.text, ended.messages, ended.requests, ended.waited) == ("Fine.", [], 2, [1.0])
+
+
+@pytest.mark.parametrize("status", [500, 503])
+def test_a_lasting_crash_is_one_failure(says, ask, status):
+    ended = ask(*[Raw(b'{"error": "gone mad"}', status, kind="application/json")] * 3)
+    (message,) = ended.messages
+    assert "gone mad" in message
+    assert (ended.text, ended.requests) == ("", 2)
+
+
+def test_too_little_memory_is_not_tried_again(says, ask):
+    ended = ask(Raw(b'{"error": "failed to allocate: out of memory"}', 500, kind="application/json"))
+    (message,) = ended.messages
+    assert "does not fit in memory" in message
+    assert ended.requests == 1
+
+
+def test_a_prompt_that_is_refused_for_its_length(says, ask):
+    told = "the request exceeds the available context size, try increasing it"
+    ended = ask(Raw(json.dumps({"error": told}).encode(), 400, kind="application/json"))
+    (message,) = ended.messages
+    assert "too long for qwen" in message
+    assert "RAG_NUM_CTX" in message
+    assert ended.requests == 1
+
+
+def test_an_unknown_model(says, ask):
+    ended = ask(Raw(b'{"error": "model qwen not found"}', 404, kind="application/json"))
+    (message,) = ended.messages
+    assert "no model qwen" in message
+
+
+@pytest.mark.parametrize("status", [401, 403])
+def test_a_key_that_is_not_accepted_is_not_repeated(says, ask, status):
+    told = json.dumps({"error": {"message": f"Invalid key {KEY}"}} if says.name == "openai" else {"error": "no"})
+    ended = ask(Raw(told.encode(), status, kind="application/json"))
+    (message,) = ended.messages
+    assert KEY not in message
+    assert says.name == "ollama" or "RAG_LLM_KEY" in message
+
+
+def test_a_busy_server_is_asked_again_after_the_pause_it_wants(says, ask):
+    busy = Raw(b'{"error": "busy"}', 429, {"retry-after": "7"}, kind="application/json")
+    ended = ask(busy, good(says))
+    if says.name == "openai":
+        assert (ended.text, ended.messages, ended.waited) == ("Fine.", [], [7.0])
+    else:  # Ollama has no such answer
+        assert (len(ended.messages), ended.requests) == (1, 1)
+
+
+@pytest.mark.parametrize("pause", ["3600", "Wed, 21 Oct 2026 07:28:00 GMT", "-1", "1e9", "٣"])
+def test_a_busy_server_that_wants_too_long_a_pause_is_left(says, ask, pause):
+    headers = {"retry-after": pause.encode().decode("latin-1")}
+    ended = ask(Raw(b'{"error": "busy"}', 429, headers, kind="application/json"))
+    (message,) = ended.messages
+    assert "busy" in message
+    assert (ended.requests, ended.waited) == (1, [])
+
+
+def test_a_redirect_is_not_followed(says, ask, server):
+    ended = ask(Raw(b"", 302, {"location": server.url + "/stolen"}, kind="text/html", length=0))
+    assert len(ended.messages) == 1
+    assert ended.requests == 1
+    assert server.of("/v1/stolen") == []
+
+
+def test_nobody_listens(says):
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))  # bound and not listening: whoever connects is refused
+        llm = says.llm(f"http://127.0.0.1:{taken.getsockname()[1]}/v1", [])
+        generation = Generation(llm, None, 60.0)
+        generation.run(PROMPT, 64)
+    close(llm)
+    assert "answer" in str(generation.failure)
+    assert "127.0.0.1" in str(generation.failure)
+
+
+def test_a_server_that_restarts_between_two_questions(says):
+    with OpenAIServer(models=(MODEL,)) as first:
+        port, llm = first._server.server_port, says.llm(first.url, [])
+        first.raw(good(says, "One."), path=says.path)
+        before = Generation(llm, None, 60.0)
+        before.run(PROMPT, 64)
+    with OpenAIServer(models=(MODEL,), port=port) as second:
+        second.raw(good(says, "Two."), path=says.path)
+        after = Generation(llm, None, 60.0)
+        after.run(PROMPT, 64)
+    close(llm)
+    assert (before.text, before.failure, after.text, after.failure) == ("One.", None, "Two.", None)
+
+
+# -- silence
+
+
+def test_no_answer_at_all(says, ask, server):
+    (message,) = ask(Raw(until=server.closing, silent_first=True)).messages
+    assert f"first token of qwen did not come within {LIMIT:g} s" in message
+
+
+def test_headers_and_no_token(says, ask, server):
+    (message,) = ask(Raw(b"", kind=says.kind, until=server.closing)).messages
+    assert "first token" in message
+
+
+def test_silence_between_tokens_keeps_what_came(says, ask, server):
+    ended = ask(Raw(says.piece("Half an"), kind=says.kind, until=server.closing), first=30.0)
+    (message,) = ended.messages
+    assert f"sent nothing for {LIMIT:g} s" in message
+    assert ended.text == "Half an"
+    assert ended.requests == 1
+
+
+def test_half_a_line_and_silence(says, ask, server):
+    ended = ask(Raw(says.piece("One")[:-8], kind=says.kind, until=server.closing))
+    assert len(ended.messages) == 1
+    assert ended.text == ""
+
+
+@pytest.mark.parametrize("alive", [b": keep-alive\n\n", b"\n", b"\r\n"])
+def test_signs_of_life_are_no_tokens(says, ask, alive):
+    ended = ask(Raw(b"", kind=says.kind, endless=alive if says.name == "openai" else b"\n"))
+    assert len(ended.messages) == 1
+    assert ended.text == ""
+
+
+def test_a_trickle_ends_with_the_time_of_an_answer(says, ask, server):
+    pieces = [says.piece(f"word{number} ") for number in range(4000)]
+    ended = ask(Raw(kind=says.kind, pieces=pieces, beat=0.02), seconds=0.4, max_tokens=20_000, first=30.0)
+    (message,) = ended.messages
+    assert "was not done 0.4 seconds after its first token" in message
+    assert ended.text.startswith("word0 ")
+
+
+def test_the_time_of_the_whole_call(says, ask, server):
+    (message,) = ask(Raw(until=server.closing, silent_first=True), whole_seconds=0.2, first=30.0).messages
+    assert "was not done after 0.2 seconds" in message
+
+
+# -- replies that break off or do not end
+
+
+def test_a_connection_that_is_cut_before_the_first_piece_is_tried_once_more(says, ask):
+    ended = ask(Raw(status=0), good(says))
+    assert (ended.text, ended.messages, ended.requests) == ("Fine.", [], 2)
+
+
+def test_a_connection_that_is_cut_in_the_middle(says, ask):
+    ended = ask(Raw(says.piece("One") + says.piece(" two"), kind=says.kind, length=10_000))
+    (message,) = ended.messages
+    assert "broke" in message
+    assert (ended.text, ended.requests) == ("One two", 1)
+
+
+def test_a_stream_that_just_ends_is_not_taken_for_whole(says, ask):
+    ended = ask(Raw(says.piece("One two"), kind=says.kind))
+    (message,) = ended.messages
+    assert "may be incomplete" in message
+    assert ended.text == "One two"
+
+
+def test_half_a_json(says, ask):
+    ended = ask(Raw(says.piece("One") + says.piece(" two")[:-9] + b"\n\n", kind=says.kind))
+    (message,) = ended.messages
+    assert "qwen" in message
+    assert ended.text == "One"
+
+
+@pytest.mark.parametrize("piece", ["word ", "", "many words come in each of these pieces " * 5, "\n", "-" * 40])
+def test_endless_tokens_are_cut_at_the_cap(says, ask, piece):
+    ended = ask(Raw(kind=says.kind, endless=says.piece(piece)))
+    assert len(ended.messages) == 1
+    assert re.search("limit of 64 tokens|repeat itself", ended.messages[0])
+    assert len(ended.text) < 64 * 50
+
+
+def test_endless_thoughts_are_cut_at_the_cap(says, ask):
+    ended = ask(Raw(says.piece("<think>"), kind=says.kind, endless=says.piece("hm so what about it then ")))
+    assert len(ended.messages) == 1
+    assert ended.text == ""
+
+
+def test_a_huge_line(says, ask):
+    ended = ask(Raw(says.piece("x" * 2_000_000) + says.end(), kind=says.kind), first=30.0)
+    (message,) = ended.messages
+    assert "longer than 1,048,576 bytes" in message
+
+
+def test_a_line_without_end(says, ask):
+    ended = ask(Raw(b'data: {"', kind=says.kind, endless=b"x" * 4096), first=30.0)
+    (message,) = ended.messages
+    assert "qwen" in message
+
+
+def test_the_limit_of_tokens_is_told(says, ask):
+    ended = ask(good(says, "A long story", reason="length"))
+    (message,) = ended.messages
+    assert "cut off at the limit of 64 tokens" in message
+    assert ended.text == "A long story"
+
+
+@pytest.mark.parametrize(
+    ("reason", "told"), [("content_filter", "content filter"), ("tool_calls", "tool_calls"), ("\x1b[31mred\n", "red")]
+)
+def test_another_end_than_a_full_stop_is_told(says, ask, reason, told):
+    ended = ask(good(says, "A story", reason=reason))
+    (message,) = ended.messages
+    assert told in message
+    assert message.isprintable()
+
+
+# -- what is no reply
+
+
+def test_a_page_instead_of_a_reply(says, ask):
+    ended = ask(Raw(b"<html><body>It works!</body></html>", kind="text/html"))
+    (message,) = ended.messages
+    assert "qwen" in message
+    assert ended.text == ""
+
+
+def test_an_empty_body(says, ask):
+    ended = ask(Raw(b"", kind=says.kind, length=0))
+    assert len(ended.messages) == 1
+
+
+def test_one_object_instead_of_a_stream(says, ask):
+    whole = {"choices": [{"message": {"role": "assistant", "content": "Whole."}, "finish_reason": "stop"}]}
+    ended = ask(Raw(json.dumps(whole).encode(), kind="application/json"))
+    assert len(ended.messages) == 1
+    assert ended.text == ""
+
+
+def test_a_compressed_reply(says, ask):
+    ended = ask(Raw(b"\x1f\x8b" + b"0" * 100, kind=says.kind, headers={"content-encoding": "gzip"}))
+    (message,) = ended.messages
+    assert "compressed" in message
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        [],
+        "text",
+        7,
+        None,
+        {"choices": "abc", "message": "abc"},
+        {"choices": [7], "message": 7},
+        {"choices": [{"delta": {"content": {"a": 1}}}], "message": {"content": {"a": 1}}},
+        {"choices": [{"delta": "x"}], "message": ["x"]},
+        {"choices": [{}], "message": {"role": 5, "content": "x"}},
+    ],
+    ids=str,
+)
+def test_json_of_another_shape(says, ask, value):
+    ended = ask(Raw(says.line(value) + says.end(), kind=says.kind))
+    assert len(ended.messages) <= 1
+    assert ended.messages or not ended.text
+
+
+def test_json_that_is_nested_too_deep(says, ask):
+    deep = b"[" * 100_000
+    ended = ask(Raw((b"data: " if says.name == "openai" else b"") + deep + b"\n\n", kind=says.kind))
+    assert len(ended.messages) == 1
+
+
+def test_an_error_in_the_middle_of_a_reply(says, ask):
+    ended = ask(Raw(says.piece("One") + says.error("the runner has crashed"), kind=says.kind))
+    (message,) = ended.messages
+    assert "the runner has crashed" in message
+    assert ended.text == "One"
+
+
+def test_invalid_utf8(says, ask):
+    ended = ask(Raw(says.piece("One") + says.piece("caf?").replace(b"caf?", b"caf\xe9"), kind=says.kind))
+    assert len(ended.messages) == 1
+    assert ended.text.startswith("One")
+
+
+# -- odd replies that are good
+
+
+def test_an_empty_reply_is_empty(says, ask):
+    ended = ask(Raw(says.end(), kind=says.kind))
+    assert (ended.text, ended.messages) == ("", [])
+
+
+def test_a_piece_without_content(says, ask):
+    ended = ask(Raw(says.piece("One") + says.piece(None) + says.piece(" two") + says.end(), kind=says.kind))
+    assert "".join(ended.text.split("None")) in ("One two", "One")
+    assert len(ended.messages) == (0 if ended.text == "One two" else 1)
+
+
+def test_characters_that_are_split_between_packets(says, ask):
+    body = says.line(json.loads(says.piece("é😀").removeprefix(b"data: "))) + says.end()
+    body = body.replace(b"\\u00e9\\ud83d\\ude00", "é😀".encode())
+    ended = ask(Raw(kind=says.kind, pieces=[body[at : at + 1] for at in range(len(body))]))
+    assert (ended.text, ended.messages) == ("é😀", [])
+
+
+def test_lines_that_end_as_on_windows(says, ask):
+    ended = ask(Raw((says.piece("One") + says.end()).replace(b"\n", b"\r\n"), kind=says.kind))
+    assert (ended.text, ended.messages) == ("One", [])
+
+
+def test_comments_between_the_pieces(says, ask):
+    alive = b": ping\n\n" if says.name == "openai" else b"\n"
+    ended = ask(Raw(alive + says.piece("One") + alive + says.end(), kind=says.kind))
+    if says.name == "openai":
+        assert (ended.text, ended.messages) == ("One", [])
+    else:  # which Ollama does not send
+        assert len(ended.messages) == 1
+
+
+def test_a_tool_call_that_nobody_asked_for_is_not_run(says, ask):
+    ended = ask(Raw(says.tool_call() + says.end(reason="tool_calls"), kind=says.kind))
+    (message,) = ended.messages
+    assert "tool_calls" in message
+    assert ended.text == ""
+
+
+def test_the_same_piece_twice_is_two_pieces(says, ask):
+    ended = ask(Raw(says.piece("ha ") * 2 + says.end(), kind=says.kind))
+    assert (ended.text.strip(), ended.messages) == ("ha ha", [])
+
+
+def test_a_whole_reply_in_one_piece(says, ask):
+    ended = ask(good(says, "One sentence. And another one."))
+    assert (ended.text, ended.messages) == ("One sentence. And another one.", [])
+
+
+# -- counts
+
+
+def test_no_counts(says, ask):
+    ended = ask(good(says, prompt=None))
+    assert (ended.text, ended.messages, ended.generation.tokens) == ("Fine.", [], {"window": 4096})
+
+
+@pytest.mark.parametrize("count", [-5, 0, "many", 1.5, [3]])
+def test_counts_that_are_none(says, ask, count):
+    ended = ask(good(says, prompt=count, answer=count))
+    assert len(ended.messages) <= 1
+    assert ended.messages or (ended.text == "Fine." and ended.generation.tokens.get("prompt") is None)
+
+
+@pytest.mark.parametrize("counted", [4096, 10**9])
+def test_a_count_beyond_the_window_is_a_cut_prompt(says, ask, counted):
+    ended = ask(good(says, prompt=counted))
+    (message,) = ended.messages
+    assert "The server cut the prompt" in message
+
+
+def test_a_count_that_is_far_too_low_is_a_cut_prompt(says, ask):
+    ended = ask(good(says, prompt=300), prompt=[("user", LONG)])
+    (message,) = ended.messages
+    assert "The server cut the prompt" in message
+    assert ended.generation.prompt_cut
+
+
+# -- thoughts
+
+
+@pytest.mark.parametrize("field", ["reasoning_content", "reasoning", "thinking"])
+def test_thoughts_apart_are_no_part_of_the_answer(says, ask, field):
+    if says.name == "ollama":
+        pytest.skip("Ollama sends them apart only where it is asked to")
+    thinking = event(chunk(**{field: "They ask about <think> and attention. "})) * 2
+    ended = ask(Raw(thinking + says.piece("A sum.") + says.end(), kind=says.kind))
+    assert (ended.text, ended.messages) == ("A sum.", [])
+
+
+@pytest.mark.parametrize("cut", [1, 3, 50])
+def test_thoughts_between_marks_are_no_part_of_the_answer(says, ask, cut):
+    said = "<think>They ask about attention.</think>\n\nA sum."
+    pieces = b"".join(says.piece(said[at : at + cut]) for at in range(0, len(said), cut))
+    ended = ask(Raw(pieces + says.end(), kind=says.kind))
+    assert (ended.text.strip(), ended.messages) == ("A sum.", [])
+
+
+# -- JSON replies
+
+
+SCHEMA = {"type": "object", "properties": {"score": {"type": "number"}}, "required": ["score"]}
+
+
+def score(value):
+    if not isinstance(value, dict) or "score" not in value:
+        raise ValueError("it has no score")
+    return float(value["score"])
+
+
+def structured(says, server, *answers):
+    server.raw(*answers, path=says.path)
+    llm = says.llm(server.url, [])
+    made = ask_structured(llm, PROMPT, schema=SCHEMA, read=score, max_tokens=64, seconds=30)
+    close(llm)
+    return made, server.of(says.path)
+
+
+def test_a_schema_goes_out_as_the_server_wants_it(says, server):
+    made, (body,) = structured(says, server, good(says, '{"score": 7}'))
+    assert made.value == 7
+    if says.name == "ollama":
+        assert body["format"] == SCHEMA
+    else:
+        assert body["response_format"]["json_schema"]["schema"] == SCHEMA
+        assert (body["stream"], body["max_tokens"]) == (True, 64)
+
+
+@pytest.mark.parametrize("text", ['{"score": NaN}', '{"scores": 7', "seven", "", "[]"])
+def test_another_json_is_asked_for_once_more(says, server, text):
+    made, bodies = structured(says, server, good(says, text), good(says, 'Well: {"score": 7}'))
+    assert (made.value, len(bodies)) == (7, 2)
+
+
+def test_no_json_twice_is_one_failure(says, server):
+    made, bodies = structured(says, server, *[good(says, "I would rather not.")] * 2)
+    assert (made.value, len(bodies)) == (None, 2)
+    assert "no usable JSON" in made.failure

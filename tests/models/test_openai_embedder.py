@@ -1,0 +1,191 @@
+"""Embeddings of a server with OpenAI's API: in the order of the texts, of the model that the library was made with."""
+
+import json
+import math
+
+import numpy as np
+import pytest
+from pydantic import SecretStr
+
+from ragscience.errors import LibraryUnavailable, ModelProblem
+from ragscience.models.model_choice import ModelSources, choose_embedder
+from ragscience.models.ollama_api import Ollama
+from ragscience.models.openai_api import OpenAIServer as OpenAIClient
+from ragscience.models.openai_embedder import PROBE, OpenAIEmbedder, same_signature, signature
+from ragscience.records import EmbedderIdentity
+from tests.ollama_server import hashed_embedding
+from tests.openai_server import OpenAIServer, Raw
+
+MODEL, PATH, KEY = "nomic-embed-text", "/v1/embeddings", "sk-very-secret"
+
+
+@pytest.fixture
+def server():
+    with OpenAIServer(models=(MODEL,), dimension=64) as running:
+        yield running
+
+
+def client(server, key="", **how):
+    limits = {"connect_seconds": 5, "timeout_seconds": 0.5, "offline": False} | how
+    return OpenAIClient(server.url, setting="RAG_EMBED_URL", key=SecretStr(key), **limits)
+
+
+def embedder(server, required=None, **how):
+    waited = []
+    made = OpenAIEmbedder(client(server, **how), MODEL, batch_size=3, required=required, sleep=waited.append)
+    made.waited = waited
+    return made
+
+
+def vectors(*rows, **more):
+    data = [{"index": at, "embedding": row} | more for at, row in enumerate(rows)]
+    body = json.dumps({"data": data}).encode()
+    return Raw(body, kind="application/json", length=len(body))
+
+
+def row(text, dimension=64):
+    return hashed_embedding(text, dimension)
+
+
+def test_texts_go_out_in_batches_with_the_prefix_of_the_model_and_the_probe(server):
+    made = embedder(server)
+    found = made.embed_documents(["one", "two", "three", "four"])
+    assert found.shape == (4, 64)
+    assert np.allclose(found[1], row("search_document: two"), atol=1e-6)
+    asked = [body["input"] for body in server.of(PATH)]
+    assert asked == [
+        [PROBE],
+        [PROBE, "search_document: one", "search_document: two", "search_document: three"],
+        [PROBE, "search_document: four"],
+    ]
+
+
+def test_the_identity_is_name_dimension_and_how_it_embeds(server):
+    identity = embedder(server).identity
+    assert identity == EmbedderIdentity("openai", MODEL, signature(row(PROBE)), 64)
+    assert embedder(server, required=identity).identity is identity
+
+
+def test_rounding_is_the_same_model_and_another_model_is_not():
+    vector = np.random.default_rng(7).standard_normal(768)
+    noise = np.random.default_rng(8).standard_normal(768)
+    assert same_signature(signature(vector), signature(vector + 0.01 * noise))
+    assert not same_signature(signature(vector), signature(noise))
+    assert not same_signature(signature(vector), signature(vector[:100]))
+
+
+@pytest.mark.parametrize("change", ["dimension", "weights"])
+def test_a_model_that_is_replaced_behind_its_name_is_noticed(server, change):
+    required = embedder(server).identity
+    if change == "dimension":
+        server.dimension = 32
+    else:
+        server.embedding = lambda text, dimension: hashed_embedding(f"{text} other weights {len(text)}", dimension)
+    with pytest.raises(LibraryUnavailable, match="not the model that this library was made with") as caught:
+        embedder(server, required).embed_query("hi")
+    assert "rebuild --embeddings" in caught.value.fix
+
+
+def test_a_model_that_is_replaced_while_the_program_runs_is_noticed(server):
+    made = embedder(server)
+    made.embed_query("hi")
+    server.embedding = lambda text, dimension: hashed_embedding(text[::-1], dimension)
+    with pytest.raises(LibraryUnavailable):
+        made.embed_query("hi")
+
+
+def test_vectors_in_another_order_find_their_texts(server):
+    made = embedder(server)
+    _ = made.identity
+    data = [{"index": at, "embedding": row(text)} for at, text in ((1, "b"), (0, PROBE))]
+    body = json.dumps({"data": data}).encode()
+    server.raw(Raw(body, kind="application/json", length=len(body)), path=PATH)
+    assert np.allclose(made.embed_query("x"), row("b"), atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("answer", "told"),
+    [
+        (vectors(row(PROBE), [math.nan] * 64), "not finite"),
+        (vectors(row(PROBE), [math.inf] * 64), "not finite"),
+        (vectors(row(PROBE), [0.0] * 64), "zero"),
+        (vectors(row(PROBE)), "1 vectors for 2 texts"),
+        (vectors(row(PROBE), row("a"), row("b")), "3 vectors for 2 texts"),
+        (vectors(row(PROBE), row("a", 32)), "dimension"),
+        (vectors(row(PROBE), row("a"), index=0), "indices"),
+        (vectors(row(PROBE), ["a"] * 64), "cannot be used"),
+        (vectors(row(PROBE), "AAAA"), "cannot be used"),
+        (Raw(b'{"data": [{"index', kind="application/json"), "cannot be used"),
+        (Raw(b'{"error": "odd"}', kind="application/json"), "cannot be used"),
+        (Raw(b"[1]", kind="application/json"), "cannot be used"),
+        (Raw(b"<html>hello</html>", kind="text/html"), "cannot be used"),
+        (Raw(b"\xff\xfe", kind="application/json"), "cannot be used"),
+        (Raw(b"", kind="application/json"), "cannot be used"),
+        (Raw(b'{"data"', kind="application/json", length=999), "cannot be used"),
+        (Raw(b'{"error": {"message": "input is too large to process"}}', 400, kind="application/json"), "too long"),
+        (Raw(b"", 302, {"location": "http://127.0.0.1:9/"}, length=0), "HTTP 302"),
+        (Raw(b'{"error": "no"}', 404, kind="application/json"), "no model"),
+        (Raw(json.dumps({"error": f"key {KEY}"}).encode(), 401, kind="application/json"), "does not accept the key"),
+    ],
+)
+def test_what_is_no_embedding_is_one_clear_failure(server, answer, told):
+    made = embedder(server, key=KEY)
+    _ = made.identity
+    server.raw(answer, path=PATH)
+    with pytest.raises(ModelProblem, match=told) as caught:
+        made.embed_query("x")
+    assert caught.value.fix
+    assert KEY not in str(caught.value)
+    assert len(server.of(PATH)) == 2
+
+
+@pytest.mark.parametrize("answer", [Raw(status=500, length=0), Raw(status=503, length=0), Raw(status=0)])
+def test_a_crash_is_tried_again_and_then_told(server, answer):
+    made = embedder(server)
+    server.raw(answer, answer, path=PATH)
+    assert made.embed_query("x").shape == (64,)
+    assert len(made.waited) == 2
+    server.raw(answer, answer, answer, path=PATH)
+    with pytest.raises(ModelProblem):
+        made.embed_query("x")
+
+
+def test_silence_ends(server):
+    made = embedder(server)
+    _ = made.identity
+    server.raw(Raw(until=server.closing, silent_first=True), path=PATH)
+    with pytest.raises(ModelProblem, match=r"no embeddings within 0\.5 s"):
+        made.embed_query("x")
+
+
+def test_endless_numbers_end(server):
+    made = embedder(server)
+    _ = made.identity
+    server.raw(Raw(b'{"data": [', kind="application/json", endless=b"0.123, " * 1000), path=PATH)
+    with pytest.raises(ModelProblem):
+        made.embed_query("x")
+
+
+def choose(server, model_cache, setting="auto", model=MODEL, required=None, **how):
+    ollama = Ollama("http://127.0.0.1:9", connect_seconds=1, timeout_seconds=1, offline=False)
+    sources = ModelSources(ollama, model_cache, pytest.fail, 8, client(server) if server else None, **how)
+    return choose_embedder(setting, model, required=required, sources=sources)
+
+
+def test_the_server_that_is_set_embeds(server, model_cache):
+    for setting in ("auto", "openai"):
+        assert choose(server, model_cache, setting).model.identity.provider == "openai"
+    with pytest.raises(ModelProblem, match="has no model other: it has nomic-embed-text"):
+        choose(server, model_cache, model="other")
+    assert choose(server, model_cache, model="default", model_is_set=False).model.identity.model == MODEL
+
+
+def test_a_library_gets_its_own_model_whatever_it_is_called_today(server, model_cache):
+    required = choose(server, model_cache).model.identity
+    server.models = ("/models/nomic.gguf",)
+    assert choose(server, model_cache, required=required).model.identity == required
+    server.embedding = lambda text, dimension: hashed_embedding(text[::-1], dimension)
+    with pytest.raises(LibraryUnavailable, match="not the model"):
+        choose(server, model_cache, required=required)
+    with pytest.raises(ModelProblem, match="need its address"):
+        choose(None, model_cache, required=required)
