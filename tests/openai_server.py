@@ -82,6 +82,7 @@ class OpenAIServer:
     """The key that it wants."""
     embedding: Callable[[str, int], list[float]] = hashed_embedding
     port: int = 0
+    default: str = "I could not find this in your papers."
     requests: list[tuple[str, Any, Mapping[str, str]]] = field(default_factory=list)
     """Path, body and headers of each."""
 
@@ -138,11 +139,7 @@ class OpenAIServer:
         return queue.popleft() if queue else None
 
     def next_events(self) -> list[Any]:
-        return (
-            self._events.popleft()
-            if self._events
-            else [chunk("I could not find this in your papers."), chunk(reason="stop")]
-        )
+        return self._events.popleft() if self._events else [chunk(self.default), chunk(reason="stop")]
 
 
 class _Handler(BaseHTTPRequestHandler):

@@ -96,7 +96,7 @@ MAY_KNOW = {
 ONLY_THROUGH_THE_FRONT = {("answering", "retrieval")}
 """(package, other): only what `ragscience.<other>` itself offers, none of its modules."""
 
-PROCESSES = {"ragscience.sources.pdf_check", "ragscience.reading.worker"}
+PROCESSES = {"ragscience.models.gguf_worker", "ragscience.sources.pdf_check", "ragscience.reading.worker"}
 """Modules that run as processes of their own, whose stdout is a reply to their parent."""
 FOR_TERMINALS = {"typer", "rich", "prompt_toolkit", "click"}
 HEAVY = {

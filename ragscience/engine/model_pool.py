@@ -248,7 +248,7 @@ class ModelPool:
                 settings.llm,
                 ollama=self.servers.ollama(settings),
                 options=options,
-                server=self.servers.openai(settings, "llm_url"),
+                server=self.servers.of_llm(settings),
                 is_set=is_set,
             )
 
@@ -259,7 +259,8 @@ class ModelPool:
 
     def llm_status(self, settings: Settings) -> ServerStatus:
         """Whether the server of the language model answers, and its models."""
-        return (self.servers.openai(settings, "llm_url") or self.servers.ollama(settings)).status
+        server = self.servers.of_llm(settings)
+        return server.status if server is not None else self.servers.ollama(settings).status
 
     # What there is, and what can be fetched
 
@@ -292,8 +293,9 @@ class ModelPool:
             jobs.append((settings.reranker, partial(pull_cross_encoder, settings.reranker, progress)))
         ollama = self.servers.ollama(settings)
         if ollama.status.running:
-            wanted = {settings.embedding_model: settings.embed_url, settings.llm: settings.llm_url}
-            missing = [name for name, url in wanted.items() if not url and ollama.status.find(name) is None]
+            wanted = [] if settings.embed_url else [settings.embedding_model]
+            wanted += [] if self.servers.of_llm(settings) else [settings.llm]
+            missing = [name for name in wanted if ollama.status.find(name) is None]
             jobs += [(name, partial(pull_ollama, ollama, name, progress)) for name in missing]
         else:
             on_event(Warned(f"Ollama's models are left out: {ollama.status.why}."))

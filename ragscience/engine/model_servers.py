@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from ragscience.engine.made_once import MadeOnce, Warn
@@ -51,6 +52,23 @@ class ModelServers:
             )
 
         return self._made.get(_openai_key(settings, name), make, _ignore)
+
+    def of_llm(self, settings: Settings) -> OpenAIServer | None:
+        """The server of the language model, where it is not Ollama: the process of a GGUF file, or that of llm_url."""
+        if not settings.llm.casefold().endswith(".gguf"):
+            return self.openai(settings, "llm_url")
+        from ragscience.models.gguf_server import GgufServer
+
+        def make(_: Warn) -> GgufServer:
+            return GgufServer(
+                Path(settings.llm).expanduser(),
+                context=settings.num_ctx,
+                memory_mb=settings.llm_memory_mb,
+                start_seconds=settings.llm_first_token_s,
+                timeout_seconds=settings.llm_timeout_seconds,
+            )
+
+        return self._made.get(("gguf", settings.llm, settings.num_ctx, settings.llm_memory_mb), make, _ignore)
 
     def all_openai(self, settings: Settings) -> Sequence[OpenAIServer]:
         """The clients of the servers with OpenAI's API that are set. Raises UsageError for a key that cannot be."""

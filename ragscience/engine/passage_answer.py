@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from threading import Thread
 from typing import TYPE_CHECKING
 
+from ragscience.errors import ModelProblem
 from ragscience.records import Answer, Found
 from ragscience.stage_timing import Timings, timed
 
 if TYPE_CHECKING:
     from ragscience.engine.question_run import QuestionRun
     from ragscience.engine.requests import AskRequest
+    from ragscience.models.served_llm import ServedLLM
 
 __all__ = ["passage_answer"]
 
@@ -32,7 +35,7 @@ def passage_answer(run: QuestionRun, request: AskRequest, routed: Found | None) 
     first_times = Timings()
     if llm is not None and not history and routed is None:
         # LangChain's code takes a second or two: it comes while the search runs, in a thread that Ctrl-C leaves.
-        imports = Thread(target=llm.load, daemon=True)
+        imports = Thread(target=_load, args=(llm,), daemon=True)
         imports.start()
         with timed(first_times, "search_ms"):
             first[question] = _searched(run, request, question)
@@ -92,3 +95,8 @@ def _with_second_look(run: QuestionRun, find: Callable[[str], Found]) -> Callabl
         seconds=run.settings.answer_seconds,
     )
     return Corrective(context, on_failure=circuit.failed)
+
+
+def _load(llm: ServedLLM) -> None:
+    with suppress(ModelProblem):  # the first call raises it again
+        llm.load()

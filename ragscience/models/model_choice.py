@@ -248,9 +248,9 @@ def choose_llm(
 ) -> Choice[ServedLLM | None]:
     """The LLM, None for an answer of quotes: `setting` is "auto", "llm", "ollama" or "extractive".
 
-    With a `server` that is the model's, but for "ollama". `is_set`: somebody has set the model's name. The context
-    window of the options is lowered to the model's own if that is smaller. Raises ModelProblem when a model was
-    requested explicitly and is unavailable.
+    With a `server` that is the model's, but for "ollama"; a GgufServer runs the model itself. `is_set`: somebody has set
+    the model's name. The context window of the options is lowered to the model's own if that is smaller. Raises
+    ModelProblem when a model was requested explicitly and is unavailable.
     """
     if setting == "extractive":
         return Choice(None, "the setting is extractive")
@@ -268,8 +268,12 @@ def choose_llm(
 
 
 def _server_llm(server: OpenAIServer, model: str, options: ChatOptions, *, is_set: bool) -> Choice[ServedLLM | None]:
+    from ragscience.models.gguf_server import GgufLLM, GgufServer, check_gguf
     from ragscience.models.openai_llm import OpenAILLM, check_installed
 
+    if isinstance(server, GgufServer):
+        check_gguf(server.path)
+        return Choice(GgufLLM(server, options=options), "RAG_LLM names a GGUF file")
     check_installed()
     full = server.require(model, is_set=is_set, variable="RAG_LLM")
     window = min(options.num_ctx, server.context_length(full) or options.num_ctx)

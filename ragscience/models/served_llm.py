@@ -83,6 +83,8 @@ class Reply:
         self._messages = [(role, sendable(text)) for role, text in messages]
         self._max_tokens = max_tokens
         self._is_thinking = False
+        self.failure: ModelProblem | None = None
+        """Why the model cannot be called; iterating raises it."""
         self.prompt_tokens: int | None = None
         """Tokens counted by the server; None if it gave no count."""
         self.answer_tokens: int | None = None
@@ -126,6 +128,8 @@ class Reply:
     def _in_time(self) -> Generator[Chunk, None, None]:
         """The chunks, read in a thread of their own, with the limits of silence; the connection ends with this."""
         llm = self._llm
+        if self.failure is not None:
+            raise self.failure
         with closing(cancellable(self._chunks(), _never, llm.silence)) as stream:
             try:
                 yield from stream
@@ -194,7 +198,7 @@ class ServedLLM(ABC):
 
     @abstractmethod
     def load(self) -> None:
-        """Load the code that a call needs."""
+        """Load the code, or the model, that a call needs. Raises ModelProblem."""
 
     @abstractmethod
     def chunks(
@@ -252,12 +256,16 @@ class ServedLLM(ABC):
         return min(self.num_ctx, self._served or self.num_ctx)
 
     def reply(self, messages: Sequence[Message], *, max_tokens: int, schema: Mapping[str, Any] | None = None) -> Reply:
-        """A reply of at most `max_tokens`; LangChain is loaded here, the request is sent when it is iterated over.
+        """A reply of at most `max_tokens`; the code is loaded here, the request is sent when it is iterated over.
 
         With a JSON `schema` the server constrains the output to it, as far as the model and the cap allow.
         """
-        self.load()
-        return Reply(self, messages, max_tokens, schema)
+        reply = Reply(self, messages, max_tokens, schema)
+        try:
+            self.load()
+        except ModelProblem as problem:
+            reply.failure = problem
+        return reply
 
     def note_sent(self, messages: Sequence[Message]) -> None:
         """Record that a request with these messages goes out now."""

@@ -160,7 +160,11 @@ class Settings(BaseSettings):
         "an error; ollama: Ollama's or an error, whatever `llm_url` says; extractive: quotes.",
     )
     llm: str = setting(
-        "llama3.1:8b", ANSWER, "Chat model of Ollama, or of the server of `llm_url`.", min_length=1, guarded=True
+        "llama3.1:8b",
+        ANSWER,
+        "Chat model of Ollama or of the server of `llm_url`, or the path of a GGUF file.",
+        min_length=1,
+        guarded=True,
     )
     llm_url: str = setting(
         "",
@@ -176,6 +180,13 @@ class Settings(BaseSettings):
         "Key for the servers of `llm_url` and `embed_url`; from the environment only, never in config.toml.",
     )
     llm_key_file: str = setting("", NOTHING, "File that holds the key instead.", max_length=4096, guarded=True)
+    llm_memory_mb: int = setting(
+        0,
+        NOTHING,
+        "Memory limit of the process that runs a GGUF file, in MiB; 0: one and a half times the file, and 4 GiB.",
+        ge=0,
+        le=1_048_576,
+    )
     llm_connect_seconds: float = setting(
         5.0, NOTHING, "Seconds to wait for a connection to these servers, and for their lists of models.", gt=0, le=60
     )
