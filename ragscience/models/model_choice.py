@@ -248,7 +248,7 @@ def choose_llm(
 ) -> Choice[ServedLLM | None]:
     """The LLM, None for an answer of quotes: `setting` is "auto", "llm", "ollama" or "extractive".
 
-    With a `server` that is the model's, but for "ollama"; a GgufServer runs the model itself. `is_set`: somebody has set
+    With a `server` that is the model's, but for "ollama"; a GgufServer runs it itself. `is_set`: somebody has set
     the model's name. The context window of the options is lowered to the model's own if that is smaller. Raises
     ModelProblem when a model was requested explicitly and is unavailable.
     """
