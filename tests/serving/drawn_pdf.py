@@ -118,16 +118,20 @@ def bare(text):
     return "".join(letter for letter in unicodedata.normalize("NFKC", text).lower() if letter.isalnum())
 
 
-def places_of(quote, letters):
-    """The indexes of the quote's letters; None where pdf.js does not read it in this order."""
+def places_of(quote, letters, covered):
+    """The indexes of the quote's letters; None where pdf.js reads a part of it in another order.
+
+    Its parts are lines, cells, and what stands between marks of omission. Of several places that have the same words it
+    is the one that the boxes cover best.
+    """
     whole = "".join(letter for letter, _, _ in letters)
-    found, start = set(), 0
-    for part in re.split(r"…|\[\.\.\.\]", quote):
-        at = whole.find(bare(part), start)
-        if at < 0:
+    found = set()
+    for part in filter(None, map(bare, re.split(r"…|\[\.\.\.\]|\||\n", quote))):
+        starts = [at for at in range(len(whole)) if whole.startswith(part, at)]
+        if not starts:
             return None
-        start = at + len(bare(part))
-        found |= set(range(at, start))
+        start = max(starts, key=lambda at: len(covered.intersection(range(at, at + len(part)))))
+        found |= set(range(start, start + len(part)))
     return found
 
 
@@ -138,10 +142,10 @@ def is_in(point, box, slack=1.0):
 
 def judge(quote, boxes, letters):
     """(share of the quote's letters that the boxes cover, other lines that they touch); None: not in this order."""
-    own = places_of(quote, letters)
+    covered = {at for at, (_, point, _) in enumerate(letters) if any(is_in(point, box) for box in boxes)}
+    own = places_of(quote, letters, covered)
     if not own:
         return None
-    covered = {at for at, (_, point, _) in enumerate(letters) if any(is_in(point, box) for box in boxes)}
     lines = {letters[at][2] for at in own}
     others = {letters[at][2] for at in covered} - lines
     return len(own & covered) / len(own), len(others)

@@ -12,6 +12,12 @@ export function idsOf(marks) {
   return [...new Set(marks.map((mark) => mark.id))];
 }
 
+/** The numbers that are shown, by id: the marks' own, or their order. */
+export function numbersOf(marks) {
+  const own = new Map(marks.map((mark) => [mark.id, mark.number]));
+  return new Map(idsOf(marks).map((id, index) => [id, own.get(id) ?? index + 1]));
+}
+
 /**
  * Draw a page's marks into `layer`, which covers the page; `size` is the page's, in points as shown.
  * Boxes are set in shares of the page, so that they hold at every zoom.
@@ -61,7 +67,8 @@ function buttonElement(mark, size, number, focus, onMark) {
   button.textContent = String(number);
   button.setAttribute("aria-label", mark.label ? `quote ${number}: ${mark.label}` : `quote ${number}`);
   button.title = "Back to the sentence";
-  const [left, top] = mark.boxes[0];
+  const [left, top, right, bottom] = mark.boxes[0];
+  button.classList.toggle("pdf-upright", bottom - top > 1.5 * (right - left)); // a line from top to bottom
   button.style.left = share(left, size.width);
   button.style.top = share(top, size.height);
   button.addEventListener("click", () => onMark(mark.id));

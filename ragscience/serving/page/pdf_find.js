@@ -6,7 +6,7 @@ export class PdfFind {
   #bar;
   #pdf = null;
   #pages = null;
-  #texts = new Map(); // by page: {text, starts}: its items joined, and where each begins
+  #texts = new Map(); // by page: {text, starts}: its items joined, and where each of them begins
   #wanted = "";
   #found = null; // {page, index, count}
   #turn = 0;
@@ -92,22 +92,19 @@ export class PdfFind {
   }
 
   async #showMatch(number) {
-    const frame = this.#pages.frames[number - 1];
     const place = await this.#placeOf(number);
     await this.#pages.goTo(number, place);
     HIGHLIGHTS?.clear();
     for (const drawn of this.#pages.frames) if (drawn.text) this.highlight(drawn);
-    return frame;
   }
 
   /** Where the match begins on its page: a box of points as shown. */
   async #placeOf(number) {
     const page = await this.#pdf.getPage(number);
-    const { items, starts, text } = await this.#textOf(number);
+    const { starts, text } = await this.#textOf(number);
     const [start] = matchesIn(text, patternOf(this.#wanted))[this.#found.index];
-    const item = items[itemAt(starts, start)];
-    const viewport = page.getViewport({ scale: 1 });
-    const [x, y] = viewport.convertToViewportPoint(item.x, item.y);
+    const item = (await itemsOf(page))[itemAt(starts, start)];
+    const [x, y] = page.getViewport({ scale: 1 }).convertToViewportPoint(item.transform[4], item.transform[5]);
     return [x, y - item.height, x + item.width, y];
   }
 
@@ -133,17 +130,21 @@ export class PdfFind {
     const known = this.#texts.get(number);
     if (known) return known;
     const page = await this.#pdf.getPage(number);
-    const content = await page.getTextContent();
-    const made = { text: "", starts: [], items: [] };
-    for (const item of content.items) {
-      if (item.str === undefined) continue;
-      made.starts.push(made.text.length);
-      made.items.push({ x: item.transform[4], y: item.transform[5], width: item.width, height: item.height });
-      made.text += item.hasEOL ? `${item.str}\n` : item.str;
-    }
+    const items = await itemsOf(page);
+    const made = { text: "", starts: new Int32Array(items.length) };
+    const parts = items.map((item) => (item.hasEOL ? `${item.str}\n` : item.str));
+    for (let at = 1; at < items.length; at += 1) made.starts[at] = made.starts[at - 1] + parts[at - 1].length;
+    made.text = parts.join("");
+    page.cleanup();
     this.#texts.set(number, made);
     return made;
   }
+}
+
+/** The pieces of a page's text, those that its text layer has an element for. */
+async function itemsOf(page) {
+  const { items } = await page.getTextContent();
+  return items.filter((item) => item.str !== undefined);
 }
 
 /** The words with any white space between them, in either case, also divided at the end of a line; null for none. */

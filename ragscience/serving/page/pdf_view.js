@@ -1,7 +1,7 @@
 // The PDF of a paper, with the quotes marked: toolbar, pages, find, selection.
 
 import { GlobalWorkerOptions, PasswordException, getDocument } from "./vendor/pdfjs/pdf.min.mjs";
-import { drawMarks, idsOf, markAt, marksOn } from "./marks.js";
+import { drawMarks, idsOf, markAt, marksOn, numbersOf } from "./marks.js";
 import { PdfFind } from "./pdf_find.js";
 import { PdfPages } from "./pdf_pages.js";
 import { buildParts } from "./pdf_toolbar.js";
@@ -26,6 +26,7 @@ export class PdfView {
   #marks = [];
   #focus = null;
   #turn = 0;
+  #isStepping = false; // whether the button of the mark in focus takes the keyboard once it is drawn
   #styled;
 
   /** Fill `section`. `events`: onMark(id), onAsk, onSimilar and onCite(text, {md5, page}), announce(text). */
@@ -179,9 +180,13 @@ export class PdfView {
       frame.marks.className = "pdf-marks";
       frame.element.append(frame.marks);
     }
-    const numbers = new Map(idsOf(this.#marks).map((id, index) => [id, index + 1]));
+    const numbers = numbersOf(this.#marks);
     const onMark = (id) => this.#events.onMark?.(id);
     drawMarks(frame.marks, marksOn(this.#marks, frame.number), frame, { numbers, focus: this.#focus, onMark });
+    const button = this.#isStepping ? frame.marks.querySelector("button.pdf-focused") : null;
+    if (!button) return;
+    this.#isStepping = false;
+    button.focus({ preventScroll: true });
   }
 
   /** Go to the mark in focus; to the page where it has none, or where its place is not sure. */
@@ -202,11 +207,13 @@ export class PdfView {
     const ids = idsOf(this.#marks);
     if (!ids.length || !this.#pages) return;
     const at = ids.indexOf(this.#focus);
+    this.#parts.scroller.focus({ preventScroll: true });
+    this.#isStepping = true;
     this.#focus = ids[at < 0 ? (by > 0 ? 0 : ids.length - 1) : (at + by + ids.length) % ids.length];
     this.#redrawMarks();
     await this.#goToFocus(this.#pages.current);
     const label = this.#marks.find((mark) => mark.id === this.#focus)?.label ?? "";
-    this.#events.announce?.(`quote ${ids.indexOf(this.#focus) + 1}: ${label}`);
+    this.#events.announce?.(`quote ${numbersOf(this.#marks).get(this.#focus)}: ${label}`);
   }
 
   #listen() {

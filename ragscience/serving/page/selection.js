@@ -47,6 +47,7 @@ export class SelectionBar {
       const [text, page] = [this.#text, this.#page];
       document.getSelection().removeAllRanges();
       this.hide();
+      this.#scroller.focus({ preventScroll: true });
       this.#events[name](text, page);
     });
     return button;
