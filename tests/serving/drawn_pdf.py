@@ -81,6 +81,10 @@ class Browser:
         """Letters and digits of a page as pdf.js reads them."""
         return letters_of(self.page.evaluate(WORDS, {"md5": md5, "number": number})["words"])
 
+    def hosts(self):
+        """Of all requests."""
+        return {url.split("/")[2] for url in self.requests if not url.startswith(("blob:", "data:"))}
+
     def calls(self, name):
         return [values for called, *values in self.page.evaluate("() => window.calls") if called == name]
 

@@ -1,17 +1,22 @@
 """The view of a PDF in a real browser: its marks lie on the quote's words, and nothing leaves this machine."""
 
+import contextlib
+import hashlib
 import shutil
 
 import httpx
 import pymupdf
 import pytest
 
-from tests.conftest import Commands
-from tests.pdf_factory import make_pdf
+from ragscience.serving.page_routes import FOLDER
+from tests.conftest import Commands, copied
+from tests.pdf_factory import make_pdf, make_raw_pdf
 from tests.serving.conftest import serving
 from tests.serving.drawn_pdf import Browser, judge
+from tests.shared_data import SHARED_DATA, needs_shared_data
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+VENDOR = FOLDER / "vendor"
 pytestmark = pytest.mark.browser
 
 WORDS = """Migration of {name} in the northern valleys
@@ -63,8 +68,6 @@ def home(made_once):
 
 @pytest.fixture(scope="module")
 def address(home, tmp_path_factory):
-    from tests.conftest import copied
-
     with serving(copied(home, tmp_path_factory.mktemp("pages"))) as url:
         yield url
 
@@ -81,18 +84,20 @@ def chromium():
 
 
 @pytest.fixture
-def browser(chromium, address):
-    """A view; afterwards nothing may have left this machine, and nothing may have been complained of."""
-    context = chromium.new_context(viewport={"width": 900, "height": 700})
-    made = Browser(context.new_page(), address)
-    yield made
-    violations = made.page.evaluate("() => window.violations ?? []")
-    context.close()
-    assert violations == []
-    assert made.complaints == []
-    assert {url.split("/", 3)[2] for url in made.requests if not url.startswith(("blob:", "data:"))} == {
-        address.split("/")[2]
-    }
+def opened(chromium):
+    """Opens a view over a server; afterwards nothing may have left it, and nothing may have been complained of."""
+    views = []
+
+    def open_view(address):
+        context = chromium.new_context(viewport={"width": 900, "height": 700})
+        views.append(Browser(context.new_page(), address))
+        return views[-1]
+
+    yield open_view
+    told = [(each.page.evaluate("() => window.violations"), each.complaints, each.hosts()) for each in views]
+    for each in views:
+        each.page.context.close()
+    assert told == [([], [], {each.address.removeprefix("http://")}) for each in views]
 
 
 def paper_of(address, file):
@@ -100,7 +105,7 @@ def paper_of(address, file):
 
 
 @pytest.mark.parametrize(("kind", "name"), list(zip(KINDS, BIRDS, strict=True)))
-def test_a_mark_lies_on_its_words_however_the_page_is_turned_and_cut(kind, name, address, browser):
+def test_a_mark_lies_on_its_words_however_the_page_is_turned_and_cut(kind, name, address, opened):
     md5 = paper_of(address, f"{kind}.pdf")["md5"]
     asked = httpx.post(
         f"{address}/api/v1/ask", json={"question": f"What was the mean density of {name}?"}, timeout=60
@@ -111,9 +116,256 @@ def test_a_mark_lies_on_its_words_however_the_page_is_turned_and_cut(kind, name,
         {"id": str(at), "page": each["page"], "boxes": each["boxes"], "colour": at % 8, "label": each["quote"]}
         for at, each in enumerate(cited)
     ]
+    browser = opened(address)
     browser.show(md5, marks, focus="0")
     browser.wait_until_drawn()
     drawn, letters = browser.boxes(1), browser.letters(md5, 1)
     for mark, each in zip(marks, cited, strict=True):
         share, others = judge(each["quote"], drawn[mark["id"]], letters)
         assert (share, others) == (1.0, 0), each["quote"]
+
+
+@pytest.fixture
+def replaced(home, tmp_path):
+    """`replaced(make)`: the address of a server whose plain.pdf has become what `make(path)` makes, and its MD5."""
+    opened = contextlib.ExitStack()
+
+    def serve(make):
+        own = copied(home, tmp_path / "home")
+        path = own / "papers" / "plain.pdf"
+        path.unlink()
+        make(path)
+        url = opened.enter_context(serving(own))
+        return url, paper_of(url, "plain.pdf")["md5"]
+
+    with opened:
+        yield serve
+
+
+def many_pages(path):
+    """200 pages of two widths."""
+    objects = [b"<< /Type /Catalog /Pages 2 0 R >>", b"", b"<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>"]
+    for number in range(1, 201):
+        text = b"BT /F 12 Tf 50 700 Td (Here page %d begins.) Tj ET" % number
+        box = b"[0 0 %d 842]" % (842 if number % 5 == 0 else 595)
+        objects.append(
+            b"<< /Type /Page /Parent 2 0 R /MediaBox %b /Contents %d 0 R /Resources << /Font << /F 3 0 R >> >> >>"
+            % (box, len(objects) + 2)
+        )
+        objects.append(b"<< /Length %d >>\nstream\n%b\nendstream" % (len(text), text))
+    pages = b" ".join(b"%d 0 R" % number for number in range(4, 404, 2))
+    objects[1] = b"<< /Type /Pages /Count 200 /Kids [%b] >>" % pages
+    make_raw_pdf(path, objects)
+
+
+def test_only_pages_near_the_window_are_drawn(replaced, opened):
+    url, md5 = replaced(many_pages)
+    browser = opened(url)
+    browser.show(md5)
+    page = browser.page
+    page.locator(".pdf-scroller").focus()
+    for key, number in (("End", 200), ("ArrowLeft", 199), ("Home", 1), ("ArrowRight", 2)):
+        page.keyboard.press(key)
+        browser.wait_until_drawn(number)
+        page.wait_for_function("() => document.querySelectorAll('.pdf-page canvas').length <= 5")
+        page.wait_for_function(f"() => document.querySelector('.pdf-page-box').value === '{number}'")
+    page.fill(".pdf-page-box", "120")
+    page.keyboard.press("Enter")
+    browser.wait_until_drawn(120)
+    page.wait_for_function("() => document.querySelectorAll('.pdf-page > *').length <= 15")
+    assert page.locator(".pdf-page").count() == 200
+
+
+def test_words_are_found_from_the_page_that_is_shown_and_round(replaced, opened):
+    url, md5 = replaced(many_pages)
+    browser = opened(url)
+    browser.show(md5, page=150)
+    page = browser.page
+    page.locator(".pdf-scroller").focus()
+    page.keyboard.press("Control+f")
+    page.keyboard.type("PAGE 12  begins")
+    page.keyboard.press("Enter")
+    count = page.locator(".pdf-find-count")
+    count.filter(has_text="1 of 1 on page 12").wait_for()
+    browser.wait_until_drawn(12)
+    page.wait_for_function("() => CSS.highlights.get('pdf-found-here')?.size === 1")
+    page.fill(".pdf-find-box", "no such words")
+    page.keyboard.press("Enter")
+    count.filter(has_text="not found").wait_for()
+    page.keyboard.press("Escape")
+    assert page.evaluate("() => document.activeElement.className") == "pdf-scroller"
+
+
+@pytest.mark.parametrize(
+    ("make", "told"),
+    [
+        (lambda path: None, "The file of plain.pdf is gone. Put it back, and run `python ingest.py`."),
+        (
+            lambda path: make_pdf(path, ["Words"], user_password="word"),
+            "The PDF is encrypted and asks for a password. Save a copy without one, and add that.",
+        ),
+        (
+            lambda path: path.write_bytes(b"%PDF-1.7\n" + b"x" * 3000),
+            "The PDF is damaged: Invalid PDF structure. Get the file anew, and add it.",
+        ),
+    ],
+    ids=["gone", "encrypted", "damaged"],
+)
+def test_a_file_that_does_not_open_is_told_of_in_a_line(make, told, replaced, opened):
+    url, md5 = replaced(make)
+    browser = opened(url)
+    browser.show(md5)
+    assert browser.page.text_content(".pdf-status") == told
+    assert browser.page.locator(".pdf-page").count() == 0
+    browser.complaints[:] = [each for each in browser.complaints if "404" not in each]
+
+
+def test_vendored_files_are_unchanged():
+    lines = (VENDOR / "SHA256SUMS").read_text().splitlines()
+    sums = dict(reversed(line.split("  ")) for line in lines)
+    files = [path for path in (VENDOR / "pdfjs").rglob("*") if path.is_file()]
+    assert sums == {str(path.relative_to(VENDOR)): hashlib.sha256(path.read_bytes()).hexdigest() for path in files}
+
+
+QUOTES = [
+    {"id": "a", "page": 1, "boxes": [[50, 50, 300, 62]], "colour": 0, "label": "Migration of wagtails"},
+    {"id": "b", "page": 1, "boxes": [[50, 135, 300, 146], [50, 149, 200, 160]], "colour": 1, "label": "The mean"},
+    {"id": "c", "page": 1, "boxes": [], "colour": 2, "label": "of no sure place"},
+]
+
+
+def test_marks_by_keyboard_and_by_click(address, opened):
+    browser = opened(address)
+    browser.show(paper_of(address, "plain.pdf")["md5"], QUOTES)
+    browser.wait_until_drawn()
+    page = browser.page
+    page.locator(".pdf-scroller").focus()
+    page.keyboard.press("n")
+    page.wait_for_function("() => document.activeElement.dataset.mark === 'a'")
+    assert page.evaluate("() => document.activeElement.getAttribute('aria-label')") == "quote 1: Migration of wagtails"
+    page.keyboard.press("n")
+    page.wait_for_function("() => document.activeElement.dataset.mark === 'b'")
+    page.keyboard.press("Enter")
+    assert browser.calls("onMark") == [["b"]]
+    box = page.locator('.pdf-mark-box[data-mark="a"]').bounding_box()
+    page.mouse.click(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    assert browser.calls("onMark") == [["b"], ["a"]]
+    page.mouse.click(box["x"] + box["width"] / 2, box["y"] + 300)
+    assert len(browser.calls("onMark")) == 2
+
+
+def test_a_quote_of_no_sure_place_marks_nothing_and_says_so(address, opened):
+    browser = opened(address)
+    browser.show(paper_of(address, "plain.pdf")["md5"], QUOTES, focus="c")
+    browser.wait_until_drawn()
+    assert browser.page.text_content(".pdf-status") == "The quote's place on this page is not sure."
+    assert set(browser.boxes(1)) == {"a", "b"}
+
+
+def test_a_quote_over_two_pages_is_marked_on_both(replaced, opened):
+    url, md5 = replaced(many_pages)
+    browser = opened(url)
+    both = [{"id": "q", "page": number, "boxes": [[50, 130, 300, 146]], "colour": 3, "label": ""} for number in (7, 8)]
+    browser.show(md5, both, focus="q")
+    for number in (7, 8):
+        browser.wait_until_drawn(number)
+        assert list(browser.boxes(number)) == ["q"]
+        button = browser.page.locator(f'.pdf-page[data-page="{number}"] button.pdf-mark')
+        assert button.get_attribute("aria-label") == "quote 1"
+        browser.page.locator(".pdf-scroller").focus()
+        browser.page.keyboard.press("ArrowRight")
+
+
+@pytest.mark.parametrize("width", [360, 900])
+def test_selected_text_can_be_asked_about_by_keyboard_and_pointer(width, address, opened):
+    browser = opened(address)
+    page = browser.page
+    page.set_viewport_size({"width": width, "height": 700})
+    md5 = paper_of(address, "plain.pdf")["md5"]
+    browser.show(md5)
+    browser.wait_until_drawn()
+    line = page.locator(".textLayer span", has_text="along seven transects")
+    place = line.bounding_box()
+    middle = place["y"] + place["height"] / 2
+    page.mouse.move(place["x"] + 1, middle)
+    page.mouse.down()
+    page.mouse.move(place["x"] + place["width"] - 1, middle + place["height"] * 1.3, steps=4)
+    page.mouse.up()
+    bar = page.locator(".pdf-selection")
+    bar.wait_for()
+    shown = bar.bounding_box()
+    assert shown["x"] >= 0 and shown["x"] + shown["width"] <= width
+    page.locator(".pdf-scroller").focus()
+    page.keyboard.press("Tab")
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("Enter")
+    ((text, where),) = browser.calls("onSimilar")
+    assert "two kilometres each" in text
+    assert where == {"md5": md5, "page": 1}
+    page.locator(".pdf-scroller").focus()
+    page.keyboard.press("Control+a")
+    page.get_by_role("button", name="Cite").click()
+    ((text, where),) = browser.calls("onCite")
+    assert text.startswith("Migration of wagtails") and "41.7 animals per square kilometre" in text
+    bar.wait_for(state="hidden")
+
+
+def test_a_link_of_the_paper_cannot_be_followed(replaced, opened):
+    def linked(path):
+        make_pdf(path, ["Click here"])
+        with pymupdf.open(path) as document:
+            link = {"kind": pymupdf.LINK_URI, "from": pymupdf.Rect(0, 0, 595, 842), "uri": "https://evil.example/"}
+            document[0].insert_link(link)
+            document.saveIncr()
+
+    url, md5 = replaced(linked)
+    browser = opened(url)
+    browser.show(md5)
+    browser.wait_until_drawn()
+    browser.page.mouse.click(300, 300)
+    assert browser.page.locator(".pdf-view a").count() == 0
+    assert browser.page.url.rstrip("/") == url
+
+
+PAPERS = ["bert_1810.04805.pdf", "biomed_ida_helicobacter_meta.pdf"]
+QUESTIONS = [
+    "What is the masked language model task?",
+    "How many parameters does BERT large have?",
+    "What happens when next sentence prediction is removed?",
+    "Which treatment eradicated Helicobacter pylori?",
+    "How many studies were in the meta-analysis of iron deficiency anaemia?",
+]
+SHARE, LEAST = 0.97, 20
+
+
+@needs_shared_data
+def test_marks_of_real_papers_lie_on_their_words(made_once, tmp_path, opened):
+    def make(folder):
+        (folder / "papers").mkdir(parents=True)
+        for name in PAPERS:
+            shutil.copyfile(SHARED_DATA / "papers" / name, folder / "papers" / name)
+        ran = Commands(folder).ingest(RAG_EMBEDDER="embedded")
+        assert ran.code == 0, ran.err
+
+    found = []
+    with serving(copied(made_once("marked-papers", make), tmp_path / "home")) as url:
+        md5s = {paper["file"]: paper["md5"] for paper in httpx.get(f"{url}/api/v1/papers").json()["papers"]}
+        pages = {}
+        for question in QUESTIONS:
+            answer = httpx.post(f"{url}/api/v1/ask", json={"question": question}, timeout=60).json()
+            for each in answer["citations"]:
+                pages.setdefault((each["file"], each["page"]), {})[each["quote"]] = each["boxes"]
+        browser = opened(url)
+        for (file, number), quotes in sorted(pages.items()):
+            marks = [
+                {"id": quote, "page": number, "boxes": boxes, "colour": 0, "label": quote}
+                for quote, boxes in quotes.items()
+            ]
+            browser.show(md5s[file], marks, page=number)
+            browser.wait_until_drawn(number)
+            drawn, letters = browser.boxes(number), browser.letters(md5s[file], number)
+            found += [(judge(quote, drawn.get(quote, []), letters), file, number, quote) for quote in quotes]
+    judged = [each for each in found if each[0]]
+    assert len(judged) >= LEAST
+    wrong = [each for each in judged if each[0][0] < 1 or each[0][1] > 1]
+    assert len(wrong) <= (1 - SHARE) * len(judged), wrong
