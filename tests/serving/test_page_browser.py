@@ -174,7 +174,8 @@ def test_the_chosen_papers_and_options_are_seen_and_used(opened, url):
     with page.expect_request("**/ask/events") as sent:
         ask(page, "What is fired?")
     body = sent.value.post_data_json
-    assert (body["agent"], body["part"]) == (True, {"papers": ["kilns.pdf"]})
+    kilns = next(paper for paper in httpx.get(f"{url}/api/v1/papers").json()["papers"] if paper["file"] == "kilns.pdf")
+    assert (body["agent"], body["part"]) == (True, {"papers": [kilns["md5"]]})
 
 
 @pytest.mark.parametrize("region", ["Library", "Chat", "Reader"])

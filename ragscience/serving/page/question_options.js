@@ -47,7 +47,8 @@ export class QuestionOptions {
 
   part() {
     const { years, kinds } = this.values;
-    const papers = this.papers.chosenPapers.map((paper) => paper.file);
+    const chosen = this.papers.chosenPapers;
+    const papers = chosen.length < this.papers.all.length ? chosen.map((paper) => paper.md5) : [];
     return {
       ...(papers.length ? { papers } : {}), ...(years.trim() ? { years: years.trim() } : {}),
       ...(kinds.length ? { kinds } : {}),
