@@ -10,6 +10,7 @@ import typer
 from ragscience.errors import UsageError
 from ragscience.terminal.cli import opened, say
 from ragscience.terminal.run_options import Debug, HomeFolder, Offline
+from ragscience.terminal.status_line import STATUS
 
 __all__ = ["add_serve_commands"]
 
@@ -48,8 +49,13 @@ def serve(
     from ragscience.serving.web_server import run_server
 
     with opened(home=home, offline=offline) as engine:
-        run_server(engine, ServerOptions(host=host, port=port), lambda address: say(f"Serving {address} (Ctrl-C ends)"))
+        run_server(engine, ServerOptions(host=host, port=port), _listening)
     return 0
+
+
+def _listening(address: str) -> None:
+    STATUS.hide()
+    say(f"Serving {address} (Ctrl-C ends)")
 
 
 def mcp(

@@ -97,3 +97,26 @@ def test_the_profiles_that_can_be_chosen(client):
     profiles = client.get("/api/v1/profiles").json()["profiles"]
     assert [each["name"] for each in profiles if each["chosen"]] == ["default"]
     assert {"rrf", "deep", "balanced"} <= {each["name"] for each in profiles}
+
+
+def luminance(colour):
+    channels = (int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5))
+    red, green, blue = (each / 12.92 if each <= 0.04045 else ((each + 0.055) / 1.055) ** 2.4 for each in channels)
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+
+def contrast(one, other):
+    darker, lighter = sorted((luminance(one), luminance(other)))
+    return (lighter + 0.05) / (darker + 0.05)
+
+
+@pytest.mark.parametrize("theme", [0, 1], ids=["light", "dark"])
+def test_text_and_controls_can_be_told_from_their_ground(theme):
+    """WCAG 2.2 AA: 4.5 for text, 3 for the edges of controls."""
+    named = re.findall(r"--([\w-]+): light-dark\((#\w{6}), (#\w{6})\)", (FOLDER / "page.css").read_text())
+    colours = {name: pair[theme] for name, *pair in named}
+    for ground in ("back", "card", "raised"):
+        for text in ("ink", "dim", "accent", "good", "doubt", "bad"):
+            assert contrast(colours[text], colours[ground]) >= 4.5, (text, ground)
+        assert contrast(colours["control"], colours[ground]) >= 3, ground
+    assert contrast(colours["on-accent"], colours["accent"]) >= 4.5

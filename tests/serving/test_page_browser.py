@@ -7,6 +7,7 @@ import threading
 import httpx
 import pytest
 
+from ragscience.engine.access_tokens import AccessTokens
 from tests.conftest import Commands, copied
 from tests.ollama_server import OllamaServer, chat_model
 from tests.pdf_factory import make_pdf
@@ -60,7 +61,7 @@ def opened(browser):
         page = context.new_page()
         page.set_default_timeout(10000)
         page.on("request", lambda request: requests.append((address, request.url)))
-        page.on("console", lambda message: complaints.append(message.text))
+        page.on("console", lambda message: message.type in ("error", "warning") and complaints.append(message.text))
         page.on("pageerror", lambda error: complaints.append(str(error)))
         page.goto(address)
         page.wait_for_selector(waits, state="attached")
@@ -237,6 +238,25 @@ def test_an_empty_library_says_how_to_fill_it_and_a_gone_server_what_to_do(opene
     assert "The server does not answer." in problem.inner_text()
     assert problem.get_by_role("button", name="Ask again").is_visible()
     opened.complaints[:] = [text for text in opened.complaints if "ERR_CONNECTION_REFUSED" not in text]
+
+
+def test_where_a_token_is_asked_for_one_signs_in_and_out(opened, three_papers, tmp_path):
+    home = copied(three_papers, tmp_path / "home")
+    token = AccessTokens(home / "serve_tokens.json").add("ana", "reader")
+    with serving(home) as address:
+        page = opened(address, waits="#sign-in[open]")
+        assert page.locator("#papers li").count() == 0
+        page.fill("#token", token)
+        page.press("#token", "Enter")
+        page.wait_for_selector("#papers li")
+        assert page.locator("#person").inner_text() == "ana"
+        assert page.locator("#add-papers").is_hidden(), "a reader adds no papers"
+        ask(page, SPEED)
+        page.reload()
+        page.wait_for_selector(".answer")
+        page.click("#sign-out")
+        page.wait_for_selector("#sign-in[open]")
+        assert page.locator(".answer").count() == 0
 
 
 def test_the_theme_is_kept(opened, url):

@@ -153,6 +153,10 @@ function notice(error) {
   byId("notice").hidden = false;
 }
 
+function signIn() {
+  showSignIn(load);
+}
+
 async function loadPapers() {
   try {
     await papers.load();
@@ -165,6 +169,11 @@ async function loadPapers() {
 async function load() {
   byId("notice").hidden = true;
   try {
+    const person = await showPerson();
+    if (person.sign_in && person.name === null) {
+      signIn();
+      return;
+    }
     await papers.load();
     await Promise.all([options.load(), conversations.load(), uploads.resume()]);
     const number = numberInAddress();
@@ -234,9 +243,6 @@ listenToKeys({
   o: () => options.toggle(),
   escape,
 });
-onSignIn.call = () => showSignIn(async () => {
-  await load();
-  await showPerson();
-});
+onSignIn.call = signIn;
 showState();
 load();

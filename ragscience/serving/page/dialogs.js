@@ -80,11 +80,12 @@ export function showSignIn(onDone) {
   dialog.showModal();
 }
 
-/** Who is signed in: the name is shown, with a way out; nothing where nobody has to sign in. */
+/** Who is signed in: `{name, role, sign_in}`; the name is shown with a way out where this server asks for a token. */
 export async function showPerson() {
-  const session = await getJson("/session").catch(() => ({ sign_in: false }));
-  byId("person").textContent = session.sign_in ? session.name : "";
-  byId("sign-out").hidden = !session.sign_in;
+  const session = await getJson("/session");
+  document.body.dataset.role = session.role ?? "";
+  byId("person").textContent = session.name ?? "";
+  byId("sign-out").hidden = !session.sign_in || session.name === null;
   byId("sign-out").onclick = async () => {
     await sendJson("DELETE", "/session");
     location.reload();

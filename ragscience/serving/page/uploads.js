@@ -1,9 +1,10 @@
 // PDFs by drop or by the button, and the changes of the library that are on their way.
 
-import { announce, button, byId, counted, make } from "./elements.js";
+import { announce, button, byId, counted, make, withCode } from "./elements.js";
 import { getJson, sendJson } from "./server.js";
 
 const LOOK_MS = 700;
+const SHOWN_MS = 10_000; // a change that went well needs no click to go away
 const MOST_AT_ONCE = 100 << 20;
 const MAGIC_WITHIN = 1024;
 
@@ -58,7 +59,7 @@ export class Uploads {
       batch.push(file);
       size += file.size;
     }
-    if (refused.length) this.draw({ job_id: `refused-${Date.now()}`, what: "not added", state: "failed", files: [], failures: refused, warnings: [], total: refused.length, done: 0 });
+    if (refused.length) this.draw({ job_id: `refused-${Date.now()}`, what: "add " + (refused.length === 1 ? refused[0].file : counted(refused.length, "file")), state: "failed", files: [], failures: refused, warnings: [], total: refused.length, done: 0 });
     await send();
   }
 
@@ -69,7 +70,7 @@ export class Uploads {
     try {
       const job = await begin();
       row.remove();
-      await this.watch(job);
+      await this.watch(job, what);
     } catch (error) {
       row.remove();
       this.draw({ job_id: `problem-${Date.now()}`, what, state: "failed", detail: error.message, fix: error.fix, files: [], failures: [], warnings: [], total: 0, done: 0 });
@@ -82,20 +83,27 @@ export class Uploads {
     for (const job of jobs) if (isOpen(job)) this.watch(job).catch(() => {});
   }
 
-  async watch(job) {
+  async watch(job, what = job.what) {
+    const show = () => this.draw({ ...job, what });
     let seen = job.files.length;
-    this.draw(job);
+    show();
     while (isOpen(job)) {
       await new Promise((resolve) => { setTimeout(resolve, LOOK_MS); });
       job = await getJson(`/jobs/${job.job_id}`);
-      this.draw(job);
+      show();
       if (job.files.length > seen) {
         seen = job.files.length;
         this.onChanged();
       }
     }
     this.onChanged();
-    announce(`${sentence(job.what)}: ${wordOf(job)}.`);
+    announce(`${sentence(what)}: ${wordOf(job)}.`);
+    if (job.state === "done" && !job.failures.length && !job.warnings.length) setTimeout(() => this.hide(job.job_id), SHOWN_MS);
+  }
+
+  hide(id) {
+    this.rows.get(id)?.remove();
+    this.rows.delete(id);
   }
 
   draw(job) {
@@ -106,9 +114,10 @@ export class Uploads {
     const isDone = !isOpen(job);
     row.replaceChildren(
       make("div", { class: "row" }, make("p", { class: "grow" }, `${sentence(job.what)}: ${wordOf(job)}`),
-        isDone ? button("✕", () => { row.remove(); this.rows.delete(job.job_id); }, { title: "Hide this", class: "plain" }) : null),
+        isDone ? button("✕", () => this.hide(job.job_id), { title: "Hide this", class: "plain" }) : null),
       isDone ? "" : make("progress", { "aria-label": job.what, max: String(Math.max(job.total, 1)), value: job.state === "waiting" || !job.done ? null : String(job.done) }),
-      ...job.failures.map((failure) => make("p", { class: "problem small" }, make("strong", {}, failure.file), ": ", failure.detail, failure.fix ? ` ${failure.fix}` : "")),
+      ...job.failures.map((failure) => make("p", { class: "problem small" },
+        failure.detail.includes(failure.file) ? null : `${failure.file}: `, withCode([failure.detail, failure.fix].filter(Boolean).join(" ")))),
       job.detail ? make("p", { class: "problem small" }, job.detail, job.fix ? ` ${job.fix}` : "") : "",
       ...[...new Set(job.warnings)].map((line) => make("p", { class: "warning small" }, line)));
   }
