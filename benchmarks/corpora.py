@@ -17,6 +17,7 @@ __all__ = [
     "cache_folder",
     "data_folder",
     "dev_questions",
+    "draw_paper",
     "judged_set",
     "made_up_words",
     "papers_folder",
@@ -59,7 +60,7 @@ def papers_folder() -> Path:
     folder = cache_folder("papers")
     if len(list(folder.glob("*.pdf"))) < 24:
         for number in range(24):
-            _draw_paper(folder / f"drawn_{number:02d}.pdf", number)
+            draw_paper(folder / f"drawn_{number:02d}.pdf", number)
     return folder
 
 
@@ -85,7 +86,7 @@ def made_up_words(count: int) -> list[str]:
     ]
 
 
-def _draw_paper(path: Path, seed: int) -> None:
+def draw_paper(path: Path, seed: int) -> None:
     import pymupdf
 
     chooser = random.Random(seed)

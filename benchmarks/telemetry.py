@@ -42,7 +42,7 @@ def run(options: Options) -> Report:
         session(papers_home(), wanted=None, **settings, **files) as all_on,
     ):
         _with_spans(all_on)
-        sides = {OFF: _searches(off, told=False), FILES: _searches(on, told=True), ALL: _searches(all_on, told=True)}
+        sides = {OFF: _searches(off), FILES: _searches(on), ALL: _searches(all_on)}
         runs = by_turns(sides, TURNS * options.rounds)
         alone = _alone(all_on)
     searches = {name: np.asarray(values) * 1000 for name, values in runs.items()}
@@ -79,17 +79,14 @@ def run(options: Options) -> Report:
     )
 
 
-def _searches(one: QuestionRun, *, told: bool) -> Callable[[], float]:
-    """The next question, as `search` asks it with telemetry, or without any of it but the timing of the stages."""
-    from ragscience import Filters, SearchRequest
+def _searches(one: QuestionRun) -> Callable[[], float]:
+    """The next question, as a command searches for it; its stages are timed also where nothing is told of it."""
+    from ragscience import SearchRequest
 
     questions = cycle(QUESTIONS)
 
     def ask() -> None:
-        if told:
-            one.engine.search(SearchRequest(next(questions)))
-        else:
-            one.search(next(questions), Filters())
+        one.engine.search(SearchRequest(next(questions)))
 
     timed = clock(ask)
 

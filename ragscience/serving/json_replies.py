@@ -62,6 +62,12 @@ def without_folders(value: Any, home: Path, key: str = "") -> Any:
 
     `key` is the name that the value has in the record around it.
     """
+    if value is None or isinstance(value, int | float):  # most values: the numbers of boxes
+        return value
+    if isinstance(value, str):
+        if key == "path":
+            return _within_papers(value, home)
+        return words_without_folders(value, home) if key in _MESSAGES else value
     if hasattr(value, "__dataclass_fields__"):
         value = {name: getattr(value, name) for name in value.__dataclass_fields__}
     if isinstance(value, Mapping):
@@ -69,11 +75,7 @@ def without_folders(value: Any, home: Path, key: str = "") -> Any:
     if isinstance(value, list | tuple | set | frozenset):
         every = sorted(value) if isinstance(value, set | frozenset) else value
         return [without_folders(each, home, key) for each in every]
-    if isinstance(value, os.PathLike) or (key == "path" and isinstance(value, str)):
-        return _within_papers(os.fspath(value), home)
-    if key in _MESSAGES and isinstance(value, str):
-        return words_without_folders(value, home)
-    return value
+    return _within_papers(os.fspath(value), home) if isinstance(value, os.PathLike) else value
 
 
 def words_without_folders(text: str, home: Path) -> str:
