@@ -147,7 +147,7 @@ def many_pages(path):
     objects = [b"<< /Type /Catalog /Pages 2 0 R >>", b"", b"<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>"]
     for number in range(1, 201):
         text = b"BT /F 12 Tf 50 700 Td (Here page %d begins.) Tj ET" % number
-        box = b"[0 0 %d 842]" % (842 if number % 5 == 0 else 595)
+        box = b"[0 0 %d 842]" % (420 if number % 5 == 0 else 595)
         objects.append(
             b"<< /Type /Page /Parent 2 0 R /MediaBox %b /Contents %d 0 R /Resources << /Font << /F 3 0 R >> >> >>"
             % (box, len(objects) + 2)
@@ -223,7 +223,7 @@ def test_a_file_that_does_not_open_is_told_of_in_a_line(make, told, replaced, op
 def test_vendored_files_are_unchanged():
     lines = (VENDOR / "SHA256SUMS").read_text().splitlines()
     sums = dict(reversed(line.split("  ")) for line in lines)
-    files = [path for path in (VENDOR / "pdfjs").rglob("*") if path.is_file()]
+    files = [path for path in VENDOR.rglob("*") if path.is_file() and path.parent != VENDOR]
     assert sums == {str(path.relative_to(VENDOR)): hashlib.sha256(path.read_bytes()).hexdigest() for path in files}
 
 
