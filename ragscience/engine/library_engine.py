@@ -450,10 +450,10 @@ class Engine:
         return draft_questions(self, count, papers=papers, on_event=on_event)
 
     def with_settings(self, settings: Settings) -> Engine:
-        """The same engine under other settings, sharing library and models; do not close it."""
+        """The same engine under other settings, sharing library, models and telemetry; do not close it."""
         other = Engine(self.home, settings, on_event=self._on_event)
         other.search_slots = self.search_slots
-        other._shared = {"library": self.library, "models": self.models}
+        other._shared = {"library": self.library, "models": self.models, "telemetry": self.telemetry}
         return other
 
     def model_rows(self) -> Sequence[ModelRow]:

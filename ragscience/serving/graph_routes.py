@@ -68,7 +68,7 @@ def summary(request: Request) -> Response:
     return json_reply(summary_output(graph_summary(state_of(request).engine)))
 
 
-@graph_routes.post("/graph", status_code=202, response_class=Response)
+@graph_routes.post("/graph", status_code=202, responses={202: {"model": Job}}, response_class=Response)
 def build(request: Request, body: BuildBody | None = None) -> Response:
     """Read the passages that the graph lacks; the job's progress, in passages, is at `/jobs/{id}`."""
     body = body or BuildBody()

@@ -6,6 +6,7 @@ import asyncio
 import secrets
 from collections.abc import Sequence
 from threading import Event as Flag
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from fastapi import APIRouter, Request
@@ -28,6 +29,13 @@ __all__ = ["guide_routes"]
 
 Action = Literal["chat", "summarize", "compare", "find_gaps"]
 ACTIONS: tuple[Action, ...] = ("chat", "summarize", "compare", "find_gaps")
+OF_EACH = MappingProxyType(
+    {
+        "summarize": ("Summarize this paper",),
+        "find_gaps": ("What are the limitations of this paper?", "What future work does this paper suggest?"),
+    }
+)
+"""What an action without a query asks of each paper by itself."""
 MOST_PAPERS = 20
 """Papers of an action that looks at each by itself."""
 SessionId = Annotated[str, Field(max_length=100, description="The name of a conversation; a new one without it.")]
@@ -214,9 +222,8 @@ def _questions(body: AgentActionBody, papers: Sequence[Paper]) -> list[tuple[str
     if body.action == "compare" and not query:
         files = [paper.file for paper in papers]
         return [("", f"Compare {', '.join(files[:-1])} and {files[-1]}", papers)]
-    each = {"summarize": "Summarize this paper", "find_gaps": "What are the limitations of this paper?"}
-    question = query or each[body.action]
-    return [(title_of(paper) or paper.file, question, [paper]) for paper in papers]
+    questions = (query,) if query else OF_EACH[body.action]
+    return [(title_of(paper) or paper.file, question, [paper]) for paper in papers for question in questions]
 
 
 def _request(body: AgentActionBody, question: str, papers: Sequence[Paper]) -> AskRequest:
@@ -233,7 +240,11 @@ def _by_meaning_alone(engine: Engine) -> Engine:
 
 
 def _done(answers: Sequence[tuple[str, Answer]], md5: dict[str, str], session: str) -> ActionOutput:
-    parts = [f"## {title}\n\n{answer.text}" if title else answer.text for title, answer in answers]
+    parts: list[str] = []
+    for title, answer in answers:
+        heading = f"## {title}"
+        parts += [heading] if title and heading not in parts else []
+        parts.append(answer.text)
     citations = [
         CitationOutput(md5=md5.get(one.file), file=one.file, page=one.page, quote=one.quote)
         for _, answer in answers

@@ -210,7 +210,10 @@ def test_papers_are_compared(offline):
 
 def test_what_papers_leave_open(offline):
     found = act(offline, action="find_gaps", selected_papers=["tides.pdf"])
-    assert found["response"].startswith("## Predicting tides with the Kelvin-7 machine")
+    assert found["response"].startswith("## Predicting tides with the Kelvin-7 machine\n\n")
+    assert found["response"].count("## ") == 1
+    asked = [offline.get(f"/api/v1/answers/{one}").json()["question"] for one in found["answer_ids"]]
+    assert asked == ["What are the limitations of this paper?", "What future work does this paper suggest?"]
 
 
 def test_a_session_is_a_conversation_that_is_kept(offline):

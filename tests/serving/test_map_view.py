@@ -30,6 +30,8 @@ SHOW = """async () => {
     await window.view.show();
 }"""
 
+SEEN = f"async (canvas) => {{ {3 * 'await new Promise(requestAnimationFrame);'} return canvas.drawn; }}"
+
 
 @pytest.fixture
 def opened(browser):
@@ -69,8 +71,7 @@ def frame_of(page):
 
 def drawn(page):
     """What the map draws, once all that was asked for is."""
-    wait = 3 * "await new Promise(requestAnimationFrame);"
-    return frame_of(page).locator("#canvas").evaluate(f"async (canvas) => {{ {wait} return canvas.drawn; }}")
+    return frame_of(page).locator("#canvas").evaluate(SEEN)
 
 
 def said(page, text):
@@ -151,3 +152,41 @@ def test_an_empty_library_says_what_to_do(opened, tmp_path):
         page = opened(url)
         assert "There are no papers yet: drop PDFs on the page." in page.locator("#tried").inner_text()
         assert page.locator("#tried iframe").count() == 0
+
+
+@pytest.mark.browser
+def test_a_link_of_the_map_alone_opens_the_place_in_the_page(browser, graph_address):
+    context = browser.new_context(viewport={"width": 1200, "height": 800})
+    try:
+        page = context.new_page()
+        page.goto(f"{graph_address}/map")
+        page.fill("#search", "harmonic radar")
+        page.press("#search", "Enter")
+        page.locator("#panel .pages a").first.click()
+        page.wait_for_url(f"{graph_address}/#paper=*&page=2")
+        page.locator("#reader-title", has_text="Navigation of honeybees in fog").wait_for()
+        assert page.locator("#tab-pdf").get_attribute("aria-selected") == "true"
+    finally:
+        context.close()
+
+
+@pytest.mark.browser
+def test_the_pages_own_tab_of_the_map_leads_to_the_reader(browser, graph_address):
+    context = browser.new_context(viewport={"width": 1400, "height": 800})
+    try:
+        page = context.new_page()
+        page.goto(graph_address)
+        page.locator("#papers button").first.wait_for()
+        page.click("#open-map")
+        frame = page.frame_locator("#map iframe")
+        frame.locator("#search").fill("Kelvin-7")
+        frame.locator("#search").press("Enter")
+        before = frame.locator("#canvas").evaluate(SEEN)
+        frame.locator("#panel .pages a").first.click()
+        page.locator("#reader-title", has_text="Predicting tides with the Kelvin-7 machine").wait_for()
+        assert page.locator("#tab-pdf").get_attribute("aria-selected") == "true"
+        page.click("#tab-map")
+        assert frame.locator("#panel h2").inner_text() == "Kelvin-7"  # as it was left
+        assert frame.locator("#canvas").evaluate(SEEN)["camera"] == before["camera"]
+    finally:
+        context.close()

@@ -510,6 +510,7 @@
   };
   const resize = () => {
     const stage = byId("stage").getBoundingClientRect(), scale = window.devicePixelRatio || 1, was = width;
+    if (!stage.width) return; // in a frame that is hidden: shown again, it is as it was
     [width, height] = [stage.width, stage.height];
     if (canvas.width !== Math.round(width * scale)) canvas.width = Math.round(width * scale);
     if (canvas.height !== Math.round(height * scale)) canvas.height = Math.round(height * scale);

@@ -51,13 +51,16 @@ const reader = new Reader({
     chat.similar(text, options.part());
   },
   onCite: citeText,
-  onPlace: ({ md5, page }) => {
-    const paper = papers.byMd5(md5);
-    if (paper) reader.openPaper({ ...paper, page });
-  },
+  onPlace: openPlace,
   onRegion: showRegion,
 });
 const grow = listenToQuestion(ask);
+
+/** A place that the map or an address names. */
+function openPlace({ md5, page }) {
+  const paper = papers.byMd5(md5);
+  if (paper) reader.openPaper({ ...paper, page });
+}
 
 function showState() {
   byId("send").hidden = chat.isAsking;
@@ -129,6 +132,12 @@ function numberInAddress() {
   return Number(/^#conversation=(\d{1,15})$/.exec(location.hash)?.[1] ?? 0) || null;
 }
 
+/** A link of the map that is opened in a tab of its own leads to a page of a paper. */
+function placeInAddress() {
+  const found = /^#paper=([0-9a-f]{32})&page=(\d{1,6})$/.exec(location.hash);
+  return found && { md5: found[1], page: Number(found[2]) };
+}
+
 function welcome() {
   byId("turns").querySelector(".welcome")?.remove();
   if (byId("turns").childElementCount) return;
@@ -179,6 +188,8 @@ async function load() {
     const number = numberInAddress();
     if (number) await openConversation(number);
     else welcome();
+    const place = placeInAddress();
+    if (place) openPlace(place);
   } catch (error) {
     notice(error);
   }
@@ -229,6 +240,11 @@ byId("show-keys").addEventListener("click", showKeys);
 byId("new-conversation").addEventListener("click", newConversation);
 byId("stop").addEventListener("click", escape);
 addEventListener("popstate", () => {
+  const place = placeInAddress();
+  if (place) {
+    openPlace(place);
+    return;
+  }
   const number = numberInAddress();
   if (number !== chat.number) number ? openConversation(number) : newConversation();
 });
