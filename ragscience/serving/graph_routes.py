@@ -27,6 +27,7 @@ from ragscience.serving.graph_records import (
     similar_output,
     summary_output,
 )
+from ragscience.serving.ingest_queue import Job
 from ragscience.serving.paper_routes import Md5
 from ragscience.serving.question_routes import json_reply, state_of
 
