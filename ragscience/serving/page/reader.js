@@ -26,11 +26,9 @@ export class Reader {
     this.title = title;
     byId("reader-title").textContent = title;
     try {
-      if (!this.pdf) {
-        const { PdfView } = await import("./pdf_view.js");
-        this.pdf = new PdfView(byId("pdf"), { ...this.calls, announce });
-      }
-      await this.pdf.show({ md5, title, page, marks, focus });
+      // One view, also where a second page is wanted before the first view is there.
+      this.pdf ??= import("./pdf_view.js").then(({ PdfView }) => new PdfView(byId("pdf"), { ...this.calls, announce }));
+      await (await this.pdf).show({ md5, title, page, marks, focus });
     } catch (error) {
       console.warn(error);
       const link = make("a", { href: `/api/v1/papers/${md5}/file#page=${page}`, target: "_blank", rel: "noopener" }, "Open the file");
@@ -43,11 +41,8 @@ export class Reader {
     this.open("map");
     byId("reader-title").textContent = "";
     try {
-      if (!this.map) {
-        const { MapView } = await import("./map_view.js");
-        this.map = new MapView(byId("map"), { onPlace: this.calls.onPlace, announce });
-      }
-      await this.map.show();
+      this.map ??= import("./map_view.js").then(({ MapView }) => new MapView(byId("map"), { onPlace: this.calls.onPlace, announce }));
+      await (await this.map).show();
     } catch (error) {
       console.warn(error);
       byId("map").replaceChildren(make("p", { class: "empty" }, "The map cannot be shown."));
@@ -84,7 +79,7 @@ export class Reader {
     if (!this.isOpen) return;
     byId("reader").hidden = true;
     document.body.dataset.reader = "closed";
-    this.pdf?.close();
+    this.pdf?.then((view) => view.close(), () => {});
     this.calls.onRegion("chat");
   }
 
