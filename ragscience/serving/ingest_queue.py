@@ -206,7 +206,7 @@ def safe_name(name: str) -> str:
     stem, dot, suffix = last.rpartition(".")
     if not dot or suffix.lower() != "pdf":
         raise UsageError(f"{last[:80]!r} is not a PDF by its name.", "Upload PDFs.")
-    stem = _UNSAFE.sub("_", stem).strip(" .")
+    stem = _UNSAFE.sub("_", stem).lstrip(" .-").rstrip(" .")
     while len(os.fsencode(stem)) > LONGEST_NAME:
         stem = stem[:-1]
     if not stem:

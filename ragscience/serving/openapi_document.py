@@ -51,5 +51,7 @@ class DocumentedApp(FastAPI):
 def _add_problems(path: str, responses: dict[str, Any]) -> None:
     """Replace what the framework says of refused parameters, and add the other problems."""
     content = {PROBLEM: {"schema": {"$ref": "#/components/schemas/Problem"}}}
+    if path.endswith("/uploads"):
+        responses["507"] = {"description": TITLES[507], "content": content}
     for status in ANYWHERE if path in WITHOUT_LIBRARY else (*ANYWHERE, *OF_THE_LIBRARY):
         responses[str(status)] = {"description": TITLES[status], "content": content}

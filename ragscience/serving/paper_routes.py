@@ -12,7 +12,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.responses import FileResponse, PlainTextResponse, Response
 from typing_extensions import TypedDict
 
-from ragscience.errors import FileProblem, NothingFound, UsageError
+from ragscience.errors import FileProblem, NothingFound, RagScienceError, UsageError
 from ragscience.json_output import (
     ListOutput,
     OutlineOutput,
@@ -27,6 +27,7 @@ from ragscience.records import Paper
 from ragscience.serving.access import person_of
 from ragscience.serving.ingest_queue import Job, safe_name
 from ragscience.serving.json_replies import json_reply, state_of
+from ragscience.serving.problem_responses import problem_response
 from ragscience.serving.server_state import ServerState
 
 __all__ = ["paper_routes"]
@@ -35,6 +36,7 @@ Md5 = Annotated[str, Path(pattern="^[0-9a-f]{32}$", description="Of the paper's 
 Number = Annotated[int, Path(ge=1, le=1_000_000)]
 JobId = Annotated[str, Path(pattern="^[0-9a-f]{32}$")]
 _BLOCK = 1 << 20
+_MAGIC = b"%PDF-"
 _MAGIC_WITHIN = 1024
 """Bytes at the beginning of a PDF within which its mark has to stand."""
 _BYTES = {"schema": {"type": "string", "format": "binary"}}
@@ -83,7 +85,7 @@ def file(md5: Md5, request: Request) -> FileResponse:
     """The PDF itself."""
     paper = _paper(state_of(request), md5)
     path = FilePath(paper.path)
-    if not path.is_file():
+    if not path.is_file() or not _is_pdf(path):  # a link may have been put in its place
         raise NothingFound(f"The file of {paper.file} is gone.", "Put it back, and run `python ingest.py`.")
     return FileResponse(path, media_type="application/pdf", content_disposition_type="inline", filename=path.name)
 
@@ -110,7 +112,16 @@ def bibliography(
 async def upload(files: Annotated[list[UploadFile], File()], request: Request) -> Response:
     """Put PDFs into papers/ and read them; the job's progress is at `/jobs/{id}`."""
     state = state_of(request)
-    paths = [await _stored(state, each) for each in files]
+    paths: list[FilePath] = []
+    try:
+        for each in files:
+            paths.append(await _stored(state, each))  # noqa: PERF401  # those that are stored are known if one fails
+    except (OSError, RagScienceError) as error:
+        for path in paths:
+            path.unlink()
+        if isinstance(error, RagScienceError):
+            raise
+        return problem_response(507, f"The upload was not stored: {error.strerror}.", "Make room where the library is.")
     return json_reply(state.queue.add(paths, person_of(request.scope).name), 202)
 
 
@@ -144,11 +155,16 @@ def _paper(state: ServerState, md5: str) -> Paper:
     raise NothingFound(f"The library has no paper {md5[:32]!r}.", "GET /api/v1/papers lists them.")
 
 
+def _is_pdf(path: FilePath) -> bool:
+    with path.open("rb") as file:
+        return _MAGIC in file.read(_MAGIC_WITHIN)
+
+
 async def _stored(state: ServerState, upload: UploadFile) -> FilePath:
     """The upload as a file of papers/, under a name of its own. Raises UsageError, or FileProblem for no PDF."""
     name = safe_name(upload.filename or "")
     head = await upload.read(_BLOCK)
-    if b"%PDF-" not in head[:_MAGIC_WITHIN]:
+    if _MAGIC not in head[:_MAGIC_WITHIN]:
         raise FileProblem(f"{name} is not a PDF.", "Upload PDFs.", reason="not-a-pdf")
     parts = state.engine.home.root / "vectorstore" / "parts"
     target = parts / f"upload-{uuid4().hex}"
