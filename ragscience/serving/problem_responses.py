@@ -181,7 +181,8 @@ async def _invalid(_: Request, error: Exception) -> Response:
 
 
 async def _failed(_: Request, error: Exception) -> Response:
-    return problem_response(500, *_unexpected(error))
+    # uvicorn, which gets the error again, closes the connection.
+    return problem_response(500, *_unexpected(error), {"Connection": "close"})
 
 
 def _unexpected(error: BaseException) -> tuple[str, str]:
