@@ -17,6 +17,7 @@ from ragscience.answering.extractive import Readers, extract_parts, lead_line, q
 from ragscience.answering.prompts import NOT_FOUND, REFUSAL, prompt_name
 from ragscience.answering.query_rewriting import standalone
 from ragscience.answering.replies import worded
+from ragscience.checking.added_citations import with_citations
 from ragscience.checking.check import Checked, check
 from ragscience.models.model_protocols import ChatModel
 from ragscience.records import UNCITED, Answer, Block, Found, Hit, Sentence, Stage
@@ -93,6 +94,8 @@ class _AnswerRun:
         self._timings.add("llm_ms", llm_ms, time.time() - llm_ms / 1000)
         if generated.first_token_ms is not None:
             self._timings["first_token_ms"] = generated.first_token_ms
+        if generated.thinking_ms:
+            self._timings["thinking_ms"] = generated.thinking_ms
         self._tokens, self._prompt_cut = generated.tokens, generated.prompt_cut
         if generated.failure is None:
             context.circuit.succeeded()
@@ -152,7 +155,10 @@ class _AnswerRun:
     def _check(self, text: str, given: Sequence[Hit]) -> Checked:
         context = self._context
         with timed(self._timings, "check_ms"):
-            return check(_real_names(text, given), given, scorer=context.scorer, on_sentence=context.raise_if_cancelled)
+            checked = check(
+                _real_names(text, given), given, scorer=context.scorer, on_sentence=context.raise_if_cancelled
+            )
+            return checked if checked.citations else with_citations(checked, given, scorer=context.scorer)
 
     def _refusal(self, found: Found, *, used_llm: bool = False, warnings: tuple[str, ...] = ()) -> Answer:
         if not used_llm:
@@ -210,7 +216,7 @@ class _AnswerRun:
 
 def _refuses(checked: Checked) -> bool:
     """Whether the model says that the passages answer nothing."""
-    if checked.citations:
+    if any(not citation.added for citation in checked.citations):
         return False
     nothing = NOT_FOUND.casefold().removesuffix(" for")
     return REFUSAL.casefold() in checked.text.casefold() or all(
@@ -242,6 +248,10 @@ def _check_warnings(checked: Checked, *, broken_off: bool = False) -> tuple[str,
     if checked.corrected:
         which = "1 citation was" if checked.corrected == 1 else f"{checked.corrected} citations were"
         warnings.append(f"{which} moved to the page of the same paper that says it.")
+    added = sum(citation.added for citation in checked.citations)
+    if added:
+        which = "1 citation was" if added == 1 else f"{added} citations were"
+        warnings.append(f"The model cited nothing: {which} added by matching its sentences with the passages.")
     unsupported = sum(not citation.supported for citation in checked.citations)
     if unsupported:
         of = len(checked.citations)

@@ -61,6 +61,8 @@ class Generated:
     tokens: dict[str, int] = field(default_factory=dict)
     """As in `Answer.tokens`."""
     prompt_cut: bool = False
+    thinking_ms: float = 0.0
+    """How long the model thought; 0 where it showed no thoughts."""
 
 
 def generate(
@@ -169,6 +171,7 @@ class _ChainRun:
             (*warnings, *(() if failure else generation.warnings)),
             generation.tokens,
             generation.prompt_cut,
+            generation.thinking_ms,
         )
 
     def _condense(self, messages: Sequence[tuple[str, str]]) -> str:

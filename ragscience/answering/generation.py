@@ -12,6 +12,7 @@ from ragscience.errors import Cancelled, ModelProblem
 from ragscience.models.json_server import one_line
 from ragscience.models.model_protocols import ChatModel, Counter, Reply
 from ragscience.models.reply_limits import cancellable
+from ragscience.models.token_counting import base_tokens
 
 __all__ = ["CancellableLLM", "Generation", "WrappedLLM"]
 
@@ -127,6 +128,9 @@ class Generation:
         self.failure: ModelProblem | None = None
         self.first_ms: float | None = None
         """From the call to the first text that was shown."""
+        self.thinking_ms = 0.0
+        """How long the model thought before or between its words."""
+        self._thinks_since: float | None = None
         self.warnings: tuple[str, ...] = ()
         self.tokens: dict[str, int] = {}
         self.prompt_cut = False
@@ -182,7 +186,9 @@ class Generation:
     def _take(self, piece: str) -> bool:
         """Whether the reply runs in a loop."""
         self._raw += piece
-        self._show(self._filter.feed(piece))
+        shown = self._filter.feed(piece)
+        self._time_thoughts(is_thinking=self._filter.is_thinking)
+        self._show(shown)
         if len(self._raw) - self._looked_at < _LOOK_EVERY:
             return False
         self._looked_at = len(self._raw)
@@ -190,6 +196,12 @@ class Generation:
         if repeated:
             self._raw = self._raw[:-repeated]
         return repeated > 0
+
+    def _time_thoughts(self, *, is_thinking: bool) -> None:
+        now = time.monotonic()
+        if self._thinks_since is not None:
+            self.thinking_ms = round(self.thinking_ms + (now - self._thinks_since) * 1000, 3)
+        self._thinks_since = now if is_thinking else None
 
     def _show(self, text: str) -> None:
         if not text:
@@ -229,5 +241,8 @@ class Generation:
             how = f"with the reason {one_line(reply.done_reason)}" if reply.done_reason else "without a reason"
             warnings.append(f"{self._llm.name}'s reply ended {how}: the answer may be incomplete.")
         self.warnings = tuple(warnings)
+        self._time_thoughts(is_thinking=False)
+        thoughts = round(base_tokens(self._raw) - base_tokens(self.text)) if self.text != self._raw else 0
         counts = {"prompt": reply.prompt_tokens, "answer": reply.answer_tokens, "window": window}
+        counts |= {"thoughts": thoughts} if thoughts > 0 else {}
         self.tokens = {name: count for name, count in counts.items() if count is not None}

@@ -52,6 +52,11 @@ class ThoughtFilter:
         self._held = ""
         self._thinking = False
 
+    @property
+    def is_thinking(self) -> bool:
+        """Whether what came last is a thought."""
+        return self._thinking
+
     def feed(self, piece: str) -> str:
         """What may be shown now."""
         self._held += piece

@@ -43,6 +43,8 @@ class Citation:
     """`Document.text[start:end]` is the quote; both 0 where there is none."""
     boxes: tuple[Box, ...] = ()
     """Where the quote is on its page, a box (left, top, right, bottom in points) a line; empty where unknown."""
+    added: bool = False
+    """Whether the model cited nothing and this page was found by matching its sentence with the passages."""
     md5: str = ""
     """Of the paper's file; empty where it is not known, and in an answer that an older version kept."""
 
@@ -133,7 +135,7 @@ class Answer:
     """Whether the server cut the prompt, so that the model did not see all of it."""
     tokens: Mapping[str, int] = field(default_factory=dict)
     """Keys `prompt`, `answer`, `window`, as the server counted them; empty without an LLM. Summed over all calls where
-    there is a trace."""
+    there is a trace. `thoughts`: how many of `answer` were thoughts, estimated; only where there were any."""
     trace: tuple[Step, ...] = ()
     """The steps of the agentic loop in order, whose costs add up to the whole; empty for an answer from one search."""
     trace_id: str = ""

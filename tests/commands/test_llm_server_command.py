@@ -150,9 +150,21 @@ def test_thoughts_are_not_shown_checked_or_kept(filled, server):
     thoughts = [chunk(reasoning_content="The user asks about honeybees; secret plan. ")] * 3
     server.script(f"<think>Another secret plan.</think>{ANSWER}", more=thoughts)
     ran = filled.query("ask", QUESTION, "--json")
-    assert json.loads(ran.out)["answer"] == ANSWER
+    answer = json.loads(ran.out)
+    assert answer["answer"] == ANSWER
+    assert answer["tokens"]["thoughts"] > 10
+    assert answer["timings_ms"]["thinking_ms"] > 0
     assert "secret plan" not in ran.out + ran.err
     assert b"secret plan" not in kept(filled.home)
+
+
+def test_an_answer_that_cites_nothing_gets_the_pages_that_hold_it(filled, server):
+    server.script("The mean flight speed in fog was 3.7 metres per second.")
+    answer = json.loads(filled.query("ask", QUESTION, "--json").out)
+    assert answer["answer"] == "The mean flight speed in fog was 3.7 metres per second (bees.pdf, p.2)."
+    assert [(each["file"], each["page"], each["added"]) for each in answer["citations"]] == [("bees.pdf", 2, True)]
+    assert [each["verdict"] for each in answer["sentences"]] == ["supported"]
+    assert any("The model cited nothing: 1 citation was added" in warning for warning in answer["warnings"])
 
 
 def test_models_lists_what_the_server_has(filled, server):
