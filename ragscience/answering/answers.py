@@ -158,7 +158,9 @@ class _AnswerRun:
             checked = check(
                 _real_names(text, given), given, scorer=context.scorer, on_sentence=context.raise_if_cancelled
             )
-            return checked if checked.citations else with_citations(checked, given, scorer=context.scorer)
+            if checked.citations or checked.unknown:
+                return checked
+            return with_citations(checked, given, scorer=context.scorer)
 
     def _refusal(self, found: Found, *, used_llm: bool = False, warnings: tuple[str, ...] = ()) -> Answer:
         if not used_llm:

@@ -19,10 +19,17 @@ if TYPE_CHECKING:
 
 __all__ = ["with_citations"]
 
+_FEWEST_WORDS = 4
+"""A shorter sentence is on a page too easily."""
+
 
 def with_citations(checked: Checked, hits: Sequence[Hit], *, scorer: Reranker | None) -> Checked:
     """`checked`, an answer without a citation, with those that the passages support; each has `added` set."""
-    likely = {number for number, each in enumerate(checked.sentences) if each.verdict == "weak" and each.evidence}
+    likely = {
+        number
+        for number, each in enumerate(checked.sentences)
+        if each.verdict == "weak" and each.evidence and len(each.text.split()) >= _FEWEST_WORDS
+    }
     tried = check(_inserted(checked, likely), hits, scorer=scorer)
     if not likely or len(tried.sentences) != len(checked.sentences):
         return checked

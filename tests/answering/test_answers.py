@@ -108,8 +108,16 @@ def test_a_wrong_number_is_marked(server, llm):
 
 
 def test_an_answer_without_citations_says_so(server, llm):
-    server.script("Training took 3.5 days.")
+    server.script("Training took 9.5 days.")
     assert UNCITED in ask(llm, Search(TRAINING)).warnings
+
+
+def test_a_sentence_that_cites_nothing_gets_the_page_that_holds_it(server, llm):
+    server.script("Training took 3.5 days for the big models.")
+    given = ask(llm, Search(TRAINING))
+    assert [citation.added for citation in given.citations] == [True]
+    assert UNCITED not in given.warnings
+    assert any("1 citation was added" in warning for warning in given.warnings)
 
 
 def test_a_text_that_cannot_be_encoded_is_asked_all_the_same(server, llm):
