@@ -85,7 +85,7 @@ def test_model_that_always_grades_1_does_not_pass_what_no_page_holds(server, llm
 
 
 def test_draft_that_cites_nothing_gives_way_to_quotes(server, llm):
-    uncited = "Training of the big Transformer took 3.5 days on eight P100 GPUs."
+    uncited = "Training of the big Transformer took 9.5 days on eight P100 GPUs."
     server.default_reply = Model(grade=1.0, draft=uncited)
     answer = run(ANSWERED, Library(), llm=llm)
     assert not answer.refused
