@@ -67,7 +67,7 @@ def cli_page() -> str:
         group = typer.main.get_command(app)
         parts += [f"## {script}\n", f"{paragraph(group.help)}\n", habits(f"python {script}", group)]
         for name, inner in group.commands.items():
-            if hasattr(inner, "commands"):
+            if getattr(inner, "bare_command", ""):
                 parts += [f"{paragraph(inner.help)} {habits(f'python {script} {name}', inner)}"]
         for words, command in commands_of(group):
             parts += command_section(f"{script} {words}", command)
@@ -92,10 +92,10 @@ def commands_of(group: Any) -> Iterator[tuple[str, Any]]:
     for name, command in group.commands.items():
         if command.hidden:
             continue
+        if not hasattr(command, "commands") or not command.bare_command:  # a group may be a command itself
+            yield name, command
         if hasattr(command, "commands"):
             yield from ((f"{name} {inner}", found) for inner, found in commands_of(command))
-        else:
-            yield name, command
 
 
 def command_section(words: str, command: Any) -> list[str]:

@@ -19,7 +19,7 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any, Literal, Self, get_args
 
 from ragscience.errors import LibraryUnavailable, NothingFound, UsageError
 from ragscience.store.atomic_files import disk_errors, write_atomically
@@ -94,6 +94,15 @@ class AccessTokens:
         self._path = path
         self._seen: tuple[int, int, int] | None = None
         self._tokens: Mapping[str, Token] = {}
+
+    @classmethod
+    def of_home(cls, folder: Path) -> Self:
+        """Those of the home in that folder. Raises UsageError for a folder that is not there."""
+        from ragscience.settings import check_home
+        from ragscience.store import Home
+
+        check_home(folder)
+        return cls(Home(folder).serve_tokens)
 
     def all(self) -> list[Token]:
         """The tokens by name; none without a file. Raises LibraryUnavailable for a damaged or unreadable file."""

@@ -6,6 +6,7 @@ import asyncio
 import os
 import signal
 import socket
+import ssl
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -52,12 +53,20 @@ def run_server(engine: Engine, options: ServerOptions, on_listening: Callable[[s
     app = make_app(engine, replace(options, port=port))
     config = uvicorn.Config(
         app, log_level="warning", access_log=False, server_header=False, date_header=True, lifespan="on",
-        timeout_graceful_shutdown=GRACE_S + LAST_S, ws="none", proxy_headers=False,
+        timeout_graceful_shutdown=GRACE_S + LAST_S, ws="none",
+        proxy_headers=bool(options.proxies), forwarded_allow_ips=list(options.proxies),
+        ssl_certfile=options.tls[0] if options.tls else None, ssl_keyfile=options.tls[1] if options.tls else None,
     )  # fmt: skip
+    config.load()
+    if config.ssl is not None:
+        config.ssl.minimum_version = ssl.TLSVersion.TLSv1_2
     host = f"[{options.host}]" if ":" in options.host else options.host
+    scheme = "http"
+    if options.tls:  # a certificate is made out to a name
+        scheme, host = "https", (options.names or (host,))[0]
     with listener:
         listener.listen(128)
-        on_listening(f"http://{host}:{port}/")
+        on_listening(f"{scheme}://{host}:{port}/")
         _server_of(config).run(sockets=[listener])
 
 

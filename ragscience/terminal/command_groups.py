@@ -22,7 +22,7 @@ from ragscience.errors import UsageError
 from ragscience.terminal.command_guide import script_with
 from ragscience.terminal.help_page import help_page
 
-__all__ = ["App", "make_app", "with_version"]
+__all__ = ["App", "OwnAndMore", "make_app", "with_version"]
 
 LIKE_ENOUGH = 0.8
 """difflib's ratio from which a word may be a mistyped command."""
@@ -120,6 +120,16 @@ class Group(TyperGroup):
             f"There is no command {word!r}.",
             f"Did you mean `{path} {shlex.join([meant, *args[1:]])}`? If {word!r} is what you want: `{literally}`.",
         )
+
+
+class OwnAndMore(TyperGroup):
+    """A group that is a command itself, whose help has its own options and the commands in it."""
+
+    bare_command = ""
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        """Write the help."""
+        formatter.write(help_page(ctx))
 
 
 def _is_near(word: str, command: str) -> bool:

@@ -57,6 +57,19 @@ EXAMPLES: dict[str, tuple[str, str]] = {
         "python query.py eval questions.jsonl --against deep",
     ),
     "query.py serve": ("python query.py serve", "python query.py serve --port 9000 --home ~/thesis"),
+    "query.py serve token": ("python query.py serve token", "python query.py serve token add ben --role editor"),
+    "query.py serve token list": (
+        "python query.py serve token list",
+        "python query.py serve token list --home ~/thesis",
+    ),
+    "query.py serve token add": (
+        "python query.py serve token add ana",
+        "python query.py serve token add olga --role owner",
+    ),
+    "query.py serve token revoke": (
+        "python query.py serve token revoke ana",
+        "python query.py serve token revoke ana --home ~/thesis",
+    ),
     "query.py mcp": ("python query.py mcp", "python query.py mcp --home ~/thesis"),
     "query.py profiles": ("python query.py profiles", "python query.py profiles --json"),
     "query.py graph": ("python query.py graph BM25", 'python query.py graph "deep learning" --together'),

@@ -81,7 +81,7 @@ def _lines(ctx: Any, width: int) -> Iterator[str]:
     for text in inspect.cleandoc(command.help or "").split("\n\n"):
         yield ""
         yield from _wrapped(paragraph(text), width, "  ")
-    if inner and not usage_of(path):
+    if inner and not usage_of(path) and command.bare_command:
         yield ""
         yield from _wrapped(f"Without a command: `{path} {command.bare_command}`.", width, "  ")
     if arguments:

@@ -1,17 +1,27 @@
 """`query.py serve` and `query.py mcp` as processes: how they begin, what they refuse, how they end."""
 
+import contextlib
 import re
 import signal
+import ssl
 import subprocess
 import sys
+import warnings
+from datetime import UTC, datetime, timedelta
+from http.cookies import SimpleCookie
 
 import anyio
 import httpx
 import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.x509.oid import NameOID
 from mcp import Client, StdioServerParameters
 from mcp.client.stdio import stdio_client
 
-from tests.conftest import ROOT
+from ragscience.serving.access import FAILED_SIGN_INS
+from tests.conftest import ROOT, Commands, copied
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
@@ -46,11 +56,173 @@ def test_mcp_speaks_over_stdin_and_stdout(library):
     assert {"search", "fetch"} <= set(anyio.run(names))
 
 
-@pytest.mark.parametrize("host", ["0.0.0.0", "::", "10.0.0.1", "example.org"])
-def test_only_this_machine_is_served(asked, host):
-    ran = asked.query("serve", "--host", host)
+HOSTS = ("0.0.0.0", "::", "10.0.0.1", "example.org", "127.0.0.1.example.org")
+BEHIND = ("--behind-proxy", "--name", "papers.lab")
+
+
+@pytest.mark.parametrize("host", HOSTS)
+def test_other_machines_are_served_over_tls_alone(asked, host):
+    ran = asked.query("serve", "--host", host, "--name", "papers.lab")
     assert ran.code == 2
     assert "from other machines" in ran.err
+    assert "--tls-cert FILE" in ran.err
+
+
+@pytest.mark.parametrize("host", [*HOSTS, "127.0.0.1"])
+def test_other_machines_are_served_with_tokens_alone(asked, host):
+    ran = asked.query("serve", "--host", host, *BEHIND)
+    assert ran.code == 2
+    assert ran.err == (
+        "error: Others can reach this server, and nobody has a token.\n       python query.py serve token add NAME\n"
+    )
+
+
+@pytest.fixture
+def lab_home(library, tmp_path):
+    return Commands(copied(library, tmp_path / "home"))
+
+
+def test_a_server_for_others_has_a_name(lab_home):
+    lab_home.query("serve", "token", "add", "ana")
+    for options in (["--behind-proxy"], ["--behind-proxy", "--host", "0.0.0.0"]):
+        ran = lab_home.query("serve", *options)
+        assert ran.code == 2
+        assert "--name papers.lab" in ran.err
+
+
+@pytest.mark.parametrize("content", ["", "{}", '{"version": 1, "tokens": [{}]}'])
+def test_damaged_tokens_keep_a_server_from_starting(lab_home, content):
+    (lab_home.home / "serve_tokens.json").write_text(content)
+    for options in ([], BEHIND):
+        ran = lab_home.query("serve", "--port", "0", *options)
+        assert ran.code != 0
+        assert "The tokens in serve_tokens.json cannot be read" in ran.err
+        assert "serve token add NAME" in ran.err
+        assert "Serving" not in ran.err
+
+
+def test_tokens_are_made_listed_and_revoked(lab_home):
+    ran = lab_home.query("serve", "token", "add", "ana", "--role", "editor")
+    assert (ran.code, bool(re.fullmatch("ragscience_[0-9a-f]{64}\n", ran.out))) == (0, True)
+    assert ran.out.strip() not in ran.err
+    for command in (["serve", "token"], ["serve", "token", "list"]):
+        shown = lab_home.query(*command)
+        assert re.fullmatch(r"ana +editor +\d{4}-\d\d-\d\d\n", shown.out)
+    assert lab_home.query("serve", "token", "add", "ana").code == 2
+    assert lab_home.query("serve", "token", "add", "ben", "--role", "king").code == 2
+    assert lab_home.query("serve", "token", "add", "../ben").code == 2
+    assert lab_home.query("serve", "token", "revoke", "ana").code == 0
+    assert lab_home.query("serve", "token", "revoke", "ana").code == 4
+    assert lab_home.query("serve", "token", "list").out == ""
+
+
+def test_an_option_in_front_of_another_command_is_not_ignored(lab_home):
+    assert lab_home.query("serve", "--home", str(lab_home.home), "token", "list").code == 2
+
+
+def test_tokens_need_no_packages_of_the_server():
+    script = (
+        "import sys; import ragscience.terminal.serve_commands, ragscience.engine.access_tokens; print(*sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert not {"fastapi", "uvicorn", "starlette", "mcp", "numpy"} & set(done.stdout.split())
+
+
+@pytest.mark.parametrize("missing", ["--tls-cert", "--tls-key"])
+def test_a_certificate_and_its_key_go_together(asked, tmp_path, missing):
+    files = certificate(tmp_path)
+    options = [word for option, path in files.items() if option != missing for word in (option, path)]
+    assert asked.query("serve", *options).code == 2
+    (tmp_path / "key.pem").write_text("no key")
+    ran = asked.query("serve", *[word for pair in files.items() for word in pair])
+    assert ran.code == 2
+    assert "are not a certificate and its key" in ran.err
+
+
+def certificate(folder):
+    """Files of a certificate for papers.lab, signed by itself, by the options that take them."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "papers.lab")])
+    now = datetime.now(UTC)
+    names = x509.SubjectAlternativeName([x509.DNSName("papers.lab"), x509.DNSName("localhost")])
+    made = (
+        x509.CertificateBuilder(name, name, key.public_key(), x509.random_serial_number())
+        .not_valid_before(now - timedelta(days=1))
+        .not_valid_after(now + timedelta(days=1))
+        .add_extension(names, critical=False)
+        .sign(key, hashes.SHA256())
+    )
+    (folder / "cert.pem").write_bytes(made.public_bytes(serialization.Encoding.PEM))
+    (folder / "key.pem").write_bytes(
+        key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
+    )
+    return {"--tls-cert": str(folder / "cert.pem"), "--tls-key": str(folder / "key.pem")}
+
+
+@contextlib.contextmanager
+def served(commands, *options):
+    """The address of a server that runs as a process."""
+    command = [sys.executable, str(ROOT / "query.py"), "serve", "--port", "0", "--home", str(commands.home), *options]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
+        try:
+            lines = []
+            for line in process.stderr:
+                lines.append(line)
+                if found := re.match(r"Serving (https?://\S+)/ \(Ctrl-C ends\)", line):
+                    yield found[1]
+                    break
+            else:
+                pytest.fail("".join(lines))
+        finally:
+            process.terminate()
+            process.communicate(timeout=60)
+
+
+def test_a_browser_signs_in_over_tls(lab_home, tmp_path):
+    token = lab_home.query("serve", "token", "add", "ana").out.strip()
+    files = certificate(tmp_path)
+    options = [word for pair in files.items() for word in pair]
+    with served(lab_home, *options, "--host", "127.0.0.1", "--name", "localhost") as url:
+        assert url.startswith("https://localhost:")
+        trusting = ssl.create_default_context(cafile=files["--tls-cert"])
+        with httpx.Client(base_url=url, verify=trusting, timeout=60) as client:
+            assert client.get("/api/v1/papers").status_code == 401
+            response = client.post("/api/v1/session", json={"token": token})
+            (cookie,) = SimpleCookie(response.headers["set-cookie"]).values()
+            assert cookie.key.startswith("__Host-")
+            assert cookie["secure"]
+            assert client.get("/api/v1/papers").status_code == 200
+        old = ssl.create_default_context(cafile=files["--tls-cert"])
+        old.set_ciphers("ALL:@SECLEVEL=0")
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DeprecationWarning)
+            old.minimum_version, old.maximum_version = ssl.TLSVersion.TLSv1, ssl.TLSVersion.TLSv1_1
+        with httpx.Client(base_url=url, verify=old, timeout=60) as client, pytest.raises(httpx.ConnectError):
+            client.get("/healthz")
+
+
+def test_a_proxy_says_who_asks_and_how(lab_home):
+    token = lab_home.query("serve", "token", "add", "ana").out.strip()
+    with served(lab_home, *BEHIND) as url:
+        headers = {"Host": "papers.lab", "X-Forwarded-Proto": "https", "X-Forwarded-For": "192.0.2.1"}
+        with httpx.Client(base_url=url, timeout=60, headers=headers) as client:
+            for _ in range(FAILED_SIGN_INS):
+                assert client.post("/api/v1/session", json={"token": "x"}).status_code == 401
+            assert client.post("/api/v1/session", json={"token": token}).status_code == 429
+            other = {"X-Forwarded-For": "192.0.2.2"}
+            response = client.post("/api/v1/session", json={"token": token}, headers=other)
+            assert response.status_code == 200
+            assert "__Host-" in response.headers["set-cookie"]
+            assert "; Secure" in response.headers["set-cookie"]
+
+
+def test_without_a_proxy_nobody_says_who_else_they_are(lab_home):
+    token = lab_home.query("serve", "token", "add", "ana").out.strip()
+    with served(lab_home) as url, httpx.Client(base_url=url, timeout=60) as client:
+        for number in range(FAILED_SIGN_INS):
+            headers = {"X-Forwarded-For": f"192.0.2.{number}", "X-Forwarded-Proto": "https"}
+            assert client.post("/api/v1/session", json={"token": "x"}, headers=headers).status_code == 401
+        assert client.post("/api/v1/session", json={"token": token}).status_code == 429
 
 
 def test_a_port_that_is_taken_is_said(asked):
