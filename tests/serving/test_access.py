@@ -67,7 +67,8 @@ def own_lab(three_papers, tmp_path):
 
 def filled(path):
     for name, value in {
-        "md5": "0" * 32, "number": "1", "answer_id": "abcd", "chunk_id": "1", "job_id": "0" * 32, "name:path": "x", "name": "x"
+        "md5": "0" * 32, "number": "1", "answer_id": "abcd", "chunk_id": "1",
+        "job_id": "0" * 32, "name:path": "x", "name": "x"
     }.items():  # fmt: skip
         path = path.replace(f"{{{name}}}", value)
     assert "{" not in path
