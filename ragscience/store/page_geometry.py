@@ -19,6 +19,10 @@ _STEPS = 10
 _COLUMNS = 6
 _LIMIT = 2**31 - 1
 _RIGHT_TO_LEFT = {"R", "AL"}
+_USUAL, _WIDE = 0.5, 0.7
+"""Widths of a letter and of a capital, in font sizes."""
+_WIDTHS = dict.fromkeys(" .,;:!'|()[]/-ijltfrI’‘`", 0.3) | dict.fromkeys("mwMW—%@", 0.85)
+"""Widths of letters that are much narrower or wider, as in the common text fonts."""
 
 
 def pack_lines(lines: Sequence[Line], page_start: int) -> bytes:
@@ -77,8 +81,8 @@ def read_page(db: sqlite3.Connection, paper_id: int, number: int) -> tuple[Page,
 def boxes_between(page: Page, text: str, start: int, end: int) -> tuple[Box, ...]:
     """The boxes of characters `start` to `end` of the document on `page`, whose text is `text`: one per line.
 
-    The box of a partly covered line is cut in proportion to the characters, one character wider on both
-    sides since letters differ in width; a vertical or right-to-left line is kept whole.
+    The box of a partly covered line is cut by the usual widths of its letters, a letter wider on both sides since fonts
+    differ; a vertical or right-to-left line is kept whole.
     """
     boxes = []
     for line in page.lines:
@@ -95,7 +99,8 @@ def _part(box: Box, words: str, first: int, last: int) -> Box:
     wide = right - left
     if wide < bottom - top or any(unicodedata.bidirectional(letter) in _RIGHT_TO_LEFT for letter in words):
         return box
-    each = wide / len(words)
-    low = left if first == 0 else max(left, left + (first - 1) * each)
-    high = right if last == len(words) else min(right, left + (last + 1) * each)
+    widths = [_WIDTHS.get(letter, _WIDE if letter.isupper() else _USUAL) for letter in words]
+    each = wide / sum(widths)
+    low = left if first == 0 else max(left, left + (sum(widths[:first]) - _USUAL) * each)
+    high = right if last == len(words) else min(right, left + (sum(widths[:last]) + _USUAL) * each)
     return round(low, 1), top, round(high, 1), bottom

@@ -53,9 +53,19 @@ def test_whole_lines_have_their_own_boxes():
 
 
 def test_part_of_a_line_is_a_part_of_its_box_and_a_letter_more():
-    assert boxes(5, 10) == ((50.0, 20.0, 120.0, 32.0),)  # "steer": from 5 / 11 of 110 points, less one letter of 10
-    assert boxes(0, 4) == ((10.0, 20.0, 60.0, 32.0),)
-    assert boxes(7, 16) == ((70.0, 20.0, 120.0, 32.0), (10.0, 40.0, 60.0, 52.0))
+    # A letter of half a font size is added on both sides; the line is 110 points wide.
+    assert boxes(5, 10) == ((54.9, 20.0, 120.0, 32.0),)
+    assert boxes(0, 4) == ((10.0, 20.0, 70.6, 32.0),)
+    assert boxes(7, 16) == ((72.9, 20.0, 120.0, 32.0), (10.0, 40.0, 60.7, 52.0))
+
+
+def test_wide_and_narrow_letters_are_told_apart():
+    """In Times, "MMMM iiii" is 4.9 font sizes wide, 3.6 of them "MMMM"."""
+    page = Page(1, 0, 9, "", (Line(0, 9, (0.0, 0.0, 49.0, 10.0)),))
+    ((_, _, right, _),) = boxes_between(page, "MMMM iiii", 0, 4)
+    ((left, _, _, _),) = boxes_between(page, "MMMM iiii", 5, 9)
+    assert right > 35.6
+    assert 27 < left < 38.5
 
 
 @pytest.mark.parametrize(("start", "end"), [(0, 0), (5, 5), (9, 3), (11, 12), (4, 5), (28, 35), (1000, 2000)])
@@ -102,7 +112,7 @@ def test_the_library_knows_where_a_quote_stands(home):
         assert [library.page(paper, number) for number in (1, 2)] == list(DOCUMENT.pages)
         assert library.page_text(paper, 2) == "A wheel"
         start = TEXT.index("wheel")
-        assert library.boxes(paper, 2, start, start + 5) == ((20.0, 20.0, 80.0, 32.0),)
+        assert library.boxes(paper, 2, start, start + 5) == ((19.6, 20.0, 80.0, 32.0),)
         assert library.boxes(other, 1, 0, 5) == ()
         assert library.page(other, 1).lines == ()
         for missing in ((paper, 3), (99, 1)):
