@@ -45,7 +45,7 @@ class AccessGate:
         self._is_closed = options.is_shared or bool(tokens.all())
         self.sessions = Sessions(settings.serve_session_hours * 3600)
         self.failures = Buckets(FAILED_SIGN_INS, FAILED_SECONDS)
-        self.requests = Buckets(settings.serve_requests_per_minute, 60.0)
+        self.requests = Buckets(settings.serve_requests_per_min, 60.0)
         # Whatever the settings say, one person leaves a place to the others.
         answers = min(settings.serve_answers_each, max(options.answers - 1, 1))
         self.running = {"answer": Running(answers), "change": Running(CHANGES_AT_ONCE)}

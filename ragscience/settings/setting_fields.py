@@ -327,7 +327,7 @@ class Settings(BaseSettings):
         ge=1,
         le=1000,
     )
-    serve_requests_per_minute: int = setting(
+    serve_requests_per_min: int = setting(
         600,
         NOTHING,
         "Requests of one person with a token in a minute; reading a long PDF takes some.",

@@ -81,7 +81,7 @@ def client_of(url, token):
 
 
 def test_requests_of_one_person_do_not_count_for_another(three_papers, tmp_path):
-    tokens, server = lab(three_papers, tmp_path, serve_requests_per_minute=5)
+    tokens, server = lab(three_papers, tmp_path, serve_requests_per_min=5)
     with server as url, client_of(url, tokens["ana"]) as ana, client_of(url, tokens["ben"]) as ben:
         codes = [ana.get("/readyz").status_code for _ in range(7)]
         assert codes == [200] * 5 + [429] * 2
