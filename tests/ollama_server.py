@@ -17,6 +17,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+import socket
 import sys
 import threading
 from collections import deque
@@ -305,6 +306,8 @@ class _Handler(BaseHTTPRequestHandler):
                 return
             if fault.until is not None and not fault.cut_after:
                 fault.until.wait()
+                if self._has_left():
+                    return  # whose answer would be taken from the next one
             if fault.cut_after == 0:
                 self.close_connection = True
                 return
@@ -331,6 +334,18 @@ class _Handler(BaseHTTPRequestHandler):
                 self.wfile.write(fault.endless)
         if fault.until is not None:
             fault.until.wait()
+
+    def _has_left(self) -> bool:
+        """Whether the client has closed its connection."""
+        self.connection.setblocking(False)
+        try:
+            return self.connection.recv(1, socket.MSG_PEEK) == b""
+        except BlockingIOError:
+            return False
+        except ConnectionError:
+            return True
+        finally:
+            self.connection.setblocking(True)
 
     def _get(self) -> None:
         if self.path == "/":

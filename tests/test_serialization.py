@@ -96,6 +96,8 @@ def test_an_answer_that_version_1_kept_is_read(line):
     evidence = [each["evidence"] for each in told["sentences"] if each["evidence"]]
     for place in (*told["citations"], *evidence, *(hit["chunk"] for hit in told["found"]["hits"])):
         assert place.pop("md5") == ""
+    for citation in (*told["citations"], *evidence):
+        assert citation.pop("added") is False
     assert told.keys() - kept.keys() == {"blocks", "confidence", "missing", "route", "route_note"}
     assert told["route"] == "passages"
     assert not (told["blocks"] or told["confidence"] or told["missing"] or told["route_note"])

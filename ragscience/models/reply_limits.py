@@ -126,6 +126,8 @@ def cancellable(
     """
     read: SimpleQueue[tuple[T] | BaseException | None] = SimpleQueue()
     outer, mine = _reading.get(), _Reading()
+    if outer is not None:
+        outer.add(mine.stop)  # at once, also while this waits for a piece
 
     def pump() -> None:
         _reading.set(mine)
@@ -139,10 +141,13 @@ def cancellable(
                 read.put(sys.exception())
                 pieces.close()  # type: ignore[attr-defined]  # most are generators
 
+    def is_over() -> bool:
+        return cancelled() or (outer is not None and outer.is_over)
+
     def next_piece(limit: float) -> tuple[T] | BaseException | None:
         began = time.monotonic()
         while True:
-            if cancelled() or (outer is not None and outer.is_over):
+            if is_over():
                 raise Cancelled
             left = limit - (time.monotonic() - began)
             try:
@@ -151,10 +156,12 @@ def cancellable(
                 if time.monotonic() - began >= limit:
                     raise SilentReply(limit, has_begun=has_begun) from None
 
-    Thread(target=copy_context().run, args=(pump,), daemon=True).start()
+    if is_over():
+        raise Cancelled  # before anything is asked of a server
     has_begun = False
     first, between = (silence.first, silence.between) if silence is not None else (inf, inf)
-    try:
+    try:  # from before the thread begins: Ctrl-C may come at any point
+        Thread(target=copy_context().run, args=(pump,), daemon=True).start()
         while (piece := next_piece(between if has_begun else first)) is not None:
             if isinstance(piece, BaseException):
                 raise piece

@@ -3,7 +3,6 @@
 import fcntl
 import os
 import pty
-import select
 import signal
 import struct
 import subprocess
@@ -16,6 +15,7 @@ import pytest
 from ragscience.store import Home, Library
 from tests.conftest import ROOT
 from tests.pdf_factory import make_pdf
+from tests.screens.emulator import readable
 
 PAGES = 60
 
@@ -40,7 +40,7 @@ def ingest_in_terminal(home, *args):
     def read_until(text):
         nonlocal shown
         while text not in shown:
-            ready, _, _ = select.select([ours], [], [], 120)
+            ready = readable([ours], 120)
             assert ready, shown
             try:
                 piece = os.read(ours, 65536)

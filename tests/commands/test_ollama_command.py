@@ -3,7 +3,6 @@
 import json
 import os
 import pty
-import select
 import signal
 import subprocess
 import sys
@@ -14,6 +13,7 @@ import pytest
 from tests.commands.papers import fill
 from tests.conftest import ROOT
 from tests.ollama_server import OllamaServer, chat_model, embedding_model
+from tests.screens.emulator import readable
 
 ANSWER = "Bees fly at 3.7 metres per second in fog (bees.pdf, p.2)."
 
@@ -220,7 +220,7 @@ class Terminal:
         """Wait for `text`; what comes after it is kept for the next call. Silence for a minute fails."""
         while text not in self._seen:
             try:
-                ready, _, _ = select.select([self._lead], [], [], 60)
+                ready = readable([self._lead], 60)
                 piece = os.read(self._lead, 65536) if ready else b""
             except OSError:
                 piece = b""

@@ -2,7 +2,6 @@
 
 import json
 import os
-import select
 import shutil
 import sys
 
@@ -12,6 +11,7 @@ import pytest
 from tests.commands.papers import fill
 from tests.conftest import Commands
 from tests.pdf_factory import make_endless_pdf, make_pdf
+from tests.screens.emulator import readable
 
 QUESTION = "What was the mean flight speed of honeybees in fog?"
 GLAZE = "At which temperature does the glaze mature?"
@@ -45,7 +45,7 @@ class Viewer:
         return f"'{self.program}' {words}"
 
     def called_with(self):
-        ready, _, _ = select.select([self._pipe], [], [], 60)
+        ready = readable([self._pipe], 60)
         assert ready, "the viewer was never called"
         os.set_blocking(self._pipe, True)
         with os.fdopen(self._pipe) as told:

@@ -3,7 +3,7 @@
 import codecs
 import fcntl
 import os
-import select
+import selectors
 import struct
 import termios
 
@@ -57,6 +57,14 @@ class Emulator(pyte.Screen):
         return "".join(line[x].data for x in range(self.columns)).rstrip()
 
 
+def readable(files, seconds):
+    """Those of the files or descriptors that have something to read, within so many seconds; of any number."""
+    with selectors.DefaultSelector() as selector:
+        for file in files:
+            selector.register(file, selectors.EVENT_READ)
+        return [key.fileobj for key, _ in selector.select(seconds)]
+
+
 class Terminal:
     """A pty of that many columns, its emulator, and all bytes that a program wrote."""
 
@@ -95,14 +103,14 @@ class Terminal:
     def read_until(self, is_done, *others):
         """Read what comes until `is_done()`; it is asked whenever something came, here or at one of `others`."""
         while not is_done():
-            ready, _, _ = select.select([self._ours, *others], [], [], PATIENCE)
+            ready = readable([self._ours, *others], PATIENCE)
             assert ready, f"nothing came for {PATIENCE} s; the screen:\n" + "\n".join(self.emulator.shown)
             if self._ours in ready:
                 self._read()
 
     def read_rest(self):
         """Read what is there already."""
-        while select.select([self._ours], [], [], 0)[0]:
+        while readable([self._ours], 0):
             self._read()
 
     def _read(self):

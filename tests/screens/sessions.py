@@ -3,7 +3,6 @@
 import json
 import os
 import re
-import select
 import shutil
 import subprocess
 import sys
@@ -13,7 +12,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from ragscience.models.minilm import find_minilm
-from tests.screens.emulator import Terminal
+from tests.screens.emulator import Terminal, readable
 from tests.test_docs import ROOT, SAMPLE, commands_of, shell_environment
 
 __all__ = [
@@ -166,7 +165,7 @@ class Processes:
         pipe = self._server.replies
 
         def stops():
-            if self.ended is None and select.select([pipe], [], [], 0)[0]:
+            if self.ended is None and readable([pipe], 0):
                 self.ended = int(pipe.readline())
             return self.ended is not None or is_done()
 
