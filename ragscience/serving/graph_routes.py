@@ -16,7 +16,7 @@ from ragscience.engine.graph_runs import GraphRequest, types_named
 from ragscience.errors import NothingFound
 from ragscience.json_output import GraphPathOutput
 from ragscience.serving.access import person_of
-from ragscience.serving.graph_records import (
+from ragscience.serving.graph_outputs import (
     ConceptOutput,
     ConceptsOutput,
     GraphSummaryOutput,
