@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING
-from weakref import WeakKeyDictionary
+from weakref import WeakKeyDictionary, ref
 
 from ragscience.paper_names.kept_names import KeptPaper, Row, kept_names, name_of
 from ragscience.paper_names.paper_name import AUTHORS, PaperName, is_shaped, key_of
@@ -75,7 +75,7 @@ class PaperNames:
     """The names of a library's papers."""
 
     def __init__(self, library: Library, kept: dict[int, KeptPaper]) -> None:
-        self._library = library
+        self._library = ref(library)  # strong, it would keep the library in `_known` for ever
         self._kept = kept
         self._by_key: dict[str, list[tuple[int, Row]]] = {}
         for paper_id, paper in kept.items():
@@ -149,7 +149,10 @@ class PaperNames:
         """Look up how many passages of the library have each term."""
         new = [term for term in terms if term not in self._frequencies]
         if new:
-            counts = self._library.term_counts(new, (), None)
+            library = self._library()
+            if library is None:
+                raise RuntimeError("the library of these names is no longer open")
+            counts = library.term_counts(new, (), None)
             self._passages = counts.passages
             self._frequencies |= zip(counts.terms, counts.frequencies.tolist(), strict=True)
 

@@ -1,7 +1,8 @@
 """One writer at a time.
 
-The lock is the operating system's (flock), so a killed owner holds nothing; the pid inside the file is only
-for the message.
+The locks are the operating system's (flock), so a killed owner holds nothing. There are two files: the writer holds
+both, and a reader that saves its caches holds the second one alone; so a writer that finds the first one taken knows
+that it is another writer's, and waits for the second one. The pid in the first file is only for the message.
 """
 
 from __future__ import annotations
@@ -18,15 +19,15 @@ from ragscience.store.atomic_files import disk_errors
 
 __all__ = ["WriterLock"]
 
-_CACHES = "caches"
+_CACHES = ".caches"
+"""Behind the lock's name: the file that a reader holds while it saves its caches."""
 
 
 class WriterLock:
     """The right to write a library, held until `release`."""
 
-    def __init__(self, path: Path, handle: int) -> None:
-        self._path = path
-        self._handle: int | None = handle
+    def __init__(self, handles: list[int]) -> None:
+        self._handles = handles
         _held.add(self)
 
     @classmethod
@@ -35,46 +36,41 @@ class WriterLock:
 
         Waits for a reader that is saving its caches: that takes a moment and is not an error.
         """
-        with disk_errors(path):
-            handle = _open(path)
+        handles: list[int] = []
         try:
-            try:
-                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                owner, _, purpose = _owner(path).partition(" ")
-                if purpose != _CACHES:
-                    raise LibraryBusy(
-                        f"The library is being written by process {owner or 'unknown'}.",
-                        "Wait until it is done, or stop that process.",
-                    ) from None
-                fcntl.flock(handle, fcntl.LOCK_EX)
             with disk_errors(path):
-                _write(handle, f"{os.getpid()} writing")
+                handles += [_open(path), _open(_caches(path))]
+            try:
+                fcntl.flock(handles[0], fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                raise LibraryBusy(
+                    f"The library is being written by process {_owner(path) or 'unknown'}.",
+                    "Wait until it is done, or stop that process.",
+                ) from None
+            with disk_errors(path):
+                os.ftruncate(handles[0], 0)
+                os.pwrite(handles[0], str(os.getpid()).encode(), 0)
+            fcntl.flock(handles[1], fcntl.LOCK_EX)
         except BaseException:
-            os.close(handle)
+            _close(handles)
             raise
-        return cls(path, handle)
+        return cls(handles)
 
     @classmethod
     def acquire_for_caches(cls, path: Path) -> WriterLock | None:
-        """Take the lock if it is free and the folder is writable; None otherwise, without waiting."""
+        """Take what saving caches needs if it is free and the folder is writable; None otherwise, without waiting."""
+        handles: list[int] = []
         try:
-            handle = _open(path)
+            handles.append(_open(_caches(path)))
+            fcntl.flock(handles[0], fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
+            _close(handles)
             return None
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            _write(handle, f"{os.getpid()} {_CACHES}")
-        except OSError:
-            os.close(handle)
-            return None
-        return cls(path, handle)
+        return cls(handles)
 
     def release(self) -> None:
         """Release the lock; may be called twice."""
-        if self._handle is not None:
-            os.close(self._handle)
-            self._handle = None
+        _close(self._handles)
 
     def __enter__(self) -> Self:
         return self
@@ -85,13 +81,17 @@ class WriterLock:
         self.release()
 
 
+def _caches(path: Path) -> Path:
+    return path.with_name(path.name + _CACHES)
+
+
 def _open(path: Path) -> int:
     return os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
 
 
-def _write(handle: int, text: str) -> None:
-    os.ftruncate(handle, 0)
-    os.pwrite(handle, text.encode(), 0)
+def _close(handles: list[int]) -> None:
+    while handles:
+        os.close(handles.pop())
 
 
 def _owner(path: Path) -> str:

@@ -1,5 +1,7 @@
 """The engine itself: what it gives, warns of, keeps and ends."""
 
+import gc
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -196,6 +198,21 @@ def test_close_releases_the_telemetry_although_the_library_fails(engine, tmp_pat
     with pytest.raises(RagScienceError):
         other.close()
     assert telemetry.closed
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="open files are read from /proc")
+def test_a_closed_engine_keeps_no_file_open(home):
+    """Opened and closed again and again, as in a notebook, it would run out of descriptors otherwise."""
+
+    def opened() -> set[str]:
+        entries = [entry for entry in Path("/proc/self/fd").iterdir() if entry.is_symlink()]
+        return {path for path in map(os.path.realpath, entries) if Path(path).is_relative_to(home)}
+
+    with Engine.open(home, load_settings(home=home, offline=True)) as engine:
+        engine.ask(AskRequest(SPEED))
+        assert opened()
+    gc.collect()
+    assert opened() == set()
 
 
 def test_a_model_is_loaded_once_for_several_threads(engine):

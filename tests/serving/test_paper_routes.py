@@ -88,7 +88,7 @@ def test_an_upload_is_read_and_answers(own, tmp_path):
         response = client.post("/api/v1/uploads", files={"files": ("../../moss.pdf", file, "application/pdf")})
     assert response.status_code == 202
     job = finished(client, response.json())
-    assert (job["state"], job["files"], job["failures"]) == ("done", ["moss.pdf"], [])
+    assert (job["state"], job["files"], job["failures"], job["detail"]) == ("done", ["moss.pdf"], [], "")
     assert (home / "papers" / "moss.pdf").is_file()
     assert not list((home / "vectorstore" / "parts").iterdir())
     answer = client.post("/api/v1/ask", json={"question": "How much does moss grow in a year?"}).json()
@@ -134,6 +134,6 @@ def test_a_paper_that_is_removed_leaves_its_file(own):
     client, home = own
     bees = paper_of(client, "bees.pdf")
     job = finished(client, client.delete(f"/api/v1/papers/{bees['md5']}").json())
-    assert (job["state"], job["files"]) == ("done", ["bees.pdf"])
+    assert (job["state"], job["files"], job["detail"]) == ("done", ["bees.pdf"], "")
     assert (home / "papers" / "bees.pdf").is_file()
     assert client.get(f"/api/v1/papers/{bees['md5']}").status_code == 404

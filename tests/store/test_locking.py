@@ -84,6 +84,22 @@ def test_a_reader_that_saves_caches_is_waited_for(filled):
         assert library.paper_count == 6
 
 
+def test_a_reader_that_saves_caches_is_no_writer_whatever_the_lock_says(filled):
+    """A reader may be anywhere between taking its lock and giving it back when a writer looks."""
+    with Library.open_for_writing(filled):
+        assert WriterLock.acquire_for_caches(filled.lock) is None
+    assert filled.lock.read_text() == str(os.getpid())
+    for text in ("", "1 writing", str(os.getpid())):
+        saving = WriterLock.acquire_for_caches(filled.lock)
+        filled.lock.write_text(text)
+        opened = []
+        thread = threading.Thread(target=lambda opened=opened: opened.append(Library.open_for_writing(filled)))
+        thread.start()
+        saving.release()
+        thread.join()
+        opened[0].close()
+
+
 def test_a_lock_that_cannot_be_made_is_a_clear_error(tmp_path):
     (tmp_path / "file").touch()
     with pytest.raises(RagScienceError, match="folder"):
