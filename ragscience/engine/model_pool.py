@@ -49,9 +49,13 @@ KEPT_LLM_SCORES = 50_000
 class ModelPool:
     """Embedders, rerankers and language models by the settings that decide them; safe for several threads."""
 
-    def __init__(self, home: Home, on_choice: Callable[[str, str], None]) -> None:
-        """`on_choice` receives the part and a line about each choice that the settings leave open."""
+    def __init__(self, home: Home, on_choice: Callable[[str, str], None], *, stays: bool = False) -> None:
+        """`on_choice` receives the part and a line about each choice that the settings leave open.
+
+        `stays` as `Engine.open`.
+        """
         self._home = home
+        self._stays = stays
         self._on_choice = on_choice
         self._made = MadeOnce()
         self.servers = ModelServers(self._made)
@@ -80,6 +84,7 @@ class ModelPool:
             on_warning=warn,
             server=self.servers.openai(settings, "embed_url"),
             model_is_set=settings.chosen("embedding_model") is not None,
+            packed=self._stays,
         )
 
     def embedder(self, settings: Settings, required: EmbedderIdentity | None, warn: Warn) -> Embedder:
@@ -153,7 +158,7 @@ class ModelPool:
         from ragscience.models.minilm import MiniLM
 
         def make(warn: Warn) -> TokenEmbedder:
-            return MiniLM(cache_folder=settings.cache_folder, on_warning=warn)
+            return MiniLM(cache_folder=settings.cache_folder, on_warning=warn, packed=self._stays)
 
         return self._made.get(("minilm", settings.cache_folder), make, warn)
 

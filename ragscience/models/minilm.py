@@ -39,6 +39,8 @@ WINDOW_OVERLAP = 32
 """Word pieces that neighbouring windows share, so that each has context on both sides."""
 KEPT_PLACES = 512
 """Passages whose `kept_places` are remembered, about 5 KB each."""
+FEW_TEXTS = 4
+"""Up to so many texts are a question's, with what is searched for in each paper that it names; more are passages."""
 RECENT_TEXTS = 64
 GROUP_TEXTS = 64
 """Texts whose token vectors are in memory at a time."""
@@ -87,7 +89,10 @@ class MiniLM:
         on_warning: Callable[[str], None],
         folder: Path | None = None,
         expected_sha256: str = WEIGHTS_SHA256,
+        packed: bool = False,
     ) -> None:
+        """`packed`: the process goes on asking, so that the weights are made ready for many texts (`BertSession`)."""
+        self._packed = packed
         self._cache_folder = cache_folder
         self._on_warning = on_warning
         self._folder = folder
@@ -96,7 +101,7 @@ class MiniLM:
         self._loading = Lock()
         self._kept_places = lru_cache(maxsize=KEPT_PLACES)(self._places_by_tokenizer)
         self._recent: dict[str, TokenVectors] = {}
-        """The texts that were last embedded alone: a question is asked for by the search, and again by its quotes."""
+        """The texts that were last embedded: a question is asked for by the search, and again by its quotes."""
 
     @property
     def identity(self) -> EmbedderIdentity:
@@ -125,9 +130,9 @@ class MiniLM:
         """For each text its vector and those of its word pieces, from one pass. Raises ModelProblem."""
         if not texts:
             return []
-        recent = self._recent.get(texts[0]) if len(texts) == 1 else None
-        if recent is not None:
-            return [recent]
+        recent = self._recent
+        if all(text in recent for text in texts):
+            return [recent[text] for text in texts]
         tokenizer, session = self._load()
         # One by one: the batch form starts threads, after which a fork of this process warns or hangs.
         encodings = [tokenizer.encode(sendable(text)) for text in texts]
@@ -151,8 +156,8 @@ class MiniLM:
             vector, token_vectors = pool_windows(states[taken : taken + len(windows)], windows)
             taken += len(windows)
             results.append(TokenVectors(vector, np.array(ids, dtype=np.int32), token_vectors, *_places(encoding)))
-        if len(texts) == 1:
-            self._recent = dict([*self._recent.items(), (texts[0], results[0])][-RECENT_TEXTS:])
+        if len(texts) <= FEW_TEXTS:
+            self._recent = dict([*self._recent.items(), *zip(texts, results, strict=True)][-RECENT_TEXTS:])
         return results
 
     def kept_places(self, text: str) -> NDArray[np.int32]:
@@ -173,6 +178,7 @@ class MiniLM:
                     cache_folder=self._cache_folder,
                     expected_sha256=self._expected_sha256,
                     on_warning=self._on_warning,
+                    packed=self._packed,
                 )
                 self._loaded = load_tokenizer(folder), session
             return self._loaded

@@ -55,6 +55,8 @@ class ModelSources:
     """Texts in one request to a server."""
     server: OpenAIServer | None = None
     """The server with OpenAI's API that embeds, if one is set."""
+    packed: bool = False
+    """Whether the built-in model is made ready for many questions (`MiniLM`)."""
     model_is_set: bool = True
     """Whether somebody has set the model's name; else a server's only model is taken, whatever it is called."""
 
@@ -194,7 +196,7 @@ def _names(model: str) -> tuple[str, str]:
 def _minilm(sources: ModelSources) -> Embedder:
     from ragscience.models.minilm import MiniLM
 
-    return MiniLM(cache_folder=sources.cache_folder, on_warning=sources.on_warning)
+    return MiniLM(cache_folder=sources.cache_folder, on_warning=sources.on_warning, packed=sources.packed)
 
 
 def _ollama_embedder(full: str, sources: ModelSources) -> Embedder:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from ragscience.errors import ModelProblem
@@ -82,11 +82,15 @@ def search(
             question = foreign.searched
             log.warnings.extend(filter(None, [foreign.warning]))
             scope = Scope(library, library.select(filters))
-            with timed(log.timings, "embed_ms"):
-                vector, tokens = _embedded(question, models, log)
             with timed(log.timings, "names_ms"):
-                named = named_papers(question, scope, lambda text: _embedded(text, models, SearchLog()))
-                own = [chunk_id for paper in named for chunk_id in own_candidates(paper, library, profile)]
+                named = named_papers(question, scope)
+            with timed(log.timings, "embed_ms"):
+                (vector, tokens), *others = _embedded([question, *(paper.text for paper in named)], models, log)
+                named = [
+                    replace(paper, vector=vector, tokens=tokens)
+                    for paper, (vector, tokens) in zip(named, others, strict=True)
+                ]
+            own = [chunk_id for paper in named for chunk_id in own_candidates(paper, library, profile)]
             more = [*also, *own]
             first = first_pass(Question(question, vector), scope, profile, also=more, sources=models.sources, log=log)
         maxsims, late = {}, {}
@@ -203,29 +207,30 @@ def _reranked(
 
 
 def _embedded(
-    question: str, models: SearchModels, log: SearchLog
-) -> tuple[NDArray[np.float32] | None, QuestionTokens | None]:
-    """The question's vector and, for late interaction, its token vectors: from one pass if one model makes both.
+    texts: Sequence[str], models: SearchModels, log: SearchLog
+) -> list[tuple[NDArray[np.float32] | None, QuestionTokens | None]]:
+    """Each text's vector and, for late interaction, its token vectors: from one pass if one model makes both.
 
     None, with a warning, where a model fails.
     """
-    vector = tokens = None
+    vectors: list[NDArray[np.float32] | None] = [None] * len(texts)
+    tokens: list[QuestionTokens | None] = [None] * len(texts)
     if models.tokens_from is not None:
         from ragscience.models.maxsim import question_tokens
 
         try:
-            (whole,) = models.tokens_from.embed_with_tokens([question])
-            tokens = question_tokens(whole)
-            vector = whole.vector
+            whole = models.tokens_from.embed_with_tokens(texts)
+            vectors = [each.vector for each in whole]
+            tokens = [question_tokens(each) for each in whole]
         except ModelProblem as problem:
             log.warnings.append(f"{NO_DENSE if models.tokens_from is models.embedder else NO_LATE}: {problem}")
     if models.tokens_from is not models.embedder:
         try:
-            vector = models.embedder.embed_query(question)
+            vectors = [models.embedder.embed_query(text) for text in texts]
         except ModelProblem as problem:
-            vector = None
+            vectors = [None] * len(texts)
             log.warnings.append(f"{NO_DENSE}: {problem}")
-    return vector, tokens
+    return list(zip(vectors, tokens, strict=True))
 
 
 def _maxsims(

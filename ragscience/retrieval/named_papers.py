@@ -44,9 +44,6 @@ _OTHERS = re.compile(
 """ "Which papers use X", "who else cites X"."""
 _BUT = re.compile(r"\b(?:other than|besides|except(?: for)?|apart from|without|not in)\s++(?:the\s++)?$", re.IGNORECASE)
 
-Embed = Callable[[str], "tuple[NDArray[np.float32] | None, QuestionTokens | None]"]
-"""Gives a question's vector and token vectors, None where there is none."""
-
 
 @dataclass(frozen=True, slots=True)
 class SearchedPaper:
@@ -56,14 +53,18 @@ class SearchedPaper:
     """How surely it is named, 0 to 1."""
     text: str
     """The question, without the paper's names where more is left."""
-    vector: NDArray[np.float32] | None
-    tokens: QuestionTokens | None
     allowed: NDArray[np.int64]
     """Ids of its passages that the filters allow, ascending."""
+    vector: NDArray[np.float32] | None = None
+    """The text's, where it was embedded."""
+    tokens: QuestionTokens | None = None
 
 
-def named_papers(question: str, scope: Scope, embed: Embed) -> list[SearchedPaper]:
-    """The papers that a question names and asks about, at most MOST_NAMED; none for "which papers use X"."""
+def named_papers(question: str, scope: Scope) -> list[SearchedPaper]:
+    """The papers that a question names and asks about, at most MOST_NAMED; none for "which papers use X".
+
+    Their texts are not embedded yet.
+    """
     import numpy as np
 
     by_paper: dict[int, list[NamedPaper]] = {}
@@ -79,7 +80,7 @@ def named_papers(question: str, scope: Scope, embed: Embed) -> list[SearchedPape
             allowed = np.intersect1d(allowed, scope.allowed, assume_unique=True)
         if allowed is not None and allowed.size:
             text = _without(question, names)
-            searched.append(SearchedPaper(max(name.strength for name in names), text, *embed(text), allowed))
+            searched.append(SearchedPaper(max(name.strength for name in names), text, allowed))
     return searched
 
 

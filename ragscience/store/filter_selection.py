@@ -137,7 +137,8 @@ def _paper_ids(db: sqlite3.Connection, filters: Filters) -> set[int] | None:
     """As `papers_allowed`, of the papers of the current transaction."""
     if not (filters.papers or filters.paper_ids or filters.years or filters.authors):
         return None
-    return papers_allowed(rows.papers(db), filters)
+    by_ids_alone = not (filters.papers or filters.years or filters.authors)
+    return papers_allowed(() if by_ids_alone else rows.papers(db), filters)
 
 
 def papers_allowed(papers: Sequence[Paper], filters: Filters) -> set[int] | None:

@@ -26,7 +26,7 @@ STAGES = (
     StageName("search", "", "Everything until the passages are there; models that are loaded for it included."),
     StageName("retrieval", "search", "The first pass: candidates of every source, fused."),
     StageName("embed", "retrieval", "The question becomes a vector."),
-    StageName("names", "retrieval", "Which papers the question names, and their best passages."),
+    StageName("names", "retrieval", "Which papers the question names."),
     StageName("dense", "retrieval", "Search by meaning, in FAISS."),
     StageName("bm25", "retrieval", "Search by words."),
     StageName("graph", "retrieval", "Passages that the knowledge graph has near the question."),

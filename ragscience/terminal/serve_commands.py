@@ -94,7 +94,7 @@ def serve(
     from ragscience.serving.server_state import ServerOptions
     from ragscience.serving.web_server import run_server
 
-    with opened(home=home, offline=offline) as engine:
+    with opened(None, False, True, home=home, offline=offline) as engine:
         settings = engine.settings
         is_shared = behind_proxy or not is_loopback(host)
         options = ServerOptions(
@@ -180,7 +180,7 @@ def mcp(
     check_installed()
     from ragscience.serving.mcp_server import run_stdio
 
-    with opened(home=home, offline=offline) as engine:
+    with opened(None, False, True, home=home, offline=offline) as engine:
         run_stdio(engine)
     return 0
 
