@@ -62,7 +62,7 @@ def corrected(question: str, library: Library) -> tuple[str, tuple[Correction, .
     insertion, deletion, replacement or transposition away that most passages have, else for the two words that it is
     written together from, else for the one that it makes with the word behind it. Numbers, short words and what has
     digits or hyphens in it stay; a word with a capital is corrected to one that the passages write with a capital,
-    and one with a capital inside ("FlashAttention") to one that has such a capital, too.
+    and one with a capital inside ("FlashAttention") to one with the same capitals.
     A question in another language stays as it is.
     """
     if language_of(question):
@@ -129,9 +129,14 @@ def _meant(word: str, library: Library, *, is_name: bool) -> str:
     )
     for stem in likely[:_TRIED]:
         spelled = _as_spelled(of_stem[stem], library)
-        if spelled and (not is_name or not spelled.islower()) and (_is_coined(spelled) or not _is_coined(word)):
+        if spelled and (not is_name or not spelled.islower()) and _may_be_coined(word, spelled):
             return spelled if is_name else spelled.lower()
     return "" if is_name else _two_words(lower, library)
+
+
+def _may_be_coined(word: str, spelled: str) -> bool:
+    """Whether a name with capitals inside has the same ones in `spelled`: QLoRA is not a misspelt LoRA."""
+    return not _is_coined(word) or [each for each in word if each.isupper()] == [c for c in spelled if c.isupper()]
 
 
 def _is_coined(word: str) -> bool:

@@ -60,6 +60,16 @@ _FACTS = tuple(
         ("entry", r"bibtex {x}"),
     )
 )  # fmt: skip
+_IT = r"(?: (?:was|is|did) (?:it|this|that) (?:first )?(?:published|written|released|presented|come out|appear))?"
+_YEAR_TOO = r"(?P<year>when|(?:in )?(?:what|which) year)"
+_VENUE_TOO = r"(?P<venue>where|(?:at |in )?(?:what|which) (?:venue|conference|journal))"
+_AUTHORS_TOO = r"(?P<authors>who wrote (?:it|this|that)|who (?:are|were) (?:its|the) authors|by whom)"
+_TOO = (
+    re.compile(rf"(?P<first>.{{5,300}}?),? and (?:{_YEAR_TOO}|{_VENUE_TOO}|{_AUTHORS_TOO}){_IT}", re.IGNORECASE),
+    re.compile(r"(?P<first>when)(?P<venue> and where)(?P<rest> .{3,300})", re.IGNORECASE),
+    re.compile(r"(?P<first>where)(?P<year> and when)(?P<rest> .{3,300})", re.IGNORECASE),
+)
+"""A question for two facts: "Who wrote X, and when?", "When and where was X published?"."""
 _MEANS_THING = ("how long is", "how old is")
 """Asked of a name without the word paper, this means the thing that the name stands for."""
 
@@ -67,16 +77,29 @@ _MEANS_THING = ("how long is", "how old is")
 def answer(question: str, context: RouteContext) -> Routed | None:
     """What the metadata says of the papers that the question names, or the papers that fit what it asks for."""
     before, asked = carried(bare(question))
+    first, too = _split(asked)
     for fact, pattern in _FACTS:
-        found = pattern.fullmatch(asked)
+        found = pattern.fullmatch(first)
         if found is not None:
-            routed = _facts(fact, found, before, context)
+            routed = _facts((fact, too), found, before, context)
             if routed is not None:
                 return routed
     return list_answer(bare(question), context) or (list_answer(bare(asked), context) if before else None)
 
 
-def _facts(fact: str, found: re.Match[str], before: str, context: RouteContext) -> Routed | None:
+def _split(asked: str) -> tuple[str, str]:
+    """The question for the first fact, and the second fact that it asks for, empty where it asks for one alone."""
+    for pattern in _TOO:
+        found = pattern.fullmatch(asked)
+        if found is not None:
+            facts = {name: value for name, value in found.groupdict().items() if name not in ("first", "rest")}
+            too = next(name for name, value in facts.items() if value)
+            return found["first"] + (found.groupdict().get("rest") or ""), too
+    return asked, ""
+
+
+def _facts(facts: tuple[str, str], found: re.Match[str], before: str, context: RouteContext) -> Routed | None:
+    fact, too = facts
     text = found["x"]
     is_pronoun = PRONOUN.fullmatch(re.sub(r"\s*\b(?:papers?|articles?)$", "", text, flags=re.IGNORECASE))
     if found.string.casefold().startswith(_MEANS_THING) and not says_paper(found["x"]):
@@ -89,6 +112,12 @@ def _facts(fact: str, found: re.Match[str], before: str, context: RouteContext) 
         return None if is_pronoun else _not_known(text, context)
     which = found.groupdict().get("which") or ""
     blocks = [_fact(fact.format(which=which), paper, context) for paper in papers]
+    if too and too != fact and fact != "entry":
+        blocks = [
+            each
+            for paper, block in zip(papers, blocks, strict=True)
+            for each in (block, *_second_fact(too, fact, paper, context))
+        ]
     if len(papers) > 1:
         intro = Block("text", f"{len(papers)} papers go by that name:")
         blocks = [intro, *(Block("item", block.text, block.citations) for block in blocks)]
@@ -160,6 +189,19 @@ def _fact(fact: str, paper: Paper, context: RouteContext) -> Block:
     return Block("text", f"{text}.{doubt}", citations)
 
 
+def _second_fact(too: str, fact: str, paper: Paper, context: RouteContext) -> tuple[Block, ...]:
+    """The sentence that says it of "it"; none where the year's sentence has named the venue."""
+    if fact == "year" and too == "venue" and paper.metadata.year and paper.metadata.venue:
+        return ()
+    block = _fact(too, paper, context)
+    title = f"“{' '.join(title_of(paper).split()) or paper.file}”"
+    for name in (f"{title} ({paper.file})", title):
+        text = block.text.removeprefix("The paper ")
+        if text.startswith(name):
+            return (Block("text", f"It{text[len(name) :]}", block.citations),)
+    return (block,)
+
+
 def _authors(fact: str, title: str, authors: tuple[str, ...]) -> str:
     if not authors:
         return f"The authors of {title} are not known"
@@ -174,10 +216,11 @@ def _authors(fact: str, title: str, authors: tuple[str, ...]) -> str:
 
 
 def _not_known(text: str, context: RouteContext) -> Routed | None:
-    """That no paper goes by that name, where the question speaks of a paper."""
+    """That no paper goes by that name, where the question speaks of a paper, or of one word with a capital."""
     name = re.sub(r"^(?:the|a|an|my) |\b(?:papers?|articles?|pdf|preprint)\b", "", text, flags=re.IGNORECASE)
     name = " ".join(name.split()).strip("“”\"' ")
-    if not name or not says_paper(text) or len(name.split()) > 4 or context.names.in_text(text):
+    is_named = name[:1].isupper() and " " not in name
+    if not name or not (says_paper(text) or is_named) or len(name.split()) > 4 or context.names.in_text(text):
         return None
     hint = f"“Which papers mention {name}?” looks for it in the texts."
     said = f"No paper of the library goes by the name “{name}”. {hint}"

@@ -12,7 +12,7 @@ from tests.pdf_factory import make_pdf
 
 PAGES = [
     "Training of residual networks\n\nThe mini-batch size of the training is 256 images.\nThe Beekeeper data is used.",
-    "Training goes on with another batch size.\nThe warmup of the training takes 4000 steps with the Beekeeper.",
+    "Training goes on with another batch size.\nThe warmup of the training takes 4000 steps with the Beekeeper. The rank of HoneyNet is 8.",
 ]
 
 
@@ -40,6 +40,8 @@ def library(made_once):
         ("Which data has the Beekeper?", {"Beekeper": "Beekeeper"}),
         ("Which data have the Imagees?", {}),  # nothing called Images is known
         ("Which data has the BeeKeper?", {}),  # a coined name, and no paper has one like it
+        ("Which rank has the HoneNet?", {"HoneNet": "HoneyNet"}),
+        ("Which rank has the QHoneyNet?", {}),  # another letter in capitals is another name
         ("How do I bake bread?", {}),  # a word, though not of this library
         ("What are steps2, GPT-22 and 4001?", {}),
         ("How long are the stepps?", {"stepps": "steps"}),

@@ -39,6 +39,20 @@ def ask(bees):
         ("Waggle Bees who are the authors?", "was written by Ana María Ruiz"),
         ("Waggle Dances That How many pages does it have?", "has 3 pages"),
         ("When was Warm Hives in Cold Winters published?", "This is not sure"),
+        (
+            "Who wrote the Waggle paper, and when?",
+            "and Bo Lind.\nIt is from 2016",
+        ),
+        ("Who wrote Waggle and in which year?", "is from 2016"),
+        ("Who wrote the Waggle paper, and where was it published?", "was published at International Conference"),
+        ("When was Waggle published, and who wrote it?", "Ana María Ruiz and Bo Lind"),
+        (
+            "When and where was Sleep and Memory published?",
+            "Where “Sleep and Memory” (sleep_2018.pdf) was published is not known",
+        ),
+        ("Where and when did Waggle appear?", "is from 2016, at"),
+        ("who are the authors of Sleep and Memory, and when did it come out", "is from 2018"),
+        ("Who wrote Hamlet, and when?", "No paper of the library goes by the name “Hamlet”."),
         ("Who wrote the Attention paper?", "No paper of the library goes by the name “Attention”."),
     ],
 )
@@ -110,6 +124,9 @@ def test_the_printed_line_is_cited(bees):
     "question",
     [
         "Who wrote the code of Waggle?",
+        "Who wrote the code of Waggle, and when?",
+        "When and where do bees dance?",
+        "What does Waggle measure, and where?",
         "When was the experiment done?",
         "How long is a waggle dance?",
         "Which papers use honey traps?",
