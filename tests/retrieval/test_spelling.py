@@ -12,7 +12,8 @@ from tests.pdf_factory import make_pdf
 
 PAGES = [
     "Training of residual networks\n\nThe mini-batch size of the training is 256 images.\nThe Beekeeper data is used.",
-    "Training goes on with another batch size.\nThe warmup of the training takes 4000 steps with the Beekeeper. The rank of HoneyNet is 8.",
+    "Training goes on with another batch size.\nThe warmup of the training takes 4000 steps with the Beekeeper."
+    "\nThe rank of HoneyNet is 8.",
 ]
 
 
