@@ -10,12 +10,12 @@ from ragscience.records import Paper
 from ragscience.similarity import Duplicate, near_duplicates
 
 if TYPE_CHECKING:
-    from ragscience.store import Library
+    from ragscience.store import Store
 
 __all__ = ["Duplicate", "duplicates", "duplicates_of", "keep_newest"]
 
 
-def duplicates(library: Library, on_step: Callable[[str, int, int], None] | None = None) -> list[Duplicate]:
+def duplicates(library: Store, on_step: Callable[[str, int, int], None] | None = None) -> list[Duplicate]:
     """Each pair of papers that are the same, named by `Paper.file`.
 
     `on_step` is told what is done next, its number from 1, and how many steps there are.
@@ -31,14 +31,14 @@ def _unheard(what: str, step: int, steps: int) -> None:
     """Nobody wants to know."""
 
 
-def duplicates_of(library: Library, files: Collection[str]) -> list[Duplicate]:
+def duplicates_of(library: Store, files: Collection[str]) -> list[Duplicate]:
     """The pairs that include the papers `files` (`Paper.file`); the others are not compared with each other."""
     if not files:
         return []
     return near_duplicates(library.fingerprints(), files)
 
 
-def keep_newest(library: Library) -> list[Paper]:
+def keep_newest(library: Store) -> list[Paper]:
     """Remove the older ones of duplicate papers from the library, never their files; returns those removed.
 
     A paper is removed only if a newer duplicate of it stays: of a chain of versions in which only neighbours are

@@ -16,7 +16,7 @@ from ragscience.errors import FileProblem
 from ragscience.records import Paper
 
 if TYPE_CHECKING:
-    from ragscience.store import Library
+    from ragscience.store import Store
 
 __all__ = [
     "AS_PDF",
@@ -145,7 +145,7 @@ def file_state(path: Path) -> FileState:
 
 
 def make_plan(
-    library: Library,
+    library: Store,
     files: Iterable[Path],
     failures: Sequence[Failure] = (),
     on_compared: Callable[[int], None] = lambda _: None,
@@ -190,12 +190,12 @@ def _still_holds(paper: Paper) -> bool:
         return False
 
 
-def apply_renames(library: Library, plan: Plan) -> None:
+def apply_renames(library: Store, plan: Plan) -> None:
     """Update the paths of papers whose files were renamed."""
     if plan.moved:
         library.rename_papers([(paper.paper_id, str(state.path), state.modified_ns) for paper, state in plan.moved])
 
 
-def vanished(library: Library) -> list[Paper]:
+def vanished(library: Store) -> list[Paper]:
     """The papers whose file no longer exists at its path."""
     return [paper for paper in library.papers() if not Path(paper.path).exists()]

@@ -15,7 +15,7 @@ from ragscience.text.page_spans import page_label
 from ragscience.text.prompt_sanitizer import sanitize
 
 if TYPE_CHECKING:
-    from ragscience.store import Library
+    from ragscience.store import Store
 
 __all__ = ["MOST_HITS", "ToolCall", "ToolResult", "looked_up", "page_text", "paper_list", "section_of", "shown"]
 
@@ -109,7 +109,7 @@ def _line(paper: Paper) -> str:
     return f"{prompt_name(paper.file)}: {said or 'title not known'} ({counted(paper.pages, 'page')})"
 
 
-def section_of(library: Library, paper: Paper, section: str) -> list[StoredChunk]:
+def section_of(library: Store, paper: Paper, section: str) -> list[StoredChunk]:
     """The passages of a section, given by number or words of its heading, with its subsections.
 
     Raises NothingFound, naming the paper's headings, if no section matches.

@@ -22,7 +22,7 @@ from ragscience.store.paper_patterns import match_papers
 from ragscience.text.prompt_sanitizer import sanitize, sendable
 
 if TYPE_CHECKING:
-    from ragscience.store import Library
+    from ragscience.store import Store
 
 __all__ = [
     "AGENT",
@@ -199,7 +199,7 @@ def _kind_of(value: Any) -> str:
 class Toolbox:
     """The tools over one library; `search` finds passages within filters, `most_chars` bounds each result's text."""
 
-    def __init__(self, library: Library, *, search: Callable[[str, Filters], Found], most_chars: int) -> None:
+    def __init__(self, library: Store, *, search: Callable[[str, Filters], Found], most_chars: int) -> None:
         self._library = library
         self._search = search
         self._most_chars = most_chars

@@ -19,7 +19,7 @@ from ragscience.text.counts import counted
 
 if TYPE_CHECKING:
     from ragscience.records import Paper
-    from ragscience.store import Home, Library
+    from ragscience.store import Home, Store
 
 __all__ = ["caches", "contents", "database", "ledger", "other_databases", "token_file"]
 
@@ -61,7 +61,7 @@ def database(home: Home, *, fast: bool) -> Iterator[Finding]:
         yield from found or [Finding("database", "ok", "The database is intact.")]
 
 
-def contents(library: Library) -> Iterator[Finding]:
+def contents(library: Store) -> Iterator[Finding]:
     """Whether every page, passage, vector and token vector is what was written; reads all of them."""
     damaged = library.verify()
     yield from few((Finding("contents", "error", *one) for one in damaged), "papers are damaged")
@@ -129,7 +129,7 @@ def ledger(home: Home, papers: Sequence[Paper]) -> Iterator[Finding]:
             yield Finding("ledger", "ok", "ingested.json matches the library.")
 
 
-def caches(library: Library) -> Iterator[Finding]:
+def caches(library: Store) -> Iterator[Finding]:
     """Whether the caches are of the database's generation."""
     from ragscience.graph.graph_model import KnowledgeGraph
 

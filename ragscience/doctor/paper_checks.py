@@ -18,7 +18,7 @@ from ragscience.text.counts import counted
 
 if TYPE_CHECKING:
     from ragscience.records import Paper
-    from ragscience.store import Home, Library
+    from ragscience.store import Home, Store
 
 __all__ = ["files", "new_files", "notes", "versions"]
 
@@ -68,7 +68,7 @@ def _file_problem(paper: Paper, may: May) -> tuple[str, str] | None:
     return ("has changed since it was read", "`python ingest.py sync`.") if stat.st_size != paper.size_bytes else None
 
 
-def notes(library: Library, papers: Sequence[Paper], ocr_language: str) -> Iterator[Finding]:
+def notes(library: Store, papers: Sequence[Paper], ocr_language: str) -> Iterator[Finding]:
     """The warnings of papers; for scanned pages, how to have them read."""
     scanned = {
         paper.paper_id
@@ -94,7 +94,7 @@ def notes(library: Library, papers: Sequence[Paper], ocr_language: str) -> Itera
     yield from few(found(), "such notes about papers; `python ingest.py show` shows them")
 
 
-def versions(library: Library) -> Iterator[Finding]:
+def versions(library: Store) -> Iterator[Finding]:
     """Papers that are there in two versions, and files that are suppressed for a newer one."""
     found = (
         Finding(
@@ -122,7 +122,7 @@ def _kept_for(pair: Duplicate) -> str:
     return "more complete" if pair.newer_by == "completeness" else "newer"
 
 
-def new_files(home: Home, library: Library, papers: Sequence[Paper]) -> Iterator[Finding]:
+def new_files(home: Home, library: Store, papers: Sequence[Paper]) -> Iterator[Finding]:
     """Files that could not be read, and files in papers/ that the library does not have."""
     skipped = SkippedFiles(home).present({paper.path for paper in papers})
     known = {paper.path for paper in papers} | {file.path for file in skipped}

@@ -16,7 +16,7 @@ from ragscience.store.atomic_files import disk_errors
 if TYPE_CHECKING:
     from ragscience.engine.question_run import QuestionRun
     from ragscience.engine.requests import AskRequest
-    from ragscience.store import Library
+    from ragscience.store import Store
 
 __all__ = ["audit", "record_for"]
 
@@ -63,7 +63,7 @@ def record_for(run: QuestionRun, answer: Answer, request: AskRequest, *, at: str
     return record_of(answer, at=at, asked=asked, under=under, papers=papers, earlier=places)
 
 
-def _papers(library: Library, chunks: list[StoredChunk]) -> dict[int, Paper]:
+def _papers(library: Store, chunks: list[StoredChunk]) -> dict[int, Paper]:
     """The papers of the passages by id, but for those that have changed since they were read."""
     found = (library.paper_by_path(path) for path in {chunk.path for chunk in chunks})
     ids = {chunk.paper_id for chunk in chunks}

@@ -37,7 +37,7 @@ from ragscience.settings import changed_settings
 if TYPE_CHECKING:
     from ragscience.engine.library_engine import Engine
     from ragscience.models.served_llm import ServedLLM
-    from ragscience.store import Library
+    from ragscience.store import Store
 
 __all__ = [
     "ASK",
@@ -258,7 +258,7 @@ def draft_questions(
     return made
 
 
-def _source(library: Library, paper: Paper) -> Source:
+def _source(library: Store, paper: Paper) -> Source:
     starts = {page.number: page.start for page in library.pages(paper.paper_id)}
     texts = {number: library.page_text(paper.paper_id, number) for number in starts}
     parts = tuple(

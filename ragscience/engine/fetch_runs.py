@@ -30,7 +30,7 @@ from ragscience.sources.arxiv import FEED_KINDS, LARGEST_FEED, Arxiv, Candidate,
 from ragscience.sources.downloads import Fetcher, NetworkRules
 from ragscience.sources.fetch_arguments import Wanted, identify, shown
 from ragscience.sources.paper_fetch import Known, Shelf, fetch, once
-from ragscience.store import Library
+from ragscience.store import Library, Store
 
 if TYPE_CHECKING:
     from threading import Event as Flag
@@ -239,7 +239,7 @@ def _key(candidate: Candidate) -> str:
     return candidate.arxiv.base if candidate.arxiv else candidate.url
 
 
-def _loose_files(home: Home, library: Library) -> dict[str, Path]:
+def _loose_files(home: Home, library: Store) -> dict[str, Path]:
     """The PDFs in papers/, by MD5, that the library has not read; known by size and time, a file is not opened."""
     known = {path: (size, modified) for path, (size, modified, _, _) in library.known_files().items()}
     loose: dict[str, Path] = {}

@@ -13,7 +13,7 @@ from ragscience.engine.paper_lookup import find_paper
 from ragscience.errors import ModelProblem, NothingFound, UsageError
 from ragscience.graph.graph_records import CO_OCCURS, ENTITY_TYPES, OPTIONAL_TYPES, Entity
 from ragscience.records import Paper, PathStep
-from ragscience.store import Library
+from ragscience.store import Library, Store
 
 if TYPE_CHECKING:
     from ragscience.engine.library_engine import Engine
@@ -295,7 +295,7 @@ class LibraryGraph:
         return MapSummary(papers, len(drawing.nodes) - papers, drawing.left_out)
 
     @contextmanager
-    def _graph(self) -> Iterator[tuple[Library, KnowledgeGraph]]:
+    def _graph(self) -> Iterator[tuple[Store, KnowledgeGraph]]:
         """The library and its graph, of one generation. Raises NothingFound if there is no graph."""
         library = self._engine.library
         with library.snapshot():
@@ -332,7 +332,7 @@ def _co_occurring(graph: KnowledgeGraph, numbers: Sequence[int]) -> int:
     return len(np.setdiff1d(others[weak], others[~weak]))
 
 
-def _relations(graph: KnowledgeGraph, around: Walk, library: Library, most: int) -> tuple[NearRelation, ...]:
+def _relations(graph: KnowledgeGraph, around: Walk, library: Store, most: int) -> tuple[NearRelation, ...]:
     """The relations walked, by the depth of their farther end, then the strongest first."""
     from ragscience.graph.traversal import steps_of
 

@@ -12,7 +12,7 @@ from ragscience.records import Filters, Found, FoundPath, Profile
 
 if TYPE_CHECKING:
     from ragscience.engine.question_run import QuestionRun
-    from ragscience.store import Library
+    from ragscience.store import Store
 
 __all__ = ["NO_GRAPH", "graph_search_of", "papers_of", "with_paths"]
 
@@ -47,7 +47,7 @@ def papers_of(graph: GraphSearch, question: str, filters: Filters, run: Question
     return replace(filters, paper_ids=papers)
 
 
-def with_paths(found: Found, graph: GraphSearch, library: Library, profile: Profile) -> Found:
+def with_paths(found: Found, graph: GraphSearch, library: Store, profile: Profile) -> Found:
     """What was found with the graph's names near the question and, where the profile weighs them, its best paths."""
     concepts = graph.concepts(found.question)
     if "gear" not in dict(profile.more_weights):

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from ragscience.engine.events import OnEvent
     from ragscience.engine.ingest_progress import RunProgress
     from ragscience.models.model_protocols import Embedder, TokenEmbedder
-    from ragscience.store import Library
+    from ragscience.store import Store
 
 __all__ = ["Ingestion", "Pipeline", "embed_batch"]
 
@@ -52,7 +52,7 @@ class Ingestion:
 class Pipeline:
     """One run over a plan, with what came of it so far."""
 
-    def __init__(self, library: Library, ingestion: Ingestion, on_event: OnEvent) -> None:
+    def __init__(self, library: Store, ingestion: Ingestion, on_event: OnEvent) -> None:
         self._library = library
         self._ingestion = ingestion
         self._on_event = on_event

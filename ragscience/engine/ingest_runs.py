@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from ragscience.models.model_protocols import Embedder
     from ragscience.reading.worker_pool import ReadingPool
     from ragscience.settings import Settings
-    from ragscience.store import Library
+    from ragscience.store import Store
 
 __all__ = ["IngestRun", "ocr_language", "open_readers"]
 
@@ -54,7 +54,7 @@ class IngestRun:
 
     def __init__(
         self,
-        library: Library,
+        library: Store,
         settings: Settings,
         models: ModelPool,
         on_event: OnEvent,

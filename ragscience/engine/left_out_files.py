@@ -26,7 +26,7 @@ from ragscience.store.skipped_files import SkippedFile, SkippedFiles
 if TYPE_CHECKING:
     from ragscience.engine.events import OnEvent
     from ragscience.records import Paper
-    from ragscience.store import Library
+    from ragscience.store import Store
 
 __all__ = ["SkippedFile", "Skips", "remove_older", "remove_papers", "skipped_files"]
 
@@ -37,7 +37,7 @@ _PASSING = frozenset({"changed", "missing", "other-format", "no-model"})
 class Skips:
     """The files that one run skips, each published where it is news."""
 
-    def __init__(self, library: Library, on_event: OnEvent) -> None:
+    def __init__(self, library: Store, on_event: OnEvent) -> None:
         self.still_unreadable = 0
         """Files that could not be read before and are as they were."""
         self.still_left_out = 0
@@ -120,12 +120,12 @@ def _unreadable(path: Path, problem: FileProblem, md5: str = "", read_by: str = 
     return SkippedFile(str(path), problem.reason, problem.message, problem.fix, md5, read_by)
 
 
-def skipped_files(library: Library) -> list[SkippedFile]:
+def skipped_files(library: Store) -> list[SkippedFile]:
     """The files that the last runs skipped, as far as they are still there and not in the library, by path."""
     return SkippedFiles(library.home).present(library.known_files())
 
 
-def remove_papers(library: Library, names: Sequence[str], on_event: OnEvent, *, forget: bool) -> tuple[Paper, ...]:
+def remove_papers(library: Store, names: Sequence[str], on_event: OnEvent, *, forget: bool) -> tuple[Paper, ...]:
     """Take the papers that `names` fit out; their files stay, left out from then on; with `forget` they are read again.
 
     `forget` also takes names of papers that were removed before. Raises NothingFound for a name that fits no paper.
@@ -151,7 +151,7 @@ def remove_papers(library: Library, names: Sequence[str], on_event: OnEvent, *, 
     return tuple(papers)
 
 
-def remove_older(library: Library, on_event: OnEvent) -> tuple[Duplicate, ...]:
+def remove_older(library: Store, on_event: OnEvent) -> tuple[Duplicate, ...]:
     """Remove the older paper of each pair and suppress its file; for each that went, a pair with a newer one."""
     pairs = duplicates(library)
     if not pairs:

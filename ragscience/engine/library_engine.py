@@ -22,7 +22,7 @@ from ragscience.errors import RagScienceError
 from ragscience.models.bert_session import available_cores
 from ragscience.records import Answer, Filters, Found, Paper, Profile
 from ragscience.stage_timing import Timings, timed
-from ragscience.store import Home, Library
+from ragscience.store import Home, Library, Store
 from ragscience.store.atomic_files import disk_errors
 
 if TYPE_CHECKING:
@@ -491,7 +491,7 @@ class Engine:
     # Shared parts
 
     @property
-    def library(self) -> Library:
+    def library(self) -> Store:
         """The library, for reading; shared by all threads."""
         return self._made_once("library", lambda: Library.open(self.home))
 

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from ragscience.models.served_llm import ServedLLM
     from ragscience.records import EmbedderIdentity, Profile
     from ragscience.settings import Settings
-    from ragscience.store import Home, Library
+    from ragscience.store import Home, Store
 
 __all__ = ["ModelPool"]
 
@@ -135,9 +135,7 @@ class ModelPool:
             return None
         return self._minilm(settings, warn)
 
-    def query_tokens(
-        self, settings: Settings, embedder: Embedder, library: Library, warn: Warn
-    ) -> TokenEmbedder | None:
+    def query_tokens(self, settings: Settings, embedder: Embedder, library: Store, warn: Warn) -> TokenEmbedder | None:
         """What makes a question's token vectors; None where late interaction is off or has nothing to go by."""
         if settings.rerank not in ("auto", "late-interaction", "llm"):
             return None
@@ -147,7 +145,7 @@ class ModelPool:
             return self._minilm(settings, warn)
         return None
 
-    def matcher(self, settings: Settings, embedder: Embedder, library: Library, warn: Warn) -> Matcher | None:
+    def matcher(self, settings: Settings, embedder: Embedder, library: Store, warn: Warn) -> Matcher | None:
         """What matches a question with the words of passages, for quotes; None where no token vectors are stored."""
         tokens_from = self.query_tokens(settings, embedder, library, warn) if library.token_bytes() else None
         if tokens_from is None:
@@ -269,7 +267,7 @@ class ModelPool:
 
     # What there is, and what can be fetched
 
-    def rows(self, settings: Settings, library: Library, warn: Warn) -> Sequence[ModelRow]:
+    def rows(self, settings: Settings, library: Store, warn: Warn) -> Sequence[ModelRow]:
         """What each part would use for the library, where its files are and why."""
         required = library.embedder
         late = bool(library.token_bytes() if library.chunk_count else settings.token_cache_mb)

@@ -14,7 +14,7 @@ from ragscience.text.page_spans import page_parts
 
 if TYPE_CHECKING:
     from ragscience.records import Page, Paper, StoredChunk
-    from ragscience.store import Library
+    from ragscience.store import Store
 
 __all__ = ["PagePart", "passage_numbered", "passage_parts", "word_places"]
 
@@ -40,7 +40,7 @@ class PagePart:
     """One a line; empty where they are not known."""
 
 
-def passage_numbered(library: Library, chunk_id: int) -> StoredChunk:
+def passage_numbered(library: Store, chunk_id: int) -> StoredChunk:
     """The passage with that id. Raises NothingFound."""
     found = library.chunks([chunk_id])
     if not found:
@@ -48,7 +48,7 @@ def passage_numbered(library: Library, chunk_id: int) -> StoredChunk:
     return found[0]
 
 
-def passage_parts(library: Library, chunk: StoredChunk) -> list[PagePart]:
+def passage_parts(library: Store, chunk: StoredChunk) -> list[PagePart]:
     """The passage page by page."""
     found = []
     for page, start, end in page_parts(chunk, 0, len(chunk.text)):
@@ -57,7 +57,7 @@ def passage_parts(library: Library, chunk: StoredChunk) -> list[PagePart]:
     return found
 
 
-def word_places(library: Library, paper: Paper, words: str, number: int | None) -> list[list[PagePart]]:
+def word_places(library: Store, paper: Paper, words: str, number: int | None) -> list[list[PagePart]]:
     """Where the words stand in a paper, on page `number` if it is given: each place as its parts in reading order.
 
     Words as they were copied from a PDF viewer are found, too: blanks, hyphens, ligatures and most signs do not matter,
@@ -79,7 +79,7 @@ def word_places(library: Library, paper: Paper, words: str, number: int | None) 
         return [[part for span in place for part in _parts(library, paper, near, span)] for place in places]
 
 
-def _parts(library: Library, paper: Paper, pages: Sequence[Page], span: tuple[int, int]) -> Iterator[PagePart]:
+def _parts(library: Store, paper: Paper, pages: Sequence[Page], span: tuple[int, int]) -> Iterator[PagePart]:
     """The parts of `Document.text[start:end]`, one for each page with words of it."""
     for page in pages:
         start, end = max(span[0], page.start), min(span[1], page.end)
@@ -96,7 +96,7 @@ class _Letters:
     offsets: list[int]
 
     @classmethod
-    def of(cls, library: Library, paper_id: int, page: Page) -> _Letters:
+    def of(cls, library: Store, paper_id: int, page: Page) -> _Letters:
         """Those of a page; none of a damaged one."""
         try:
             return cls.read(library.page_text(paper_id, page.number), page.start)

@@ -19,7 +19,7 @@ from ragscience.store.paper_patterns import did_you_mean, fold, no_such_paper, p
 
 if TYPE_CHECKING:
     from ragscience.paper_names import NamedPaper, PaperNames
-    from ragscience.store import Library
+    from ragscience.store import Store
 
 __all__ = ["check_filters", "filters_by_name", "find_paper", "find_papers", "papers_matching"]
 
@@ -32,7 +32,7 @@ _LISTED = 10
 """How many papers an error names."""
 
 
-def find_papers(library: Library, patterns: Sequence[str]) -> list[Paper]:
+def find_papers(library: Store, patterns: Sequence[str]) -> list[Paper]:
     """The papers that the patterns fit, each once. Raises NothingFound, with similar names, for one that fits none."""
     papers, found = library.papers(), dict[int, Paper]()
     for pattern in patterns:
@@ -43,7 +43,7 @@ def find_papers(library: Library, patterns: Sequence[str]) -> list[Paper]:
     return list(found.values())
 
 
-def find_paper(library: Library, pattern: str) -> Paper:
+def find_paper(library: Store, pattern: str) -> Paper:
     """The one paper that is meant; of several that fit, the one of which `pattern` is a whole name.
 
     Raises NothingFound where none fits, UsageError, which names them, where several do.
@@ -57,7 +57,7 @@ def find_paper(library: Library, pattern: str) -> Paper:
     raise UsageError(f"{len(found):,} papers match {pattern!r}: {listed}{more}.", "Give more of the name.")
 
 
-def filters_by_name(library: Library, filters: Filters) -> Filters:
+def filters_by_name(library: Store, filters: Filters) -> Filters:
     """The same filters, with the files of papers that only their own names lead to beside the patterns or for them."""
     if not filters.papers:
         return filters
@@ -70,7 +70,7 @@ def filters_by_name(library: Library, filters: Filters) -> Filters:
     return replace(filters, papers=tuple(dict.fromkeys(patterns)))
 
 
-def check_filters(library: Library, filters: Filters) -> None:
+def check_filters(library: Store, filters: Filters) -> None:
     """Raise NothingFound where filters leave no passage, or have a paper, author, year or heading that is not there.
 
     Nothing is checked of an empty library.
@@ -100,7 +100,7 @@ def _check_sections(names: Sequence[str], parts: Sequence[str]) -> None:
     raise NothingFound(f"No heading has {said}.", f"{hint} {_HEADINGS}".strip())
 
 
-def papers_matching(library: Library, pattern: str, papers: Sequence[Paper] | None = None) -> list[Paper]:
+def papers_matching(library: Store, pattern: str, papers: Sequence[Paper] | None = None) -> list[Paper]:
     """The papers that a pattern fits, in their order; none where none does. Without `papers` those of the library."""
     papers = library.papers() if papers is None else papers
     exact = papers_exactly(papers, pattern)
@@ -111,7 +111,7 @@ def papers_matching(library: Library, pattern: str, papers: Sequence[Paper] | No
     return [paper for paper in papers if paper.paper_id in ids]
 
 
-def _by_whole_name(library: Library, found: Sequence[Paper], pattern: str) -> list[Paper]:
+def _by_whole_name(library: Store, found: Sequence[Paper], pattern: str) -> list[Paper]:
     """Those whose title, file's name without its suffix, or own name the pattern is."""
     wanted = fold(pattern.strip())
     sure = {named.paper_id for named in _named(library, pattern) if named.strength >= _SURE}
@@ -119,7 +119,7 @@ def _by_whole_name(library: Library, found: Sequence[Paper], pattern: str) -> li
     return titled or [paper for paper in found if paper.paper_id in sure]
 
 
-def _named(library: Library, pattern: str) -> list[NamedPaper]:
+def _named(library: Store, pattern: str) -> list[NamedPaper]:
     """The papers that call themselves just that; none where their names cannot be read."""
     try:
         return [named for named in _names(library).in_text(pattern) if named.name == pattern.strip()]
@@ -127,13 +127,13 @@ def _named(library: Library, pattern: str) -> list[NamedPaper]:
         return []
 
 
-def _names(library: Library) -> PaperNames:
+def _names(library: Store) -> PaperNames:
     from ragscience.paper_names import PaperNames
 
     return PaperNames.of(library)
 
 
-def _no_such_paper(library: Library, papers: Sequence[Paper], pattern: str) -> NothingFound:
+def _no_such_paper(library: Store, papers: Sequence[Paper], pattern: str) -> NothingFound:
     called: list[tuple[str, Paper]] = []
     with suppress(RagScienceError):
         names = _names(library)

@@ -13,7 +13,7 @@ from ragscience.paper_names import PaperName, PaperNames
 from ragscience.records import Element, Page, Paper
 
 if TYPE_CHECKING:
-    from ragscience.store import Library
+    from ragscience.store import Store
 
 __all__ = ["OutlineEntry", "PaperOutline", "paper_outline"]
 
@@ -48,7 +48,7 @@ class PaperOutline:
     """What questions may call it, the surest first."""
 
 
-def paper_outline(library: Library, name: str) -> PaperOutline:
+def paper_outline(library: Store, name: str) -> PaperOutline:
     """The outline of the one paper that `name` fits. Raises NothingFound for none, UsageError for several."""
     paper = find_paper(library, name)
     elements, pages = library.elements(paper.paper_id), library.pages(paper.paper_id)
@@ -73,7 +73,7 @@ def paper_outline(library: Library, name: str) -> PaperOutline:
     return PaperOutline(paper, tuple(pages), key, *parts, _count_works(references), names)
 
 
-def _texts(library: Library, paper_id: int, pages: Sequence[Page]) -> Callable[[Element], str]:
+def _texts(library: Store, paper_id: int, pages: Sequence[Page]) -> Callable[[Element], str]:
     starts = {page.number: page.start for page in pages}
     known: dict[int, str] = {}
 

@@ -13,7 +13,7 @@ from ragscience.records import Answer, Element, Page, Paper
 from ragscience.text.counts import counted
 
 if TYPE_CHECKING:
-    from ragscience.store import Library
+    from ragscience.store import Store
 
 __all__ = ["Bibliography", "PaperPage", "bibliography", "paper_page"]
 
@@ -29,7 +29,7 @@ class PaperPage:
     """Their offsets count from the beginning of the paper, as `page.start` does."""
 
 
-def paper_page(library: Library, paper: str, number: int) -> PaperPage:
+def paper_page(library: Store, paper: str, number: int) -> PaperPage:
     """Page `number` of the one paper that `paper` fits. Raises NothingFound for none, UsageError for several."""
     found = find_paper(library, paper)
     if number > found.pages:
@@ -50,7 +50,7 @@ class Bibliography:
         return as_csl(self.entries) if csl else as_bibtex(self.entries)
 
 
-def bibliography(library: Library, names: Sequence[str], cited_by: Sequence[Answer] | None) -> Bibliography:
+def bibliography(library: Store, names: Sequence[str], cited_by: Sequence[Answer] | None) -> Bibliography:
     """The papers that the answers cite, else those that are named, else all."""
     every = library.papers()
     if cited_by is not None:

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from ragscience.errors import LibraryDamaged, NothingFound
 from ragscience.records import Answer, Citation
-from ragscience.store import Library
+from ragscience.store import Store
 
 __all__ = ["find_quote", "placed", "placed_citation"]
 
@@ -15,7 +15,7 @@ _LEAVES_OUT = re.compile(r"(?:(?<!\s)\s++)?+(?:\[…\]|\[\.\.\.\]|…)\s*+")
 """Marks the words that a quote leaves out."""
 
 
-def placed(answer: Answer, library: Library) -> Answer:
+def placed(answer: Answer, library: Store) -> Answer:
     """The answer with path, MD5, offsets and boxes in each citation, as far as known, also those of its parts.
 
     What is filled in already stays. A page that has left the library meanwhile, or is damaged, leaves its citations as
@@ -50,7 +50,7 @@ def placed(answer: Answer, library: Library) -> Answer:
         )
 
 
-def placed_citation(citation: Citation, paper_id: int, library: Library) -> Citation:
+def placed_citation(citation: Citation, paper_id: int, library: Store) -> Citation:
     """The citation of that paper with offsets and boxes, as far as known; what is filled in already stays."""
     if citation.boxes:
         return citation

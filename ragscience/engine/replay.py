@@ -19,7 +19,7 @@ from ragscience.text.counts import counted
 
 if TYPE_CHECKING:
     from ragscience.engine.library_engine import Engine
-    from ragscience.store import Library
+    from ragscience.store import Store
 
 __all__ = ["Replayed", "replay"]
 
@@ -107,7 +107,7 @@ def _not_chosen(before: Record) -> dict[str, None]:
     return {name: None for name in defaults if name not in chosen}
 
 
-def _papers_gone(before: Record, library: Library) -> list[Difference]:
+def _papers_gone(before: Record, library: Store) -> list[Difference]:
     """The papers of the record that the library does not have, or has in other bytes."""
     found = {}
     for item in before["passages"]:
@@ -120,7 +120,7 @@ def _papers_gone(before: Record, library: Library) -> list[Difference]:
     return list(found.values())
 
 
-def _request(before: Record, library: Library) -> tuple[AskRequest, list[Difference]]:
+def _request(before: Record, library: Store) -> tuple[AskRequest, list[Difference]]:
     """How it was asked, with today's ids of the passages that earlier turns cite; and which of them are gone."""
     lost = 0
     turns = []
@@ -147,7 +147,7 @@ def _request(before: Record, library: Library) -> tuple[AskRequest, list[Differe
     return request, found
 
 
-def _chunk_id(place: Record, library: Library) -> int | None:
+def _chunk_id(place: Record, library: Store) -> int | None:
     """The passage at that place, as the library numbers it today."""
     paper = library.paper_by_md5(place["md5"])
     chunks = library.paper_chunks(paper.paper_id) if paper is not None else []

@@ -13,7 +13,7 @@ from ragscience.records import Answer, Citation, title_of
 
 if TYPE_CHECKING:
     from ragscience.records import Paper
-    from ragscience.store import Library
+    from ragscience.store import Store
 
 __all__ = [
     "PlacedSource",
@@ -145,7 +145,7 @@ class Surroundings:
     """The quotes with whole lines around them; the start of the page without quotes."""
 
 
-def surroundings(answer: Answer, number: int, library: Library) -> Surroundings:
+def surroundings(answer: Answer, number: int, library: Store) -> Surroundings:
     """The page of a source with what is quoted of it. Raises UsageError or NothingFound."""
     source = source_numbered(answer, number)
     paper = _paper_of(source, library)
@@ -156,7 +156,7 @@ def surroundings(answer: Answer, number: int, library: Library) -> Surroundings:
     return Surroundings(source, text, quotes, _windows(quotes, text))
 
 
-def source_now(answer: Answer, number: int, library: Library) -> Source:
+def source_now(answer: Answer, number: int, library: Store) -> Source:
     """A source with the path that its file has now. Raises UsageError for a number that the answer does not list."""
     source = source_numbered(answer, number)
     paper = _paper_of(source, library)
@@ -177,7 +177,7 @@ class PlacedSource:
     """With their boxes, as far as known."""
 
 
-def placed_sources(answer: Answer, library: Library) -> list[PlacedSource]:
+def placed_sources(answer: Answer, library: Store) -> list[PlacedSource]:
     """The sources of an answer, as `sources_of` numbers them, each with its paper and the boxes of its quotes."""
     found = []
     for source in sources_of(answer):
@@ -192,7 +192,7 @@ def placed_sources(answer: Answer, library: Library) -> list[PlacedSource]:
     return found
 
 
-def _paper_of(source: Source, library: Library) -> Paper | None:
+def _paper_of(source: Source, library: Store) -> Paper | None:
     """The paper of a source; of an answer from before its file, or the whole home, was moved, the one of its name."""
     if not source.path:
         return None

@@ -23,7 +23,7 @@ from ragscience.graph.graph_records import Entity, Extracted, Relation, canonica
 from ragscience.store.atomic_files import disk_errors, write_atomically
 
 if TYPE_CHECKING:
-    from ragscience.store import Library
+    from ragscience.store import Store
 
 __all__ = [
     "Edges",
@@ -168,7 +168,7 @@ def _most(counts: Counter[str]) -> str:
     return min(counts, key=lambda name: (-counts[name], name))
 
 
-def load_graph(library: Library) -> KnowledgeGraph:
+def load_graph(library: Store) -> KnowledgeGraph:
     """The graph from the library's rows; empty if there are none.
 
     Also writes the cache, unless rows are damaged; a failed write is ignored. Raises RagScienceError for an
@@ -207,7 +207,7 @@ class Merge:
     """All of them as written in the papers, sorted."""
 
 
-def list_merges(library: Library) -> list[Merge]:
+def list_merges(library: Store) -> list[Merge]:
     """All entities that have more than one name, by label and type."""
     found = [
         Merge(entity.label, entity.entity_type, entity.names)
@@ -217,12 +217,12 @@ def list_merges(library: Library) -> list[Merge]:
     return sorted(found, key=lambda merge: (folded(merge.label), merge.label, merge.entity_type))
 
 
-def names_apart(library: Library) -> list[str]:
+def names_apart(library: Store) -> list[str]:
     """The names that were split off their entities, folded, sorted."""
     return sorted(library.graph.apart())
 
 
-def undo_merge(library: Library, name: str) -> str:
+def undo_merge(library: Store, name: str) -> str:
     """Make this name an entity of its own, in each of its types; returns the folded name.
 
     Doing it twice is harmless. Raises NothingFound where no merged entity has the name.
@@ -235,7 +235,7 @@ def undo_merge(library: Library, name: str) -> str:
     return wanted
 
 
-def merge_again(library: Library, name: str) -> str:
+def merge_again(library: Store, name: str) -> str:
     """Undo the split of a name; returns the folded name.
 
     Raises NothingFound for a name that was not split off.

@@ -18,7 +18,7 @@ from ragscience.records import Paper, StoredChunk
 
 if TYPE_CHECKING:
     from ragscience.models.model_protocols import ChatModel
-    from ragscience.store import Library
+    from ragscience.store import Store
 
 __all__ = ["LLMReading", "OnProgress", "Report", "extract_by_llm", "extract_locally", "llm_version", "local_version"]
 
@@ -80,7 +80,7 @@ def llm_version(model: str, types: Iterable[str]) -> str:
     return f"{VERSION} {model} {','.join(sorted(types))}"
 
 
-def extract_locally(library: Library, types: Sequence[str], on_progress: OnProgress) -> Report:
+def extract_locally(library: Store, types: Sequence[str], on_progress: OnProgress) -> Report:
     """Read all passages that the current rules have not read, paper by paper; stores a batch at a time."""
     version, report = local_version(types), Report()
     pending = frozenset(library.graph.pending("local", version))
@@ -98,7 +98,7 @@ def extract_locally(library: Library, types: Sequence[str], on_progress: OnProgr
     return report
 
 
-def extract_by_llm(library: Library, llm: ChatModel, reading: LLMReading, on_progress: OnProgress) -> Report:
+def extract_by_llm(library: Store, llm: ChatModel, reading: LLMReading, on_progress: OnProgress) -> Report:
     """Ask a model about each paper's title and abstract, or about every passage, that it has not read yet.
 
     Each reply is stored at once. A passage without a usable one is left for the next run. Raises ModelProblem if the
@@ -137,14 +137,14 @@ def extract_by_llm(library: Library, llm: ChatModel, reading: LLMReading, on_pro
     return report
 
 
-def _keep(library: Library, extractor: str, version: str, found: Sequence[Extracted], report: Report) -> None:
+def _keep(library: Store, extractor: str, version: str, found: Sequence[Extracted], report: Report) -> None:
     library.graph.put(extractor, version, [(each.chunk_id, encoded(each)) for each in found])
     report.passages += len(found)
     report.mentions += sum(len(each.mentions) for each in found)
     report.relations += sum(triple.relation != "CO_OCCURS" for each in found for triple in each.triples)
 
 
-def _papers(library: Library, pending: frozenset[int]) -> Iterator[tuple[Paper, list[StoredChunk]]]:
+def _papers(library: Store, pending: frozenset[int]) -> Iterator[tuple[Paper, list[StoredChunk]]]:
     """Papers with a pending passage, by id, with all their passages except references."""
     ids = sorted(pending)
     batches = (ids[begin : begin + LOADED] for begin in range(0, len(ids), LOADED))

@@ -36,7 +36,7 @@ from ragscience.graph.graph_records import (
 from ragscience.store.atomic_files import disk_errors, put_in_place, write_atomically
 
 if TYPE_CHECKING:
-    from ragscience.store import Library
+    from ragscience.store import Store
 
 __all__ = ["EDGES", "EXTRACTOR", "NODES", "Transferred", "export_graphml", "export_jsonl", "import_jsonl"]
 
@@ -59,7 +59,7 @@ class Transferred:
     """Number of passages in an import."""
 
 
-def export_jsonl(library: Library, folder: Path) -> Transferred:
+def export_jsonl(library: Store, folder: Path) -> Transferred:
     """Write nodes.jsonl and edges.jsonl into `folder`, which is created, replacing older files.
 
     Raises RagScienceError where a write fails; both files are then unchanged.
@@ -76,7 +76,7 @@ def export_jsonl(library: Library, folder: Path) -> Transferred:
     return Transferred(len(gathered.nodes), len(gathered.edges))
 
 
-def export_graphml(library: Library, path: Path) -> Transferred:
+def export_graphml(library: Store, path: Path) -> Transferred:
     """Write the graph as GraphML, by NetworkX; characters that XML does not allow are replaced.
 
     Nodes have label, node_type, mentions, confidence and chunk_ids (separated by spaces), edges edge_type, count,
@@ -268,7 +268,7 @@ class _Edge(_Line):
         return dict.fromkeys(self.evidence_chunk_ids, self.properties.confidence) if said is None else said
 
 
-def import_jsonl(library: Library, folder: Path) -> Transferred:
+def import_jsonl(library: Store, folder: Path) -> Transferred:
     """Read the nodes.jsonl and edges.jsonl of a folder into the library's graph, replacing an earlier import.
 
     The format is that of `export_jsonl`; `properties` may be absent. Raises RagScienceError, with the file and the

@@ -21,7 +21,7 @@ from ragscience.text.counts import counted
 from ragscience.text.page_spans import page_parts
 
 if TYPE_CHECKING:
-    from ragscience.store import Library
+    from ragscience.store import Store
 
 __all__ = ["PAPER", "SIMILAR", "Evidence", "MapDrawing", "MapEdge", "MapNode", "map_drawing", "passage_quotes"]
 
@@ -90,7 +90,7 @@ class MapDrawing:
 
 
 def map_drawing(
-    library: Library,
+    library: Store,
     graph: KnowledgeGraph,
     *,
     neighbours: int,
@@ -139,7 +139,7 @@ def map_drawing(
 class _Entities:
     """The entities of highest degree, and their relations of highest confidence, EDGES_PER_NODE for each node."""
 
-    def __init__(self, library: Library, graph: KnowledgeGraph, max_nodes: int) -> None:
+    def __init__(self, library: Store, graph: KnowledgeGraph, max_nodes: int) -> None:
         degrees = graph.degrees().tolist()
         # In the order of their degree: the first ones are put nearest to their paper.
         kept = sorted(_best(degrees, max_nodes), key=lambda number: (-degrees[number], number))
@@ -240,7 +240,7 @@ def _first_passages(papers: PaperMap) -> dict[int, int]:
     return dict(zip(owners.tolist(), papers.ids[first].tolist(), strict=True))
 
 
-def passage_quotes(library: Library, ids: Sequence[int], names: Sequence[str]) -> tuple[Evidence, ...]:
+def passage_quotes(library: Store, ids: Sequence[int], names: Sequence[str]) -> tuple[Evidence, ...]:
     """A quote from each of these passages, around the first of the names in it."""
     return _Passages(library, ids).evidence(ids, (names,))
 
@@ -248,7 +248,7 @@ def passage_quotes(library: Library, ids: Sequence[int], names: Sequence[str]) -
 class _Passages:
     """The quoted passages."""
 
-    def __init__(self, library: Library, ids: Iterable[int]) -> None:
+    def __init__(self, library: Store, ids: Iterable[int]) -> None:
         self._chunks = {chunk.chunk_id: chunk for chunk in library.chunks(sorted(ids))}
 
     def evidence(

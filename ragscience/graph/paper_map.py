@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from ragscience.records import Paper
 
 if TYPE_CHECKING:
-    from ragscience.store import Library
+    from ragscience.store import Store
 
 __all__ = ["PaperEdge", "PaperMap", "nearest", "paper_map", "papers_of_passages", "similarity_edges"]
 
@@ -54,7 +54,7 @@ class PaperMap:
         return int(self.ids[mine[row]]), int(self.ids[theirs[column]])
 
 
-def paper_map(library: Library) -> PaperMap:
+def paper_map(library: Store) -> PaperMap:
     """The papers of a library with their means, from one generation."""
     with library.snapshot():
         papers = library.papers()
@@ -70,7 +70,7 @@ def paper_map(library: Library) -> PaperMap:
     return PaperMap(kept, means, ids, vectors, np.searchsorted(present, owners).astype(np.int64))
 
 
-def papers_of_passages(library: Library) -> dict[int, int]:
+def papers_of_passages(library: Store) -> dict[int, int]:
     """The paper id of each passage, by the passage's id."""
     papers = {paper.md5[:12]: paper.paper_id for paper in library.papers()}
     return {chunk: papers[name.partition("#")[0]] for chunk, name in library.graph.stable_ids().items()}

@@ -18,7 +18,7 @@ from ragscience.text.tokenizing import joined_lines
 
 if TYPE_CHECKING:
     from ragscience.graph.graph_model import KnowledgeGraph
-    from ragscience.store import Library
+    from ragscience.store import Store
 
 __all__ = [
     "LEAVING",
@@ -248,7 +248,7 @@ MOST_PAGES = 3
 """Maximum pages cited for a relation."""
 
 
-def steps_of(relations: Sequence[Relation], graph: KnowledgeGraph, library: Library) -> tuple[PathStep, ...]:
+def steps_of(relations: Sequence[Relation], graph: KnowledgeGraph, library: Store) -> tuple[PathStep, ...]:
     """The relations with names and pages in place of keys and passages."""
     steps = []
     for one in relations:
@@ -259,7 +259,7 @@ def steps_of(relations: Sequence[Relation], graph: KnowledgeGraph, library: Libr
 
 
 def pages_of(
-    chunk_ids: Sequence[int], entities: Sequence[Sequence[str]], library: Library, most: int = MOST_PAGES
+    chunk_ids: Sequence[int], entities: Sequence[Sequence[str]], library: Store, most: int = MOST_PAGES
 ) -> tuple[tuple[str, int], ...]:
     """(file, page) of at most `most` passages, each once, in the order of the library.
 

@@ -17,7 +17,7 @@ from ragscience.text.tokenizing import TOKENIZER_VERSION
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from ragscience.store import Library
+    from ragscience.store import Store
 
 __all__ = ["KeptPaper", "Row", "kept_names", "name_of"]
 
@@ -37,7 +37,7 @@ class KeptPaper:
     rows: list[Row]
 
 
-def kept_names(library: Library) -> dict[int, KeptPaper]:
+def kept_names(library: Store) -> dict[int, KeptPaper]:
     """The names of each paper, by its id: those on disk, and found for the papers that are new.
 
     Also writes them, unless the library is damaged; a failed write is ignored. Raises what reading the library raises.

@@ -17,7 +17,7 @@ from ragscience.paper_names.paper_name import AUTHORS, PaperName, is_shaped, key
 from ragscience.text.tokenizing import tokenize
 
 if TYPE_CHECKING:
-    from ragscience.store import Library
+    from ragscience.store import Store
 
 __all__ = ["NamedPaper", "PaperNames"]
 
@@ -74,7 +74,7 @@ class NamedPaper:
 class PaperNames:
     """The names of a library's papers."""
 
-    def __init__(self, library: Library, kept: dict[int, KeptPaper]) -> None:
+    def __init__(self, library: Store, kept: dict[int, KeptPaper]) -> None:
         self._library = ref(library)  # strong, it would keep the library in `_known` for ever
         self._kept = kept
         self._by_key: dict[str, list[tuple[int, Row]]] = {}
@@ -86,7 +86,7 @@ class PaperNames:
         self._passages = 0
 
     @classmethod
-    def of(cls, library: Library) -> PaperNames:
+    def of(cls, library: Store) -> PaperNames:
         """The names of the papers that are in the library now; thread-safe, read once for each of its generations."""
         with library.snapshot():
             state = (library.library_id, library.generation)
@@ -225,5 +225,5 @@ def _case(name: str, text: str, start: int, end: int) -> float:
     return 1.0 if long else IN_SMALL_LETTERS if has_capitals else ALL_SMALL
 
 
-_known: WeakKeyDictionary[Library, tuple[tuple[str, int], PaperNames]] = WeakKeyDictionary()
+_known: WeakKeyDictionary[Store, tuple[tuple[str, int], PaperNames]] = WeakKeyDictionary()
 """The names of each open library, and its id and generation when they were read."""

@@ -17,7 +17,7 @@ from ragscience.text.page_spans import page_parts
 from ragscience.text.tokenizing import STOP_WORDS, tokenize
 
 if TYPE_CHECKING:
-    from ragscience.store import Library
+    from ragscience.store import Store
 
 __all__ = ["names_of_paper"]
 
@@ -42,7 +42,7 @@ _BEGINNING = re.compile(
 _ET_AL_YEAR = re.compile(r"(\d\d)(?:0[1-9]|1[0-2])\.\d{4,5}")
 
 
-def names_of_paper(paper: Paper, library: Library) -> tuple[PaperName, ...]:
+def names_of_paper(paper: Paper, library: Store) -> tuple[PaperName, ...]:
     """The names of a paper, each once, the surest first. Reads its passages."""
     chunks = library.paper_chunks(paper.paper_id)
     text = _OwnText([chunk for chunk in chunks if chunk.kind != "reference"])
@@ -201,7 +201,7 @@ def _of_authors(paper: Paper, text: _OwnText) -> Iterator[PaperName]:
         )
 
 
-def _counted(found: Sequence[PaperName], ids: Sequence[int], library: Library) -> Iterator[PaperName]:
+def _counted(found: Sequence[PaperName], ids: Sequence[int], library: Store) -> Iterator[PaperName]:
     """The names with what the keyword index counts of them in their own paper."""
     terms = [tuple(dict.fromkeys(tokenize(name.name))) for name in found]
     every = list(dict.fromkeys(term for each in terms for term in each))

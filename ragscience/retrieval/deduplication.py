@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from ragscience.records import StoredChunk
 
 if TYPE_CHECKING:
-    from ragscience.store import Library
+    from ragscience.store import Store
 
 __all__ = ["first_of_each"]
 
@@ -18,7 +18,7 @@ _SAME = 0.9
 """Jaccard similarity at which two passages count as the same."""
 
 
-def first_of_each(candidates: Sequence[int], wanted: int, library: Library) -> tuple[list[StoredChunk], int]:
+def first_of_each(candidates: Sequence[int], wanted: int, library: Store) -> tuple[list[StoredChunk], int]:
     """(the first `wanted` of the passages `candidates`, without repetitions of an earlier one; how many repeated one).
 
     Two passages are the same if their words are, or if they share nine tenths of all their runs of four words.

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from ragscience.store import Library
+    from ragscience.store import Store
 
 __all__ = ["FirstPass", "Question", "Scope", "ScoreSource", "SearchLog", "first_pass"]
 
@@ -57,7 +57,7 @@ class Question:
 class Scope:
     """The passages that a search may find."""
 
-    library: Library
+    library: Store
     allowed: NDArray[np.int64] | None
     """Ids of passages, ascending; None: all."""
 
@@ -160,7 +160,7 @@ def _as_scores(ids: NDArray[np.int64], scores: NDArray[np.floating[Any]]) -> dic
     return dict(zip(ids.tolist(), scores.tolist(), strict=True))
 
 
-def _dense_of(question: Question, ids: set[int], library: Library) -> dict[int, float]:
+def _dense_of(question: Question, ids: set[int], library: Store) -> dict[int, float]:
     """Exact cosines: a passage below the end of a list does not score 0 there."""
     if question.vector is None:
         return {}
@@ -168,6 +168,6 @@ def _dense_of(question: Question, ids: set[int], library: Library) -> dict[int, 
     return dict(zip(wanted, library.dense_scores(question.vector, wanted).tolist(), strict=True))
 
 
-def _bm25_of(question: Question, ids: set[int], library: Library) -> dict[int, float]:
+def _bm25_of(question: Question, ids: set[int], library: Store) -> dict[int, float]:
     wanted = sorted(ids)
     return dict(zip(wanted, library.keyword_scores(question.text, wanted).tolist(), strict=True))

@@ -15,7 +15,7 @@ from ragscience.text.question_language import FUNCTION_WORDS, english_question_w
 from ragscience.text.tokenizing import STOP_WORDS, is_unspaced, tokenize
 
 if TYPE_CHECKING:
-    from ragscience.store import Library
+    from ragscience.store import Store
 
 __all__ = ["ReadableQuestion", "readable"]
 
@@ -35,7 +35,7 @@ class ReadableQuestion:
     """What to say of it; empty where the question is as it was."""
 
 
-def readable(question: str, library: Library) -> ReadableQuestion:
+def readable(question: str, library: Store) -> ReadableQuestion:
     """The question; of one in another language the words that the library has: names, numbers, words of both languages.
 
     That is for a library of the embedded model, which reads English. Function words of the question's language go, and
@@ -56,7 +56,7 @@ def readable(question: str, library: Library) -> ReadableQuestion:
     return ReadableQuestion(words, f"{english_question_word(question)} {words}".strip(), warning)
 
 
-def _known_words(question: str, dropped: frozenset[str], library: Library) -> list[str]:
+def _known_words(question: str, dropped: frozenset[str], library: Store) -> list[str]:
     words = [part for word in _WORD.findall(question) for part in _parts(word, dropped)]
     plain = [_without_accents(word) for word in words]
     known = _known(library, [*words, *plain])
@@ -87,7 +87,7 @@ def _without_accents(word: str) -> str:
     return bare if bare.isascii() else word
 
 
-def _known(library: Library, words: Sequence[str]) -> frozenset[str]:
+def _known(library: Store, words: Sequence[str]) -> frozenset[str]:
     """The terms of the words that any passage has."""
     terms = list(dict.fromkeys(term for word in words for term in tokenize(word)))
     counts = library.term_counts(terms, np.zeros(0, np.int64), None)

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from ragscience.models.maxsim import QuestionTokens
     from ragscience.models.model_protocols import Embedder, Reranker, TokenEmbedder
-    from ragscience.store import Library
+    from ragscience.store import Store
 
 __all__ = ["SearchModels", "search"]
 
@@ -56,7 +56,7 @@ class SearchModels:
 def search(
     question: str,
     *,
-    library: Library,
+    library: Store,
     models: SearchModels,
     profile: Profile,
     filters: Filters,
@@ -136,7 +136,7 @@ class _Ranking:
 def _preferred(
     scores: Mapping[int, float],
     named: Sequence[SearchedPaper],
-    library: Library,
+    library: Store,
     profile: Profile,
     models: SearchModels,
 ) -> dict[int, float]:
@@ -168,7 +168,7 @@ def _as_hits(ranking: _Ranking, top_k: int, chunks: Mapping[int, StoredChunk], f
     )
 
 
-def _once(candidates: Sequence[int], wanted: int, library: Library, log: SearchLog) -> dict[int, StoredChunk]:
+def _once(candidates: Sequence[int], wanted: int, library: Store, log: SearchLog) -> dict[int, StoredChunk]:
     """The first `wanted` candidates by id, best first, without repetitions across papers."""
     chunks, repeated = first_of_each(candidates, wanted, library)
     if repeated:
@@ -234,7 +234,7 @@ def _embedded(
 
 
 def _maxsims(
-    tokens: QuestionTokens, first: FirstPass, library: Library, tokens_from: TokenEmbedder, log: SearchLog
+    tokens: QuestionTokens, first: FirstPass, library: Store, tokens_from: TokenEmbedder, log: SearchLog
 ) -> dict[int, float]:
     try:
         return maxsim_scores(tokens, first.fused, library=library, tokens_from=tokens_from)

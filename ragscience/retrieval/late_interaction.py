@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from ragscience.models.maxsim import QuestionTokens
     from ragscience.models.model_protocols import TokenEmbedder
-    from ragscience.store import Library
+    from ragscience.store import Store
 
 __all__ = ["MAX_LIVE_PASSAGES", "late_scores", "maxsim_scores"]
 
@@ -25,7 +25,7 @@ MAX_LIVE_PASSAGES = 8
 
 
 def maxsim_scores(
-    question: QuestionTokens, fused: Mapping[int, float], *, library: Library, tokens_from: TokenEmbedder
+    question: QuestionTokens, fused: Mapping[int, float], *, library: Store, tokens_from: TokenEmbedder
 ) -> dict[int, float]:
     """MaxSim, -1 to 1, of each candidate with stored token vectors, and of the first few of the others.
 
@@ -48,7 +48,7 @@ def late_scores(maxsims: Mapping[int, float], fused: Mapping[int, float]) -> dic
     return weighted_sum([(MAXSIM_WEIGHT, dict.fromkeys(fused, lowest) | dict(maxsims)), (FUSED_WEIGHT, fused)])
 
 
-def _token_vectors(ids: list[int], library: Library, tokens_from: TokenEmbedder) -> dict[int, NDArray[np.int8]]:
+def _token_vectors(ids: list[int], library: Store, tokens_from: TokenEmbedder) -> dict[int, NDArray[np.int8]]:
     """Shape (tokens, 64), int8, by id: the stored ones, and those of the first few others, made now."""
     from ragscience.models.maxsim import compress
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from ragscience.models.maxsim import QuestionTokens
     from ragscience.retrieval.first_pass import Scope
-    from ragscience.store import Library
+    from ragscience.store import Store
 
 __all__ = ["MOST_NAMED", "SearchedPaper", "named_papers", "own_candidates", "preferred"]
 
@@ -92,7 +92,7 @@ def _without(question: str, names: Sequence[NamedPaper]) -> str:
     return " ".join(question.split()) if len(set(asked_terms(question))) >= FEWEST_TERMS else whole
 
 
-def own_candidates(paper: SearchedPaper, library: Library, profile: Profile) -> list[int]:
+def own_candidates(paper: SearchedPaper, library: Store, profile: Profile) -> list[int]:
     """Ids of the paper's best passages by dense and by keyword search, as many as the profile's searches give."""
     found, _ = library.search_keywords(paper.text, profile.bm25_candidates, paper.allowed)
     ids: list[int] = found.tolist()
@@ -105,7 +105,7 @@ def own_candidates(paper: SearchedPaper, library: Library, profile: Profile) -> 
 def preferred(
     scores: Mapping[int, float],
     papers: Sequence[SearchedPaper],
-    library: Library,
+    library: Store,
     profile: Profile,
     maxsims: Callable[[QuestionTokens, Mapping[int, float]], Mapping[int, float]],
 ) -> dict[int, float]:
@@ -130,7 +130,7 @@ def preferred(
 def _among_themselves(
     paper: SearchedPaper,
     own: Sequence[int],
-    library: Library,
+    library: Store,
     profile: Profile,
     maxsims: Callable[[QuestionTokens, Mapping[int, float]], Mapping[int, float]],
 ) -> dict[int, float]:

@@ -17,7 +17,7 @@ from ragscience.text.question_language import language_of
 from ragscience.text.tokenizing import tokenize
 
 if TYPE_CHECKING:
-    from ragscience.store import Library
+    from ragscience.store import Store
 
 __all__ = ["Correction", "corrected", "one_edit_away"]
 
@@ -55,7 +55,7 @@ class Correction:
         return f"Searched ‘{self.meant}’ for ‘{self.written}’, which no paper has."
 
 
-def corrected(question: str, library: Library) -> tuple[str, tuple[Correction, ...]]:
+def corrected(question: str, library: Store) -> tuple[str, tuple[Correction, ...]]:
     """The question with its misspelt words corrected, and what was corrected.
 
     A word is misspelt where no passage has its stem and it is no common English word. It is taken for the word one
@@ -98,7 +98,7 @@ def one_edit_away(word: str) -> Iterator[str]:
             yield before + behind[0] + letter + behind[1:]
 
 
-def _unknown(words: Sequence[str], library: Library) -> set[str]:
+def _unknown(words: Sequence[str], library: Store) -> set[str]:
     if not words:
         return set()
     absent = {word for word, passages in zip(words, _passages(words, library), strict=True) if not passages}
@@ -109,7 +109,7 @@ def _unknown(words: Sequence[str], library: Library) -> set[str]:
     return {word for word in absent if word.lower() not in common_words()}
 
 
-def _passages(words: Sequence[str], library: Library) -> list[int]:
+def _passages(words: Sequence[str], library: Store) -> list[int]:
     """How many passages have the stem of each word; 0 for a stop word."""
     stems = [next(iter(tokenize(word)), "") for word in words]
     counts = library.term_counts(stems, (), None)
@@ -117,7 +117,7 @@ def _passages(words: Sequence[str], library: Library) -> list[int]:
     return [known[stem] for stem in stems]
 
 
-def _meant(word: str, library: Library, *, is_name: bool) -> str:
+def _meant(word: str, library: Store, *, is_name: bool) -> str:
     lower = word.lower()
     of_stem: dict[str, list[str]] = {}
     for variant in sorted(set(one_edit_away(lower))):
@@ -144,7 +144,7 @@ def _is_coined(word: str) -> bool:
     return not word[1:].islower() and not word.isupper()
 
 
-def _two_words(word: str, library: Library) -> str:
+def _two_words(word: str, library: Store) -> str:
     """The two words that it is written together from, where they stand beside each other in a passage; else ""."""
     cuts = [(word[:i], word[i:]) for i in range(SHORTEST_PART, len(word) - SHORTEST_PART + 1)]
     if not cuts:
@@ -159,12 +159,12 @@ def _two_words(word: str, library: Library) -> str:
     return ""
 
 
-def _known_as(word: str, library: Library) -> str:
+def _known_as(word: str, library: Store) -> str:
     (passages,) = _passages([word], library)
     return _as_spelled([word.lower()], library) if passages >= FEWEST_PASSAGES else ""
 
 
-def _as_spelled(variants: Sequence[str], library: Library) -> str:
+def _as_spelled(variants: Sequence[str], library: Store) -> str:
     """What the passages have most often of some words of one stem, as they write it; "" where they have none."""
     wanted = frozenset(variants)
     spelled = [each for text in _read(variants[0], library) for each in _IN_PASSAGE.findall(text)]
@@ -172,6 +172,6 @@ def _as_spelled(variants: Sequence[str], library: Library) -> str:
     return max(sorted(set(spelled)), key=spelled.count) if spelled else ""
 
 
-def _read(words: str, library: Library) -> list[str]:
+def _read(words: str, library: Store) -> list[str]:
     ids, _ = library.search_keywords(words, _LOOKED_INTO, None)
     return [chunk.text for chunk in library.chunks(ids.tolist())]

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from ragscience.models.model_protocols import TokenEmbedder
     from ragscience.records import StoredChunk
-    from ragscience.store import Library
+    from ragscience.store import Store
 
 __all__ = ["PassageMatches", "TokenMatches", "token_matches"]
 
@@ -59,7 +59,7 @@ class TokenMatches:
 
 
 def token_matches(
-    question: str, chunks: Sequence[StoredChunk], *, library: Library, tokens_from: TokenEmbedder
+    question: str, chunks: Sequence[StoredChunk], *, library: Store, tokens_from: TokenEmbedder
 ) -> TokenMatches:
     """The matches of `question` in `chunks`. Raises ModelProblem."""
     import numpy as np

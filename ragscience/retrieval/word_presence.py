@@ -13,7 +13,7 @@ from ragscience.retrieval.search_signals import SMALLEST
 
 if TYPE_CHECKING:
     from ragscience.models.model_protocols import TokenEmbedder
-    from ragscience.store import Library
+    from ragscience.store import Store
 
 __all__ = ["WordPresence"]
 
@@ -21,7 +21,7 @@ __all__ = ["WordPresence"]
 class WordPresence:
     """Looks words up in a library; its lists of references do not count."""
 
-    def __init__(self, library: Library, tokens_from: TokenEmbedder | None) -> None:
+    def __init__(self, library: Store, tokens_from: TokenEmbedder | None) -> None:
         """`tokens_from` makes token vectors as the library has stored them; None: meanings are not compared."""
         self._library = library
         self._tokens_from = tokens_from

@@ -14,7 +14,7 @@ from ragscience.text.sentences import split_sentences
 from ragscience.text.tokenizing import joined_lines
 
 if TYPE_CHECKING:
-    from ragscience.store import Library
+    from ragscience.store import Store
 
 __all__ = ["PaperText", "Paragraph", "Part", "Sentence", "paragraphs_of"]
 
@@ -99,7 +99,7 @@ class Paragraph:
 class PaperText:
     """A paper's elements, paragraphs and sentences, as the library has them."""
 
-    def __init__(self, library: Library, paper: Paper) -> None:
+    def __init__(self, library: Store, paper: Paper) -> None:
         self._library = library
         self.paper = paper
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from ragscience.records import Citation, Paper, title_of
 from ragscience.routes.route_records import RouteContext
-from ragscience.store import Library
+from ragscience.store import Store
 from ragscience.text.tokenizing import tokenize
 
 __all__ = [
@@ -116,7 +116,7 @@ def listed(items: Sequence[str], joint: str = "and") -> str:
     return f"{', '.join(items[:-1])} {joint} {items[-1]}" if len(items) > 1 else "".join(items)
 
 
-def printed_at(library: Library, paper: Paper, words: Iterable[str]) -> tuple[Citation, ...]:
+def printed_at(library: Store, paper: Paper, words: Iterable[str]) -> tuple[Citation, ...]:
     """The line of the paper's first page that has the first of the words that it has at all; empty without any."""
     page = next((page for page in library.pages(paper.paper_id) if page.number == 1), None)
     if page is None:

@@ -12,7 +12,7 @@ from ragscience.records import Block, Filters, Found, Hit, Paper
 from ragscience.store.filter_selection import papers_allowed
 
 if TYPE_CHECKING:
-    from ragscience.store import Library
+    from ragscience.store import Store
 
 __all__ = ["RouteContext", "Routed"]
 
@@ -21,7 +21,7 @@ __all__ = ["RouteContext", "Routed"]
 class RouteContext:
     """What a route may use."""
 
-    library: Library
+    library: Store
     search: Callable[[str, Filters], Found]
     """The passages for a question, within filters."""
     filters: Filters
