@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain, zip_longest
+from itertools import chain, pairwise, zip_longest
 from typing import TYPE_CHECKING
 
 from ragscience.answering.question_needs import QuestionNeeds
@@ -33,6 +33,10 @@ _LATER_UNITS, _LATER_CHARS = 2, 250
 """in quotes after the first."""
 _FIRST_CHARS = 600
 """The first quote takes up its neighbours, the better one first, to this length."""
+_GAP_CHARS = 600
+"""Quotes with no more than this between them in their paper are shown as one."""
+_BLANKS = 2
+"""Characters between two sentences that follow each other."""
 _CHARS_A_QUOTE = 205
 """All quotes together have as many characters times their limit, but there are"""
 _FEWEST = 3
@@ -165,8 +169,9 @@ def extract_parts(found: Found, *, readers: Readers, limit: int) -> Choice:
 def quoted(units: Sequence[Unit]) -> tuple[Block, ...]:
     """A quote for each unit, in their order, with a citation for each page that it has words on.
 
-    A quote is on one line; rows of one Markdown table are one block, under its caption and header. Citations keep the
-    words as they are on the page.
+    Units near each other are one quote, in the order of the paper, with "…" for what is left out between them. A quote
+    is on one line; rows of one Markdown table are one block, under its caption and header. Citations keep the words as
+    they are on the page.
     """
     blocks: list[Block] = []
     left = list(units)
@@ -178,9 +183,43 @@ def quoted(units: Sequence[Unit]) -> tuple[Block, ...]:
             citations = tuple(citation for row in rows for citation in _citations(row))
             blocks.append(Block("table", table_with(rows), citations, caption_of(unit), number >= _BRIEF_FROM))
             continue
-        headings, words = without_headings(unit.text, unit.hit.chunk.section)
-        blocks.append(Block("quote", words, _citations(unit), unit.lead or headings, number >= _BRIEF_FROM))
+        near = _near(unit, left)
+        left = [other for other in left if other not in near]
+        citations = tuple(citation for one in near for citation in _citations(one))
+        lead, words = _lead_and_words(near[0])
+        for one, other in pairwise(near):
+            words += " " if other.place[1] - one.place[2] <= _BLANKS else " … "
+            words += _lead_and_words(other)[1]
+        blocks.append(Block("quote", words, citations, lead, number >= _BRIEF_FROM))
     return tuple(blocks)
+
+
+def _near(unit: Unit, others: Sequence[Unit]) -> list[Unit]:
+    """The unit with those others of its paper's running text that are near it, or near one of these, in their order."""
+    near = [unit]
+    prose = [each for each in others if not (is_table(each) or _lead_and_words(each)[0])]
+    while not unit.lead:
+        beside = [
+            each
+            for each in prose
+            if each not in near and any(_is_near(*sorted((each, one), key=lambda unit: unit.place)) for one in near)
+        ]
+        if not beside:
+            break
+        near = sorted([*near, beside[0]], key=lambda each: each.place)
+    return near
+
+
+def _is_near(one: Unit, other: Unit) -> bool:
+    """Whether `other` comes soon behind `one`, and under no heading of its own."""
+    (path, _, end), (other_path, start, _) = one.place, other.place
+    return path == other_path and 0 <= start - end <= _GAP_CHARS and not _lead_and_words(other)[0]
+
+
+def _lead_and_words(unit: Unit) -> tuple[str, str]:
+    """What goes before its quotation marks, and its words, on one line each."""
+    headings, words = without_headings(unit.text, unit.hit.chunk.section)
+    return unit.lead or headings, words
 
 
 def lead_line(units: Sequence[Unit]) -> str:

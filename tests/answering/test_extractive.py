@@ -450,6 +450,51 @@ def test_chosen_quotes_never_share_words_of_the_page(sentences):
     assert all(end <= start for (_, end), (start, _) in pairwise(places))
 
 
+ROAST = (
+    "The oven stands in the yard. It is heated with oak for two hours. Bread goes in when the stones are white. "
+    "A loaf takes forty minutes. 3.2 Cooling\n\nThe loaf cools on a rack."
+)
+
+
+def sentences_of(passage, *wanted):
+    """The units of a passage that begin so."""
+    units = units_of(passage)
+    return [next(unit for unit in units if unit.text.startswith(words)) for words in wanted]
+
+
+def test_quotes_near_each_other_are_one_in_the_order_of_the_paper():
+    passage = hit(ROAST)
+    (block,) = quoted(sentences_of(passage, "A loaf", "It is heated", "Bread"))
+    assert block.text == (
+        "It is heated with oak for two hours. Bread goes in when the stones are white. A loaf takes forty minutes."
+    )
+    assert [citation.quote for citation in block.citations] == [
+        "It is heated with oak for two hours.",
+        "Bread goes in when the stones are white.",
+        "A loaf takes forty minutes.",
+    ]
+    (block,) = quoted(sentences_of(passage, "A loaf", "The oven"))
+    assert block.text == "The oven stands in the yard. … A loaf takes forty minutes."
+
+
+def test_the_gap_between_two_quotes_may_be_filled_by_a_third():
+    passage = hit(" ".join([ROAST[:28], *(f"Sentence {i} of some others that nobody asks for." for i in range(30))]))
+    units = units_of(passage)
+    blocks = quoted([units[0], units[20], units[10]])
+    assert [block.text.count("…") for block in blocks] == [2]
+    assert len(quoted([units[0], units[20]])) == 2
+
+
+def test_quotes_of_other_papers_and_under_headings_of_their_own_stay_apart():
+    one = hit("The oven stands in the yard. It is heated with oak.")
+    other = hit("Ovens are of stone. They are heated with coal.", file="coal.pdf")
+    blocks = quoted([*sentences_of(one, "The oven"), *sentences_of(other, "They"), *sentences_of(one, "It is")])
+    assert [block.citations[0].file for block in blocks] == [one.chunk.file, "coal.pdf"]
+    passage = hit("The oven stands in the yard.\n\n3.2 Cooling\n\nThe loaf cools on a rack.")
+    blocks = quoted(sentences_of(passage, "The oven", "3.2 Cooling"))
+    assert [block.lead for block in blocks] == ["", "3.2 Cooling"]
+
+
 def test_nothing_to_quote():
     assert extract("x", [], limit=5) == ([], ())
     assert quoted([]) == ()
