@@ -4,6 +4,8 @@ RagScienceError                 exit 1
 ├── UsageError                  exit 2   a wrong option, setting or argument
 ├── FileProblem                 exit 3   one file could not be read; the others go on
 ├── LibraryDamaged              exit 1   what was read is not what was written
+├── HistoryDamaged              exit 1   the same of the conversations
+├── DiskProblem                 exit 1   a file of the home could not be read or written
 ├── NothingFound                exit 4   the library has no answer
 ├── LibraryUnavailable          exit 5   busy, of another embedder, of a newer schema
 │   └── LibraryBusy             exit 5   another process writes it: waiting helps
@@ -19,7 +21,9 @@ from typing import ClassVar
 __all__ = [
     "EXIT_CODES",
     "Cancelled",
+    "DiskProblem",
     "FileProblem",
+    "HistoryDamaged",
     "LibraryBusy",
     "LibraryDamaged",
     "LibraryUnavailable",
@@ -75,6 +79,14 @@ class FileProblem(RagScienceError):
 
 class LibraryDamaged(RagScienceError):
     """What was read from disk is not what was written there."""
+
+
+class HistoryDamaged(RagScienceError):
+    """The file of the conversations is not what was written there."""
+
+
+class DiskProblem(RagScienceError):
+    """A file of the home could not be read or written: the disk is full or fails, or this user may not."""
 
 
 class NothingFound(RagScienceError):

@@ -12,7 +12,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from ragscience.errors import NothingFound, RagScienceError, UsageError
+from ragscience.errors import HistoryDamaged, NothingFound, RagScienceError, UsageError
 from ragscience.history.history_schema import (
     connect_for_reading,
     connect_for_writing,
@@ -281,7 +281,7 @@ class History:
                     found.append(KeptAnswer(int(place), str(created_at), from_json(Answer, record, VERSION_1_NAMES)))
             return found
         except ValueError as error:
-            raise RagScienceError(
+            raise HistoryDamaged(
                 f"The history {self._path} is damaged: {error}.", "Move the file away; a new history is then started."
             ) from error
 

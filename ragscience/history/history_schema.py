@@ -10,7 +10,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from urllib.parse import quote
 
-from ragscience.errors import LibraryUnavailable, RagScienceError
+from ragscience.errors import DiskProblem, HistoryDamaged, LibraryBusy, LibraryUnavailable, RagScienceError
 
 __all__ = [
     "SCHEMA_VERSION",
@@ -116,9 +116,7 @@ def _is_made(connection: sqlite3.Connection, path: Path) -> bool:
     if not (version or application or tables):
         return False
     if application != _APPLICATION_ID:
-        raise RagScienceError(
-            f"{path} is a database of something else.", "Move it away; a new history is then started."
-        )
+        raise HistoryDamaged(f"{path} is a database of something else.", "Move it away; a new history is then started.")
     if version != SCHEMA_VERSION:
         raise LibraryUnavailable(
             f"{path} was written by another version (schema {version}; this one knows {SCHEMA_VERSION}); it is left "
@@ -170,13 +168,13 @@ def _make(connection: sqlite3.Connection, path: Path) -> None:
 
 @contextmanager
 def history_errors(path: Path) -> Iterator[None]:
-    """Turn an error of SQLite or the system about `path` into RagScienceError, or LibraryUnavailable if it is busy."""
+    """Turn an error of SQLite or the system about `path` into RagScienceError, or LibraryBusy."""
     try:
         yield
     except sqlite3.DatabaseError as error:
         raise _explained(path, error) from error
     except OSError as error:
-        raise RagScienceError(
+        raise DiskProblem(
             f"The history {path} cannot be used: {error.strerror or error}.",
             "Check the permissions and the disk, or ask with --no-history.",
         ) from error
@@ -185,15 +183,13 @@ def history_errors(path: Path) -> Iterator[None]:
 def _explained(path: Path, error: sqlite3.DatabaseError) -> RagScienceError:
     code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF
     if code in {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}:
-        return LibraryUnavailable(
-            f"The history {path} is in use by another program.", "Close that program and try again."
-        )
+        return LibraryBusy(f"The history {path} is in use by another program.", "Close that program and try again.")
     if code in {sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR}:
-        return RagScienceError(f"The history {path} could not be written: {error}.", "Is the disk full, or failing?")
+        return DiskProblem(f"The history {path} could not be written: {error}.", "Is the disk full, or failing?")
     if code in {sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM, sqlite3.SQLITE_AUTH, sqlite3.SQLITE_CANTOPEN}:
-        return RagScienceError(
+        return DiskProblem(
             f"The history {path} cannot be opened: {error}.", "Give this user the right to read it and to write there."
         )
-    return RagScienceError(
+    return HistoryDamaged(
         f"The history {path} is damaged: {error}.", "Move the file away; a new history is then started."
     )

@@ -97,7 +97,7 @@ class AccessGate:
         except LibraryUnavailable as error:
             from starlette.exceptions import HTTPException
 
-            raise HTTPException(503, "The tokens of this server cannot be read; `query.py doctor` says why.") from error
+            raise HTTPException(503, "The tokens of this server cannot be read.") from error
         return self._tokens
 
 
@@ -119,7 +119,8 @@ class Access:
         try:
             person = self._gate.person(scope)
         except HTTPException as error:
-            await problem_response(error.status_code, str(error.detail))(scope, receive, send)
+            fix = "`python query.py doctor` says why."
+            await problem_response(error.status_code, str(error.detail), fix)(scope, receive, send)
             return
         refused = self._refused(person, rule)
         if refused is not None or person is None:

@@ -19,6 +19,7 @@ from ragscience.engine.graph_runs import GraphRequest, PassagesRead
 from ragscience.engine.ingest_events import IngestResult, PaperFailed, PaperStored
 from ragscience.engine.topic_graph import TopicGraph, TopicRequest, build_topic_graph
 from ragscience.errors import Cancelled, RagScienceError, UsageError
+from ragscience.serving.fix_wording import fix_over_http
 from ragscience.serving.problem_responses import log_unexpected
 
 if TYPE_CHECKING:
@@ -170,8 +171,9 @@ class IngestQueue:
                 job.done += 1
             elif isinstance(event, PaperFailed):
                 problem = event.problem
+                fix = fix_over_http(problem.fix)
                 job.failures.append(
-                    {"file": event.path.name, "reason": problem.reason, "detail": problem.message, "fix": problem.fix}
+                    {"file": event.path.name, "reason": problem.reason, "detail": problem.message, "fix": fix}
                 )
             elif isinstance(event, PassagesRead):
                 job.done, job.total = event.done, event.total
@@ -189,7 +191,7 @@ def _end(job: Job, done: Future[None]) -> None:
     if done.cancelled():
         job.detail, job.state = "The server was stopped before.", "failed"
     elif isinstance(error, RagScienceError):
-        job.detail, job.fix, job.state = error.message, error.fix, "failed"
+        job.detail, job.fix, job.state = error.message, fix_over_http(error.fix), "failed"
     elif error is not None:
         log_unexpected(error)
         job.detail, job.state = f"Unexpected error (please report it): {type(error).__name__}.", "failed"

@@ -6,13 +6,13 @@ from typing import Any
 
 from fastapi import FastAPI
 
-from ragscience.serving.problem_responses import PROBLEM, TITLES
+from ragscience.serving.problem_responses import PROBLEM, every_title, titles_of
 
 __all__ = ["DocumentedApp"]
 
 ANYWHERE = (401, 403, 413, 421, 429, 500)
 """Statuses of any operation: the server may refuse who asks, or from where, or how much."""
-OF_THE_LIBRARY = (400, 404, 409, 422, 502, 503)
+OF_THE_LIBRARY = (400, 404, 409, 422, 502, 503, 507)
 """Statuses of operations that take parameters or need the library or a model."""
 WITHOUT_LIBRARY = ("/healthz", "/metrics")
 _PROBLEM_SCHEMA = {
@@ -21,7 +21,7 @@ _PROBLEM_SCHEMA = {
     "required": ["type", "title", "status", "detail", "fix"],
     "properties": {
         "type": {"type": "string", "const": "about:blank"},
-        "title": {"type": "string"},
+        "title": {"type": "string", "enum": every_title()},
         "status": {"type": "integer", "minimum": 400, "maximum": 599},
         "detail": {"type": "string", "description": "What happened, with the value seen."},
         "fix": {"type": "string", "description": "What to do about it."},
@@ -51,7 +51,5 @@ class DocumentedApp(FastAPI):
 def _add_problems(path: str, responses: dict[str, Any]) -> None:
     """Replace what the framework says of refused parameters, and add the other problems."""
     content = {PROBLEM: {"schema": {"$ref": "#/components/schemas/Problem"}}}
-    if path.endswith("/uploads"):
-        responses["507"] = {"description": TITLES[507], "content": content}
     for status in ANYWHERE if path in WITHOUT_LIBRARY else (*ANYWHERE, *OF_THE_LIBRARY):
-        responses[str(status)] = {"description": TITLES[status], "content": content}
+        responses[str(status)] = {"description": "; ".join(titles_of(status)), "content": content}

@@ -12,6 +12,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.responses import FileResponse, PlainTextResponse, Response
 from typing_extensions import TypedDict
 
+from ragscience.engine.page_pictures import file_of
 from ragscience.errors import FileProblem, NothingFound, RagScienceError, UsageError
 from ragscience.json_output import (
     ListOutput,
@@ -82,11 +83,8 @@ def page(md5: Md5, number: Number, request: Request) -> Response:
     responses={200: {"content": {"application/pdf": _BYTES}}, 206: {"content": {"application/pdf": _BYTES}}, 416: {}},
 )
 def file(md5: Md5, request: Request) -> FileResponse:
-    """The PDF itself."""
-    paper = _paper(state_of(request), md5)
-    path = FilePath(paper.path)
-    if not path.is_file() or not _is_pdf(path):  # a link may have been put in its place
-        raise NothingFound(f"The file of {paper.file} is gone.", "Put it back, and run `python ingest.py`.")
+    """The PDF itself, as it was when it was read: marks are drawn on it."""
+    path = file_of(_paper(state_of(request), md5))
     return FileResponse(path, media_type="application/pdf", content_disposition_type="inline", filename=path.name)
 
 
@@ -153,11 +151,6 @@ def _paper(state: ServerState, md5: str) -> Paper:
         if paper.md5 == md5:
             return paper
     raise NothingFound(f"The library has no paper {md5[:32]!r}.", "GET /api/v1/papers lists them.")
-
-
-def _is_pdf(path: FilePath) -> bool:
-    with path.open("rb") as file:
-        return _MAGIC in file.read(_MAGIC_WITHIN)
 
 
 async def _stored(state: ServerState, upload: UploadFile) -> FilePath:

@@ -15,8 +15,11 @@ from starlette.routing import compile_path
 
 from ragscience.errors import (
     Cancelled,
+    DiskProblem,
     FileProblem,
+    HistoryDamaged,
     LibraryBusy,
+    LibraryDamaged,
     LibraryUnavailable,
     ModelProblem,
     NothingFound,
@@ -24,6 +27,7 @@ from ragscience.errors import (
     SourceError,
     UsageError,
 )
+from ragscience.serving.fix_wording import fix_over_http
 from ragscience.serving.json_replies import JsonReply
 
 if TYPE_CHECKING:
@@ -34,12 +38,14 @@ __all__ = [
     "PROBLEM",
     "TITLES",
     "add_handlers",
+    "every_title",
     "log_unexpected",
     "openai_error",
     "problem_of",
     "problem_of_error",
     "problem_response",
     "status_of",
+    "titles_of",
 ]
 
 PROBLEM = "application/problem+json"
@@ -49,16 +55,21 @@ SEE_SCHEMA = "GET /api/v1/openapi.json describes what can be asked."
 _LOG = logging.getLogger("uvicorn.error")
 _DETAILS = {404: "There is nothing at this address.", 405: "This address does not take that method."}
 """In place of the framework's words."""
-_STATUS: tuple[tuple[type[RagScienceError], int], ...] = (
-    (UsageError, 400),
-    (NothingFound, 404),
-    (FileProblem, 422),
-    (LibraryBusy, 503),
-    (LibraryUnavailable, 409),
-    (ModelProblem, 502),
-    (SourceError, 502),
-    (Cancelled, 503),
+_EXPECTED: tuple[tuple[type[RagScienceError], int, str], ...] = (
+    (UsageError, 400, "Wrong request"),
+    (NothingFound, 404, "Not found"),
+    (FileProblem, 422, "Not acceptable"),
+    (LibraryBusy, 503, "Busy"),
+    (LibraryUnavailable, 409, "The library cannot be used"),
+    (LibraryDamaged, 409, "The library is damaged"),
+    (HistoryDamaged, 409, "The history is damaged"),
+    (DiskProblem, 507, "The disk cannot be used"),
+    (ModelProblem, 502, "Another server failed"),
+    (SourceError, 502, "Another server failed"),
+    (Cancelled, 503, "Busy"),
+    (RagScienceError, 500, "Failed"),
 )
+"""The status and the title of each expected failure; the first class that fits."""
 TITLES = {
     400: "Wrong request",
     401: "Not signed in",
@@ -75,23 +86,40 @@ TITLES = {
     500: "Unexpected error",
     502: "Another server failed",
     503: "Busy",
-    507: "The disk is full",
+    507: "The disk cannot be used",
 }
 
 
 def status_of(error: RagScienceError) -> int:
     """The HTTP status of an expected failure; 500 for one without a class of its own."""
-    return next((status for kind, status in _STATUS if isinstance(error, kind)), 500)
+    return _expected_as(error)[0]
 
 
-def problem_of(status: int, message: str, fix: str = "") -> dict[str, object]:
-    """The object of a failure, as RFC 9457 has it, with `fix`: what to do about it."""
+def titles_of(status: int) -> list[str]:
+    """All titles that a problem of that status may have."""
+    return list(dict.fromkeys([TITLES[status], *(title for _, code, title in _EXPECTED if code == status)]))
+
+
+def every_title() -> list[str]:
+    """All titles that a problem may have."""
+    return list(dict.fromkeys([*TITLES.values(), *(title for *_, title in _EXPECTED)]))
+
+
+def _expected_as(error: RagScienceError) -> tuple[int, str]:
+    return next((status, title) for kind, status, title in _EXPECTED if isinstance(error, kind))
+
+
+def problem_of(status: int, message: str, fix: str = "", *, title: str = "") -> dict[str, object]:
+    """The object of a failure, as RFC 9457 has it, with `fix`: what to do about it.
+
+    Without a `title` it is the one that the status has.
+    """
     return {
         "type": "about:blank",
-        "title": TITLES.get(status, "Error"),
+        "title": title or TITLES.get(status, "Refused"),
         "status": status,
         "detail": message,
-        "fix": fix,
+        "fix": fix_over_http(fix),
     }
 
 
@@ -112,14 +140,20 @@ def problem_response(
     status: int, message: str, fix: str = "", headers: Mapping[str, str] | None = None
 ) -> ProblemReply:
     """A reply for a failure."""
+    return _reply(problem_of(status, message, fix), headers)
+
+
+def _reply(problem: dict[str, object], headers: Mapping[str, str] | None = None) -> ProblemReply:
+    status = int(str(problem["status"]))
     later = {"Retry-After": str(RETRY_S)} if status in (429, 503) else {}
-    return ProblemReply(problem_of(status, message, fix), status, later | dict(headers or {}))
+    return ProblemReply(problem, status, later | dict(headers or {}))
 
 
 def problem_of_error(error: BaseException) -> dict[str, object]:
     """The object of a failure within an answer that has begun; what was not expected is logged."""
     if isinstance(error, RagScienceError):
-        return problem_of(status_of(error), error.message, error.fix)
+        status, title = _expected_as(error)
+        return problem_of(status, error.message, error.fix, title=title)
     log_unexpected(error)
     return problem_of(500, *_unexpected(error))
 
@@ -152,12 +186,13 @@ def add_handlers(app: FastAPI) -> None:
 
 async def _expected(_: Request, error: Exception) -> Response:
     assert isinstance(error, RagScienceError)  # noqa: S101
-    return problem_response(status_of(error), error.message, error.fix)
+    return _reply(problem_of_error(error))
 
 
 async def _refused(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)  # noqa: S101
-    headers, fix = dict(error.headers or {}), SEE_SCHEMA
+    headers = dict(error.headers or {})
+    fix = SEE_SCHEMA if error.status_code < 500 else "`python query.py doctor` says why."
     if error.status_code == 405:
         methods = _methods_at(request) or {headers.get("Allow", "GET")}
         headers["Allow"] = ", ".join(sorted(methods))

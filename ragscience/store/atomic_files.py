@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ragscience.errors import RagScienceError
+from ragscience.errors import DiskProblem
 
 __all__ = [
     "DamagedFile",
@@ -33,20 +33,20 @@ _NOT_A_FOLDER = {errno.ENOTDIR, errno.EEXIST}
 
 @contextmanager
 def disk_errors(path: Path) -> Iterator[None]:
-    """Turn an OSError about `path` into RagScienceError with a fix."""
+    """Turn an OSError about `path` into DiskProblem with a fix."""
     try:
         yield
     except OSError as error:
         reason = error.strerror or str(error)
         if error.errno in _FULL:
-            raise RagScienceError(f"The disk is full: {path} could not be written ({reason}).", "Make room.") from error
+            raise DiskProblem(f"The disk is full: {path} could not be written ({reason}).", "Make room.") from error
         if error.errno in _FORBIDDEN:
             fix = "Give this user write permission, or use another folder with --home."
-            raise RagScienceError(f"{path} cannot be written: {reason}.", fix) from error
+            raise DiskProblem(f"{path} cannot be written: {reason}.", fix) from error
         if error.errno in _NOT_A_FOLDER:
             fix = "A file has the name of a needed folder: move it away, or use another folder with --home."
-            raise RagScienceError(f"{path} cannot be made: {reason}.", fix) from error
-        raise RagScienceError(f"{path} could not be written: {reason}.", "Check the disk.") from error
+            raise DiskProblem(f"{path} cannot be made: {reason}.", fix) from error
+        raise DiskProblem(f"{path} could not be written: {reason}.", "Check the disk.") from error
 
 
 def write_atomically(path: Path, content: bytes, *, private: bool = False) -> None:

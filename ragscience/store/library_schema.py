@@ -16,7 +16,7 @@ from functools import partial
 from pathlib import Path
 from urllib.parse import quote
 
-from ragscience.errors import LibraryDamaged, LibraryUnavailable, RagScienceError
+from ragscience.errors import DiskProblem, LibraryBusy, LibraryDamaged, LibraryUnavailable, RagScienceError
 from ragscience.store.atomic_files import disk_errors
 from ragscience.store.library_damage import READ_ALL_AGAIN, Database
 from ragscience.store.row_checksums import row_checksum, seal_meta
@@ -271,7 +271,7 @@ def _create(connection: sqlite3.Connection) -> None:
 
 @contextmanager
 def database_errors(path: Path) -> Iterator[None]:
-    """Turn SQLite's errors about `path` into RagScienceError, or LibraryUnavailable where waiting helps."""
+    """Turn SQLite's errors about `path` into RagScienceError, or LibraryBusy where waiting helps."""
     try:
         yield
     except sqlite3.DatabaseError as error:
@@ -285,19 +285,17 @@ def _explained(path: Path, error: sqlite3.DatabaseError) -> RagScienceError:
     if code in {sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT}:
         return LibraryDamaged(f"{path} is damaged: {error}.", READ_ALL_AGAIN)
     if code in {sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM, sqlite3.SQLITE_AUTH}:
-        return RagScienceError(f"{path} cannot be written: {error}.", "Give this user write permission.")
+        return DiskProblem(f"{path} cannot be written: {error}.", "Give this user write permission.")
     if code == sqlite3.SQLITE_CANTOPEN:
-        return RagScienceError(
+        return DiskProblem(
             f"{path} cannot be opened: {error}.", "Give this user the right to read it and to write beside it."
         )
     if code == sqlite3.SQLITE_FULL:
-        return RagScienceError(
+        return DiskProblem(
             f"The disk is full: {path} could not be written.", "Free disk space and run the command again."
         )
     if code == sqlite3.SQLITE_IOERR:
-        return RagScienceError(f"{path} could not be read or written: {error}.", "Is the disk full, or failing?")
+        return DiskProblem(f"{path} could not be read or written: {error}.", "Is the disk full, or failing?")
     if code in {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}:
-        return LibraryUnavailable(
-            f"{path} is in use by another program.", "Close that program and run the command again."
-        )
+        return LibraryBusy(f"{path} is in use by another program.", "Close that program and run the command again.")
     return RagScienceError(f"{path} could not be used: {error}.", "`python ingest.py doctor` looks for the cause.")

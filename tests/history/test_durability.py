@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from ragscience.errors import LibraryUnavailable, RagScienceError
+from ragscience.errors import DiskProblem, HistoryDamaged, LibraryBusy, LibraryUnavailable, RagScienceError
 from ragscience.history import History
 from ragscience.history.history_schema import history_errors
 
@@ -253,12 +253,12 @@ def test_a_record_that_cannot_be_read_is_damage(path):
 @pytest.mark.parametrize(
     ("code", "kind", "said"),
     [
-        (sqlite3.SQLITE_BUSY, LibraryUnavailable, "in use"),
-        (sqlite3.SQLITE_BUSY_SNAPSHOT, LibraryUnavailable, "in use"),
-        (sqlite3.SQLITE_FULL, RagScienceError, "disk full"),
-        (sqlite3.SQLITE_IOERR_WRITE, RagScienceError, "disk full"),
-        (sqlite3.SQLITE_READONLY_DBMOVED, RagScienceError, "right to read"),
-        (sqlite3.SQLITE_CORRUPT, RagScienceError, "damaged"),
+        (sqlite3.SQLITE_BUSY, LibraryBusy, "in use"),
+        (sqlite3.SQLITE_BUSY_SNAPSHOT, LibraryBusy, "in use"),
+        (sqlite3.SQLITE_FULL, DiskProblem, "disk full"),
+        (sqlite3.SQLITE_IOERR_WRITE, DiskProblem, "disk full"),
+        (sqlite3.SQLITE_READONLY_DBMOVED, DiskProblem, "right to read"),
+        (sqlite3.SQLITE_CORRUPT, HistoryDamaged, "damaged"),
     ],
 )
 def test_sqlites_complaints_are_for_people(path, code, kind, said):

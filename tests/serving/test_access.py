@@ -229,7 +229,7 @@ def test_damaged_tokens_open_no_door(own_lab):
         for path in ("/api/v1/papers", SESSION, "/nosuch"):
             response = client.get(path)
             assert response.status_code == 503
-            assert "doctor" in response.json()["detail"]
+            assert "doctor" in response.json()["fix"]
         assert client.get("/healthz").status_code == 200
 
 

@@ -245,7 +245,7 @@ def test_a_file_in_whose_place_a_link_was_put_is_not_served(client, home):
     response = client.get(f"/api/v1/papers/{bees['md5']}/file")
     path.unlink()
     kept.rename(path)
-    assert response.status_code == 404
+    assert check_problem(response)["status"] == 422
     assert "root:" not in response.text
 
 

@@ -8,6 +8,7 @@ import pytest
 from tests.conftest import copied
 from tests.pdf_factory import make_pdf
 from tests.serving.conftest import serving
+from tests.serving.raw_requests import check_problem
 
 
 def paper_of(client, file):
@@ -46,6 +47,17 @@ def test_the_file_is_the_pdf_itself(client, served_home):
     assert response.content == (served_home / "papers" / "bees.pdf").read_bytes()
     part = client.get(f"/api/v1/papers/{bees['md5']}/file", headers={"Range": "bytes=0-4"})
     assert (part.status_code, part.content) == (206, b"%PDF-")
+
+
+def test_a_file_that_has_changed_since_it_was_read_is_not_sent(client, served_home):
+    bees, path = paper_of(client, "bees.pdf"), served_home / "papers" / "bees.pdf"
+    kept = path.read_bytes()
+    path.write_bytes(kept + b"% more")
+    problem = check_problem(client.get(f"/api/v1/papers/{bees['md5']}/file"))
+    path.write_bytes(kept)
+    assert (problem["status"], problem["title"]) == (422, "Not acceptable")
+    assert "has changed" in problem["detail"]
+    assert client.get(f"/api/v1/papers/{bees['md5']}/file").content == kept  # another time alone is no change
 
 
 def test_bibliographies(client):

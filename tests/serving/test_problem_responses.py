@@ -1,0 +1,117 @@
+"""Expected failures over HTTP: a status and a title of their own, and a way out that fits a browser."""
+
+import contextlib
+import sqlite3
+
+import httpx
+import pytest
+
+from ragscience import Engine
+from ragscience.errors import (
+    DiskProblem,
+    HistoryDamaged,
+    LibraryBusy,
+    LibraryDamaged,
+    LibraryUnavailable,
+    RagScienceError,
+)
+from ragscience.serving.fix_wording import fix_over_http
+from ragscience.store.library_damage import READ_ALL_AGAIN
+from tests.conftest import copied
+from tests.serving.conftest import serving
+from tests.serving.raw_requests import check_problem
+
+QUESTION = {"question": "How fast do bees fly in fog?"}
+
+
+@pytest.fixture
+def own_home(three_papers, tmp_path):
+    return copied(three_papers, tmp_path / "home")
+
+
+@contextlib.contextmanager
+def answering(home):
+    with serving(home) as url, httpx.Client(base_url=url, timeout=60) as client:
+        yield client
+
+
+def test_a_damaged_history_is_a_problem_of_its_own(own_home):
+    (own_home / "vectorstore" / "history.sqlite").write_bytes(b"no database" * 1000)
+    with answering(own_home) as client:
+        for reply in (client.get("/api/v1/conversations"), client.get("/api/v1/answers/00000000")):
+            problem = check_problem(reply)
+            assert (problem["status"], problem["title"]) == (409, "The history is damaged")
+            assert "Move the file away" in problem["fix"]
+
+
+def test_a_damaged_page_of_a_paper_is_a_problem_of_its_own(own_home):
+    with contextlib.closing(sqlite3.connect(own_home / "vectorstore" / "library.sqlite")) as database, database:
+        database.execute("UPDATE pages SET text = zeroblob(length(text))")
+    with answering(own_home) as client:
+        md5 = client.get("/api/v1/papers").json()["papers"][0]["md5"]
+        problem = check_problem(client.get(f"/api/v1/papers/{md5}/pages/1"))
+    assert (problem["status"], problem["title"]) == (409, "The library is damaged")
+    assert problem["fix"].startswith("For who runs the server: `python ingest.py rebuild ")
+
+
+@pytest.mark.parametrize(
+    ("error", "status", "title"),
+    [
+        (LibraryDamaged("It is damaged.", READ_ALL_AGAIN), 409, "The library is damaged"),
+        (HistoryDamaged("It is damaged.", "Move it."), 409, "The history is damaged"),
+        (LibraryUnavailable("It is newer.", "Update."), 409, "The library cannot be used"),
+        (LibraryBusy("It is written.", "Wait."), 503, "Busy"),
+        (DiskProblem("The disk is full.", "Make room."), 507, "The disk cannot be used"),
+        (RagScienceError("It has no class of its own.", "Do this."), 500, "Failed"),
+        (ValueError("secret"), 500, "Unexpected error"),
+    ],
+)
+def test_only_what_nobody_expects_is_called_unexpected(address, client, monkeypatch, error, status, title):
+    def failing(*_):
+        raise error
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Engine, "papers", failing)
+        problem = check_problem(client.get("/api/v1/papers"))
+    document = httpx.get(f"{address}/api/v1/openapi.json").json()
+    assert (problem["status"], problem["title"]) == (status, title)
+    assert title in document["paths"]["/api/v1/papers"]["get"]["responses"][str(status)]["description"].split("; ")
+    assert title in document["components"]["schemas"]["Problem"]["properties"]["title"]["enum"]
+
+
+@pytest.mark.parametrize(
+    ("fix", "told"),
+    [
+        (
+            "Put it back, and run `python ingest.py`.",
+            "For who runs the server: Put it back, and run `python ingest.py`.",
+        ),
+        ("`python query.py history list` shows them.", "GET /api/v1/conversations shows them."),
+        ("`python ingest.py graph` makes it.", "POST /api/v1/graph makes it."),
+        ("Check --home and RAG_HOME.", "For who runs the server: Check --home and RAG_HOME."),
+        ("Make room.", "Make room."),
+        ("", ""),
+    ],
+)
+def test_a_fix_fits_somebody_without_a_terminal(fix, told):
+    assert fix_over_http(fix) == told
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "body"),
+    [
+        ("GET", "/api/v1/answers/00000000", None),
+        ("GET", "/api/v1/conversations/99999", None),
+        ("POST", "/api/v1/search", QUESTION | {"part": {"papers": ["nosuch"]}}),
+        ("POST", "/api/v1/search", QUESTION | {"part": {"authors": ["nosuch"]}}),
+        ("GET", "/api/v1/graph/concepts/nosuch", None),
+        ("POST", "/v1/chat/completions", {"model": "nosuch", "messages": [{"role": "user", "content": "x"}]}),
+        ("POST", "/api/v1/ask", {"question": " "}),
+    ],
+)
+def test_no_refusal_tells_a_reader_to_type_a_command(client, method, path, body):
+    problem = check_problem(client.request(method, path, json=body))
+    fix = problem["fix"].removeprefix("For who runs the server: ")
+    assert fix == problem["fix"] or ".py" in fix
+    assert ".py" not in problem["detail"]
+    assert fix
