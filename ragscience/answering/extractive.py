@@ -169,9 +169,9 @@ def extract_parts(found: Found, *, readers: Readers, limit: int) -> Choice:
 def quoted(units: Sequence[Unit]) -> tuple[Block, ...]:
     """A quote for each unit, in their order, with a citation for each page that it has words on.
 
-    Units near each other are one quote, in the order of the paper, with "…" for what is left out between them. A quote
-    is on one line; rows of one Markdown table are one block, under its caption and header. Citations keep the words as
-    they are on the page.
+    Units near each other are one quote, in the order of the paper, with "…" for what is left out between them; but the
+    first quote begins with the best unit. A quote is on one line; rows of one Markdown table are one block, under its
+    caption and header. Citations keep the words as they are on the page.
     """
     blocks: list[Block] = []
     left = list(units)
@@ -183,7 +183,7 @@ def quoted(units: Sequence[Unit]) -> tuple[Block, ...]:
             citations = tuple(citation for row in rows for citation in _citations(row))
             blocks.append(Block("table", table_with(rows), citations, caption_of(unit), number >= _BRIEF_FROM))
             continue
-        near = _near(unit, left)
+        near = _near(unit, left if blocks else [each for each in left if each.place > unit.place])
         left = [other for other in left if other not in near]
         citations = tuple(citation for one in near for citation in _citations(one))
         lead, words = _lead_and_words(near[0])

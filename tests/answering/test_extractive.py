@@ -464,7 +464,8 @@ def sentences_of(passage, *wanted):
 
 def test_quotes_near_each_other_are_one_in_the_order_of_the_paper():
     passage = hit(ROAST)
-    (block,) = quoted(sentences_of(passage, "A loaf", "It is heated", "Bread"))
+    other = Unit(hit("Ovens are hot.", file="hot.pdf"), 0, 14, "")
+    _, block = quoted([other, *sentences_of(passage, "A loaf", "It is heated", "Bread")])
     assert block.text == (
         "It is heated with oak for two hours. Bread goes in when the stones are white. A loaf takes forty minutes."
     )
@@ -473,8 +474,10 @@ def test_quotes_near_each_other_are_one_in_the_order_of_the_paper():
         "Bread goes in when the stones are white.",
         "A loaf takes forty minutes.",
     ]
-    (block,) = quoted(sentences_of(passage, "A loaf", "The oven"))
+    (block,) = quoted(sentences_of(passage, "The oven", "A loaf"))
     assert block.text == "The oven stands in the yard. … A loaf takes forty minutes."
+    first, _ = quoted(sentences_of(passage, "Bread", "It is heated", "A loaf"))
+    assert first.text == "Bread goes in when the stones are white. A loaf takes forty minutes."  # the best one begins
 
 
 def test_the_gap_between_two_quotes_may_be_filled_by_a_third():
