@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from functools import cache
-from typing import Any
+from typing import Any, Literal
+
+from typing_extensions import TypedDict
 
 from ragscience import json_output
 from ragscience.doctor.findings import DoctorOutput
@@ -18,6 +20,21 @@ class ModelsOutput(json_output.Output):
     """`models`."""
 
     models: list[ModelRow]
+
+
+class TokenOutput(TypedDict):
+    """Who may use a served library; the token itself is kept nowhere."""
+
+    name: str
+    role: Literal["reader", "editor", "owner"]
+    created_at: str
+    """ISO 8601, UTC."""
+
+
+class TokensOutput(json_output.Output):
+    """`serve token list`."""
+
+    tokens: list[TokenOutput]
 
 
 OUTPUTS = {
@@ -39,6 +56,7 @@ OUTPUTS = {
     "history show": json_output.TurnsOutput,
     "models": ModelsOutput,
     "profiles": json_output.ProfilesOutput,
+    "serve token list": TokensOutput,
     "eval": EvalOutput,
 }
 """The type of each command's JSON; "error" takes the place of a failed question."""

@@ -112,6 +112,12 @@ class SavedAnswers:
         with History.open_for_writing(self._history) as history:
             return history.delete(what)
 
+    def delete_numbered(self, number: int) -> int:
+        """Delete the conversation of that number; how many turns. Raises NothingFound."""
+        found, _ = self.numbered(number)
+        with History.open_for_writing(self._history) as history:
+            return history.delete(found)
+
     # The audit log
 
     def audit_reader(self) -> AuditReader:

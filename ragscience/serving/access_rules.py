@@ -42,6 +42,7 @@ RULES: tuple[Rule, ...] = (
     Rule("GET", "/api/v1/answers/{answer_id}", "reader"),
     Rule("GET", "/api/v1/conversations", "reader"),
     Rule("GET", "/api/v1/conversations/{number}", "reader"),
+    Rule("DELETE", "/api/v1/conversations/{number}", "reader"),
     Rule("GET", "/api/v1/papers", "reader"),
     Rule("GET", "/api/v1/papers/{md5}", "reader"),
     Rule("GET", "/api/v1/papers/{md5}/outline", "reader"),

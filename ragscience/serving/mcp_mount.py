@@ -27,11 +27,14 @@ class McpMount:
         self._running: asyncio.Task[None] | None = None
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request of an assistant."""
+        """Answer a request of an assistant; what is too large is refused before anything is imported."""
+        body = await _body(receive)
+        if body is None:
+            return
         async with self._opening:
             if self._app is None:
                 self._app = await self._open()
-        await _while_connected(self._app, scope, receive, send)
+        await _while_connected(self._app, body, scope, receive, send)
 
     async def close(self) -> None:
         """End the calls that run."""
@@ -74,17 +77,23 @@ class McpMount:
         return app, server.session_manager
 
 
-async def _while_connected(app: ASGIApp, scope: Scope, receive: Receive, send: Send) -> None:
+async def _body(receive: Receive) -> bytes | None:
+    """The body of a request; None where the client has left. Raises HTTPException where it is too large."""
+    parts, more = bytearray(), True
+    while more:
+        message = await receive()
+        if message["type"] == "http.disconnect":
+            return None
+        parts += message.get("body", b"")
+        more = message.get("more_body", False)
+    return bytes(parts)
+
+
+async def _while_connected(app: ASGIApp, body: bytes, scope: Scope, receive: Receive, send: Send) -> None:
     """Run the request, and cancel it where the client leaves: the SDK looks for that in streamed replies alone."""
     import anyio
 
-    body, message = b"", await receive()
-    while message["type"] == "http.request" and message.get("more_body"):
-        body += message.get("body", b"")
-        message = await receive()
-    if message["type"] == "http.disconnect":
-        return
-    waiting = [{"type": "http.request", "body": body + message.get("body", b""), "more_body": False}]
+    waiting: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
     gone = anyio.Event()
 
     async def replayed() -> Message:

@@ -47,6 +47,7 @@ PageNumber = Annotated[int, Strict(), Field(ge=1, le=1_000_000)]
 Short = Annotated[str, Field(max_length=300)]
 LARGEST_NUMBER = 2**62
 """Of a conversation, so that SQLite takes it."""
+ConversationNumber = Annotated[int, Path(ge=1, le=LARGEST_NUMBER)]
 AnswerId = Annotated[str, Path(pattern="^[0-9a-f]{4,64}$", description="The id of an answer, or its beginning.")]
 
 
@@ -190,9 +191,16 @@ def conversations(request: Request, limit: Annotated[int, Query(ge=1, le=1000)] 
 
 
 @question_routes.get("/conversations/{number}", responses={200: {"model": TurnsOutput}}, response_class=Response)
-def conversation(number: Annotated[int, Path(ge=1, le=LARGEST_NUMBER)], request: Request) -> Response:
+def conversation(number: ConversationNumber, request: Request) -> Response:
     """One conversation with all its answers."""
     return json_reply(turns_output(*history_of(request).numbered(number)))
+
+
+@question_routes.delete("/conversations/{number}", status_code=204, response_class=Response)
+def forget(number: ConversationNumber, request: Request) -> Response:
+    """Delete a conversation with all its answers."""
+    history_of(request).delete_numbered(number)
+    return Response(status_code=204)
 
 
 def ask_request(body: AskBody) -> AskRequest:

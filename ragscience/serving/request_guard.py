@@ -117,7 +117,8 @@ class _Limited:
             if self._left < 0:
                 from starlette.exceptions import HTTPException
 
-                raise HTTPException(413, "The request is too large.")
+                # What is still to come is not read.
+                raise HTTPException(413, "The request is too large.", {"Connection": "close"})
         return message
 
 

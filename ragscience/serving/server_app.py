@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import TYPE_CHECKING
 
 from ragscience import __version__
@@ -33,25 +33,40 @@ API = "/api/v1"
 
 def make_app(engine: Engine, options: ServerOptions | None = None) -> FastAPI:
     """The ASGI application over an open engine, which the caller closes."""
-    from anyio import CapacityLimiter
     from starlette.routing import Route
 
-    from ragscience.serving.access_routes import session_routes
-    from ragscience.serving.graph_routes import graph_routes, map_page_route
-    from ragscience.serving.guide_routes import guide_routes
-    from ragscience.serving.openai_routes import openai_routes
     from ragscience.serving.openapi_document import DocumentedApp
-    from ragscience.serving.page_routes import page_routes
-    from ragscience.serving.page_view_routes import page_view_routes
-    from ragscience.serving.paper_routes import paper_routes
-    from ragscience.serving.question_routes import question_routes
-    from ragscience.serving.status_routes import status_routes
 
     options = options or ServerOptions()
     hosts = known_hosts(options.host, options.port, options.names)
     assistants = McpMount(engine, hosts, options.max_body)
-
     gate = AccessGate(AccessTokens(engine.home.serve_tokens), options, engine.settings)
+    app = DocumentedApp(
+        title="RAG Science",
+        version=__version__,
+        description="Ask questions of a library of papers; every answer has the page behind each fact.",
+        lifespan=_lifespan(engine, options, gate, assistants),
+        docs_url=None,
+        redirect_slashes=False,
+        redoc_url=None,
+        openapi_url=f"{API}/openapi.json",
+    )
+    _add_routes(app)
+    add_handlers(app)
+    # Without sessions there is no stream to GET, and none to DELETE.
+    app.router.routes.append(Route("/mcp", assistants, methods=["POST"]))
+    app.state.metrics = ServerMetrics()
+    app.add_middleware(Access, gate=gate)
+    app.add_middleware(RequestGuard, hosts=hosts, max_body=options.max_body, max_upload=options.max_upload)
+    app.add_middleware(MeasuredRequests, metrics=app.state.metrics)  # outside of the guard: what it refuses counts
+    return app
+
+
+def _lifespan(
+    engine: Engine, options: ServerOptions, gate: AccessGate, assistants: McpMount
+) -> Callable[[FastAPI], AbstractAsyncContextManager[None]]:
+    """What begins with the app and ends with it."""
+    from anyio import CapacityLimiter
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
@@ -70,36 +85,24 @@ def make_app(engine: Engine, options: ServerOptions | None = None) -> FastAPI:
             state.queue.close()
             state.pictures.close()
 
-    app = DocumentedApp(
-        title="RAG Science",
-        version=__version__,
-        description="Ask questions of a library of papers; every answer has the page behind each fact.",
-        lifespan=lifespan,
-        docs_url=None,
-        redirect_slashes=False,
-        redoc_url=None,
-        openapi_url=f"{API}/openapi.json",
-    )
-    app.include_router(question_routes, prefix=API)
-    app.include_router(session_routes, prefix=API)
-    app.include_router(paper_routes, prefix=API)
-    app.include_router(page_view_routes, prefix=API)
-    app.include_router(graph_routes, prefix=API)
+    return lifespan
+
+
+def _add_routes(app: FastAPI) -> None:
+    from ragscience.serving.access_routes import session_routes
+    from ragscience.serving.graph_routes import graph_routes, map_page_route
+    from ragscience.serving.guide_routes import guide_routes
+    from ragscience.serving.openai_routes import openai_routes
+    from ragscience.serving.page_routes import page_routes
+    from ragscience.serving.page_view_routes import page_view_routes
+    from ragscience.serving.paper_routes import paper_routes
+    from ragscience.serving.question_routes import question_routes
+    from ragscience.serving.status_routes import status_routes
+
+    for versioned in (question_routes, session_routes, paper_routes, page_view_routes, graph_routes):
+        app.include_router(versioned, prefix=API)
     app.include_router(map_page_route)
     app.include_router(guide_routes, prefix="/api")
     app.include_router(openai_routes, prefix="/v1")
     app.include_router(status_routes)
     app.include_router(page_routes)
-    add_handlers(app)
-    # Without sessions there is no stream to GET, and none to DELETE.
-    app.router.routes.append(Route("/mcp", assistants, methods=["POST"]))
-    app.state.metrics = ServerMetrics()
-    app.add_middleware(Access, gate=gate)
-    app.add_middleware(
-        RequestGuard,
-        hosts=hosts,
-        max_body=options.max_body,
-        max_upload=options.max_upload,
-    )
-    app.add_middleware(MeasuredRequests, metrics=app.state.metrics)  # outside of the guard: what it refuses counts
-    return app

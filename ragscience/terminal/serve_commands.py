@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from importlib.util import find_spec
 from ipaddress import ip_address
 from pathlib import Path
@@ -18,6 +19,7 @@ from ragscience.terminal.token_commands import token_app
 
 if TYPE_CHECKING:
     from ragscience.engine.access_tokens import AccessTokens
+    from ragscience.engine.library_engine import Engine
     from ragscience.serving.server_state import ServerOptions
 
 __all__ = ["add_serve_commands"]
@@ -90,30 +92,38 @@ def serve(
             )
         return 0
     check_installed()
-    from ragscience.engine.access_tokens import AccessTokens
     from ragscience.serving.server_state import ServerOptions
+
+    if proxy and not behind_proxy:
+        raise UsageError("--proxy is the address of a proxy in front.", "Add --behind-proxy.")
+    options = ServerOptions(
+        host=host,
+        port=port,
+        names=tuple(name or ()),
+        is_shared=behind_proxy or not is_loopback(host),
+        proxies=(LOOPBACK, "::1", *(proxy or ())) if behind_proxy else (),
+        tls=tls_files(tls_cert, tls_key),
+    )
+    with opened(None, False, True, home=home, offline=offline) as engine:
+        _serve(engine, options)
+    return 0
+
+
+def _serve(engine: Engine, options: ServerOptions) -> None:
+    """Serve with the limits of the settings, until Ctrl-C. Raises UsageError for a server that is shared unsafely."""
+    from ragscience.engine.access_tokens import AccessTokens
     from ragscience.serving.web_server import run_server
 
-    with opened(None, False, True, home=home, offline=offline) as engine:
-        settings = engine.settings
-        is_shared = behind_proxy or not is_loopback(host)
-        options = ServerOptions(
-            host=host,
-            port=port,
-            names=tuple(name or ()),
-            max_body=settings.serve_body_kb << 10,
-            max_upload=settings.serve_upload_mb << 20,
-            answers=settings.serve_answers,
-            is_shared=is_shared,
-            proxies=(LOOPBACK, "::1", *(proxy or ())) if behind_proxy else (),
-            tls=tls_files(tls_cert, tls_key),
-        )
-        if proxy and not behind_proxy:
-            raise UsageError("--proxy is the address of a proxy in front.", "Add --behind-proxy.")
-        if is_shared:
-            _check_shared(options, AccessTokens(engine.home.serve_tokens))
-        run_server(engine, options, _listening)
-    return 0
+    settings = engine.settings
+    options = replace(
+        options,
+        max_body=settings.serve_body_kb << 10,
+        max_upload=settings.serve_upload_mb << 20,
+        answers=settings.serve_answers,
+    )
+    if options.is_shared:
+        _check_shared(options, AccessTokens(engine.home.serve_tokens))
+    run_server(engine, options, _listening)
 
 
 def _check_shared(options: ServerOptions, tokens: AccessTokens) -> None:

@@ -9,9 +9,12 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ragscience.errors import UsageError
+from ragscience.json_output import SCHEMA_VERSION
 from ragscience.terminal.cli import say, settings_of
 from ragscience.terminal.command_groups import make_app
+from ragscience.terminal.options import Json
 from ragscience.terminal.run_options import Debug, HomeFolder
+from ragscience.terminal.screen import print_json
 
 if TYPE_CHECKING:
     from ragscience.engine.access_tokens import AccessTokens
@@ -64,9 +67,13 @@ def add_token(
 
 
 @token_app.command("list")
-def list_tokens(home: HomeFolder = None, debug: Debug = False) -> int:
+def list_tokens(home: HomeFolder = None, json: Json = False, debug: Debug = False) -> int:
     """List who has a token, with role and date; not the tokens."""
     found = _tokens(home).all()
+    if json:
+        rows = [{"name": each.name, "role": each.role, "created_at": each.created_at} for each in found]
+        print_json({"schema": SCHEMA_VERSION, "tokens": rows})
+        return 0
     for token in found:
         sys.stdout.write(f"{token.name:32}  {token.role:6}  {token.created_at[:10]}\n")
     if not found:

@@ -1,6 +1,7 @@
 """`query.py serve` and `query.py mcp` as processes: how they begin, what they refuse, how they end."""
 
 import contextlib
+import json
 import re
 import signal
 import ssl
@@ -12,6 +13,7 @@ from http.cookies import SimpleCookie
 
 import anyio
 import httpx
+import jsonschema
 import pytest
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
@@ -20,6 +22,7 @@ from cryptography.x509.oid import NameOID
 from mcp import Client, StdioServerParameters
 from mcp.client.stdio import stdio_client
 
+from ragscience.json_schemas import schemas
 from ragscience.serving.access import FAILED_SIGN_INS
 from tests.conftest import ROOT, Commands, copied
 
@@ -108,6 +111,9 @@ def test_tokens_are_made_listed_and_revoked(lab_home):
     for command in (["serve", "token"], ["serve", "token", "list"]):
         shown = lab_home.query(*command)
         assert re.fullmatch(r"ana +editor +\d{4}-\d\d-\d\d\n", shown.out)
+    listed = json.loads(lab_home.query("serve", "token", "list", "--json").out)
+    jsonschema.validate(listed, schemas()["serve token list"])
+    assert [(each["name"], each["role"]) for each in listed["tokens"]] == [("ana", "editor")]
     assert lab_home.query("serve", "token", "add", "ana").code == 2
     assert lab_home.query("serve", "token", "add", "ben", "--role", "king").code == 2
     assert lab_home.query("serve", "token", "add", "../ben").code == 2

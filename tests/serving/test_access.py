@@ -233,6 +233,16 @@ def test_damaged_tokens_open_no_door(own_lab):
         assert client.get("/healthz").status_code == 200
 
 
+def test_each_deletes_conversations_of_their_own_alone(own_lab):
+    with own_lab.client("ana") as ana, own_lab.client("ben") as ben, own_lab.client("olga") as olga:
+        number = ana.post("/api/v1/ask", json={"question": "How fast do bees fly in fog?"}).json()["conversation"]
+        for other in (ben, olga):
+            assert other.delete(f"/api/v1/conversations/{number}").status_code == 404
+        assert ana.get(f"/api/v1/conversations/{number}").status_code == 200
+        assert ana.delete(f"/api/v1/conversations/{number}").status_code == 204
+        assert ana.get(f"/api/v1/conversations/{number}").status_code == 404
+
+
 # Roles
 
 

@@ -92,3 +92,15 @@ def test_a_failure_within_a_stream_is_its_last_event(client):
         assert response.status_code == 200
         name, problem = list(events_of(response))[-1]
     assert (name, problem["status"]) == ("error", 404)
+
+
+def test_a_conversation_is_deleted_with_its_answers_and_no_other(client):
+    kept, gone = (client.post("/api/v1/ask", json={"question": SPEED}).json() for _ in range(2))
+    reply = client.delete(f"/api/v1/conversations/{gone['conversation']}")
+    assert (reply.status_code, reply.content) == (204, b"")
+    assert client.get(f"/api/v1/conversations/{gone['conversation']}").status_code == 404
+    assert client.get(f"/api/v1/answers/{gone['answer_id']}").status_code == 404
+    assert client.get(f"/api/v1/answers/{kept['answer_id']}").status_code == 200
+    again = client.delete(f"/api/v1/conversations/{gone['conversation']}")
+    assert again.status_code == 404
+    assert again.json()["fix"] == "GET /api/v1/conversations shows them."

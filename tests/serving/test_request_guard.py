@@ -5,6 +5,7 @@ import socket
 import httpx
 import pytest
 
+from ragscience.serving.mcp_mount import McpMount
 from ragscience.serving.request_guard import known_hosts
 from tests.serving.conftest import serving
 
@@ -74,6 +75,24 @@ def test_a_large_body_is_refused_by_its_header_and_by_its_size(served_home):
             client.post("/api/v1/search", content=body, headers={"Content-Type": "application/json"}).status_code == 413
         )
         assert client.post("/api/v1/search", json={"question": "bees"}).status_code == 200
+
+
+@pytest.mark.parametrize("path", ["/mcp", "/api/v1/search", "/v1/chat/completions"])
+def test_a_body_without_a_length_is_refused_once_it_is_too_large(served_home, monkeypatch, path):
+    def failing(_):
+        raise AssertionError("nothing is imported for a request that is refused")
+
+    monkeypatch.setattr(McpMount, "_make", failing)
+    with serving(served_home, {"max_body": 5000}) as url:
+        host = url.removeprefix("http://")
+        name, _, port = host.partition(":")
+        with socket.create_connection((name, int(port)), timeout=60) as connection:
+            head = f"POST {path} HTTP/1.1\r\nHost: {host}\r\nContent-Type: application/json\r\n"
+            connection.sendall(f"{head}Transfer-Encoding: chunked\r\n\r\n".encode())
+            connection.sendall((b"3e8\r\n" + b"x" * 1000 + b"\r\n") * 6)  # and the last chunk never comes
+            reply = b"".join(iter(lambda: connection.recv(1 << 16), b""))  # until the server closes the connection
+    assert reply.startswith(b"HTTP/1.1 413 ")
+    assert b"connection: close" in reply.lower()
 
 
 def test_two_hosts_are_refused(address):

@@ -34,7 +34,11 @@ const chat = new ConversationView({
   },
   onState: showState,
 });
-const conversations = new Conversations((number) => openConversation(number));
+const conversations = new Conversations({
+  onOpen: (number) => openConversation(number),
+  onDeleted: (number) => { if (number === chat.number) newConversation(); },
+  onProblem: notice,
+});
 const uploads = new Uploads(() => loadPapers());
 const reader = new Reader({
   onMark: (id) => {

@@ -1,6 +1,6 @@
 // Tables written in Markdown, as tables.
 
-import { make, raised } from "./elements.js";
+import { button, make, raised } from "./elements.js";
 
 const RULE = /^\|?[\s:|-]+\|?$/;
 
@@ -16,7 +16,9 @@ export function isTable(text) {
   return lines.length >= 2 && lines[0].includes("|") && RULE.test(lines[1].trim()) && lines[1].includes("-");
 }
 
-/** The table, in a box that scrolls sideways where it is wide; `caption` may be empty. */
+const SHOWN = 10;
+
+/** The table, in a box that scrolls sideways where it is wide, with its first rows; `caption` may be empty. */
 export function drawTable(text, caption = "") {
   const [head, , ...lines] = text.trim().split("\n");
   const rows = lines.filter((line) => line.trim()).map(cells);
@@ -30,5 +32,19 @@ export function drawTable(text, caption = "") {
     make("tbody", {}, rows.map((row) => make("tr", {}, padded(row).map((cell, at) => (
       at === 0 ? make("th", { scope: "row" }, raised(cell)) : make("td", { class: areNumbers[at] ? "number" : null }, raised(cell))))))));
   const box = make("div", { class: "wide", tabindex: "0", role: "region", "aria-label": caption || "Table" }, table);
-  return caption ? make("div", {}, make("p", { class: "lead" }, caption), box) : box;
+  const more = rows.length > SHOWN ? unfolding(table, rows.length) : null;
+  return caption || more ? make("div", {}, caption ? make("p", { class: "lead" }, caption) : null, box, more) : box;
+}
+
+/** Hides the rows behind the first ones; a button that shows them, and hides them again. */
+function unfolding(table, count) {
+  const later = [...table.tBodies[0].rows].slice(SHOWN);
+  const fold = (isFolded) => {
+    for (const row of later) row.hidden = isFolded;
+    more.textContent = isFolded ? `Show all ${count} rows` : `Show the first ${SHOWN} rows`;
+    more.setAttribute("aria-expanded", String(!isFolded));
+  };
+  const more = button("", () => fold(!later[0].hidden), { class: "plain unfold-rows" });
+  fold(true);
+  return more;
 }
