@@ -37,7 +37,7 @@ def fuzz(address, folder, *, examples, seed=None, more=()):
     command = [
         sys.executable, "-m", "schemathesis.cli", "run", f"{address}{DOCUMENT}", f"--max-examples={examples}",
         *chance, "--no-color", "--continue-on-failure", f"--exclude-checks={NOT_MEANT}", "--warnings=off",
-        "--request-timeout=120", "--suppress-health-check=all", *more,
+        "--request-timeout=120", "--wait-for-schema=120", "--suppress-health-check=all", *more,
     ]  # fmt: skip
     (folder / "schemathesis.toml").write_text(SETTINGS)
     # Without the caller's PYTHONWARNINGS.

@@ -192,6 +192,44 @@ def test_a_narrow_screen_has_no_sideways_scroll(opened, url, region):
     assert all(box["x"] >= 0 and box["x"] + box["width"] <= 360 for box in [shown.bounding_box()])
 
 
+def test_a_conversation_is_deleted_after_a_yes(opened, three_papers, tmp_path):
+    with serving(copied(three_papers, tmp_path / "home")) as address:
+        page = opened(address)
+        ask(page, "How fast do bees fly in fog?")
+        page.click("#new-conversation")
+        ask(page, "What does the machine sum?")
+        rows = page.locator("#conversations > li")
+        rows.nth(1).wait_for()
+        rows.first.locator(".delete").focus()
+        page.keyboard.press("Enter")
+        page.locator("#confirm").get_by_role("button", name="Cancel").click()
+        assert rows.count() == 2
+        rows.first.locator(".delete").focus()
+        page.keyboard.press("Enter")
+        assert "What does the machine sum?" in page.locator("#confirm").inner_text()
+        page.locator("#confirm").get_by_role("button", name="Delete").click()
+        page.wait_for_selector(".welcome")  # it was the one that is open
+        page.wait_for_function("document.querySelectorAll('#conversations > li').length === 1")
+        kept = httpx.get(f"{address}/api/v1/conversations").json()["conversations"]
+        assert [each["title"] for each in kept] == ["How fast do bees fly in fog?"]
+
+
+def test_a_long_table_shows_its_first_rows(opened, home):
+    rows = "\n".join(f"| bee {number} | {number}.5 |" for number in range(1, 15))
+    with OllamaServer(models={"llama3.1:8b": chat_model()}) as ollama:
+        ollama.script(f"| Name | Speed |\n|---|---|\n{rows}\n\nBees fly 3.7 m/s in fog (bees.pdf, p.1).")
+        with serving(home, offline=False, ollama_url=ollama.url, embedder="embedded") as address:
+            answer = ask(opened(address), SPEED)
+            shown = answer.locator("tbody tr:visible")
+            assert shown.count() == 10
+            more = answer.get_by_role("button", name="Show all 14 rows")
+            assert more.get_attribute("aria-expanded") == "false"
+            more.press("Enter")
+            assert shown.count() == 14
+            answer.get_by_role("button", name="Show the first 10 rows").click()
+            assert shown.count() == 10
+
+
 def test_each_sentence_of_a_model_has_its_verdict_and_tex_is_drawn(opened, home):
     said = "Bees fly 3.7 m/s in fog (bees.pdf, p.1). Bees live on Mars (bees.pdf, p.1). It is $v = \\frac{s}{t}$."
     with OllamaServer(models={"llama3.1:8b": chat_model()}) as ollama:
