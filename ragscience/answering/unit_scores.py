@@ -73,6 +73,14 @@ _SERIES = re.compile(r"[^,]{2,60}, [^,]{2,60}, |\band\b")
 _RELATION = re.compile(r"[=≤≥≈∝]")
 _CAPTION = re.compile(r"(?:table|figure|fig\.) ?\d", re.IGNORECASE)
 _THANKS = re.compile(r"\b(?:thank(?:s|ful)?|acknowledg(?:e|es|ements?|ments?)|grateful)\b", re.IGNORECASE)
+_POINTERS = re.compile(
+    r"\[\d{1,3}(?:\s?[,;–-]\s?\d{1,3}){0,12}\]|"
+    r"\([^()]{0,120}?\b(?:19|20)\d\d[a-z]?(?:[;,][^()]{0,120})?\)|"
+    r"\b(?:table|figure|fig\.|section|sec\.|appendix|equation|eqn?\.|algorithm|theorem|lemma|chapter)s?\s?\(?\d++(?:\.\d++)*+\)?|"
+    r"\^\d{1,3}\b",
+    re.IGNORECASE,
+)
+"""Numbers that point elsewhere and say nothing themselves: "[12]", "(Devlin et al., 2018)", "Table 3", a footnote's."""
 _FIGURES = re.compile(r"(?<!\S)[-\u2212\u2013]?[\d.,:%^()]++(?!\S)")
 
 
@@ -143,6 +151,7 @@ def pieces_of(question: str, units: Sequence[Unit], matches: TokenMatches | None
     any_name = frozenset[str]().union(*names.values())
     pieces = []
     for unit, text, words in worded:
+        without = _words(_POINTERS.sub(" ", text)) if needs.kind == "number" else words
         own, lead, chunk = _terms_of(words), above[unit.lead], unit.hit.chunk
         if own:
             headings = (above[chunk.header] - any_name) | names.get(chunk.paper_id, frozenset())
@@ -154,9 +163,9 @@ def pieces_of(question: str, units: Sequence[Unit], matches: TokenMatches | None
                     above=(lead | headings) & asked_terms,
                     numbers=frozenset[str]().union(*(figures for _, figures in words)) - asked.numbers,
                     cosines=_cosines(unit, own, asked, matches),
-                    asked_at=tuple(i for i, (word, _) in enumerate(words) if not asked_terms.isdisjoint(word)),
-                    numbers_at=tuple(i for i, (_, figures) in enumerate(words) if figures - asked.numbers),
-                    length=len(words),
+                    asked_at=tuple(i for i, (word, _) in enumerate(without) if not asked_terms.isdisjoint(word)),
+                    numbers_at=tuple(i for i, (_, figures) in enumerate(without) if figures - asked.numbers),
+                    length=len(without),
                     form=_form(text, asked),
                     noise=1.0 if _is_title(text, chunk.header) else _noise(text),
                 )

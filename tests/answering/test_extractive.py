@@ -450,6 +450,24 @@ def test_chosen_quotes_never_share_words_of_the_page(sentences):
     assert all(end <= start for (_, end), (start, _) in pairwise(places))
 
 
+@pytest.mark.parametrize(
+    "pointer",
+    [
+        "as shown in Table 2",
+        "[67] and [32, 41]",
+        "(Bell et al., 2018)",
+        "in Section 4.1",
+        "(Bell, 2018; Cole, 2019a)",
+        "^3",
+    ],
+)
+def test_a_number_that_points_elsewhere_is_no_answer_to_how_many(pointer):
+    pointing = hit(f"The oven was heated for days {pointer}.", rank=1)
+    saying = hit("The oven was heated for 9 days at length.", rank=2, page=4)
+    units, _ = extract("How many days was the oven heated?", [pointing, saying], limit=1)
+    assert "9 days" in units[0].text
+
+
 ROAST = (
     "The oven stands in the yard. It is heated with oak for two hours. Bread goes in when the stones are white. "
     "A loaf takes forty minutes. 3.2 Cooling\n\nThe loaf cools on a rack."
