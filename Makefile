@@ -6,6 +6,7 @@
 #   make check-all  what CI runs: the same with the slow kinds, wilder input and coverage by branches
 #   make docs     rewrite the generated pages of docs/
 #   make bench    the benchmarks (SUITE=name for one of them)
+#   make soak     the fault campaign, for hours (ROUNDS=2000, SEED=1)
 #   make sample   redraw papers/sample/ragscience.pdf
 #   make clean    remove what the tools left behind (not your library)
 
@@ -31,12 +32,14 @@ PIP_INSTALL := $(PY) -m pip install -qq --disable-pip-version-check --no-input
 QUESTION ?= Why does fusion give dense search a weight of 0.7 and keyword search 0.3?
 PORT ?= 8765
 SUITE ?=
+ROUNDS ?= 2000
+SEED ?= 1
 TESTS ?=
 
-.PHONY: help setup demo demo-web test check check-all style docs bench sample clean
+.PHONY: help setup demo demo-web test check check-all style docs bench soak sample clean
 
 help:
-	@sed -n '2,10s/^# *//p' Makefile
+	@sed -n '2,11s/^# *//p' Makefile
 
 $(PY):
 	@test -n "$(PYTHON)" || { echo "Python 3.11 or newer is needed, and none was found. Fix: make PYTHON=/path/to/python3.11 ..." >&2; exit 1; }
@@ -102,6 +105,9 @@ $(BENCH_READY): requirements-bench.txt $(DEV_READY)
 
 bench: $(BENCH_READY)
 	@$(PY) -m benchmarks $(SUITE)
+
+soak: $(DEV_READY)
+	@$(PY) -m tests.soak --rounds $(ROUNDS) --seed $(SEED)
 
 sample: $(RUN_READY)
 	@$(PY) tools/make_sample.py

@@ -101,7 +101,9 @@ class Skips:
 
     def _is_as_unreadable(self, state: FileState, read_by: str) -> bool:
         known = self._files.get(state.path)
-        return known is not None and (known.md5, known.read_by) == (state.md5, read_by)
+        if known is None or known.reason == "unreadable":  # the disk, or a permission, failed it: its bytes are good
+            return False
+        return (known.md5, known.read_by) == (state.md5, read_by)
 
     def _new(self, failures: Sequence[Failure], named: Sequence[Path]) -> tuple[Failure, ...]:
         """The failures of files that could not even be opened, without those that are known."""

@@ -29,8 +29,13 @@ class DamagedDatabase:
 def damage_of(home: Home) -> DamagedDatabase | None:
     """What is wrong with the database as a whole: its structure, its `meta`, its list of papers; None for nothing.
 
-    Raises LibraryUnavailable for another schema.
+    What is not found a second time was the disk's failure to read: the database is sound. Raises LibraryUnavailable
+    for another schema, RagScienceError for a database that cannot be read.
     """
+    return _damage_of(home) and _damage_of(home)
+
+
+def _damage_of(home: Home) -> DamagedDatabase | None:
     known: list[str] = []
     try:
         with database_errors(home.database):

@@ -16,6 +16,7 @@ from ragscience.store.home import Home
 from ragscience.store.library_damage import READ_ALL_AGAIN, Damage, Database, read_meta
 from ragscience.store.library_schema import OlderSchema, connect_for_reading, connect_for_writing, database_errors
 from ragscience.store.lock import WriterLock
+from ragscience.store.restored_database import give_new_id_if_restored
 from ragscience.store.row_checksums import seal_meta
 
 __all__ = ["Transactions", "listed_files", "require_not_lost"]
@@ -53,7 +54,13 @@ class Transactions:
             home.vectorstore.mkdir(parents=True, exist_ok=True)
         lock = WriterLock.acquire(home.lock)
         try:
-            return cls(home, [], _Writer(connect_for_writing(home.database), lock))
+            db = connect_for_writing(home.database)
+            try:
+                give_new_id_if_restored(home, db)
+            except BaseException:
+                db.close()
+                raise
+            return cls(home, [], _Writer(db, lock))
         except BaseException:
             lock.release()
             raise

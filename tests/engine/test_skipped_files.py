@@ -7,6 +7,8 @@ import pytest
 
 from ragscience.engine import Engine, PaperFailed
 from ragscience.engine.ingest_events import OtherFormatsSkipped, PaperCopied
+from ragscience.errors import FileProblem
+from ragscience.reading.reader_process import ReaderProcess
 from ragscience.reading.worker_pool import ReadingPool
 from ragscience.settings import load_settings
 from tests.commands.papers import BEES, spoil
@@ -59,6 +61,17 @@ def test_it_is_named_again_when_its_bytes_change_and_read_when_they_are_mended(h
     (home / "papers" / "empty.pdf").unlink()
     assert run(home)[:2] == (set(), 2)
     assert "empty.pdf" not in listed(home)
+
+
+def test_a_file_whose_reading_the_disk_failed_is_read_by_the_next_run(home, monkeypatch):
+    make_pdf(home / "papers" / "new.pdf", BEES)
+    real = ReaderProcess.read
+    failed = FileProblem("new.pdf cannot be read: Input/output error.", "Check its permissions.", reason="unreadable")
+    monkeypatch.setattr(ReaderProcess, "read", lambda *_, **__: failed)
+    assert run(home)[:2] == ({"new.pdf"}, 0)
+    monkeypatch.setattr(ReaderProcess, "read", real)
+    assert run(home)[:2] == (set(), 0)
+    assert "new.pdf" not in listed(home)
 
 
 def test_one_that_is_named_is_tried_again_and_its_folder_is_no_name(home):

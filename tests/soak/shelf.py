@@ -1,0 +1,84 @@
+"""The made-up papers of the campaign, in several versions each, and what a library has to hold of each."""
+
+from __future__ import annotations
+
+import hashlib
+import random
+from dataclasses import dataclass
+from pathlib import Path
+
+from tests.pdf_factory import make_pdf
+
+NAMES = ("amber", "basalt", "cobalt", "dune", "ember", "fjord", "glacier", "harbour")
+VERSIONS = 3
+COMMON = "zephyr"
+"""A word of each passage."""
+_SYLLABLES = (
+    "ba",
+    "cor",
+    "den",
+    "fal",
+    "gri",
+    "ho",
+    "jun",
+    "kel",
+    "lo",
+    "mar",
+    "nis",
+    "pru",
+    "ras",
+    "so",
+    "tev",
+    "vul",
+)
+_WORDS = [one + other + "tum" for one in _SYLLABLES for other in _SYLLABLES]
+"""Words that few passages share, so that BM25 has something to weigh."""
+
+
+@dataclass(frozen=True, slots=True)
+class Truth:
+    """One version of a paper: its file, and what was read from it where nothing failed."""
+
+    name: str
+    version: int
+    file: Path
+    pages: tuple[str, ...]
+    """The text of each page."""
+    passages: tuple[tuple[int, int, int, int, str], ...]
+    """Of each passage its first and last character and page, and its text."""
+
+    @property
+    def question(self) -> str:
+        """What its first page answers."""
+        return question(self.name)
+
+
+def question(name: str) -> str:
+    """What the first page of each version of a paper answers."""
+    return f"What is the viscosity of {name}?"
+
+
+def marker(name: str, version: int, page: int) -> str:
+    """A word that stands on one page of one version and nowhere else."""
+    return f"q{name}v{version}p{page}"
+
+
+def draw(folder: Path) -> dict[str, tuple[str, int, Path]]:
+    """Draw all versions of all papers; (name, version, file) by the MD5 of the file."""
+    dice, drawn = random.Random(17), {}
+    for number, name in enumerate(NAMES):
+        for version in range(VERSIONS):
+            count = 1 + (number + version) % 3
+            pages = [_page(dice, name, version, page, number) for page in range(1, count + 1)]
+            path = make_pdf(folder / f"{name}-{version}.pdf", pages, title=f"On the {name} of {_WORDS[number]}")
+            drawn[hashlib.md5(path.read_bytes(), usedforsecurity=False).hexdigest()] = (name, version, path)
+    return drawn
+
+
+def _page(dice: random.Random, name: str, version: int, page: int, number: int) -> str:
+    lines = [f"On the {name} of {_WORDS[number]}", ""] if page == 1 else []
+    if page == 1:
+        lines.append(f"The viscosity of {name} is {100 * number + 10 * version + 1}.5 pascal seconds.")
+    lines.append(f"The {COMMON} is called {marker(name, version, page)} here.")
+    lines += [f"{' '.join(dice.choices(_WORDS, k=8)).capitalize()} {COMMON}." for _ in range(9)]
+    return "\n".join(lines)
