@@ -26,7 +26,7 @@ DEV_READY := $(VENV)/.requirements-dev.stamp
 BENCH_READY := $(VENV)/.requirements-bench.stamp
 # A process for each core; who has nothing left takes over tests from another. What is expensive is made once for all.
 SPREAD := -n logical --dist worksteal
-SLOW := browser or damage or kill or layout_model or ocr or threads or torch
+SLOW := browser or damage or kill or layout_model or ocr or s3 or threads or torch
 PIP_INSTALL := $(PY) -m pip install -qq --disable-pip-version-check --no-input
 
 QUESTION ?= Why does fusion give dense search a weight of 0.7 and keyword search 0.3?

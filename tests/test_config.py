@@ -155,6 +155,7 @@ OTHERS = {
     "graph_entity_types": ("METHOD",),
     "ollama_url": "http://localhost:1",
     "arxiv_url": "http://localhost:1/api",
+    "library": "lance:///other",
     "pdf_viewer": "other {file}",
     "answer_request": "{context} {question}",
     "condense_prompt": "{chat_history} {question}",

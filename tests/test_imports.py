@@ -34,6 +34,7 @@ MAY_KNOW = {
     "similarity": COMMON,
     "models": COMMON,
     "store": COMMON | {"similarity"},
+    "lance_store": COMMON | {"similarity", "store"},
     "duplicates": COMMON | {"similarity", "store"},
     "retrieval": COMMON | {"store", "models", "graph", "paper_names"},
     "graph": COMMON | {"store", "models"},
@@ -77,6 +78,7 @@ MAY_KNOW = {
         "graph",
         "history",
         "ingestion",
+        "lance_store",
         "metadata",
         "models",
         "paper_names",
@@ -101,7 +103,7 @@ PROCESSES = {"ragscience.models.gguf_worker", "ragscience.sources.pdf_check", "r
 FOR_TERMINALS = {"typer", "rich", "prompt_toolkit", "click"}
 HEAVY = {
     "torch", "sentence_transformers", "transformers", "langgraph", "faiss", "pymupdf", "fitz", "onnx", "onnxruntime",
-    "tokenizers", "scipy", "rank_bm25", "ragas", "opentelemetry",
+    "tokenizers", "scipy", "rank_bm25", "lancedb", "pyarrow", "ragas", "opentelemetry",
 }  # fmt: skip
 UNSAFE = {"pickle", "_pickle", "cPickle", "cloudpickle", "dill", "joblib", "marshal", "shelve"}
 UNSAFE_FLAGS = {"allow_pickle", "allow_dangerous_deserialization", "trust_remote_code"}

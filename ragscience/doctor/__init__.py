@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -13,7 +14,7 @@ from ragscience.doctor.machine_checks import May
 from ragscience.text.counts import counted
 
 if TYPE_CHECKING:
-    from ragscience.store import Home
+    from ragscience.store import Home, Store
 
 __all__ = ["SEVERITIES", "Finding", "OnCheck", "Severity", "examine", "guarded", "worst"]
 
@@ -25,8 +26,19 @@ _CHECKS = (
 )  # fmt: skip
 
 
+@dataclass(frozen=True, slots=True)
+class _Given:
+    """What is checked."""
+
+    home: Home
+    open_library: Callable[[], Store]
+    fast: bool
+    """Without a look at the contents."""
+
+
 def examine(
     home: Home,
+    open_library: Callable[[], Store] | None = None,
     *,
     now: datetime,
     ocr_language: str,
@@ -36,8 +48,8 @@ def examine(
 ) -> Iterator[Finding]:
     """Check the disk, the databases, the papers' files and the caches. `now` has a time zone.
 
-    With `fast` the contents of the database are not verified. A check
-    that cannot be made is a finding; nothing about the state of the library raises.
+    `open_library` opens a library that is not in the home. With `fast` the contents of the database are not verified. A
+    check that cannot be made is a finding; nothing about the state of the library raises.
     """
     from ragscience.doctor import database_checks as database
     from ragscience.doctor import machine_checks as machine
@@ -49,22 +61,28 @@ def examine(
 
     yield from run("disk", "disk", machine.disk, home)
     yield from run("permissions", "permissions", machine.permissions, home, may)
-    found = list(run("database", "database", partial(database.database, fast=fast), home))
+    if open_library is None:
+        from ragscience.store import Library
+
+        open_library = partial(Library.open, home)
+        found = list(run("database", "database", partial(database.database, fast=fast), home))
+    else:
+        found = list(run("database", "database", database.other_store, open_library))
     yield from found
     if worst(found) != "error":
-        yield from guarded("papers", _library_checks, run, home, now, ocr_language, may, fast)
+        yield from guarded("papers", _library_checks, run, _Given(home, open_library, fast), now, ocr_language, may)
     yield from run("conversations", "database", database.other_databases, home)
 
 
 def _library_checks(
-    run: Callable[..., Iterator[Finding]], home: Home, now: datetime, ocr_language: str, may: May, fast: bool
+    run: Callable[..., Iterator[Finding]], given: _Given, now: datetime, ocr_language: str, may: May
 ) -> Iterator[Finding]:
     from ragscience.doctor import database_checks as database
     from ragscience.doctor import machine_checks as machine
     from ragscience.doctor import paper_checks as papers
-    from ragscience.store import Library
 
-    with Library.open(home) as library:
+    home = given.home
+    with given.open_library() as library:
         known = library.papers()
         yield from run("leftovers", "leftovers", lambda: machine.leftovers(home, database.token_file(home), now))
         if not known:
@@ -73,7 +91,7 @@ def _library_checks(
             return
         held = counted(len(known), "paper", "papers"), counted(library.chunk_count, "passage", "passages")
         yield Finding("papers", "ok", f"{', '.join(held)}.")
-        if not fast:
+        if not given.fast:
             yield from run("contents", "contents", database.contents, library)
         yield from run("clock", "clock", machine.clock, known, now)
         yield from run("files", "papers", papers.files, home, known, may)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from ragscience.records import Paper
     from ragscience.store import Home, Store
 
-__all__ = ["caches", "contents", "database", "ledger", "other_databases", "token_file"]
+__all__ = ["caches", "contents", "database", "ledger", "other_databases", "other_store", "token_file"]
 
 _WITHOUT = "SELECT COUNT(*) FROM {0} WHERE {2} NOT IN (SELECT {2} FROM {1})"
 _STRAYS = (
@@ -59,6 +59,18 @@ def database(home: Home, *, fast: bool) -> Iterator[Finding]:
             message = f"{lost} rows of the knowledge graph belong to no passage."
             found.append(Finding("database", "warning", message, "`python ingest.py graph --again` reads them again."))
         yield from found or [Finding("database", "ok", "The database is intact.")]
+
+
+def other_store(open_library: Callable[[], Store]) -> Iterator[Finding]:
+    """Whether a library outside the home can be read, and its tables belong together. Raises RagScienceError."""
+    with open_library() as library, library.snapshot():
+        papers = library.papers()
+        counts = len(papers), sum(paper.chunks for paper in papers)
+        if counts != (library.paper_count, library.chunk_count):
+            message = f"The library's tables do not agree: they hold {counts[0]} papers with {counts[1]} passages."
+            yield Finding("database", "error", message, READ_ALL_AGAIN)
+        else:
+            yield Finding("database", "ok", f"The library can be read (generation {library.generation}).")
 
 
 def contents(library: Store) -> Iterator[Finding]:

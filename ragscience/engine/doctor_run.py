@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from ragscience.doctor import Finding, Severity, examine, guarded, worst
 from ragscience.doctor.findings import DoctorOutput
 from ragscience.engine.access_tokens import AccessTokens
 from ragscience.engine.events import Checking, OnEvent
+from ragscience.engine.open_store import EMBEDDED, open_store
 from ragscience.errors import RagScienceError
-from ragscience.store import Library
 
 if TYPE_CHECKING:
     from ragscience.engine.model_pool import ModelPool
@@ -57,10 +58,12 @@ def doctor(
             on_event(Checking(what, step, steps))
 
     now = datetime.now(UTC)
-    found = list(examine(home, now=now, ocr_language=settings.ocr_language, fast=fast, on_check=on_check))
+    opened = None if settings.library == EMBEDDED else partial(open_store, home, settings)
+    language = settings.ocr_language
+    found = list(examine(home, opened, now=now, ocr_language=language, fast=fast, on_check=on_check))
     found += _access(home)
     offline = settings if network else settings.model_copy(update={"offline": True})
-    found += guarded("models", _models, offline, models, _made_by(home))
+    found += guarded("models", _models, offline, models, _made_by(home, settings))
     if network:
         found += guarded("network", _network, settings, models)
     return DoctorReport(tuple(found))
@@ -75,9 +78,9 @@ def _access(home: Home) -> list[Finding]:
     return []
 
 
-def _made_by(home: Home) -> EmbedderIdentity | None:
+def _made_by(home: Home, settings: Settings) -> EmbedderIdentity | None:
     try:
-        with Library.open(home) as library:
+        with open_store(home, settings) as library:
             return library.embedder
     except RagScienceError:
         return None  # a separate finding

@@ -23,6 +23,7 @@ from ragscience.engine.ingest_events import (
     SourceBusy,
 )
 from ragscience.engine.ingest_runs import IngestRun
+from ragscience.engine.open_store import open_store
 from ragscience.errors import FileProblem, NothingFound, RagScienceError, UsageError
 from ragscience.ingestion import file_state, find_pdfs
 from ragscience.records import Metadata
@@ -30,7 +31,7 @@ from ragscience.sources.arxiv import FEED_KINDS, LARGEST_FEED, Arxiv, Candidate,
 from ragscience.sources.downloads import Fetcher, NetworkRules
 from ragscience.sources.fetch_arguments import Wanted, identify, shown
 from ragscience.sources.paper_fetch import Known, Shelf, fetch, once
-from ragscience.store import Library, Store
+from ragscience.store import Store
 
 if TYPE_CHECKING:
     from threading import Event as Flag
@@ -72,7 +73,7 @@ class FetchRun:
         if self._settings.offline:
             raise UsageError("`fetch` needs the network, and --offline forbids it.", "Leave --offline out.")
         wanted, searches = _understood(request)
-        with Library.open(self._home) as library:
+        with open_store(self._home, self._settings) as library:
             self._loose = _loose_files(self._home, library)
             sources = {source.md5: source.metadata for source in library.sources.all()}
             self._known = Known.of(library.papers(), self._loose, sources)
@@ -87,7 +88,7 @@ class FetchRun:
             missing = [index for index, (paper, is_chosen) in enumerate(papers) if is_chosen and not paper.file]
             rows = [paper for paper, _ in papers]
             if missing or (self._unread and request.ingest):
-                library = stack.enter_context(Library.open_for_writing(self._home))
+                library = stack.enter_context(open_store(self._home, self._settings, writing=True))
                 shelf = Shelf(self._home.papers, self._home.parts, self._known, library.sources.put)
                 for number, index in enumerate(missing, 1):
                     if self._cancel is None or not self._cancel.is_set():

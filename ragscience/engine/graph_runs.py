@@ -9,11 +9,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ragscience.engine.events import Event, ModelChosen, OnEvent
+from ragscience.engine.open_store import open_store
 from ragscience.engine.paper_lookup import find_paper
 from ragscience.errors import ModelProblem, NothingFound, UsageError
 from ragscience.graph.graph_records import CO_OCCURS, ENTITY_TYPES, OPTIONAL_TYPES, Entity
 from ragscience.records import Paper, PathStep
-from ragscience.store import Library, Store
+from ragscience.store import Store
 
 if TYPE_CHECKING:
     from ragscience.engine.library_engine import Engine
@@ -144,7 +145,7 @@ class LibraryGraph:
                 on_event(PassagesRead(done, total))
 
         engine, settings = self._engine, self._engine.settings
-        with Library.open_for_writing(engine.home) as library:
+        with open_store(engine.home, settings, writing=True) as library:
             if request.again:
                 library.graph.clear("llm" if request.by_llm else "local")
             if request.by_llm:
@@ -179,14 +180,14 @@ class LibraryGraph:
         """Make a merged name an entity of its own; the name as it is compared. Raises NothingFound."""
         from ragscience.graph.entity_merging import undo_merge
 
-        with Library.open_for_writing(self._engine.home) as library:
+        with open_store(self._engine.home, self._engine.settings, writing=True) as library:
             return undo_merge(library, name)
 
     def merge_again(self, name: str) -> str:
         """Take `undo_merge` of a name back; the name as it is compared. Raises NothingFound."""
         from ragscience.graph.entity_merging import merge_again
 
-        with Library.open_for_writing(self._engine.home) as library:
+        with open_store(self._engine.home, self._engine.settings, writing=True) as library:
             return merge_again(library, name)
 
     # In and out
@@ -195,7 +196,7 @@ class LibraryGraph:
         """Read nodes.jsonl and edges.jsonl, in place of an earlier import. Raises RagScienceError for a wrong line."""
         from ragscience.graph.graph_exchange import import_jsonl
 
-        with Library.open_for_writing(self._engine.home) as library:
+        with open_store(self._engine.home, self._engine.settings, writing=True) as library:
             return import_jsonl(library, folder)
 
     def export_jsonl(self, folder: Path) -> Transferred:

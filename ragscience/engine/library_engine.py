@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from ragscience.engine.dialogue import Dialogue
 from ragscience.engine.events import Checking, Event, ModelChosen, OnEvent, Warned
+from ragscience.engine.open_store import EMBEDDED, open_store
 from ragscience.engine.paper_lookup import check_filters, filters_by_name, papers_matching
 from ragscience.engine.question_run import QuestionRun
 from ragscience.engine.requests import AskRequest, SearchRequest
@@ -22,7 +23,7 @@ from ragscience.errors import RagScienceError
 from ragscience.models.bert_session import available_cores
 from ragscience.records import Answer, Filters, Found, Paper, Profile
 from ragscience.stage_timing import Timings, timed
-from ragscience.store import Home, Library, Store
+from ragscience.store import Home, Store
 from ragscience.store.atomic_files import disk_errors
 
 if TYPE_CHECKING:
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
     from ragscience.engine.ingest_events import FetchRequest, FetchResult, IngestResult, SyncPlan
     from ragscience.engine.ingest_runs import IngestRun
     from ragscience.engine.left_out_files import SkippedFile
+    from ragscience.engine.library_copy import CopyResult
     from ragscience.engine.model_pool import ModelPool
     from ragscience.engine.paper_outline import PaperOutline
     from ragscience.engine.paper_views import Bibliography, PaperPage
@@ -328,7 +330,7 @@ class Engine:
         """A run with the library open for writing. Raises LibraryBusy where another process or thread writes it."""
         from ragscience.engine.ingest_runs import IngestRun
 
-        with Library.open_for_writing(self.home) as library:
+        with open_store(self.home, self.settings, writing=True) as library:
             yield IngestRun(library, self.settings, self.models, on_event or _unheard, cancel=cancel)
 
     def add(
@@ -383,14 +385,25 @@ class Engine:
         from ragscience.engine.rebuild_runs import RebuildRun, put_aside_if_damaged
 
         told = on_event or _unheard
-        lost = None if only or papers else put_aside_if_damaged(self.home, told)
+        whole = not only and not papers and self.settings.library == EMBEDDED
+        lost = put_aside_if_damaged(self.home, told) if whole else None
         if lost is not None:
             with self._lock:
                 if "library" in self._shared:
                     self._shared.pop("library").close()
-        with Library.open_for_writing(self.home) as library:
+        with open_store(self.home, self.settings, writing=True) as library:
             run = RebuildRun(library, self.settings, self.models, told, cancel=cancel)
             return run.rebuild(only, papers) if lost is None else run.add(lost)
+
+    def copy(self, target: str, source: str | None = None, *, on_event: OnEvent | None = None) -> CopyResult:
+        """Copy the library, or the one at `source`, to `target`, and compare the two: URIs as the setting `library`.
+
+        A copy that was cut off is continued. Raises UsageError where the target holds other papers, RagScienceError
+        where the copy differs.
+        """
+        from ragscience.engine.library_copy import copy_library
+
+        return copy_library(self.home, source or self.settings.library, target, on_event or _unheard)
 
     def fetch(
         self,
@@ -493,7 +506,7 @@ class Engine:
     @property
     def library(self) -> Store:
         """The library, for reading; shared by all threads."""
-        return self._made_once("library", lambda: Library.open(self.home))
+        return self._made_once("library", lambda: open_store(self.home, self.settings))
 
     @property
     def models(self) -> ModelPool:

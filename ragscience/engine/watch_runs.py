@@ -12,10 +12,10 @@ from ragscience.engine.events import OnEvent, Warned
 from ragscience.engine.ingest_events import PaperFailed, WatchChanged
 from ragscience.engine.ingest_runs import IngestRun, ocr_language, open_readers
 from ragscience.engine.model_pool import ModelPool
+from ragscience.engine.open_store import open_store
 from ragscience.errors import LibraryBusy, RagScienceError, UsageError
 from ragscience.folder_watch import Folder, FolderState, Work, looks_whole, ticks
 from ragscience.ingestion import make_plan
-from ragscience.store import Library
 
 if TYPE_CHECKING:
     from ragscience.engine.events import Event
@@ -75,7 +75,7 @@ class WatchRun:
 
     def _follow(self, folder: Folder) -> None:
         path = folder.path
-        with Library.open(self.home) as library:
+        with open_store(self.home, self.settings) as library:
             known = [Path(paper.path) for paper in library.papers() if Path(paper.path).is_relative_to(path)]
         state = FolderState(known, settle_seconds=self.settings.watch_settle_seconds, is_whole=looks_whole)
         next_look, wall_ns = 0.0, time.time_ns()
@@ -129,7 +129,7 @@ class WatchRun:
         return 0.0
 
     def _write(self, work: Work) -> None:
-        with Library.open_for_writing(self.home) as library:
+        with open_store(self.home, self.settings, writing=True) as library:
             if work.read and self.readers is None:
                 self.readers = open_readers(self.settings, ocr_language(self.settings, self._publish))
             run = IngestRun(

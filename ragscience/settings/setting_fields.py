@@ -45,6 +45,14 @@ class Settings(BaseSettings):
         description="Folder that holds papers/, vectorstore/ and ingested.json.",
         json_schema_extra={"decides": NOTHING, "guarded": True},
     )
+    library: str = setting(
+        "vectorstore",
+        NOTHING,
+        "Where the library is kept: vectorstore (the folder of that name), lance:///folder or s3://bucket/prefix "
+        "(in LanceDB; see docs/stores.md).",
+        guarded=True,
+        pattern=r"^vectorstore$|^lance:///.|^s3://.",
+    )
     cache_folder: Path = setting(
         Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "ragscience",
         NOTHING,

@@ -14,6 +14,7 @@ PATTERNS = {
     "llm_url": "must be an address like http://127.0.0.1:8080/v1",
     "embed_url": "must be an address like http://127.0.0.1:8081/v1",
     "arxiv_url": "must be an address like https://export.arxiv.org/api/query",
+    "library": "must be vectorstore, lance:///folder or s3://bucket/prefix",
     "ocr_language": "must be Tesseract language codes, as eng or eng+deu",
     "pdf_viewer": "must contain {file}, as okular -p {page} {file}",
     "graph_entity_types": "must not have spaces in a type",

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from ragscience.records import Paper
-from ragscience.store import row_records as rows
 from ragscience.store.atomic_files import disk_errors, write_atomically
-from ragscience.store.transactions import Transactions
 
 __all__ = ["Ledger"]
 
@@ -18,14 +16,14 @@ _PART = 10
 
 
 class Ledger:
-    """A library's ledger, written from its database: now and then while papers come in, and at the end.
+    """A library's ledger, written from what it holds: now and then while papers come in, and at the end.
 
     What a killed process leaves unwritten is written by the next one that opens the library for writing.
     """
 
-    def __init__(self, path: Path, transactions: Transactions) -> None:
+    def __init__(self, path: Path, papers: Callable[[], list[Paper]]) -> None:
         self._path = path
-        self._reading = transactions.reading
+        self._papers = papers
         self._changed = self._listed = 0
         """Papers that changed since it was written, and papers in it."""
 
@@ -42,8 +40,7 @@ class Ledger:
 
     def write(self) -> bool:
         """Bring it up to date; whether a write was needed. Raises RagScienceError where the write fails."""
-        with self._reading() as db:
-            papers = rows.papers(db) if db else []
+        papers = self._papers()
         content = _content(papers)
         with disk_errors(self._path):
             try:

@@ -12,7 +12,7 @@ from ragscience.store import row_records as rows
 from ragscience.store.library_damage import read_meta
 from ragscience.store.transactions import Transactions
 
-__all__ = ["LeftOut"]
+__all__ = ["LeftOut", "newer_versions"]
 
 _REMOVED = "removed"
 """The row of `meta` with the path of each removed paper, by MD5, as JSON."""
@@ -41,15 +41,7 @@ class LeftOut:
         with self._reading() as db:
             noted = rows.set_aside(db) if db else {}
             papers = {paper.md5: paper for paper in rows.papers(db)} if db and noted else {}
-        found = {}
-        for md5 in noted.keys() - papers.keys():
-            newer, seen = noted[md5], {md5}
-            while newer not in papers and newer in noted and newer not in seen:
-                seen.add(newer)
-                newer = noted[newer]
-            if newer in papers:
-                found[md5] = papers[newer]
-        return found
+        return newer_versions(noted, papers)
 
     # Removed papers
 
@@ -72,6 +64,19 @@ class LeftOut:
         if known:
             with self._writing() as db:
                 _write(db, {md5: path for md5, path in _noted(db).items() if md5 not in md5s})
+
+
+def newer_versions(noted: Mapping[str, str], papers: Mapping[str, Paper]) -> dict[str, Paper]:
+    """Of each suppressed file, by MD5, the newest of its versions that is among `papers`, which are by MD5."""
+    found = {}
+    for md5 in noted.keys() - papers.keys():
+        newer, seen = noted[md5], {md5}
+        while newer not in papers and newer in noted and newer not in seen:
+            seen.add(newer)
+            newer = noted[newer]
+        if newer in papers:
+            found[md5] = papers[newer]
+    return found
 
 
 def _noted(db: sqlite3.Connection) -> dict[str, str]:

@@ -12,7 +12,7 @@ from dataclasses import replace
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
-from ragscience.errors import LibraryUnavailable, RagScienceError
+from ragscience.errors import RagScienceError
 from ragscience.records import EmbedderIdentity, Paper
 from ragscience.similarity import Fingerprint, near_duplicates
 from ragscience.store import library_writes as writing
@@ -23,6 +23,7 @@ from ragscience.store.home import Home
 from ragscience.store.index_config import DenseSizes
 from ragscience.store.ledger import Ledger
 from ragscience.store.left_out import LeftOut
+from ragscience.store.library_identity import check_identity, other_embedder
 from ragscience.store.library_search import LibrarySearch
 from ragscience.store.library_verification import Verification
 from ragscience.store.library_writes import NewPaper
@@ -50,7 +51,7 @@ class Library:
     def __init__(self, home: Home, transactions: Transactions, sizes: DenseSizes) -> None:
         self.home = home
         self._transactions = transactions
-        self._ledger = Ledger(home.ledger, transactions)
+        self._ledger = Ledger(home.ledger, self.papers)
         self._reading = transactions.reading
         self._writing = transactions.writing
         self._searches = searches = LibrarySearch(home, transactions, sizes)
@@ -69,6 +70,7 @@ class Library:
         self.pages = contents.pages
         self.page = contents.page
         self.page_text = contents.page_text
+        self.whole_pages = contents.whole_pages
         self.boxes = contents.boxes
         self.chunks = contents.chunks
         self.paper_chunks = contents.paper_chunks
@@ -198,7 +200,7 @@ class Library:
             if (present, cut_by) == (embedder, chunker):
                 return
             if present not in (None, embedder) and db.execute("SELECT 1 FROM papers").fetchone():
-                raise _other_embedder(present, embedder)
+                raise other_embedder(present, embedder)
             writing.set_identity(db, embedder, chunker)
             writing.bump(db)
 
@@ -209,13 +211,7 @@ class Library:
         """
         with self._reading() as db:
             made_by, cut_by = rows.identity(db) if db else (None, None)
-        if made_by not in (None, embedder):
-            raise _other_embedder(made_by, embedder)
-        if None not in (chunker, cut_by) and chunker != cut_by:
-            raise LibraryUnavailable(
-                f"The library's passages were made with {cut_by}, not {chunker}.",
-                "`python ingest.py rebuild` makes new chunks; or restore the chunk settings.",
-            )
+        check_identity(made_by, cut_by, embedder, chunker)
 
     # Papers
 
@@ -333,16 +329,3 @@ class Library:
             if db is not None:
                 self._tokens.remove_others(db)
         return gained
-
-
-def _other_embedder(present: EmbedderIdentity | None, wanted: EmbedderIdentity) -> LibraryUnavailable:
-    return LibraryUnavailable(
-        f"The library's vectors were made by {_called(present)}, not {_called(wanted)}.",
-        "`python ingest.py rebuild --embeddings` rebuilds them; or restore the embedder setting.",
-    )
-
-
-def _called(embedder: EmbedderIdentity | None) -> str:
-    if embedder is None:
-        return "nothing"
-    return f"{embedder.provider} {embedder.model} ({embedder.digest[:12]}, {embedder.dimension} dimensions)"

@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 import os
 import sqlite3
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ragscience.errors import RagScienceError
 from ragscience.records import Chunk, Document, EmbedderIdentity, Page
@@ -29,8 +29,12 @@ if TYPE_CHECKING:
 __all__ = [
     "NewPaper",
     "bump",
+    "chunk_rows",
+    "hashes_of",
     "inherit_aside",
     "insert_paper",
+    "page_rows",
+    "paper_columns",
     "remove_papers",
     "rename_papers",
     "set_aside",
@@ -58,6 +62,8 @@ class NewPaper:
     """Token vectors to store, by the hash of their text."""
     replaces: Sequence[int] = ()
     """Ids of the papers that it replaces."""
+    added_at: str = ""
+    """When it came into a library, ISO 8601, UTC; empty: now."""
 
     @property
     def fingerprint(self) -> Fingerprint:
@@ -100,28 +106,15 @@ def insert_paper(db: sqlite3.Connection, new: NewPaper, fingerprint: Fingerprint
     (first,) = db.execute("SELECT CAST(value AS INTEGER) FROM meta WHERE key = 'next_chunk'").fetchone()
     count = len(new.chunks)
     paper_id = _insert_row(db, new, fingerprint, first)
-    _insert_pages(db, paper_id, new.document)
     db.executemany(
-        "INSERT INTO chunks VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0)",
-        (
-            (
-                first + row,
-                paper_id,
-                chunk.ordinal,
-                storable(chunk.text),
-                chunk.start,
-                chunk.end,
-                chunk.page_start,
-                chunk.page_end,
-                storable(chunk.section),
-                chunk.kind,
-                json.dumps(page_breaks(chunk, new.document.pages), separators=(",", ":")),
-                storable(chunk.header),
-            )
-            for row, chunk in enumerate(new.chunks)
-        ),
+        'INSERT INTO pages (paper_id, number, start, "end", warning, text, lines, furniture)'
+        " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+        page_rows(new.document, paper_id),
     )
-    hashes = new.hashes or [text_hash(chunk.searched) for chunk in new.chunks]
+    db.executemany(
+        "INSERT INTO chunks VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0)", chunk_rows(new, paper_id, first)
+    )
+    hashes = hashes_of(new)
     blobs = new.vectors.astype("<f4", copy=False)
     db.executemany(
         "INSERT INTO vectors VALUES (?, ?, ?, 0)",
@@ -130,6 +123,30 @@ def insert_paper(db: sqlite3.Connection, new: NewPaper, fingerprint: Fingerprint
     db.execute("UPDATE meta SET value = ? WHERE key = 'next_chunk'", (str(first + count),))
     _seal_paper(db, paper_id, (first, first + count - 1))
     return paper_id
+
+
+def chunk_rows(new: NewPaper, paper_id: int, first: int) -> Iterator[tuple[Any, ...]]:
+    """The columns of each chunk but its checksum, in the order of the table; the chunks get the ids from `first` on."""
+    for row, chunk in enumerate(new.chunks):
+        yield (
+            first + row,
+            paper_id,
+            chunk.ordinal,
+            storable(chunk.text),
+            chunk.start,
+            chunk.end,
+            chunk.page_start,
+            chunk.page_end,
+            storable(chunk.section),
+            chunk.kind,
+            json.dumps(page_breaks(chunk, new.document.pages), separators=(",", ":")),
+            storable(chunk.header),
+        )
+
+
+def hashes_of(new: NewPaper) -> Sequence[bytes]:
+    """`text_hash` of the text of each vector."""
+    return new.hashes or [text_hash(chunk.searched) for chunk in new.chunks]
 
 
 def _seal_paper(db: sqlite3.Connection, paper_id: int, span: tuple[int, int]) -> None:
@@ -143,18 +160,17 @@ def _seal_paper(db: sqlite3.Connection, paper_id: int, span: tuple[int, int]) ->
         seal(db, table, "chunk_id BETWEEN ? AND ?", span)
 
 
-def _insert_row(db: sqlite3.Connection, new: NewPaper, fingerprint: Fingerprint, first_chunk: int) -> int:
-    """The paper's own row; its id."""
-    path = stored_path(db, new.path)
+def paper_columns(new: NewPaper, fingerprint: Fingerprint, path: bytes, first_chunk: int) -> dict[str, Any]:
+    """The columns of a paper but its id and its checksums; `path` as it is kept."""
     document, metadata = new.document, new.document.metadata
-    columns: dict[str, object] = {
+    return {
         "path": path,
         "name": os.path.basename(path),  # noqa: PTH119  # bytes, which pathlib does not take
         "md5": new.md5,
         "size_bytes": new.size_bytes,
         "modified_ns": new.modified_ns,
         "title": storable(document.title),
-        "added_at": datetime.now(UTC).isoformat(timespec="seconds"),
+        "added_at": new.added_at or datetime.now(UTC).isoformat(timespec="seconds"),
         "warnings": json.dumps([storable(warning) for warning in document.warnings]),
         "pages": len(document.pages),
         "first_chunk": first_chunk,
@@ -170,29 +186,29 @@ def _insert_row(db: sqlite3.Connection, new: NewPaper, fingerprint: Fingerprint,
         "sketch": pack_sketch(fingerprint.shingles, fingerprint.sketch),
         "elements": pack_elements([replace(one, section=storable(one.section)) for one in document.elements]),
     }
+
+
+def _insert_row(db: sqlite3.Connection, new: NewPaper, fingerprint: Fingerprint, first_chunk: int) -> int:
+    """The paper's own row; its id."""
+    columns = paper_columns(new, fingerprint, stored_path(db, new.path), first_chunk)
     places = ", ".join(f":{name}" for name in columns)
     query = f"INSERT INTO papers ({', '.join(columns)}) VALUES ({places})"  # noqa: S608  # names of ours, bound values
     return int(db.execute(query, columns).lastrowid or 0)
 
 
-def _insert_pages(db: sqlite3.Connection, paper_id: int, document: Document) -> None:
-    db.executemany(
-        'INSERT INTO pages (paper_id, number, start, "end", warning, text, lines, furniture)'
-        " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-        (
-            (
-                paper_id,
-                page.number,
-                page.start,
-                page.end,
-                storable(page.warning),
-                storable(_text(document, page)),
-                pack_lines(page.lines, page.start),
-                storable(page.furniture),
-            )
-            for page in document.pages
-        ),
-    )
+def page_rows(document: Document, paper_id: int) -> Iterator[tuple[Any, ...]]:
+    """The columns of each page but its checksum, in the order of the table."""
+    for page in document.pages:
+        yield (
+            paper_id,
+            page.number,
+            page.start,
+            page.end,
+            storable(page.warning),
+            storable(document.text[page.start : page.end]),
+            pack_lines(page.lines, page.start),
+            storable(page.furniture),
+        )
 
 
 def page_breaks(chunk: Chunk, pages: Sequence[Page]) -> list[tuple[int, int]]:
@@ -249,7 +265,3 @@ def rename_papers(db: sqlite3.Connection, moves: Sequence[tuple[int, str, int]])
         seal(db, "papers", "paper_id = ?", (int(paper_id),))
         if cursor.rowcount == 0:
             raise RagScienceError(f"The library has no paper with the id {paper_id}.", "Run `python ingest.py sync`.")
-
-
-def _text(document: Document, page: Page) -> str:
-    return document.text[page.start : page.end]

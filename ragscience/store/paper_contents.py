@@ -39,6 +39,11 @@ class PaperContents:
         with self._reading() as db:
             return rows.pages(db, paper_id) if db else []
 
+    def whole_pages(self, paper_id: int) -> list[tuple[Page, str]]:
+        """The pages of a paper in order, with their lines, and the text of each. Raises LibraryDamaged."""
+        with self._reading():
+            return [self._page(paper_id, page.number) for page in self.pages(paper_id)]
+
     def page_text(self, paper_id: int, number: int) -> str:
         """A page of a paper. Raises NothingFound if there is no such page, LibraryDamaged for a damaged one."""
         return self._page(paper_id, number)[1]

@@ -8,19 +8,28 @@ import sqlite3
 from ragscience.store.library_damage import Database
 from ragscience.store.row_checksums import seal
 
-__all__ = ["full_path", "full_paths", "make_relative", "stored_path"]
+__all__ = ["full_path", "full_paths", "make_relative", "path_from", "path_within", "stored_path"]
 
 
 def stored_path(db: sqlite3.Connection, path: str) -> bytes:
     """A full path as it is kept, in the bytes that the file system knows."""
-    within = _within(db)
-    encoded = os.fsencode(path)
-    return encoded[len(within) :] if within and encoded.startswith(within) else encoded
+    return path_within(_root(db), path)
 
 
 def full_path(db: sqlite3.Connection, stored: bytes) -> str:
     """The full path of one that is kept."""
-    return os.fsdecode(stored if stored.startswith(b"/") else _within(db) + stored)
+    return path_from(_root(db), stored)
+
+
+def path_within(root: str, path: str) -> bytes:
+    """A full path as it is kept in the library of the home `root`; empty: of no home."""
+    within, encoded = _with_separator(root), os.fsencode(path)
+    return encoded[len(within) :] if within and encoded.startswith(within) else encoded
+
+
+def path_from(root: str, stored: bytes) -> str:
+    """The inverse of `path_within`."""
+    return os.fsdecode(stored if stored.startswith(b"/") else _with_separator(root) + stored)
 
 
 def full_paths(db: sqlite3.Connection) -> list[tuple[int, bytes]]:
@@ -40,6 +49,13 @@ def make_relative(db: sqlite3.Connection) -> None:
 
 
 def _within(db: sqlite3.Connection) -> bytes:
+    return _with_separator(_root(db))
+
+
+def _root(db: sqlite3.Connection) -> str:
+    return db.root if isinstance(db, Database) else ""
+
+
+def _with_separator(root: str) -> bytes:
     """What the full paths of files within the home begin with."""
-    root = db.root if isinstance(db, Database) else ""
     return os.fsencode(os.path.join(root, "")) if root else b""  # noqa: PTH118  # with a separator at its end

@@ -28,6 +28,7 @@ __all__ = [
     "file_names",
     "identity",
     "known_files",
+    "metadata_of",
     "pages",
     "paper_chunk_ids",
     "papers",
@@ -114,7 +115,7 @@ def papers(db: sqlite3.Connection, where: str = "", parameters: Sequence[object]
             title,
             added_at,
             tuple(json.loads(warnings)),
-            _metadata(stated, _of_source(db, paper_id, source)),
+            metadata_of(stated, _of_source(db, paper_id, source)),
         )
         for (
             (
@@ -163,7 +164,8 @@ def _of_source(db: sqlite3.Connection, paper_id: int, row: tuple[Any, ...]) -> s
     return None
 
 
-def _metadata(row: Sequence[Any], outside: str | None) -> Metadata:
+def metadata_of(row: Sequence[Any], outside: str | None) -> Metadata:
+    """The metadata of the columns from `stated_title` to `publication`, and what its source alone has (JSON)."""
     title, authors, year, venue, doi, arxiv_id, confidence, publication = row
     names = tuple(json.loads(authors))
     sure = json.loads(confidence)

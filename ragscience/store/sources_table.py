@@ -17,7 +17,7 @@ from ragscience.records import Document, Metadata
 from ragscience.store.row_checksums import is_intact, row_checksum
 from ragscience.store.transactions import Transactions
 
-__all__ = ["Source", "SourcesTable", "from_outside", "merged"]
+__all__ = ["Source", "SourcesTable", "from_outside", "merged", "metadata_from_json"]
 
 _MERGED = ("title", "authors", "year", "venue", "doi", "arxiv_id")
 _ONLY_FROM_OUTSIDE = ("abstract", "categories", "url", "published")
@@ -88,15 +88,16 @@ def from_outside(metadata: Metadata, stored: str | None) -> Metadata:
     """A paper's metadata with the fields that only its source has; `stored` is the source row's JSON."""
     if stored is None:
         return metadata
-    fields = _from_json(stored)
+    fields = metadata_from_json(stored)
     return replace(metadata, **{name: getattr(fields, name) for name in _ONLY_FROM_OUTSIDE})
 
 
 def _source(row: tuple[str, ...]) -> Source:
     md5, _, fetched_at, stored, _ = row
-    return Source(md5, fetched_at, _from_json(stored))
+    return Source(md5, fetched_at, metadata_from_json(stored))
 
 
-def _from_json(stored: str) -> Metadata:
+def metadata_from_json(stored: str) -> Metadata:
+    """The metadata of a row's JSON."""
     fields: Mapping[str, object] = json.loads(stored)
     return Metadata(**{name: tuple(value) if isinstance(value, list) else value for name, value in fields.items()})  # type: ignore[arg-type]  # put() wrote them

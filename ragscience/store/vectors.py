@@ -16,10 +16,18 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["check_vectors", "read_vectors", "replace_vectors", "text_hash", "vector_batches", "vectors_by_hash"]
+__all__ = [
+    "NORM_TOLERANCE",
+    "check_vectors",
+    "read_vectors",
+    "replace_vectors",
+    "text_hash",
+    "vector_batches",
+    "vectors_by_hash",
+]
 
 _BATCH = 4096
-_NORM_TOLERANCE = 1e-3
+NORM_TOLERANCE = 1e-3
 _ANEW = "Rebuild them with `python ingest.py rebuild --embeddings`."
 
 
@@ -42,7 +50,7 @@ def check_vectors(vectors: NDArray[np.float32], count: int, dimension: int) -> N
         raise RagScienceError("The embedder gave vectors with values that are not numbers.", "Check the model.")
     norms = np.sqrt(np.einsum("ij,ij->i", vectors, vectors, dtype=np.float64))
     worst = float(np.abs(norms - 1).max(initial=0))
-    if worst > _NORM_TOLERANCE:
+    if worst > NORM_TOLERANCE:
         raise RagScienceError(
             f"The embedder gave vectors that are not of length 1 (off by {worst:.3g}).", "Check the embedding model."
         )

@@ -33,7 +33,7 @@ SECTIONS: dict[str, tuple[str, ...]] = {
     "Earlier answers": ("history", "audit", "bib"),
     "Other programs": ("serve", "mcp"),
     "Setup": ("models", "profiles", "config", "completion"),
-    "Checks": ("doctor", "rebuild", "eval"),
+    "Checks": ("doctor", "rebuild", "copy", "eval"),
 }
 EXAMPLES: dict[str, tuple[str, str]] = {
     "query.py": (
@@ -127,6 +127,10 @@ EXAMPLES: dict[str, tuple[str, str]] = {
     "ingest.py sync": ("python ingest.py sync --dry-run", "python ingest.py sync"),
     "ingest.py watch": ("python ingest.py watch", "python ingest.py watch ~/Downloads --json"),
     "ingest.py rebuild": ("python ingest.py rebuild", "python ingest.py rebuild --indexes"),
+    "ingest.py copy": (
+        "python ingest.py copy --to lance:///data/library",
+        "python ingest.py copy --from s3://lab/library --to vectorstore",
+    ),
     "ingest.py graph": ("python ingest.py graph", "python ingest.py graph --graphml papers.graphml"),
     "ingest.py doctor": ("python ingest.py doctor", "python ingest.py doctor --fast"),
 }

@@ -11,6 +11,7 @@ import typer
 from ragscience.errors import UsageError
 from ragscience.terminal.cli import opened, say
 from ragscience.terminal.command_groups import make_app, with_version
+from ragscience.terminal.copy_commands import copy
 from ragscience.terminal.fetch_commands import fetch_app
 from ragscience.terminal.ingest_graph_commands import graph_app
 from ragscience.terminal.options import AnyPapers, OnePaper, SomePapers
@@ -22,14 +23,11 @@ if TYPE_CHECKING:
 
     from ragscience.engine.rebuild_runs import Part
 
-app = with_version(
-    make_app(
-        "Read PDFs into the library: new and changed files of papers/, or the files given.", default="add", bare="add"
-    )
-)
-
+_ABOUT = "Read PDFs into the library: new and changed files of papers/, or the files given."
+app = with_version(make_app(_ABOUT, default="add", bare="add"))
 app.add_typer(fetch_app)
 app.add_typer(graph_app)
+app.command("copy")(copy)
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object; docs/json.md describes it.")]
 Yes = Annotated[bool, typer.Option("--dry-run", help="Only show what would be done.")]

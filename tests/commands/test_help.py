@@ -123,7 +123,7 @@ SLOW_OR_FOR_PEOPLE = {
     "query.py chat", "query.py open", "query.py eval", "query.py models pull", "ingest.py init", "ingest.py fetch",
     "ingest.py add", "ingest.py watch", "ingest.py rebuild", "ingest.py remove", "query.py history delete",
     "query.py config unset", "query.py config allow", "query.py serve", "query.py serve token list",
-    "query.py serve token revoke", "query.py mcp",
+    "query.py serve token revoke", "query.py mcp", "ingest.py copy",
 }  # fmt: skip
 
 

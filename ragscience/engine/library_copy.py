@@ -1,0 +1,210 @@
+"""Copies a library into another place: every paper, then what belongs to none, and last a comparison of the two."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, fields, replace
+from typing import TYPE_CHECKING, Any
+
+from ragscience.engine.events import OnEvent
+from ragscience.engine.ingest_events import PaperStored, PlanMade, Preparing
+from ragscience.engine.open_store import open_at
+from ragscience.errors import NothingFound, RagScienceError, UsageError
+from ragscience.records import Chunk, Document, Filters, Page, Paper
+from ragscience.store import Home, NewPaper, Store, text_hash
+from ragscience.text.counts import counted
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+__all__ = ["CopyResult", "copy_library"]
+
+_QUESTIONS = 200
+_TOP = 20
+_SAME = 1e-6
+"""Scores of two stores that are nearer than this are one."""
+
+
+@dataclass(frozen=True, slots=True)
+class CopyResult:
+    """A copy that was made and compared."""
+
+    papers: int
+    """In both libraries."""
+    passages: int
+    copied: int
+    """Papers that this run copied; the others were there."""
+    questions: int
+    """Made from passages, for which both libraries found the same."""
+
+
+def copy_library(home: Home, source: str, target: str, on_event: OnEvent) -> CopyResult:
+    """Copy the library at one URI to another; a copy that was cut off continues. The source is only read.
+
+    Raises UsageError where both are the same or the target holds other papers, NothingFound for an empty source,
+    RagScienceError where the copy differs.
+    """
+    if source == target:
+        raise UsageError(f"The library is at {source} already.", "Name another place with --to.")
+    with ExitStack() as stack:
+        old = stack.enter_context(open_at(home, source))
+        stack.enter_context(old.snapshot())
+        papers = sorted(old.papers(), key=lambda paper: paper.paper_id)
+        if not papers or old.embedder is None:
+            raise NothingFound(f"The library at {source} has no papers.", "Name another library with --from.")
+        new = stack.enter_context(open_at(home, target, writing=True, is_copy=True))
+        there = {paper.md5 for paper in new.papers()}
+        others = there - {paper.md5 for paper in papers}
+        if others:
+            text = f"The library at {target} holds {counted(len(others), 'paper')} that the one at {source} does not."
+            raise UsageError(text, "Copy to an empty place.")
+        new.set_identity(old.embedder, old.chunker or "")
+        for one in old.sources.all():
+            if new.sources.of(one.md5) is None:
+                new.sources.put(one.md5, one.metadata)
+        wanted = [paper for paper in papers if paper.md5 not in there]
+        on_event(PlanMade(len(wanted)))
+        for paper in wanted:
+            began = time.monotonic()
+            copied = new.add_paper(_new_paper(old, paper))
+            on_event(PaperStored(copied, is_update=False, seconds=time.monotonic() - began))
+        _copy_rest(old, new)
+        new.refresh_indexes()
+        questions = _compared(old, new, papers, on_event)
+        return CopyResult(len(papers), old.chunk_count, len(wanted), questions)
+
+
+def _new_paper(library: Store, paper: Paper) -> NewPaper:
+    """What adds the same paper to another library."""
+    pages, texts = [*zip(*library.whole_pages(paper.paper_id), strict=True)] or ((), ())
+    chunks = library.paper_chunks(paper.paper_id)
+    ids = [chunk.chunk_id for chunk in chunks]
+    vectors = library.vectors(ids)[1]
+    if len(pages) != paper.pages or not len(chunks) == len(vectors) == paper.chunks:
+        raise RagScienceError(f"{paper.file} is damaged and cannot be copied.", "`python ingest.py doctor` says more.")
+    tokens = library.token_vectors(ids)
+    text = _whole_text(pages, texts)
+    elements = library.elements(paper.paper_id)
+    return NewPaper(
+        path=paper.path,
+        md5=paper.md5,
+        size_bytes=paper.size_bytes,
+        modified_ns=paper.modified_ns,
+        document=Document(text, pages, paper.title, paper.warnings, elements, paper.metadata),
+        chunks=[Chunk(**{one.name: getattr(chunk, one.name) for one in fields(Chunk)}) for chunk in chunks],
+        vectors=vectors,
+        tokens={text_hash(chunk.searched): tokens[chunk.chunk_id] for chunk in chunks if chunk.chunk_id in tokens},
+        added_at=paper.added_at,
+    )
+
+
+def _whole_text(pages: Sequence[Page], texts: Sequence[str]) -> str:
+    """The text of a document from that of its pages: what stands between two of them is white."""
+    parts, end = [], 0
+    for page, text in zip(pages, texts, strict=True):
+        parts += ["\n" * (page.start - end), text]
+        end = page.end
+    return "".join(parts)
+
+
+def _copy_rest(old: Store, new: Store) -> None:
+    """Copy what belongs to no single paper: files that are left out, and the graph's rows."""
+    aside, removed = old.aside(), old.removed()
+    if new.aside() != aside and aside:
+        new.set_aside(aside)
+    if new.removed() != removed and removed:
+        gone = Paper(0, "", "", "", 0, 0, 0, 0, "", "")
+        new.note_removed([replace(gone, md5=md5, path=path) for md5, path in removed.items()])
+    apart = old.graph.apart() - new.graph.apart()
+    if apart:
+        new.graph.set_apart(apart)
+    if _graph(old) == _graph(new):
+        return
+    ids = {name: chunk_id for chunk_id, name in new.graph.stable_ids().items()}
+    names = old.graph.stable_ids()
+    rows = old.graph.rows()
+    for extractor, version in old.graph.counts():
+        pending = set(old.graph.pending(extractor, version))
+        found = [(ids[names[one]], text) for one, _, by, text in rows if by == extractor and one not in pending]
+        new.graph.put(extractor, version, found)
+
+
+def _graph(library: Store) -> list[tuple[str, str, str]]:
+    names = library.graph.stable_ids()
+    return sorted((names[chunk_id], extractor, text) for chunk_id, _, extractor, text in library.graph.rows())
+
+
+# Comparison
+
+
+def _compared(old: Store, new: Store, papers: list[Paper], on_event: OnEvent) -> int:
+    """Compare counts, contents and searches; how many questions were asked. Raises RagScienceError for a difference."""
+    fix = "Remove what is there and copy again; the source is unchanged."
+    counts = (new.paper_count, new.chunk_count)
+    if counts != (len(papers), old.chunk_count):
+        raise RagScienceError(f"The copy holds {counts[0]} papers with {counts[1]} passages, which is wrong.", fix)
+    copies = {paper.md5: paper for paper in new.papers()}
+    for number, paper in enumerate(papers):
+        on_event(Preparing("comparing papers", number, len(papers)))
+        if _digest(old, paper) != _digest(new, copies[paper.md5]):
+            raise RagScienceError(f"{paper.file} is not the same in the copy.", fix)
+    if _graph(old) != _graph(new) or old.graph.counts() != new.graph.counts():
+        raise RagScienceError("The rows of the knowledge graph are not the same in the copy.", fix)
+    asked = 0
+    names = old.graph.stable_ids(), new.graph.stable_ids()
+    for text, vector in _questions(old):
+        on_event(Preparing("comparing searches", asked, _QUESTIONS))
+        for one, other in zip(_found(old, text, vector), _found(new, text, vector), strict=True):
+            if not _same(one, other, names):
+                raise RagScienceError(f"A search for “{text}” does not find the same in the copy.", fix)
+        asked += 1
+    return asked
+
+
+def _digest(library: Store, paper: Paper) -> str:
+    """A SHA-256 of all that a library says of a paper, but for its ids."""
+    ours = hashlib.sha256(repr(replace(paper, paper_id=0)).encode("utf-8", "surrogatepass"))
+    chunks = library.paper_chunks(paper.paper_id)
+    ids, vectors = library.vectors([chunk.chunk_id for chunk in chunks])
+    tokens = library.token_vectors(ids.tolist())
+    ours.update(repr(library.whole_pages(paper.paper_id)).encode("utf-8", "surrogatepass"))
+    ours.update(repr([replace(chunk, chunk_id=0, paper_id=0) for chunk in chunks]).encode("utf-8", "surrogatepass"))
+    ours.update(repr(library.elements(paper.paper_id)).encode())
+    ours.update(vectors.tobytes())
+    for chunk in chunks:
+        ours.update(tokens[chunk.chunk_id].tobytes() if chunk.chunk_id in tokens else b"none")
+    return ours.hexdigest()
+
+
+_WORD = re.compile(r"\w{2,40}+")
+
+
+def _questions(library: Store) -> Iterator[tuple[str, NDArray[np.float32]]]:
+    """Words from up to 200 passages that lie evenly in the library, each with the passage's vector."""
+    ids = library.vectors()[0]
+    step = max(1, len(ids) // _QUESTIONS)
+    for chunk in library.chunks(ids[::step][:_QUESTIONS].tolist()):
+        words = _WORD.findall(chunk.text)[5:15]
+        yield " ".join(words), library.vectors([chunk.chunk_id])[1][0]
+
+
+def _found(library: Store, text: str, vector: NDArray[np.float32]) -> list[tuple[Any, Any]]:
+    allowed = library.select(Filters())
+    return [library.search_dense(vector, _TOP, allowed), library.search_keywords(text, _TOP, allowed)]
+
+
+def _same(one: tuple[Any, Any], other: tuple[Any, Any], names: tuple[dict[int, str], dict[int, str]]) -> bool:
+    """Whether the scores are the same, and the passages of all but the last score, at which ties may be cut."""
+    (ids, scores), (other_ids, other_scores) = one, other
+    if len(scores) != len(other_scores) or (abs(scores - other_scores) > _SAME).any():
+        return False
+    if not len(scores):
+        return True
+    above, other_above = scores > scores[-1] + _SAME, other_scores > scores[-1] + _SAME
+    theirs = {names[1][chunk_id] for chunk_id in other_ids[other_above].tolist()}
+    return {names[0][chunk_id] for chunk_id in ids[above].tolist()} == theirs

@@ -1,0 +1,305 @@
+"""The papers of a library in LanceDB, and their pages, passages, vectors and token vectors."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from ragscience.errors import NothingFound
+from ragscience.lance_store.generations import Snapshot
+from ragscience.lance_store.lance_database import LanceDatabase
+from ragscience.lance_store.lance_tables import in_list
+from ragscience.records import (
+    LOST_PAGE,
+    REPAIRED_FILE,
+    Box,
+    Element,
+    Page,
+    Paper,
+    StoredChunk,
+    searched_text,
+)
+from ragscience.similarity import Fingerprint, fingerprint_of
+from ragscience.store.element_rows import unpack_elements, unpack_sketch
+from ragscience.store.page_geometry import boxes_between, unpack_lines
+from ragscience.store.paper_paths import path_from
+from ragscience.store.row_records import metadata_of, short_names
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+__all__ = ["LanceContents", "chunk_ids", "read_vectors"]
+
+_STATED = ("stated_title", "authors", "year", "venue", "doi", "arxiv_id", "confidence", "publication")
+_PAGE = ["number", "start", "end", "warning", "text", "lines", "furniture"]
+_CHUNK = [
+    "chunk_id", "paper_id", "ordinal", "text", "start", "end", "page_start", "page_end", "section", "kind",
+    "page_breaks", "header",
+]  # fmt: skip
+_AT_ONCE = 2000
+"""Up to this many ids are named in a condition; of more the whole column is read."""
+
+
+class LanceContents:
+    """The contents of a library's papers."""
+
+    def __init__(self, database: LanceDatabase, root: str) -> None:
+        self._reading = database.reading
+        self._root = root
+
+    # Papers
+
+    def papers(self) -> list[Paper]:
+        """All papers, ordered by file."""
+        with self._reading() as at:
+            return self._records(at, at.papers().values()) if at else []
+
+    def paper_where(self, column: str, value: object) -> Paper | None:
+        """The paper whose column has this value."""
+        with self._reading() as at:
+            found = [row for row in at.papers().values() if row[column] == value] if at else []
+            return self._records(at, found)[0] if at and found else None
+
+    def known_files(self) -> dict[str, tuple[int, int, str, int]]:
+        """Full path of each paper's file: (size in bytes, mtime in ns, MD5, paper id)."""
+        with self._reading() as at:
+            return {
+                self.full(row["path"]): (row["size_bytes"], row["modified_ns"], row["md5"], row["paper_id"])
+                for row in (at.papers().values() if at else ())
+            }
+
+    def full(self, path: bytes) -> str:
+        """The full path of one that is kept."""
+        return path_from(self._root, path)
+
+    def _records(self, at: Snapshot, rows: Iterable[dict[str, Any]]) -> list[Paper]:
+        wanted = list(rows)
+        which = in_list("md5", [row["md5"] for row in wanted]) if len(wanted) <= _AT_ONCE else ""
+        outside = {row["md5"]: row["metadata"] for row in at.rows("sources", ["md5", "metadata"], which)}
+        names = self._names(at, wanted)
+        found = [
+            Paper(
+                row["paper_id"],
+                names[row["path"]],
+                self.full(row["path"]),
+                row["md5"],
+                row["size_bytes"],
+                row["modified_ns"],
+                row["pages"],
+                row["chunks"],
+                row["title"],
+                row["added_at"],
+                tuple(json.loads(row["warnings"])),
+                metadata_of([row[name] for name in _STATED], outside.get(row["md5"])),
+            )
+            for row in wanted
+        ]
+        return sorted(found, key=lambda paper: (paper.file, paper.paper_id))
+
+    def _names(self, at: Snapshot, rows: Sequence[dict[str, Any]]) -> dict[bytes, str]:
+        """The short names of these papers, by their paths as kept."""
+        alike = {row["name"] for row in rows}
+        full = {row["path"]: self.full(row["path"]) for row in at.papers().values() if row["name"] in alike}
+        short = short_names(full.values())
+        return {path: short[name] for path, name in full.items()}
+
+    def fingerprints(self, ids: Sequence[int] | None = None) -> list[Fingerprint]:
+        """The fingerprint of each paper, or of those of `ids`, by file; `Fingerprint.paper` is `Paper.file`."""
+        with self._reading() as at:
+            if at is None:
+                return []
+            rows = [row for paper_id, row in at.papers().items() if ids is None or paper_id in set(ids)]
+            which = "" if ids is None else in_list("paper_id", ids)
+            sketches = {row["paper_id"]: row["sketch"] for row in at.rows("papers", ["paper_id", "sketch"], which)}
+            found = []
+            for paper in self._records(at, rows):
+                shingles, sketch = unpack_sketch(sketches.get(paper.paper_id, b""))
+                known = fingerprint_of(paper.file, "", paper.metadata, paper.modified_ns)
+                pages = self.pages(paper.paper_id) if paper.warnings else []
+                empty = sum(page.start == page.end for page in pages)
+                damaged = REPAIRED_FILE in paper.warnings or any(page.warning.startswith(LOST_PAGE) for page in pages)
+                found.append(replace(known, shingles=shingles, sketch=sketch, is_damaged=damaged, empty_pages=empty))
+            return found
+
+    # Pages and elements
+
+    def pages(self, paper_id: int) -> list[Page]:
+        """The pages of a paper in order, without their lines: see `page`."""
+        with self._reading() as at:
+            rows = at.rows("pages", _PAGE[:4], f"paper_id = {int(paper_id)}") if at else []
+        pages = [Page(row["number"], row["start"], row["end"], row["warning"]) for row in rows]
+        return sorted(pages, key=lambda page: page.number)
+
+    def page(self, paper_id: int, number: int) -> Page:
+        """A page with its lines, headers and footers. Raises NothingFound if there is no such page."""
+        return self._page(paper_id, number)[0]
+
+    def page_text(self, paper_id: int, number: int) -> str:
+        """A page of a paper. Raises NothingFound if there is no such page."""
+        return self._page(paper_id, number)[1]
+
+    def boxes(self, paper_id: int, number: int, start: int, end: int) -> tuple[Box, ...]:
+        """The boxes of characters `start` to `end` of the document on one of its pages, one per line."""
+        page, text = self._page(paper_id, number)
+        return boxes_between(page, text, start, end)
+
+    def whole_pages(self, paper_id: int) -> list[tuple[Page, str]]:
+        """The pages of a paper in order, with their lines, and the text of each."""
+        with self._reading() as at:
+            rows = at.rows("pages", _PAGE, f"paper_id = {int(paper_id)}") if at else []
+        return [_page_of(row) for row in sorted(rows, key=lambda row: row["number"])]
+
+    def _page(self, paper_id: int, number: int) -> tuple[Page, str]:
+        with self._reading() as at:
+            where = f"paper_id = {int(paper_id)} AND number = {int(number)}"
+            rows = at.rows("pages", _PAGE, where) if at else []
+        if not rows:
+            raise NothingFound(f"There is no page {number} of that paper in the library.", "Pages are numbered from 1.")
+        return _page_of(rows[0])
+
+    def elements(self, paper_id: int) -> tuple[Element, ...]:
+        """The elements of a paper, in the order of its text; empty for an unknown paper."""
+        with self._reading() as at:
+            rows = at.rows("papers", ["elements"], f"paper_id = {int(paper_id)}") if at else []
+        return unpack_elements(rows[0]["elements"]) if rows else ()
+
+    # Passages
+
+    def chunks(self, ids: Sequence[int]) -> list[StoredChunk]:
+        """The passages in the order of `ids`; missing ones are left out."""
+        with self._reading() as at:
+            found = self._chunks(at, in_list("chunk_id", dict.fromkeys(ids))) if at and len(ids) else {}
+        return [found[int(chunk_id)] for chunk_id in ids if int(chunk_id) in found]
+
+    def paper_chunks(self, paper_id: int) -> list[StoredChunk]:
+        """The passages of a paper, in order."""
+        with self._reading() as at:
+            found = self._chunks(at, f"paper_id = {int(paper_id)}") if at else {}
+        return [found[chunk_id] for chunk_id in sorted(found)]
+
+    def _chunks(self, at: Snapshot, where: str) -> dict[int, StoredChunk]:
+        papers, found = at.papers(), {}
+        rows = [row for row in at.rows("passages", _CHUNK, where) if row["paper_id"] in papers]
+        names = self._names(at, [papers[paper_id] for paper_id in {row["paper_id"] for row in rows}])
+        for row in rows:
+            paper = papers[row["paper_id"]]
+            breaks = tuple((offset, page) for offset, page in json.loads(row.pop("page_breaks")))
+            path = paper["path"]
+            more = {"file": names[path], "path": self.full(path), "md5": paper["md5"], "page_breaks": breaks}
+            found[row["chunk_id"]] = StoredChunk(**row, **more)
+        return found
+
+    def texts(self, batch: int) -> Iterator[tuple[list[int], list[str]]]:
+        """(ids, search texts) of all passages, ascending, `batch` at a time; not a snapshot unless inside one."""
+        with self._reading() as at:
+            ids = chunk_ids(at).tolist() if at else []
+        for first in range(0, len(ids), batch):
+            found = dict(self.texts_of(ids[first : first + batch]))
+            if found:
+                yield list(found), list(found.values())
+
+    def texts_of(self, ids: Sequence[int]) -> Iterator[tuple[int, str]]:
+        """(passage id, search text) of the ids that the library has, ascending."""
+        with self._reading() as at:
+            # Ids that follow one another, as those of a paper do, are a span and not a list.
+            span = len(ids) and ids[-1] - ids[0] == len(ids) - 1
+            where = f"chunk_id BETWEEN {ids[0]} AND {ids[-1]}" if span else in_list("chunk_id", ids)
+            rows = at.rows("passages", ["chunk_id", "header", "text"], where) if at and len(ids) else []
+        for row in sorted(rows, key=lambda row: row["chunk_id"]):
+            yield row["chunk_id"], searched_text(row["header"], row["text"])
+
+    # Vectors
+
+    def vectors(self, ids: Sequence[int] | None = None) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+        """(ids, ascending, int64; vectors, shape (n, dimension), float32) of all passages, or of those of `ids`."""
+        import numpy as np
+
+        with self._reading() as at:
+            if at is None:
+                return np.empty(0, np.int64), np.empty((0, 0), np.float32)
+            return read_vectors(at, None if ids is None else np.asarray(ids, np.int64))
+
+    def vectors_by_hash(self, hashes: Sequence[bytes]) -> dict[bytes, NDArray[np.float32]]:
+        """The vectors, shape (dimension,), of those of the texts that are embedded already."""
+        import numpy as np
+
+        with self._reading() as at:
+            where = in_list("text_hash", dict.fromkeys(hashes))
+            rows = at.rows("vectors", ["text_hash", "vector"], where) if at and hashes else []
+        return {row["text_hash"]: np.asarray(row["vector"], np.float32) for row in rows}
+
+    def token_vectors(self, ids: Sequence[int]) -> dict[int, NDArray[np.int8]]:
+        """Token vectors, shape (tokens, 64), int8, of the passages that have any."""
+        import numpy as np
+
+        with self._reading() as at:
+            where = in_list("chunk_id", dict.fromkeys(ids))
+            found = at.arrow("tokens", ["chunk_id", "tokens"], where) if at and len(ids) else None
+        if found is None:
+            return {}
+        keys, data = found["chunk_id"].to_pylist(), found["tokens"].to_pylist()
+        return {key: np.frombuffer(each, np.int8).reshape(-1, 64) for key, each in zip(keys, data, strict=True)}
+
+    def token_bytes(self) -> int:
+        """The size of the token vectors in bytes."""
+        with self._reading() as at:
+            return at.state.token_bytes if at else 0
+
+    def passages_without_tokens(self) -> tuple[list[int], list[int]]:
+        """No passage, and those of which no token vectors are kept: a table does not lose single rows."""
+        import numpy as np
+
+        with self._reading() as at:
+            if at is None:
+                return [], []
+            kept = at.arrow("tokens", ["chunk_id"])["chunk_id"].to_numpy()
+            return [], np.setdiff1d(chunk_ids(at), kept).tolist()
+
+    def passages_not_kept(self) -> int:
+        """Of how many passages no token vectors are kept."""
+        with self._reading() as at:
+            tokens = at.table("tokens") if at else None
+            return at.state.chunks - int(tokens.count_rows()) if at and tokens is not None else 0
+
+
+def _page_of(row: dict[str, Any]) -> tuple[Page, str]:
+    lines = unpack_lines(row["lines"], row["start"])
+    return Page(row["number"], row["start"], row["end"], row["warning"], lines, row["furniture"]), row["text"]
+
+
+def chunk_ids(at: Snapshot, paper_ids: Iterable[int] | None = None) -> NDArray[np.int64]:
+    """The ids of all passages, or of those of some papers, ascending, int64; computed from the papers' ranges."""
+    import numpy as np
+
+    papers = at.papers()
+    wanted = papers.values() if paper_ids is None else [papers[one] for one in sorted(paper_ids) if one in papers]
+    spans = [np.arange(row["first_chunk"], row["first_chunk"] + row["chunks"], dtype=np.int64) for row in wanted]
+    found = np.concatenate(spans) if spans else np.empty(0, np.int64)
+    found.sort()
+    return found
+
+
+def read_vectors(at: Snapshot, ids: NDArray[np.int64] | None) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+    """(ids, ascending, int64; vectors, shape (n, dimension), float32) of all passages, or of those of `ids`."""
+    import numpy as np
+
+    where = in_list("chunk_id", np.unique(ids).tolist()) if ids is not None and ids.size <= _AT_ONCE else ""
+    found = at.arrow("vectors", ["chunk_id", "vector"], where).combine_chunks()
+    keys = found["chunk_id"].to_numpy()
+    rows = vectors_of(found, at.state.dimension)
+    order = np.argsort(keys)
+    if ids is not None and not where:
+        order = order[np.isin(keys[order], ids)]
+    return keys[order], rows[order]
+
+
+def vectors_of(found: Any, dimension: int) -> NDArray[np.float32]:
+    """The column of vectors of an Arrow table, shape (rows, dimension), float32."""
+    import numpy as np
+
+    column = found["vector"].combine_chunks()
+    flat = column.flatten() if found.num_rows else None
+    return np.empty((0, dimension), np.float32) if flat is None else flat.to_numpy().reshape(-1, dimension)

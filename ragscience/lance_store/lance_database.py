@@ -1,0 +1,222 @@
+"""A library in LanceDB for many threads: reads see one generation, changes are all or nothing."""
+
+from __future__ import annotations
+
+import threading
+import time
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import timedelta
+from typing import Any
+
+from ragscience.lance_store.generations import Change, Generation, Snapshot
+from ragscience.lance_store.lance_tables import ROLES, as_table, connect, lance_errors, schema_of
+from ragscience.store.atomic_files import disk_errors
+from ragscience.store.home import Home
+from ragscience.store.lock import WriterLock
+
+__all__ = ["KEEP_SECONDS", "MARGIN_SECONDS", "LanceDatabase"]
+
+KEEP_SECONDS = 3600.0
+"""How long a generation can still be read after the next one was committed."""
+MARGIN_SECONDS = 60.0
+"""Lance compares an age with the time at which it looks, which is later than when the age was computed."""
+_SETTLED_SECONDS = 1.0
+"""How long a generation of object storage is taken for the newest one: asking costs a round trip."""
+_COMMITS_BEFORE_TIDYING = 200
+
+
+class LanceDatabase:
+    """The tables at a URI, and the home's lock where they are written."""
+
+    def __init__(self, home: Home, uri: str, *, writing: bool) -> None:
+        """Raises LibraryBusy while another process of this home writes, RagScienceError for a place out of reach."""
+        self.uri = uri
+        self._home = home
+        self._lock: WriterLock | None = None
+        self._mine = _Mine()
+        self._guard = threading.RLock()
+        self._turn = threading.RLock()
+        self._made: Any = None
+        self._generations: Any = None
+        self._version = 0
+        self._newest: Snapshot | None = None
+        self._asked = 0.0
+        self._settled = _SETTLED_SECONDS if "://" in uri and not uri.startswith("lance://") else 0.0
+        if writing:
+            with disk_errors(home.vectorstore):
+                home.vectorstore.mkdir(parents=True, exist_ok=True)
+            self._lock = WriterLock.acquire(home.lock)
+            try:
+                self._create()
+            except BaseException:
+                self._lock.release()
+                raise
+
+    @property
+    def may_write(self) -> bool:
+        """Whether this process holds the home's lock."""
+        return self._lock is not None
+
+    def close(self) -> None:
+        """Release the lock; a thread that writes ends first."""
+        with self._turn, self._guard:
+            lock, self._lock = self._lock, None
+            self._newest = self._generations = self._made = None
+        if lock is not None:
+            lock.release()
+
+    @contextmanager
+    def reading(self) -> Iterator[Snapshot | None]:
+        """The library at one generation for this thread; None if there is no library (yet). May be nested."""
+        if self._mine.inside:
+            yield self._mine.snapshot
+            return
+        snapshot = self._at_newest()
+        self._mine.inside, self._mine.snapshot = True, snapshot
+        try:
+            yield snapshot
+        finally:
+            self._mine.inside, self._mine.snapshot = False, None
+
+    @contextmanager
+    def writing(self) -> Iterator[Change]:
+        """A change, committed at the end. Raises LibraryBusy where another writer committed meanwhile."""
+        with self._turn:
+            self.require_lock()
+            if self._mine.inside:
+                raise RuntimeError("a change cannot begin inside a snapshot or another change")
+            before = self._at_newest(at_once=True)
+            if before is None:
+                raise RuntimeError("the library was closed, or deleted while it was open")
+            change = Change(self._connection(), before)
+            self._mine.inside, self._mine.snapshot = True, before
+            try:
+                yield change
+                if change.state is before.state:
+                    return
+                if change.state.number - change.state.tidied >= _COMMITS_BEFORE_TIDYING:
+                    self.tidy(change)
+                after = change.commit()
+            finally:
+                self._mine.inside, self._mine.snapshot = False, None
+            with self._guard:
+                self._newest, self._asked = after, time.monotonic()
+
+    def require_lock(self) -> None:
+        """Raise RuntimeError unless opened for writing."""
+        if self._lock is None:
+            raise RuntimeError("this library was not opened for writing")
+
+    def tidy(self, change: Change) -> None:
+        """Compact the tables, and delete versions that no reader of the last hour can have opened."""
+        for role in change.state.tables:
+            change.tidy(role)
+        made_at = self._still_read(change.before.state)
+        for role in made_at:
+            change.tidy(role, _age(made_at[role]))
+        change.note(tidied=change.state.number)
+        self._drop_old_vectors(change)
+
+    def _still_read(self, state: Generation) -> dict[str, float]:
+        """By table, when the version that was named an hour ago was made: what is older, no reader needs."""
+        database, limit = self._connection(), time.time() - KEEP_SECONDS
+        with lance_errors(self.uri):
+            generations = database.open_table("generations")
+            old = {version: at for version, at in _versions(generations).items() if at <= limit}
+            if not old:
+                return {}
+            generations.optimize(cleanup_older_than=_age(old[max(old)]))
+            generations.checkout(max(old))
+            made_at = {}
+            for role, (name, version) in _state_of(generations).tables.items():
+                if state.tables.get(role, ("",))[0] == name:
+                    made_at[role] = _versions(database.open_table(name)).get(version, 0.0)
+            return made_at
+
+    def _drop_old_vectors(self, change: Change) -> None:
+        """Drop the tables of vectors that were replaced, or never named, more than an hour ago."""
+        database, limit = self._connection(), time.time() - KEEP_SECONDS
+        named = {name for state in (change.before.state, change.state) for name, _ in state.tables.values()}
+        with lance_errors(self.uri):
+            for name in _names(database) - named:
+                if name.startswith("vectors_") and max(_versions(database.open_table(name)).values()) <= limit:
+                    database.drop_table(name)
+
+    def _at_newest(self, *, at_once: bool = False) -> Snapshot | None:
+        with self._guard:
+            if self._newest is not None and not at_once and time.monotonic() - self._asked < self._settled:
+                return self._newest
+            if self._generations is None:
+                self._generations = self._opened()
+                if self._generations is None:
+                    return None
+            with lance_errors(self.uri):
+                self._generations.checkout_latest()
+                version = self._generations.version
+                if self._newest is None or version != self._version:
+                    state = _state_of(self._generations)
+                    if self._newest is None or self._newest.state.number != state.number:
+                        self._newest = Snapshot(self._connection(), self.uri, state)
+                    self._version = version
+            self._asked = time.monotonic()
+            return self._newest
+
+    def _opened(self) -> Any:
+        """The table of generations; None where there is no library."""
+        if self.uri.startswith("lance://"):
+            from pathlib import Path
+
+            if not Path(self.uri.removeprefix("lance://")).is_dir():
+                return None
+        database = self._connection()
+        with lance_errors(self.uri):
+            return database.open_table("generations") if "generations" in _names(database) else None
+
+    def _connection(self) -> Any:
+        with self._guard:
+            if self._made is None:
+                self._made = connect(self.uri)
+            return self._made
+
+    def _create(self) -> None:
+        """Make the tables that are missing, and last the one that makes them a library."""
+        database = self._connection()
+        with lance_errors(self.uri):
+            names = _names(database)
+            if "generations" in names:
+                return
+            tables = {}
+            for role in ROLES:
+                if role not in names:
+                    database.create_table(role, schema=schema_of(role))
+                tables[role] = (role, 1)
+            state = Generation(uuid.uuid4().hex, tables=tables)
+            database.create_table("generations", as_table("generations", [(0, state.to_json())]))
+
+
+class _Mine(threading.local):
+    """Thread-local state."""
+
+    inside = False
+    snapshot: Snapshot | None = None
+    """That of the thread's reads, while it is `inside` of one."""
+
+
+def _versions(table: Any) -> dict[int, float]:
+    """When each version of a table was made, in seconds since 1970."""
+    return {one["version"]: one["timestamp"].timestamp() for one in table.list_versions()}
+
+
+def _age(made_at: float) -> timedelta:
+    return timedelta(seconds=time.time() - made_at + MARGIN_SECONDS)
+
+
+def _state_of(generations: Any) -> Generation:
+    (row,) = generations.to_arrow().to_pylist()
+    return Generation.from_json(row["state"])
+
+
+def _names(database: Any) -> set[str]:
+    return set(database.list_tables().tables)

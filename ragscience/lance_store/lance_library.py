@@ -1,0 +1,338 @@
+"""A library in LanceDB, with the methods of `Store`: what each does and raises, `Library` says."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, replace
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Self
+from uuid import uuid4
+
+from ragscience.errors import RagScienceError
+from ragscience.lance_store.lance_contents import LanceContents
+from ragscience.lance_store.lance_database import LanceDatabase
+from ragscience.lance_store.lance_rows import LanceGraph, LanceSources
+from ragscience.lance_store.lance_search import LanceSearch
+from ragscience.lance_store.lance_verification import verify
+from ragscience.lance_store.lance_writes import append_paper, remove_papers, rename_papers
+from ragscience.records import EmbedderIdentity, Paper
+from ragscience.similarity import near_duplicates
+from ragscience.store.home import Home
+from ragscience.store.ledger import Ledger
+from ragscience.store.left_out import newer_versions
+from ragscience.store.library_identity import check_identity, other_embedder
+from ragscience.store.library_writes import NewPaper, paper_columns
+from ragscience.store.paper_paths import path_within
+from ragscience.store.vectors import check_vectors
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+__all__ = ["LanceLibrary"]
+
+INDEX_FROM = 100_000
+"""From this many passages on the vectors have an index; below it a search compares all of them."""
+
+
+class LanceLibrary:
+    """The library at a URI, opened for reading or for writing; a context manager, thread-safe."""
+
+    def __init__(self, home: Home, database: LanceDatabase, index_from: int) -> None:
+        self.home = home
+        self._database = database
+        self._root = os.path.abspath(home.root)  # noqa: PTH100  # a link keeps its own name
+        self._reading, self._writing = database.reading, database.writing
+        contents = LanceContents(database, self._root)
+        self.papers = contents.papers
+        self.known_files = contents.known_files
+        self.fingerprints = contents.fingerprints
+        self.pages = contents.pages
+        self.page = contents.page
+        self.page_text = contents.page_text
+        self.whole_pages = contents.whole_pages
+        self.boxes = contents.boxes
+        self.elements = contents.elements
+        self.chunks = contents.chunks
+        self.paper_chunks = contents.paper_chunks
+        self.texts = contents.texts
+        self.vectors = contents.vectors
+        self.vectors_by_hash = contents.vectors_by_hash
+        self.token_vectors = contents.token_vectors
+        self.token_bytes = contents.token_bytes
+        self.passages_without_tokens = contents.passages_without_tokens
+        self.passages_not_kept = contents.passages_not_kept
+        self._paper_where = contents.paper_where
+        searches = LanceSearch(home, database, contents, index_from)
+        self.select, self.section_names = searches.select, searches.section_names
+        self.search_dense, self.dense_scores = searches.search_dense, searches.dense_scores
+        self.search_keywords, self.keyword_scores = searches.search_keywords, searches.keyword_scores
+        self.term_counts = searches.term_counts
+        self.stale_indexes = searches.stale_indexes
+        self.dense_index_info = searches.dense_index_info
+        self._refresh = searches.refresh_indexes
+        self.graph = LanceGraph(database)
+        self.sources = LanceSources(database)
+        self._ledger = Ledger(home.ledger, self.papers)
+        self._keeps_ledger = True
+
+    @classmethod
+    def open(
+        cls,
+        home: Home,
+        uri: str,
+        *,
+        writing: bool = False,
+        keeps_ledger: bool = True,
+        index_from: int = INDEX_FROM,
+    ) -> LanceLibrary:
+        """Open the library at `lance:///folder` or `s3://bucket/prefix`.
+
+        For writing what is missing is created, and the home is locked. Raises UsageError where the package is missing,
+        LibraryBusy while another process of this home writes, RagScienceError where the place is out of reach.
+        """
+        library = cls(home, LanceDatabase(home, uri, writing=writing), index_from)
+        library._keeps_ledger = keeps_ledger
+        if writing and keeps_ledger:
+            try:
+                library._ledger.write()
+            except BaseException:
+                library.close()
+                raise
+        return library
+
+    def close(self) -> None:
+        """Bring the ledger up to date and release the lock; may be called twice."""
+        try:
+            if self._database.may_write and self._keeps_ledger:
+                self._ledger.finish()
+        finally:
+            self._database.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    @contextmanager
+    def snapshot(self) -> Iterator[None]:
+        """All reads inside see one generation, whatever a writer does meanwhile."""
+        with self._reading():
+            yield
+
+    # Identity and size
+
+    @property
+    def library_id(self) -> str:
+        """A random id from the library's creation; empty if there is no library yet."""
+        return str(self._state("library_id", ""))
+
+    @property
+    def embedder(self) -> EmbedderIdentity | None:
+        """The embedder of the vectors; None before the first ingest."""
+        kept = self._state("embedder", None)
+        return EmbedderIdentity(**kept) if kept else None
+
+    @property
+    def chunker(self) -> str | None:
+        """The chunker of the passages; None before the first ingest."""
+        kept: str | None = self._state("chunker", None)
+        return kept
+
+    @property
+    def generation(self) -> int:
+        """Grows with each change of papers or vectors; 0 for an empty library."""
+        return int(self._state("generation", 0))
+
+    @property
+    def paper_count(self) -> int:
+        """Number of papers."""
+        return int(self._state("papers", 0))
+
+    @property
+    def chunk_count(self) -> int:
+        """Number of passages."""
+        return int(self._state("chunks", 0))
+
+    def _state(self, name: str, without: Any) -> Any:
+        with self._reading() as at:
+            return getattr(at.state, name) if at else without
+
+    def set_identity(self, embedder: EmbedderIdentity, chunker: str) -> None:
+        """Record the embedder and chunker for vectors and passages from now on. Raises LibraryUnavailable."""
+        if (self.embedder, self.chunker) == (embedder, chunker):
+            return
+        with self._writing() as change:  # another process may have set it since
+            kept = change.state.embedder
+            present = EmbedderIdentity(**kept) if kept else None
+            if present not in (None, embedder) and change.state.papers:
+                raise other_embedder(present, embedder)
+            if present != embedder:
+                change.new_table("vectors", f"vectors_{uuid4().hex}", embedder.dimension)
+            if (present, change.state.chunker) != (embedder, chunker):
+                change.note(embedder=asdict(embedder), chunker=chunker)
+                change.bump("generation")
+
+    def require_identity(self, embedder: EmbedderIdentity, chunker: str | None = None) -> None:
+        """Raise LibraryUnavailable, naming the command that fixes it, unless these made the library."""
+        with self._reading():
+            check_identity(self.embedder, self.chunker, embedder, chunker)
+
+    # Papers
+
+    def paper_by_md5(self, md5: str) -> Paper | None:
+        """The paper with these bytes."""
+        return self._paper_where("md5", md5)
+
+    def paper_by_path(self, path: str) -> Paper | None:
+        """The paper that was read from this full path."""
+        return self._paper_where("path", path_within(self._root, path))
+
+    def add_paper(self, new: NewPaper) -> Paper:
+        """Add a paper and remove those it replaces in one change. Raises RagScienceError, LibraryBusy."""
+        fingerprint = new.fingerprint
+        older = self._versions_of(new) if new.replaces else set()
+        path = path_within(self._root, new.path)
+        with self._writing() as change:
+            state = change.state
+            if not state.dimension:
+                raise RagScienceError("The library does not know its embedder yet.", "Set its identity first.")
+            check_vectors(new.vectors, len(new.chunks), state.dimension)
+            remove_papers(change, new.replaces)
+            for row in change.before.papers().values():
+                if row["paper_id"] not in change.gone_papers and (row["md5"] == new.md5 or row["path"] == path):
+                    raise RagScienceError(
+                        f"The library has {os.fsdecode(row['path'])} already: the same file, or the same bytes.",
+                        "`python ingest.py sync` updates the library.",
+                    )
+            if older:
+                aside = {md5: new.md5 for md5, newer in state.aside.items() if newer in older and md5 != new.md5}
+                change.note(aside={**state.aside, **aside})
+            paper_id, first = state.next_paper, state.next_chunk
+            columns = {"paper_id": paper_id, **paper_columns(new, fingerprint, path, first)}
+            append_paper(change, new, columns)
+            change.bump("generation")
+        self._note_changes(1)
+        paper = self._paper_where("paper_id", paper_id)
+        if paper is None:  # another process removed it at once
+            raise RagScienceError(f"{new.path} left the library again.", "Run the command again.")
+        return paper
+
+    def _versions_of(self, new: NewPaper) -> set[str]:
+        """The MD5s of the papers that `new` replaces, are the same paper as it, and have suppressed files."""
+        with self._reading() as at:
+            noted = set(at.state.aside.values()) if at else set()
+            rows = [at.papers()[one] for one in new.replaces if one in at.papers()] if at and noted else []
+            papers = {paper.file: paper.md5 for paper in self.papers()} if rows else {}
+            known = self.fingerprints([row["paper_id"] for row in rows if row["md5"] in noted]) if rows else []
+        mine = replace(new.fingerprint, paper="")
+        return {papers[one.paper] for one in known if near_duplicates([one, mine])}
+
+    def remove_papers(self, ids: Sequence[int]) -> None:
+        """Remove papers with their passages and vectors; unknown ids are ignored."""
+        with self._writing() as change:
+            removed = remove_papers(change, ids)
+            if removed:
+                change.bump("generation")
+        self._note_changes(removed)
+
+    def rename_papers(self, moves: Sequence[tuple[int, str, int]]) -> None:
+        """Give each (paper id, path, mtime in ns) its new path, in one change. Raises RagScienceError: unknown id."""
+        with self._writing() as change:
+            rename_papers(change, {one: (path_within(self._root, path), at) for one, path, at in moves})
+            change.bump("generation")
+        self._note_changes(len(moves))
+
+    def _note_changes(self, papers: int) -> None:
+        if self._keeps_ledger:
+            self._ledger.note_changes(papers)
+
+    # Files that are left out
+
+    def aside(self) -> dict[str, Paper]:
+        """By MD5, the suppressed files: for each the newer version, which is in the library."""
+        with self._reading() as at:
+            papers = {paper.md5: paper for paper in self.papers()} if at and at.state.aside else {}
+            return newer_versions(at.state.aside, papers) if at and papers else {}
+
+    def set_aside(self, newer: Mapping[str, Paper]) -> None:
+        """Suppress files, by MD5: they are not ingested while the library has the paper that is the newer version."""
+        with self._writing() as change:
+            change.note(aside={**change.state.aside, **{md5: paper.md5 for md5, paper in newer.items()}})
+
+    def removed(self) -> dict[str, str]:
+        """The path that each removed paper had, by the MD5 of its file; without those that were added again."""
+        with self._reading() as at:
+            if at is None or not at.state.removed:
+                return {}
+            present = {row["md5"] for row in at.papers().values()}
+            return {md5: path for md5, path in at.state.removed.items() if md5 not in present}
+
+    def note_removed(self, papers: Collection[Paper]) -> None:
+        """Remember that these papers were removed: their files are left out once the library lacks them."""
+        with self._writing() as change:
+            change.note(removed={**change.state.removed, **{paper.md5: paper.path for paper in papers}})
+
+    def forget_removed(self, md5s: Collection[str]) -> None:
+        """Forget that the papers with these bytes were removed."""
+        with self._reading() as at:
+            known = at is not None and not at.state.removed.keys().isdisjoint(md5s)
+        if known:
+            with self._writing() as change:
+                change.note(removed={md5: path for md5, path in change.state.removed.items() if md5 not in md5s})
+
+    # Vectors
+
+    def replace_vectors(
+        self,
+        embedder: EmbedderIdentity,
+        batches: Iterable[
+            tuple[Sequence[int] | NDArray[np.int64], NDArray[np.float32], Mapping[bytes, NDArray[np.int8]]]
+        ],
+    ) -> None:
+        """Replace the vectors of all passages with those of another embedder, in one change.
+
+        Raises RagScienceError unless each passage gets one.
+        """
+        from ragscience.lance_store.lance_vectors import replace_vectors
+
+        with self._writing() as change:
+            replace_vectors(change, embedder, batches)
+
+    def put_tokens(self, tokens: Mapping[bytes, NDArray[np.int8]]) -> None:
+        """Keep token vectors by the hash of their text."""
+        from ragscience.lance_store.lance_vectors import put_tokens
+
+        if tokens:
+            with self._writing() as change:
+                put_tokens(change, tokens)
+
+    def compact_tokens(self) -> int:
+        """Nothing to drop: token vectors leave with their passages. Returns 0, the bytes freed."""
+        return 0
+
+    # Upkeep
+
+    def refresh_indexes(self) -> None:
+        """Save the keyword index in the home, and from a size on make Lance's index of the vectors."""
+        self._refresh()
+
+    def rebuild_indexes(self) -> None:
+        """Compact the tables, and make the indexes again."""
+        with self._writing() as change:
+            self._database.tidy(change)
+        self._refresh(anew=True)
+
+    def damage(self) -> tuple[str, ...]:
+        """Nothing: a table that cannot be read is an error of the read."""
+        return ()
+
+    def verify(self) -> list[tuple[str, str]]:
+        """Read every page, passage and vector: (what is damaged, what repairs it)."""
+        with self._reading() as at:
+            return verify(at, self.papers()) if at else []

@@ -1,0 +1,162 @@
+"""The tables of a library in LanceDB, and LanceDB's errors as messages."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from ragscience.errors import LibraryBusy, RagScienceError, UsageError
+
+__all__ = ["ROLES", "as_table", "changed_meanwhile", "connect", "in_list", "lance_errors", "schema_of"]
+
+_SCHEMAS: dict[str, tuple[tuple[str, str], ...]] = {
+    "papers": (
+        ("paper_id", "int64"),
+        ("path", "binary"),
+        ("name", "binary"),
+        ("md5", "string"),
+        ("size_bytes", "int64"),
+        ("modified_ns", "int64"),
+        ("title", "string"),
+        ("added_at", "string"),
+        ("warnings", "string"),
+        ("pages", "int64"),
+        ("first_chunk", "int64"),
+        ("chunks", "int64"),
+        ("stated_title", "string"),
+        ("authors", "string"),
+        ("year", "int64"),
+        ("venue", "string"),
+        ("doi", "string"),
+        ("arxiv_id", "string"),
+        ("confidence", "string"),
+        ("publication", "string"),
+        ("sketch", "binary"),
+        ("elements", "binary"),
+    ),
+    "pages": (
+        ("paper_id", "int64"),
+        ("number", "int64"),
+        ("start", "int64"),
+        ("end", "int64"),
+        ("warning", "string"),
+        ("text", "string"),
+        ("lines", "binary"),
+        ("furniture", "string"),
+    ),
+    "passages": (
+        ("chunk_id", "int64"),
+        ("paper_id", "int64"),
+        ("ordinal", "int64"),
+        ("text", "string"),
+        ("start", "int64"),
+        ("end", "int64"),
+        ("page_start", "int64"),
+        ("page_end", "int64"),
+        ("section", "string"),
+        ("kind", "string"),
+        ("page_breaks", "string"),
+        ("header", "string"),
+    ),
+    "vectors": (("chunk_id", "int64"), ("paper_id", "int64"), ("text_hash", "binary"), ("vector", "vector")),
+    "tokens": (("chunk_id", "int64"), ("paper_id", "int64"), ("bytes", "int64"), ("tokens", "large_binary")),
+    "graph": (
+        ("chunk_id", "int64"),
+        ("paper_id", "int64"),
+        ("extractor", "string"),
+        ("version", "string"),
+        ("found", "string"),
+    ),
+    "sources": (("md5", "string"), ("url", "string"), ("fetched_at", "string"), ("metadata", "string")),
+    "generations": (("number", "int64"), ("state", "string")),
+}
+ROLES = tuple(role for role in _SCHEMAS if role not in ("vectors", "generations"))
+"""The tables that each library has from its beginning; that of vectors comes with their dimension."""
+
+
+_CONFLICTS = ("incompatible transaction", "conflict", "concurrent")
+"""What is in LanceDB's messages where two writers meet; it has no exceptions of its own for that."""
+
+
+def changed_meanwhile() -> LibraryBusy:
+    """The error for a change that another writer came before."""
+    return LibraryBusy(
+        "Another process changed the library meanwhile, so this change was not made.", "Run the command again."
+    )
+
+
+def schema_of(role: str, dimension: int = 0) -> Any:
+    """The Arrow schema of a table; `dimension` is that of the vectors, float32."""
+    import pyarrow as pa
+
+    kinds = {
+        "int64": pa.int64(),
+        "string": pa.string(),
+        "binary": pa.binary(),
+        "large_binary": pa.large_binary(),
+        "vector": pa.list_(pa.float32(), dimension or 1),
+    }
+    return pa.schema([(name, kinds[kind]) for name, kind in _SCHEMAS[role]])
+
+
+def as_table(role: str, rows: Iterable[Sequence[Any]], dimension: int = 0) -> Any:
+    """An Arrow table of rows whose values are in the order of the columns."""
+    import numpy as np
+    import pyarrow as pa
+
+    schema = schema_of(role, dimension)
+    columns: list[Sequence[Any]] = [list(column) for column in zip(*rows, strict=True)] or [[] for _ in schema]
+    arrays = []
+    for field, column in zip(schema, columns, strict=True):
+        if pa.types.is_fixed_size_list(field.type):
+            flat = np.concatenate(column) if column else np.empty(0, np.float32)
+            arrays.append(pa.FixedSizeListArray.from_arrays(pa.array(flat, pa.float32()), dimension))
+        else:
+            arrays.append(pa.array(column, field.type))
+    return pa.Table.from_arrays(arrays, schema=schema)
+
+
+def in_list(column: str, values: Iterable[int | str | bytes]) -> str:
+    """The SQL condition that a column has one of the values."""
+    written = []
+    for value in values:
+        if isinstance(value, bytes):
+            written.append(f"X'{value.hex()}'")
+        else:
+            written.append("'" + value.replace("'", "''") + "'" if isinstance(value, str) else str(int(value)))
+    return f"{column} IN ({', '.join(written)})" if written else "false"
+
+
+def connect(uri: str) -> Any:
+    """The database at `lance:///folder` or `s3://bucket/prefix`. Raises UsageError without the package.
+
+    Keys and the address of object storage are those of the usual AWS_ variables, which LanceDB reads by itself.
+    """
+    try:
+        import lancedb
+    except ImportError as error:
+        raise UsageError(
+            "A library in LanceDB needs the package lancedb.", "`pip install -r requirements-lance.txt` installs it."
+        ) from error
+    place = uri.removeprefix("lance://")
+    if uri.startswith("lance://") and not Path(place).is_absolute():
+        raise UsageError(f"{uri} names no full path.", "Write lance:///full/path/of/a/folder.")
+    with lance_errors(uri):
+        return lancedb.connect(place)
+
+
+@contextmanager
+def lance_errors(uri: str) -> Iterator[None]:
+    """Turn LanceDB's errors into RagScienceError, LibraryBusy for the conflict of two writers."""
+    try:
+        yield
+    except (RuntimeError, OSError, ValueError) as error:
+        if any(word in str(error).lower() for word in _CONFLICTS):
+            raise changed_meanwhile() from error
+        lines = str(error).strip().splitlines() or [type(error).__name__]
+        raise RagScienceError(
+            f"The library at {uri} could not be read or written: {lines[0][:300]}",
+            "Is its place reachable, with room and the right to write? `python ingest.py doctor` looks for the cause.",
+        ) from error

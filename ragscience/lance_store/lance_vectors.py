@@ -1,0 +1,67 @@
+"""Vectors and token vectors of a library in LanceDB, made again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict
+from typing import TYPE_CHECKING
+from uuid import uuid4
+
+from ragscience.errors import RagScienceError
+from ragscience.lance_store.generations import Change
+from ragscience.lance_store.lance_tables import in_list
+from ragscience.records import EmbedderIdentity
+from ragscience.store.vectors import check_vectors
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+__all__ = ["put_tokens", "replace_vectors"]
+
+
+def replace_vectors(
+    change: Change,
+    embedder: EmbedderIdentity,
+    batches: Iterable[tuple[Sequence[int] | NDArray[np.int64], NDArray[np.float32], Mapping[bytes, NDArray[np.int8]]]],
+) -> None:
+    """Write the vectors of all passages into a new table. Raises RagScienceError unless each gets exactly one."""
+    before = {
+        row["chunk_id"]: (row["paper_id"], row["text_hash"])
+        for row in change.before.rows("vectors", ["chunk_id", "paper_id", "text_hash"])
+    }
+    change.new_table("vectors", f"vectors_{uuid4().hex}", embedder.dimension)
+    change.note(embedder=asdict(embedder))
+    done: set[int] = set()
+    for ids, vectors, tokens in batches:
+        check_vectors(vectors, len(ids), embedder.dimension)
+        numbers = [int(chunk_id) for chunk_id in ids]
+        if not before.keys() >= set(numbers):
+            raise RagScienceError("A vector came for a passage that the library does not have.", "Run it again.")
+        change.append("vectors", [(one, *before[one], row) for one, row in zip(numbers, vectors, strict=True)])
+        if tokens:
+            _put(change, {one: before[one] for one in numbers}, tokens)
+        done.update(numbers)
+    if len(done) != len(before):
+        text = f"{len(before) - len(done)} of {len(before)} passages got no new vector."
+        raise RagScienceError(text, "Run it again.")
+    change.bump("vectors_epoch", "generation")
+
+
+def put_tokens(change: Change, tokens: Mapping[bytes, NDArray[np.int8]]) -> None:
+    """Keep token vectors for each passage whose text has that hash, in place of those that it had."""
+    rows = change.before.rows("vectors", ["chunk_id", "paper_id", "text_hash"], in_list("text_hash", tokens))
+    _put(change, {row["chunk_id"]: (row["paper_id"], row["text_hash"]) for row in rows}, tokens)
+
+
+def _put(change: Change, passages: Mapping[int, tuple[int, bytes]], tokens: Mapping[bytes, NDArray[np.int8]]) -> None:
+    where = in_list("chunk_id", passages)
+    sizes = change.before.arrow("tokens", ["bytes"], where)["bytes"].to_pylist()
+    change.delete("tokens", where)
+    rows = [
+        (chunk_id, paper_id, tokens[key].nbytes, tokens[key].tobytes())
+        for chunk_id, (paper_id, key) in passages.items()
+        if key in tokens
+    ]
+    change.append("tokens", rows)
+    change.note(token_bytes=change.state.token_bytes - sum(sizes) + sum(size for _, _, size, _ in rows))

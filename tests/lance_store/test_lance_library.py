@@ -1,0 +1,150 @@
+"""What only a library in LanceDB does: its index of vectors, compaction, and the setting that names it."""
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from ragscience.engine import Engine
+from ragscience.errors import RagScienceError, UsageError
+from ragscience.lance_store import lance_database
+from ragscience.settings import Settings
+from ragscience.store import Home
+from tests.store.making import CHUNKER, EMBEDDER, add, numbered_paper, paper_of, random_texts, unit_rows
+
+from .stores import Place
+from .test_store_conformance import assert_whole, rich_paper
+
+pytest.importorskip("lancedb", reason="lancedb is not installed: libraries in LanceDB are not tried")
+
+
+@pytest.fixture
+def place(tmp_path):
+    return Place(Home(tmp_path / "home"), f"lance://{tmp_path / 'lance'}")
+
+
+def test_from_a_size_on_the_vectors_have_an_index_that_finds_nearly_the_same(place):
+    rng = np.random.default_rng(3)
+    made = paper_of("/papers/large.pdf", random_texts(rng, 900), unit_rows(rng, 900))
+    with place.open(writing=True, index_from=500) as library:
+        add(library, made)
+        queries = unit_rows(rng, 20)
+        exact = [library.search_dense(query, 10, None) for query in queries]
+        assert library.dense_index_info().form == "flat"
+        library.refresh_indexes()
+        assert library.dense_index_info() is None
+        add(library, numbered_paper(1))  # is found without being in the index
+        (ids, scores) = library.search_dense(numbered_paper(1).vectors[0], 1, None)
+        assert library.chunks(ids.tolist())[0].path == numbered_paper(1).path and scores[0] == pytest.approx(1)
+        library.remove_papers([2])
+        found = [library.search_dense(query, 10, None) for query in queries]
+    shares = [np.isin(one[0], other[0]).mean() for one, other in zip(exact, found, strict=True)]
+    assert np.mean(shares) > 0.5  # vectors at random lie anywhere, which is the worst case for lists
+
+
+def test_compaction_keeps_what_readers_of_the_last_hour_have_open_and_drops_what_is_older(place, monkeypatch):
+    def versions():
+        return sorted((place.home.root.parent / "lance" / "passages.lance" / "_versions").iterdir())
+
+    with place.open(writing=True) as library:
+        for number in range(6):
+            add(library, numbered_paper(number))
+        with place.open() as reader, reader.snapshot():
+            before = [paper.path for paper in reader.papers()]
+            add(library, numbered_paper(6))
+            library.rebuild_indexes()
+            assert [paper.path for paper in reader.papers()] == before
+            assert [len(reader.paper_chunks(paper.paper_id)) for paper in reader.papers()] == [
+                len(numbered_paper(number).chunks) for number in range(6)
+            ]
+        many = len(versions())
+        library.rebuild_indexes()
+        assert len(versions()) >= many
+        monkeypatch.setattr(lance_database, "KEEP_SECONDS", -1.0)
+        monkeypatch.setattr(lance_database, "MARGIN_SECONDS", 0.0)
+        library.rebuild_indexes()
+        assert len(versions()) < many
+    with place.open() as library:
+        assert_whole(library, 7)
+
+
+def test_what_was_written_and_not_committed_is_never_seen_and_taken_back(place):
+    with place.open(writing=True) as library:
+        add(library, numbered_paper(0))
+
+        class Cut(Exception):
+            pass
+
+        def vectors():
+            yield [1], unit_rows(np.random.default_rng(1), 1), {}
+            raise Cut
+
+        with pytest.raises(Cut):
+            library.replace_vectors(EMBEDDER, vectors())
+        with pytest.raises(Cut), library._writing() as change:
+            change.delete("passages", "true")
+            change.append("sources", [("x", "u", "t", "{}")])
+            raise Cut
+        with place.open() as reader:
+            assert_whole(reader, 1)
+            assert reader.sources.all() == []
+        add(library, numbered_paper(1))
+    with place.open() as reader:
+        assert_whole(reader, 2)
+        assert reader.sources.all() == []
+
+
+def test_a_writer_that_has_not_seen_the_identity_of_another_one_keeps_its_vectors(place, tmp_path):
+    with place.open(writing=True) as one, place.open(Home(tmp_path / "second"), writing=True) as other:
+        other._database._settled = 60.0  # as with object storage, where asking costs a round trip
+        assert other.embedder is None
+        add(one, numbered_paper(0))
+        assert other.embedder is None
+        add(other, numbered_paper(1))
+    with place.open() as library:
+        assert_whole(library, 2)
+
+
+def test_an_engine_reads_and_answers_from_the_library_that_the_setting_names(place):
+    settings = Settings(home=place.home.root, library=place.uri)
+    with place.open(writing=True) as library:
+        library.set_identity(EMBEDDER, CHUNKER)
+        library.add_paper(rich_paper(1))
+    with Engine(place.home, settings) as engine:
+        assert [paper.file for paper in engine.papers()] == ["rich-1.pdf"]
+        assert engine.page("rich-1", 2).text.startswith("| Cas9")
+        findings = {one.area: one for one in engine.doctor(fast=True).findings}
+        assert "can be read" in findings["database"].message
+        assert [paper.file for paper in engine.remove(["rich-1"])] == ["rich-1.pdf"]
+        assert engine.papers() == []
+    assert not place.home.database.exists()
+
+
+def test_doctor_tells_of_a_library_that_cannot_be_read(place):
+    with place.open(writing=True) as library:
+        add(library, numbered_paper(0))
+    for path in (place.home.root.parent / "lance" / "papers.lance" / "data").iterdir():
+        path.write_bytes(path.read_bytes()[:40])
+    with Engine(place.home, Settings(home=place.home.root, library=place.uri)) as engine:
+        (finding,) = [one for one in engine.doctor(fast=True).findings if one.area == "database"]
+        assert finding.severity == "error"
+        with pytest.raises(RagScienceError):
+            engine.papers()
+
+
+def test_a_place_that_cannot_be_is_refused(tmp_path):
+    with pytest.raises(ValueError, match="library"):
+        Settings(home=tmp_path, library="lance://relative")
+    with pytest.raises(UsageError):
+        Place(Home(tmp_path), "lance://relative").open(writing=True)
+
+
+def test_the_usual_library_imports_none_of_it(tmp_path):
+    code = (
+        "import sys; from ragscience.engine import Engine; from ragscience.settings import Settings\n"
+        f"Engine.open({str(tmp_path)!r}, Settings(home={str(tmp_path)!r})).papers()\n"
+        "assert not [name for name in sys.modules if name.split('.')[0] in ('lancedb', 'pyarrow')], sys.modules\n"
+        "assert 'ragscience.lance_store' not in sys.modules"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)

@@ -1,0 +1,342 @@
+"""Every store keeps and finds the same: each change is made in one of the kind and in the embedded store, and all that
+can be read of both is compared after it.
+"""
+
+import signal
+import subprocess
+import sys
+import threading
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from ragscience.errors import LibraryBusy, LibraryUnavailable, NothingFound, RagScienceError
+from ragscience.records import Chunk, Document, Element, EmbedderIdentity, Filters, Line, Metadata, Page
+from ragscience.store import Home, NewPaper, text_hash
+from ragscience.text.tokenizing import tokenize
+from tests.conftest import ROOT
+from tests.store.making import CHUNKER, DIMENSION, EMBEDDER, add, numbered_paper, unit_rows
+
+from .stores import Place
+
+QUESTIONS = ("attention energy", "Cas9 protein of the cell", "model", "28.4 GPT-3 lattice query", "nothing here")
+FILTERS = (
+    Filters(),
+    Filters(kinds=("all",)),
+    Filters(kinds=("reference",)),
+    Filters(kinds=("Table", "text")),
+    Filters(pages=(2, 3)),
+    Filters(sections=("method",)),
+    Filters(papers=("rich-1",)),
+    Filters(papers=("rich-1",), kinds=("all",)),
+    Filters(papers=("rich-2",), pages=(1, 2), sections=("O'Neil",)),
+    Filters(years=(2016, 2018)),
+    Filters(authors=("muller",)),
+    Filters(paper_ids=(2, 3)),
+)
+
+
+def rich_paper(number, folder="/papers"):
+    """A paper with all that a paper may have: sections, kinds, boxes, elements, metadata, token vectors."""
+    rng = np.random.default_rng(1000 + number)
+    parts = [
+        ("text", "1 Method of O'Neil", f"attention {number} of the model is a gradient in energy"),
+        ("table", "2 Results", f"| Cas9 | 28.4 |\n| GPT-3 | \udcff {number} |"),
+        ("text", "2 Results", f"lattice query number {number} of the quantum cell"),
+        ("reference", "References", f"[{number}] Müller, A. Protein and genome."),
+    ]
+    pages, chunks, start = [], [], 0
+    for ordinal, (kind, section, text) in enumerate(parts):
+        end = start + len(text)
+        lines = (Line(start, end, (72.0, 100.5, 300.0, 112.5)),)
+        pages.append(Page(ordinal + 1, start, end, "could not be read: toy" if ordinal == 2 else "", lines, "head 7"))
+        chunks.append(Chunk(ordinal, text, start, end, ordinal + 1, ordinal + 1, section, kind, f"Rich › {section}"))
+        start = end + 1
+    elements = tuple(
+        Element(chunk.start, chunk.end, "text", chunk.page_start, 1, chunk.section, (1, 2, 3, 4)) for chunk in chunks
+    )
+    metadata = Metadata("A rich one", ("Anna Müller", "B O'Neil"), 2015 + number, "Venue", "10.1/x", "", {"title": 0.9})
+    document = Document("\n".join(text for _, _, text in parts), tuple(pages), "Rich", ("warned",), elements, metadata)
+    tokens = {
+        text_hash(chunk.searched): rng.integers(-127, 127, (5 + chunk.ordinal, 64), np.int8) for chunk in chunks[:3]
+    }
+    return NewPaper(
+        path=f"{folder}/rich-{number}.pdf",
+        md5=f"{number:032x}",
+        size_bytes=17,
+        modified_ns=1_700_000_000_123_456_789,
+        document=document,
+        chunks=tuple(chunks),
+        vectors=unit_rows(rng, len(chunks)),
+        tokens=tokens,
+        added_at="2026-01-02T03:04:05+00:00",
+    )
+
+
+def everything(library):
+    """All that the store's methods say of a library, but for the random id and what is of its form alone."""
+    papers = library.papers()
+    ids = [chunk.chunk_id for paper in papers for chunk in library.paper_chunks(paper.paper_id)]
+    vector = unit_rows(np.random.default_rng(7), 1, library.embedder.dimension if library.embedder else 1)[0]
+    found = {
+        "papers": papers,
+        "counts": (library.paper_count, library.chunk_count, library.generation),
+        "identity": (library.embedder, library.chunker),
+        "files": library.known_files(),
+        "by md5": [library.paper_by_md5(paper.md5) for paper in papers],
+        "by path": [library.paper_by_path(paper.path) for paper in papers],
+        "pages": [library.pages(paper.paper_id) for paper in papers],
+        "page": [library.page(paper.paper_id, 1) for paper in papers],
+        "texts of pages": [library.page_text(paper.paper_id, 1) for paper in papers],
+        "boxes": [library.boxes(paper.paper_id, 1, 3, 9) for paper in papers],
+        "elements": [library.elements(paper.paper_id) for paper in papers],
+        "fingerprints": library.fingerprints(),
+        "passages": library.chunks([*reversed(ids), 10_000]),
+        "texts": list(library.texts(3)),
+        "vectors": [array.tolist() for array in library.vectors()],
+        "some vectors": [array.tolist() for array in library.vectors(ids[1:3])],
+        "by hash": {
+            key: each.tolist() for key, each in library.vectors_by_hash([text_hash("x"), *hashes(library)]).items()
+        },
+        "tokens": {key: each.tolist() for key, each in library.token_vectors(ids).items()},
+        "without tokens": (library.passages_not_kept(), library.passages_without_tokens()),
+        "token bytes": library.token_bytes() >= sum(each.nbytes for each in library.token_vectors(ids).values()),
+        "left out": (library.aside(), library.removed()),
+        "sections": sorted(library.section_names()),
+        "graph": (library.graph.rows(), library.graph.counts(), library.graph.read_passages(), library.graph.apart()),
+        "stable": (library.graph.stable_ids(), library.graph.pending("toy", "1"), bool(library.graph.state())),
+        "sources": [replace(source, fetched_at="") for source in library.sources.all()],
+        "verified": library.verify(),
+    }
+    for filters in FILTERS:
+        try:
+            allowed = library.select(filters)
+        except NothingFound as nothing:
+            found["select", filters] = nothing.message, nothing.fix
+            continue
+        found["select", filters] = None if allowed is None else allowed.tolist()
+        found["dense", filters] = pairs(library.search_dense(vector, 5, allowed)) if library.embedder else None
+        for question in QUESTIONS:
+            found["keywords", question, filters] = pairs(library.search_keywords(question, 4, allowed))
+            found["scores", question, filters] = library.keyword_scores(question, ids).tolist()
+            counts = library.term_counts(tokenize(question), ids[:3], allowed)
+            found["counts", question, filters] = counts.passages, counts.frequencies.tolist(), counts.counts.tolist()
+    if library.embedder:
+        found["dense scores"] = library.dense_scores(vector, [*ids, 10_000]).tolist()
+    return found
+
+
+def hashes(library):
+    return [text_hash(chunk.searched) for paper in library.papers() for chunk in library.paper_chunks(paper.paper_id)]
+
+
+def pairs(found):
+    return [array.tolist() for array in found]
+
+
+def changes():
+    """By name, changes of a library, in an order in which each finds what it needs."""
+    first, second = rich_paper(1), rich_paper(2)
+    again = replace(rich_paper(3), path=second.path, replaces=[2])
+    other = EmbedderIdentity("embedded", "other", "fedc", 8)
+
+    def new_vectors(library):
+        rng = np.random.default_rng(5)
+        batches = [(ids, unit_rows(rng, len(ids), 8), {}) for ids, _ in library.texts(3)]
+        library.replace_vectors(other, batches)
+
+    def of_graph(library):
+        library.graph.put("toy", "1", [(1, '{"it\'s": 1}'), (2, "{}"), (10_000, "{}")])
+        library.graph.put("toy", "2", [(2, '{"new": true}')])
+        library.graph.replace("other", "1", [(1, "[]")])
+        library.graph.set_apart(["b", "a'"])
+
+    def out_and_back(library):
+        (paper,) = [paper for paper in library.papers() if paper.md5 == first.md5]
+        library.note_removed([paper])
+        library.set_aside({"old": paper, "older": paper})
+        library.remove_papers([paper.paper_id, 99])
+
+    def back(library):
+        library.add_paper(replace(first, path="/o/1.pdf"))
+        library.forget_removed([first.md5])
+
+    theirs = Metadata("Theirs", url="https://a.b/c", abstract="A")
+    return {
+        "identity": lambda library: library.set_identity(EMBEDDER, CHUNKER),
+        "a paper": lambda library: library.add_paper(first),
+        "papers": lambda library: [library.add_paper(second), library.add_paper(rich_paper(4))],
+        "of the graph": of_graph,
+        "sources": lambda library: library.sources.put(first.md5, theirs),
+        "a new version": lambda library: library.add_paper(again),
+        "another name": lambda library: library.rename_papers([(1, "/papers/it's.pdf", 5)]),
+        "changed places": lambda library: library.rename_papers([(1, second.path, 6), (4, "/papers/it's.pdf", 7)]),
+        "out": out_and_back,
+        "and back": back,
+        "merged again": lambda library: library.graph.set_apart(["b"], merge_again=True),
+        "tokens": lambda library: library.put_tokens({text_hash(first.chunks[3].searched): np.ones((2, 64), np.int8)}),
+        "indexes": lambda library: library.refresh_indexes(),
+        "all indexes": lambda library: library.rebuild_indexes(),
+        "no graph": lambda library: library.graph.clear("toy"),
+        "other vectors": new_vectors,
+        "one goes": lambda library: library.remove_papers([library.papers()[0].paper_id]),
+    }
+
+
+def test_each_change_means_the_same_in_each_store(place, tmp_path):
+    oracle = Place(Home(tmp_path / "oracle"), "vectorstore")
+    with oracle.open(writing=True) as expected, place.open(writing=True) as library:
+        for name, change in changes().items():
+            change(expected), change(library)
+            assert everything(library) == everything(expected), name
+        # What a reader of another home sees, and the next writer.
+        with place.open(
+            replace(place.home, root=tmp_path / "elsewhere") if place.uri != "vectorstore" else None
+        ) as reader:
+            assert everything(reader) == everything(expected)
+    assert [line for line in place.home.ledger.read_text().splitlines() if "added_at" not in line] == [
+        line for line in oracle.home.ledger.read_text().splitlines() if "added_at" not in line
+    ]
+    with place.open(writing=True) as library, oracle.open() as expected:
+        assert everything(library) == everything(expected)
+
+
+def test_a_place_without_a_library_is_empty_and_stays_untouched(place):
+    with place.open() as library:
+        assert (library.paper_count, library.chunk_count, library.generation, library.library_id) == (0, 0, 0, "")
+        assert library.papers() == library.chunks([1]) == library.paper_chunks(1) == library.pages(1) == []
+        assert library.search_dense(np.zeros(3, np.float32), 3, None)[0].size == 0
+        assert library.search_keywords("word", 3, None)[0].size == 0
+        assert library.select(Filters()) is None
+        with pytest.raises(NothingFound):
+            library.page(1, 1)
+        with place.open(writing=True) as writer:
+            add(writer, numbered_paper(1))
+        assert library.paper_count == 1
+    assert not (place.home.root.parent / "elsewhere").exists()
+
+
+def test_a_snapshot_sees_one_generation_while_a_writer_changes_everything(place):
+    with place.open(writing=True) as writer:
+        writer.set_identity(EMBEDDER, CHUNKER)
+        for number in (1, 2):
+            writer.add_paper(rich_paper(number))
+        with place.open() as reader:
+            with reader.snapshot():
+                before = everything(reader)
+                changed = threading.Thread(target=lambda: [change_all(writer)])
+                changed.start()
+                changed.join()
+                assert everything(reader) == before
+            after = everything(reader)
+        assert after == everything(writer)
+        assert [paper.md5 for paper in after["papers"]] == [rich_paper(3).md5]
+
+
+def change_all(library):
+    library.add_paper(replace(rich_paper(3), replaces=[1]))
+    library.remove_papers([2])
+    library.rebuild_indexes()
+
+
+def test_what_does_not_belong_is_refused_and_changes_nothing(place):
+    with place.open(writing=True) as library:
+        with pytest.raises(RagScienceError, match="embedder"):
+            library.add_paper(rich_paper(1))
+        library.set_identity(EMBEDDER, CHUNKER)
+        library.add_paper(rich_paper(1))
+        before = everything(library)
+        number = library.generation
+        for wrong in (
+            rich_paper(1),
+            replace(rich_paper(2), path=rich_paper(1).path),
+            replace(rich_paper(2), vectors=np.ones((4, DIMENSION), np.float32)),
+            replace(rich_paper(2), vectors=unit_rows(np.random.default_rng(1), 4, 5)),
+        ):
+            with pytest.raises(RagScienceError):
+                library.add_paper(wrong)
+        with pytest.raises(RagScienceError):
+            library.rename_papers([(99, "/x.pdf", 1)])
+        with pytest.raises(LibraryUnavailable, match="were made by"):
+            library.set_identity(EmbedderIdentity("embedded", "other", "fedc", 8), CHUNKER)
+        with pytest.raises(LibraryUnavailable):
+            library.require_identity(EMBEDDER, "another chunker")
+        with pytest.raises(LibraryUnavailable, match="dimensions"):
+            library.search_dense(np.ones(3, np.float32), 3, None)
+        with pytest.raises(RagScienceError, match="got no new vector"):
+            library.replace_vectors(EMBEDDER, [])
+        assert library.generation == number
+        assert everything(library) == before
+    with place.open() as reader, pytest.raises(RuntimeError):
+        reader.add_paper(rich_paper(2))
+
+
+def test_a_second_writer_of_the_home_is_refused(place):
+    with place.open(writing=True), pytest.raises(LibraryBusy):
+        place.open(writing=True)
+
+
+def test_of_two_writers_of_two_homes_one_is_refused_and_nothing_is_mixed(place, tmp_path):
+    if place.uri == "vectorstore":
+        pytest.skip("an embedded library is of one home")
+    with place.open(writing=True) as one, place.open(Home(tmp_path / "second"), writing=True) as other:
+        add(one, numbered_paper(0))
+        results = []
+
+        def write(library, numbers):
+            for number in numbers:
+                try:
+                    add(library, numbered_paper(number))
+                    results.append(number)
+                except LibraryBusy:
+                    pass
+
+        threads = [
+            threading.Thread(target=write, args=(one, range(1, 8))),
+            threading.Thread(target=write, args=(other, range(8, 15))),
+        ]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        # A refused writer may go on: what it adds then is there, and what was refused is not.
+        add(one, numbered_paper(20))
+        add(other, numbered_paper(21))
+    with place.open() as library:
+        expected = sorted(numbered_paper(number).path for number in {0, *results, 20, 21})
+        assert sorted(library.known_files()) == expected
+        assert library.chunk_count == sum(len(numbered_paper(number).chunks) for number in {0, *results, 20, 21})
+        assert library.verify() == []
+        ids = [chunk.chunk_id for paper in library.papers() for chunk in library.paper_chunks(paper.paper_id)]
+        assert len(set(ids)) == len(ids) == library.chunk_count
+    assert results
+
+
+@pytest.mark.kill
+def test_a_killed_writer_loses_at_most_the_paper_in_hand(place):
+    command = [sys.executable, "-m", "tests.lance_store.stores", str(place.home.root), place.uri, "12"]
+    told = 0
+    for stop in (2, 3):
+        with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as process:
+            for _ in range(stop):
+                process.stdout.readline()
+                told += 1
+            process.send_signal(signal.SIGKILL)
+            told += len([line for line in process.stdout if line.endswith("\n")])
+        with place.open() as library:
+            assert told <= library.paper_count <= told + 2
+            assert_whole(library, library.paper_count)
+    subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.DEVNULL)
+    with place.open() as library:
+        assert_whole(library, 12)
+
+
+def assert_whole(library, count):
+    papers = library.papers()
+    assert [paper.path for paper in papers] == [numbered_paper(number).path for number in range(count)]
+    for number, paper in enumerate(papers):
+        chunks = library.paper_chunks(paper.paper_id)
+        assert [chunk.text for chunk in chunks] == [chunk.text for chunk in numbered_paper(number).chunks]
+    assert library.vectors()[0].size == library.chunk_count == sum(len(numbered_paper(n).chunks) for n in range(count))
+    assert library.verify() == []
