@@ -209,7 +209,7 @@ def test_a_conversation_is_deleted_after_a_yes(opened, three_papers, tmp_path):
         assert "What does the machine sum?" in page.locator("#confirm").inner_text()
         page.locator("#confirm").get_by_role("button", name="Delete").click()
         page.wait_for_selector(".welcome")  # it was the one that is open
-        page.wait_for_function("document.querySelectorAll('#conversations > li').length === 1")
+        rows.nth(1).wait_for(state="detached")
         kept = httpx.get(f"{address}/api/v1/conversations").json()["conversations"]
         assert [each["title"] for each in kept] == ["How fast do bees fly in fog?"]
 
