@@ -136,7 +136,7 @@ def test_interrupted_question_goes_on_though_a_setting_changed_that_it_does_not_
         engine.ask(by_agent(), on_event=interrupt)
     others = {
         name: other_value(name)
-        for name in set(Settings.model_fields) - deciding_settings() - {"home", "history", "cache_folder"}
+        for name in set(Settings.model_fields) - deciding_settings() - {"home", "library", "history", "cache_folder"}
     }
     files = {"log_file": str(tmp_path / "q.log"), "metrics_file": str(tmp_path / "q.prom")}
     with engine_of(**others | files) as engine:
