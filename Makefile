@@ -7,6 +7,9 @@
 #   make docs     rewrite the generated pages of docs/
 #   make bench    the benchmarks (SUITE=name for one of them)
 #   make soak     the fault campaign, for hours (ROUNDS=2000, SEED=1)
+#   make licences  rewrite docs/licences.md from what is installed
+#   make lock     rewrite requirements*.lock; with LOCKED=1 the other targets install by them, with hashes
+#   make sbom     write what is installed to sbom.json (CycloneDX)
 #   make sample   redraw papers/sample/ragscience.pdf
 #   make clean    remove what the tools left behind (not your library)
 
@@ -27,7 +30,13 @@ BENCH_READY := $(VENV)/.requirements-bench.stamp
 # A process for each core; who has nothing left takes over tests from another. What is expensive is made once for all.
 SPREAD := -n logical --dist worksteal
 SLOW := browser or damage or kill or layout_model or ocr or s3 or threads or torch
+RELEASE := .venv-release
+RELEASE_READY := $(RELEASE)/.requirements-release.stamp
 PIP_INSTALL := $(PY) -m pip install -qq --disable-pip-version-check --no-input
+
+# $(call install,NAME): what NAME.txt names; with LOCKED first what NAME.lock has, by its hashes, which is all but torch.
+LOCKED ?=
+install = $(if $(LOCKED),$(PIP_INSTALL) --require-hashes --no-deps -r $(1).lock && )$(PIP_INSTALL) -r $(1).txt
 
 QUESTION ?= Why does fusion give dense search a weight of 0.7 and keyword search 0.3?
 PORT ?= 8765
@@ -36,10 +45,10 @@ ROUNDS ?= 2000
 SEED ?= 1
 TESTS ?=
 
-.PHONY: help setup demo demo-web test check check-all style docs bench soak sample clean
+.PHONY: help setup demo demo-web test check check-all style docs bench licences lock sbom soak sample clean
 
 help:
-	@sed -n '2,11s/^# *//p' Makefile
+	@sed -n '2,14s/^# *//p' Makefile
 
 $(PY):
 	@test -n "$(PYTHON)" || { echo "Python 3.11 or newer is needed, and none was found. Fix: make PYTHON=/path/to/python3.11 ..." >&2; exit 1; }
@@ -48,17 +57,17 @@ $(PY):
 
 $(RUN_READY): requirements.txt | $(PY)
 	@echo "==> installing requirements.txt (once; some hundred megabytes, so a few minutes on a slow line)"
-	@$(PIP_INSTALL) -r requirements.txt
+	@$(call install,requirements)
 	@touch $@
 
 $(SERVE_READY): requirements-serve.txt $(RUN_READY)
 	@echo "==> installing requirements-serve.txt (once)"
-	@$(PIP_INSTALL) -r requirements-serve.txt
+	@$(call install,requirements-serve)
 	@touch $@
 
 $(DEV_READY): requirements-dev.txt $(RUN_READY)
 	@echo "==> installing requirements-dev.txt (once)"
-	@$(PIP_INSTALL) -r requirements-dev.txt
+	@$(call install,requirements-dev)
 	@touch $@
 
 setup: $(RUN_READY)
@@ -109,11 +118,30 @@ bench: $(BENCH_READY)
 soak: $(DEV_READY)
 	@$(PY) -m tests.soak --rounds $(ROUNDS) --seed $(SEED)
 
+$(RELEASE_READY): requirements-release.txt | $(PY)
+	@echo "==> installing requirements-release.txt (once)"
+	@$(PY) -m venv $(RELEASE)
+	@$(RELEASE)/bin/python -m pip install -qq --disable-pip-version-check --no-input -r requirements-release.txt
+	@touch $@
+
+licences: $(DEV_READY)
+	@$(PY) tools/make_licences.py
+
+lock: $(RELEASE_READY)
+	@$(PY) tools/lock_requirements.py $(abspath $(RELEASE))/bin/uv
+
+# Of what is installed in .venv: after `make setup` on a clean clone that is what runs.
+sbom: $(RUN_READY) $(RELEASE_READY)
+	@PYTHONWARNINGS=ignore $(RELEASE)/bin/cyclonedx-py environment --pyproject pyproject.toml --mc-type application \
+		--output-reproducible --of JSON -o sbom.json $(PY)
+	@echo "wrote sbom.json"
+
 sample: $(RUN_READY)
 	@$(PY) tools/make_sample.py
 
 clean:
-	@find . -path ./$(VENV) -prune -o -type d \( -name __pycache__ -o -name .pytest_cache -o -name .mypy_cache \
+	@find . -path ./$(VENV) -prune -o -path ./$(RELEASE) -prune -o -type d \( -name __pycache__ -o -name .pytest_cache -o -name .mypy_cache \
 		-o -name .ruff_cache -o -name .hypothesis \) -prune -exec rm -rf {} +
 	@rm -f .coverage .coverage.*
+	@rm -rf $(RELEASE) sbom.json
 	@echo "removed caches; your library and $(VENV) are as they were"
