@@ -1,12 +1,14 @@
 """`python tools/lock_requirements.py UV`: writes requirements*.lock, all that those files install, with hashes.
 
-UV is the program uv. What is locked holds for Python 3.11 and newer on any system. torch is left out, with the CUDA
-packages that one of its builds needs: each build has files of its own, and requirements.txt names the version.
+UV is the program uv. Versions that are locked stay; for newer ones delete the locks first. What is locked holds for
+Python 3.11 and newer on any system. torch is left out, with the CUDA packages that one of its builds needs: each build
+has files of its own, and requirements.txt names the version.
 """
 
 from __future__ import annotations
 
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -23,6 +25,8 @@ HEAD = "# Made by `make lock`; change {}.txt. Without torch: which of its builds
 def locked(uv: str, name: str, versions: Path | None, folder: Path) -> str:
     """The entries of a lock; its versions are those of another one, if there is one."""
     made = folder / f"{name}.lock"
+    if (ROOT / made.name).exists():  # what is locked there stays, where it still fits
+        shutil.copy(ROOT / made.name, made)
     constraints = ("--constraints", str(versions)) if versions else ()
     command = [
         uv, "pip", "compile", "--quiet", "--universal", "--generate-hashes", "--python-version", "3.11", "--no-header",
