@@ -5,13 +5,14 @@ from __future__ import annotations
 import argparse
 import time
 from importlib import import_module
+from pathlib import Path
 
 from benchmarks.report import conditions, save, write_page
 from benchmarks.running import Options
 
 SUITES = (
     "coldstart", "ingest", "keyword", "dense", "rerank", "reading", "quality", "trust", "calibration", "scale",
-    "memory", "graph", "telemetry", "threads", "growth", "first_sign", "serving", "marks",
+    "memory", "graph", "telemetry", "threads", "growth", "first_sign", "serving", "marks", "language_model",
 )  # fmt: skip
 
 
@@ -23,14 +24,19 @@ def main() -> None:
     parser.add_argument(
         "--page", action="store_true", help="only write docs/benchmarks.md from the results that are there"
     )
+    parser.add_argument("--answers", type=Path, help="language_model: the folder where its answers are kept")
+    parser.add_argument("--ways", default="", help="language_model: only these ways of answering, with commas")
+    parser.add_argument("--minutes", type=float, default=0, help="language_model: no new answer after so many")
     asked = parser.parse_args()
     unknown = sorted(set(asked.suites) - set(SUITES))
     if unknown:
         parser.error(f"there is no suite {unknown[0]!r}; there are {', '.join(SUITES)}")
+    ways = tuple(filter(None, map(str.strip, asked.ways.split(","))))
+    options = Options(rounds=asked.rounds, full=asked.full, answers=asked.answers, ways=ways, minutes=asked.minutes)
     for name in () if asked.page else asked.suites or SUITES:
         machine, started = conditions(), time.perf_counter()
         print(f"{name} …", flush=True)
-        report = import_module(f"benchmarks.{name}").run(Options(rounds=asked.rounds, full=asked.full))
+        report = import_module(f"benchmarks.{name}").run(options)
         path = save(report, machine)
         print(f"{name}: {time.perf_counter() - started:.0f} s, {path.name}", flush=True)
     print(write_page(SUITES).name)

@@ -110,3 +110,9 @@ class Options:
     """How often each side runs, after one run that does not count."""
     full: bool
     """With the sizes that take long: a million chunks."""
+    answers: Path | None = None
+    """Where answers of a language model are kept between runs; None: in the cache."""
+    ways: tuple[str, ...] = ()
+    """Of answering; empty: all."""
+    minutes: float = 0
+    """After which no new answer begins; 0: no limit."""

@@ -43,15 +43,16 @@ class ServedModel:
     dimension: int = 0
     digest: str = ""
     architecture: str = "llama"
+    thinks: bool = False
 
     @property
     def capabilities(self) -> list[str]:
-        return ["embedding"] if self.dimension else ["completion", "tools"]
+        return ["embedding"] if self.dimension else ["completion", "tools", *["thinking"] * self.thinks]
 
 
-def chat_model(context_length: int = 131072, digest: str = "") -> ServedModel:
+def chat_model(context_length: int = 131072, digest: str = "", *, thinks: bool = False) -> ServedModel:
     """A model that chats."""
-    return ServedModel(context_length, 0, digest, "llama")
+    return ServedModel(context_length, 0, digest, "llama", thinks)
 
 
 def embedding_model(dimension: int = 768, context_length: int = 2048, digest: str = "") -> ServedModel:

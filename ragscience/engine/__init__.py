@@ -20,6 +20,7 @@ if TYPE_CHECKING:
         Reranking,
         Searched,
         StepDone,
+        Thinking,
         Token,
         Warned,
     )
@@ -97,6 +98,7 @@ __all__ = [
     "SourceBusy",
     "StepDone",
     "SyncPlan",
+    "Thinking",
     "Token",
     "Warned",
     "WatchChanged",
@@ -114,6 +116,7 @@ _MODULES = {
         "Reranking",
         "Searched",
         "StepDone",
+        "Thinking",
         "Token",
         "Warned",
     ),

@@ -1,12 +1,13 @@
-"""A language model that says when it is asked, so that a person can be told what is waited for."""
+"""A language model that says when it is asked and when it thinks, so that a person can be told what is waited for."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from typing import Any
 
 from ragscience.answering.generation import WrappedLLM
+from ragscience.answering.replies import ThoughtFilter
 from ragscience.models.model_protocols import ChatModel, Reply
 
 __all__ = ["AnnouncedLLM"]
@@ -15,15 +16,48 @@ _PASSAGE = re.compile(r"<passage \d")
 
 
 class AnnouncedLLM(WrappedLLM):
-    """A chat model that calls `on_ask` with its name and the number of passages in the prompt before each call."""
+    """A chat model that calls `on_ask` with its name and the number of passages in the prompt before each call.
 
-    def __init__(self, llm: ChatModel, on_ask: Callable[[str, int], None]) -> None:
+    `on_think` is called with its name when a reply's thoughts begin.
+    """
+
+    def __init__(self, llm: ChatModel, on_ask: Callable[[str, int], None], on_think: Callable[[str], None]) -> None:
         super().__init__(llm)
         self._on_ask = on_ask
+        self._on_think = on_think
 
     def reply(
         self, messages: Sequence[tuple[str, str]], *, max_tokens: int, schema: Mapping[str, Any] | None = None
     ) -> Reply:
         """The model's."""
         self._on_ask(self.name, sum(len(_PASSAGE.findall(text)) for role, text in messages if role == "user"))
-        return super().reply(messages, max_tokens=max_tokens, schema=schema)
+        reply = super().reply(messages, max_tokens=max_tokens, schema=schema)
+        return _WatchedReply(reply, lambda: self._on_think(self.name))
+
+
+class _WatchedReply:
+    """A reply that calls `on_think` when its thoughts begin."""
+
+    def __init__(self, reply: Reply, on_think: Callable[[], None]) -> None:
+        self._reply = reply
+        self._on_think = on_think
+        self.prompt_tokens: int | None = None
+        self.answer_tokens: int | None = None
+        self.done_reason = ""
+
+    def __iter__(self) -> Iterator[str]:
+        thoughts, was_thinking = ThoughtFilter(), False
+        pieces = iter(self._reply)
+        try:
+            for piece in pieces:
+                thoughts.feed(piece)
+                if thoughts.is_thinking and not was_thinking:
+                    self._on_think()
+                was_thinking = thoughts.is_thinking
+                yield piece
+        finally:
+            if isinstance(pieces, Generator):
+                pieces.close()
+            reply = self._reply
+            self.prompt_tokens, self.answer_tokens = reply.prompt_tokens, reply.answer_tokens
+            self.done_reason = reply.done_reason

@@ -192,7 +192,7 @@ def evaluate(engine: Engine, request: EvalRequest, *, on_event: OnEvent | None =
 
     first = QuestionRun(engine, asked(request.questions[0]), on_event=publish)
     judge = _judge(first) if request.judge else None
-    with meter.watching() if first.llm is not None else nullcontext():
+    with meter.watching() if (first.llm_reranker or first.llm) is not None else nullcontext():
         found = run(request.questions, ask, meter=meter)
         total = len(request.questions)
         publish(QuestionAnswered(0, total, mode.name))

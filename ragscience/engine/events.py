@@ -18,6 +18,7 @@ __all__ = [
     "Reranking",
     "Searched",
     "StepDone",
+    "Thinking",
     "Token",
     "Warned",
 ]
@@ -80,6 +81,13 @@ class ModelAsked(Event):
     model: str
     passages: int
     """In its prompt; 0 where it reads something else."""
+
+
+@dataclass(frozen=True, slots=True)
+class Thinking(Event):
+    """A language model has begun to think, which is not shown: nothing comes until it writes its answer."""
+
+    model: str
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from functools import cached_property
 from threading import Event as Flag
 from typing import TYPE_CHECKING
 
-from ragscience.engine.events import Event, ModelAsked, OnEvent, Reranking, Searched, StepDone, Token, Warned
+from ragscience.engine.events import Event, ModelAsked, OnEvent, Reranking, Searched, StepDone, Thinking, Token, Warned
 from ragscience.engine.filter_words import described
 from ragscience.engine.question_profiles import QuestionProfiles
 from ragscience.engine.requests import AskRequest, SearchRequest, check_question
@@ -96,7 +96,7 @@ class QuestionRun:
         """The model as an answer calls it: each call is an event."""
         from ragscience.engine.announced_llm import AnnouncedLLM
 
-        return AnnouncedLLM(llm, self.on_ask)
+        return AnnouncedLLM(llm, self.on_ask, lambda model: self._publish(Thinking(model)))
 
     def cancellable(self, llm: ServedLLM) -> ChatModel:
         """The model as the other steps of a question call it: its replies end when the question is cancelled."""

@@ -46,12 +46,17 @@ class OllamaLLM(ServedLLM):
         _ = self.chat_model
 
     @cached_property
+    def _capabilities(self) -> tuple[str, ...]:
+        """What the server reports that the model can do; empty if unknown."""
+        try:
+            return self._ollama.show(self._name).capabilities
+        except ModelProblem:
+            return ()
+
+    @property
     def calls_tools(self) -> bool:
         """Whether the server reports that the model can call tools; False if unknown."""
-        try:
-            return "tools" in self._ollama.show(self._name).capabilities
-        except ModelProblem:
-            return False
+        return "tools" in self._capabilities
 
     @property
     def chat_model(self) -> ChatOllama:
@@ -65,6 +70,8 @@ class OllamaLLM(ServedLLM):
                 temperature=self.temperature,
                 num_ctx=self.num_ctx,
                 num_predict=self.num_predict,
+                # Without it LangChain drops what the server sends apart; other models refuse it.
+                reasoning=True if "thinking" in self._capabilities else None,
                 client_kwargs=client_options(self._ollama, longest_line=LONGEST_LINE, read_seconds=None),
             )
         return self._chat_model
@@ -78,15 +85,17 @@ class OllamaLLM(ServedLLM):
         with closing(self.chat_model.stream(list(messages), options=options, **form)) as stream:  # type: ignore[type-var]  # a generator
             for chunk in stream:
                 metadata = getattr(chunk, "response_metadata", None) or {}
+                thought = str(chunk.additional_kwargs.get("reasoning_content") or "")
                 if metadata.get("done"):
                     yield Chunk(
                         str(chunk.content),
+                        thought=thought,
                         done_reason=str(metadata.get("done_reason") or "stop"),
                         prompt_tokens=positive(metadata.get("prompt_eval_count")),
                         answer_tokens=positive(metadata.get("eval_count")),
                     )
                 else:
-                    yield Chunk(str(chunk.content))
+                    yield Chunk(str(chunk.content), thought=thought)
 
     def tool_chunks(
         self, messages: Sequence[Any], tools: Sequence[Mapping[str, Any]], max_tokens: int

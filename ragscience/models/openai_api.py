@@ -1,7 +1,8 @@
 """A server with OpenAI's API on this machine or another: llama.cpp, LM Studio, vLLM and their like.
 
 Its models and context window over plain HTTP, requested at most once; its chat is in openai_llm.py. The shapes are
-those of OpenAI's API reference, of llama.cpp's server (`/props`) and of vLLM (`max_model_len` in `/v1/models`).
+those of OpenAI's API reference, of llama.cpp's server (`/props`), of vLLM (`max_model_len` in `/v1/models`) and of LM
+Studio (`loaded_context_length` in `/api/v0/models`, https://lmstudio.ai/docs/developer/rest/endpoints).
 """
 
 from __future__ import annotations
@@ -128,6 +129,16 @@ class OpenAIServer(JsonServer):
             generation = self._props["default_generation_settings"]
             return positive(generation.get("n_ctx"))
         except (OSError, HTTPException, *MALFORMED):
+            return self._loaded_context(name)
+
+    def _loaded_context(self, name: str) -> int | None:
+        """The window that LM Studio has loaded the model with, in tokens; None before that, and for other servers."""
+        from http.client import HTTPException
+
+        try:
+            entries = self.json(self._beside("/api/v0/models"), None, self.connect_seconds)["data"]
+            return next((positive(each.get("loaded_context_length")) for each in entries if each["id"] == name), None)
+        except (OSError, HTTPException, *MALFORMED):
             return None
 
     @property
@@ -143,7 +154,11 @@ class OpenAIServer(JsonServer):
     @cached_property
     def _props(self) -> dict[str, Any]:
         """llama.cpp's /props, which is beside /v1."""
-        return self.json(self.url.removesuffix("/v1") + "/props", None, self.connect_seconds)
+        return self.json(self._beside("/props"), None, self.connect_seconds)
+
+    def _beside(self, path: str) -> str:
+        """The address of what the server has outside OpenAI's API."""
+        return self.url.removesuffix("/v1") + path
 
 
 def _capital(text: str) -> str:

@@ -12,7 +12,7 @@ from sse_starlette import EventSourceResponse, ServerSentEvent
 from starlette.responses import Response
 
 from ragscience.engine.dialogue import Dialogue
-from ragscience.engine.events import Event, Searched, StepDone, Token, Warned
+from ragscience.engine.events import Event, Searched, StepDone, Thinking, Token, Warned
 from ragscience.engine.filter_words import filters_of
 from ragscience.engine.requests import AskRequest, SearchRequest
 from ragscience.engine.saved_answers import SavedAnswers
@@ -233,6 +233,8 @@ def event_of(event: Event, talk: Dialogue, home: FilePath) -> ServerSentEvent | 
         name, value = "step", event.step
     elif isinstance(event, Searched):
         name, value = "searching", {"query": event.query}
+    elif isinstance(event, Thinking):
+        name, value = "thinking", {"model": event.model}
     else:
         return None
     return ServerSentEvent(to_json(without_folders(value, home)), event=name)

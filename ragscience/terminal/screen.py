@@ -7,7 +7,17 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
-from ragscience.engine.events import Event, ModelAsked, ModelChosen, Reranking, Searched, StepDone, Token, Warned
+from ragscience.engine.events import (
+    Event,
+    ModelAsked,
+    ModelChosen,
+    Reranking,
+    Searched,
+    StepDone,
+    Thinking,
+    Token,
+    Warned,
+)
 from ragscience.engine.printable import counted, plain
 from ragscience.serialization import to_json
 from ragscience.terminal.cli import say
@@ -76,6 +86,8 @@ class Screen:
                 self._model = model
                 reads = f"{model} reads {counted(passages, 'passage')}"
                 self.doing(reads if passages else f"waiting for {model}")
+            case Thinking(model):
+                self.doing(f"{model} is thinking")
             case Token() if self._model:
                 self.doing(f"{self._model} is writing")
 

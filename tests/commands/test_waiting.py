@@ -4,7 +4,7 @@ import threading
 
 import pytest
 
-from ragscience.engine import AskRequest, Engine, ModelAsked, Reranking, Searched, StepDone, Token
+from ragscience.engine import AskRequest, Engine, ModelAsked, Reranking, Searched, StepDone, Thinking, Token
 from ragscience.settings import load_settings
 from tests.conftest import Commands, copied
 from tests.ollama_server import OllamaServer, chat_model
@@ -111,6 +111,21 @@ def test_the_passages_that_a_model_reranks_are_counted(commands, server):
     number = next(n for n, event in enumerate(events) if isinstance(event, Reranking))
     assert events[number].passages > 0
     assert events[number + 1] == ModelAsked(CHAT, events[number].passages)
+
+
+def test_a_model_that_thinks_is_an_event_once_before_its_answer(commands, server):
+    server.script(f"<think>{'They ask about bees and fog. ' * 5}</think>{ANSWER}")
+    events = events_of(commands.home, server.url)
+    shown = [event for event in events if isinstance(event, ModelAsked | Thinking | Token)]
+    assert isinstance(shown[0], ModelAsked)
+    assert shown[1] == Thinking(CHAT)
+    assert {type(event) for event in shown[2:]} == {Token}
+    assert "They" not in "".join(event.text for event in shown[2:])
+
+
+def test_a_model_without_thoughts_does_not_think(commands, server):
+    server.script(ANSWER)
+    assert not [event for event in events_of(commands.home, server.url) if isinstance(event, Thinking)]
 
 
 # In a terminal

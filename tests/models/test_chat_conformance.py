@@ -516,16 +516,54 @@ def test_a_count_that_is_far_too_low_is_a_cut_prompt(says, ask):
     assert ended.generation.prompt_cut
 
 
+# -- the window
+
+
+def lm_studio(*entries):
+    return Raw(json.dumps({"data": list(entries)}).encode(), kind="application/json")
+
+
+def test_lm_studio_tells_its_window_once_the_model_is_loaded():
+    with OpenAIServer(models=(MODEL,), context=None) as server:
+        other = {"id": "other", "state": "loaded", "loaded_context_length": 512}
+        waiting = {"id": MODEL, "state": "not-loaded", "max_context_length": 131072}
+        server.raw(lm_studio(other, waiting), path="/api/v0/models")
+        server.raw(lm_studio(other, waiting | {"loaded_context_length": 2048}), path="/api/v0/models")
+        llm = InOpenAI().llm(server.url, [])
+        assert (llm.served_context(), llm.served_context()) == (None, 2048)
+
+
+@pytest.mark.parametrize(
+    "answer", [lm_studio({}), lm_studio({"id": MODEL, "loaded_context_length": "many"}), Raw(b"[")]
+)
+def test_another_servers_reply_tells_no_window(answer):
+    with OpenAIServer(models=(MODEL,), context=None) as server:
+        server.raw(answer, path="/api/v0/models")
+        assert InOpenAI().llm(server.url, []).served_context() is None
+
+
 # -- thoughts
 
 
 @pytest.mark.parametrize("field", ["reasoning_content", "reasoning", "thinking"])
-def test_thoughts_apart_are_no_part_of_the_answer(says, ask, field):
-    if says.name == "ollama":
-        pytest.skip("Ollama sends them apart only where it is asked to")
-    thinking = event(chunk(**{field: "They ask about <think> and attention. "})) * 2
+def test_thoughts_apart_are_no_part_of_the_answer(says, ask, server, field):
+    if says.name == "ollama" and field != "thinking":
+        pytest.skip("Ollama has one field for them")
+    server.raw(Raw(json.dumps({"capabilities": ["thinking"]}).encode(), kind="application/json"), path="/api/show")
+    thinking = says.piece("", **{field: "They ask about <think> and attention. "}) * 2
     ended = ask(Raw(thinking + says.piece("A sum.") + says.end(), kind=says.kind))
     assert (ended.text, ended.messages) == ("A sum.", [])
+    assert ended.generation.tokens["thoughts"] > 0
+
+
+def test_ollama_is_asked_to_think_only_where_the_model_can(server):
+    for capabilities, asked in ((["thinking"], True), (["tools"], None)):
+        server.raw(Raw(json.dumps({"capabilities": capabilities}).encode(), kind="application/json"), path="/api/show")
+        server.raw(good(InOllama()), path="/api/chat")
+        llm = InOllama().llm(server.url, [])
+        assert "".join(llm.stream("What is attention?")) == "Fine."
+        assert server.of("/api/chat")[-1].get("think") is asked
+        close(llm)
 
 
 @pytest.mark.parametrize("cut", [1, 3, 50])

@@ -108,6 +108,7 @@ export class ConversationView {
     if (name === "answer") this.finish(turn, data, true);
     else if (name === "error") throw new Problem(data.detail, data.fix, data.status);
     else if (name === "searching") this.tell(turn, `Searching for “${data.query}” …`);
+    else if (name === "thinking") this.tell(turn, `${data.model} is thinking …`);
     else if (name === "step") this.steps(turn).append(...stepLines(data).map((line) => make("li", {}, line)));
     else if (name === "warning") this.warn(turn, data.text);
     else if (name === "token") this.addToken(turn, data.text);
