@@ -44,15 +44,19 @@ class ServedModel:
     digest: str = ""
     architecture: str = "llama"
     thinks: bool = False
+    size: str = "8.0B"
+    """Its parameters, as Ollama writes them."""
 
     @property
     def capabilities(self) -> list[str]:
         return ["embedding"] if self.dimension else ["completion", "tools", *["thinking"] * self.thinks]
 
 
-def chat_model(context_length: int = 131072, digest: str = "", *, thinks: bool = False) -> ServedModel:
+def chat_model(
+    context_length: int = 131072, digest: str = "", *, thinks: bool = False, size: str = "8.0B"
+) -> ServedModel:
     """A model that chats."""
-    return ServedModel(context_length, 0, digest, "llama", thinks)
+    return ServedModel(context_length, 0, digest, "llama", thinks, size)
 
 
 def embedding_model(dimension: int = 768, context_length: int = 2048, digest: str = "") -> ServedModel:
@@ -366,7 +370,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _card(self, name: str) -> dict[str, Any]:
         _, model = self.script.find(name) or ("", chat_model())
-        details = {"format": "gguf", "family": model.architecture, "parameter_size": "8.0B"}
+        details = {"format": "gguf", "family": model.architecture, "parameter_size": model.size}
         card = {"name": name, "model": name, "modified_at": CREATED_AT, "size": 1000, "details": details}
         return card | {"digest": self.script.digest(name)}
 

@@ -55,6 +55,8 @@ class AgentContext:
     request: AnswerRequest
     answering: AnswerContext
     """Models and limits of the drafts, and whether the question was cancelled."""
+    steps_by_llm: bool
+    """Whether the drafts' model also plans, grades and calls tools; rules do where it is too small for that."""
     papers: tuple[Paper, ...]
     """Those that the question may use."""
     search: Search

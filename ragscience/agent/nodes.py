@@ -315,7 +315,7 @@ class Nodes:
 
     def _asking(self, what: str) -> ChatModel | None:
         """The LLM, where it may be called for this now."""
-        if self._llm is None:
+        if self._llm is None or not self._context.steps_by_llm:
             return None
         may = self._spending.may_ask() and self._context.answering.circuit.allows() and what not in self._given_up
         return CancellableLLM(self._llm, self._context.answering.cancelled) if may else None

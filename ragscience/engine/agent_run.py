@@ -76,6 +76,7 @@ def _context(run: QuestionRun, request: AskRequest) -> AgentContext:
     return AgentContext(
         request=AnswerRequest(run.spelled, request.history, request.strict),
         answering=run.answer_context,
+        steps_by_llm=run.step_llm is not None,
         papers=papers,
         search=search,
         passages=library.chunks,
@@ -116,7 +117,7 @@ def _tools(run: QuestionRun, filters: Filters, papers: Sequence[Paper], profile:
     return tool_use(
         toolbox,
         papers=papers,
-        llm=run.llm,
+        llm=run.step_llm,
         allowed=allowed,
         cancelled=cancelled,
         on_ask=lambda: run.on_ask(name),

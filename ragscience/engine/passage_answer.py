@@ -89,7 +89,7 @@ def _with_second_look(run: QuestionRun, find: Callable[[str], Found]) -> Callabl
     circuit = run.engine.circuit
     context = CorrectiveContext(
         find,
-        llm=run.cancellable(run.llm) if run.llm is not None and circuit.allows() else None,
+        llm=run.cancellable(run.step_llm) if run.step_llm is not None and circuit.allows() else None,
         title_of=title_of,
         most_passages=run.profiles.wanted_for_answer or run.answer_profile.top_k + EXTRA_PASSAGES,
         seconds=run.settings.answer_seconds,

@@ -12,7 +12,7 @@ from ragscience.engine.events import Event, ModelAsked, OnEvent, Reranking, Sear
 from ragscience.engine.filter_words import described
 from ragscience.engine.question_profiles import QuestionProfiles
 from ragscience.engine.requests import AskRequest, SearchRequest, check_question
-from ragscience.errors import Cancelled
+from ragscience.errors import Cancelled, ModelProblem
 from ragscience.paper_names import PaperNames
 from ragscience.records import Answer, Filters, Found, Profile, Step
 from ragscience.retrieval import SearchModels, WordPresence, search
@@ -216,6 +216,18 @@ class QuestionRun:
     def llm(self) -> ServedLLM | None:
         """The chat model, or None for extractive answers."""
         return self.engine.models.llm(self.settings)
+
+    @cached_property
+    def step_llm(self) -> ServedLLM | None:
+        """The chat model for steps besides the answer's words; None without one, or where it is known to be small."""
+        llm, fewest = self.llm, self.settings.llm_steps_from * 1e9
+        if llm is None or not fewest:
+            return llm
+        try:
+            parameters = llm.parameters
+        except ModelProblem:
+            return llm  # its first call tells
+        return None if parameters is not None and parameters < fewest else llm
 
     @cached_property
     def prompts(self) -> Prompts:

@@ -28,6 +28,8 @@ class ModelDetails:
     dimension: int | None
     """Dimension of its embeddings (of its hidden state, for a chat model); None if unknown."""
     capabilities: tuple[str, ...]
+    parameters: int | None
+    """How many parameters it has; None if unknown."""
 
 
 class Ollama(JsonServer):
@@ -83,6 +85,7 @@ class Ollama(JsonServer):
             architecture = info.get("general.architecture", "")
             context, dimension = (info.get(f"{architecture}.{key}") for key in ("context_length", "embedding_length"))
             capabilities = tuple(str(each) for each in answer.get("capabilities") or ())
+            size = str((answer.get("details") or {}).get("parameter_size", ""))
         except urllib.error.HTTPError as error:
             error.close()
             if error.code == 404:
@@ -92,7 +95,8 @@ class Ollama(JsonServer):
             raise ModelProblem(f"Ollama does not answer at {self.shown}.", "Start it with `ollama serve`.") from None
         except (HTTPException, *MALFORMED) as error:
             raise self._unreadable(name, type(error).__name__) from None
-        return ModelDetails(positive(context), positive(dimension), capabilities)
+        parameters = positive(info.get("general.parameter_count")) or _parameters(size)
+        return ModelDetails(positive(context), positive(dimension), capabilities, parameters)
 
     def served_context(self, name: str) -> int | None:
         """Context window in tokens of a loaded model (/api/ps); None if unknown."""
@@ -111,6 +115,15 @@ class Ollama(JsonServer):
 
     def _unreadable(self, name: str, what: str) -> ModelProblem:
         return ModelProblem(f"Ollama at {self.shown} gave no usable answer about {name} ({what}).", "Update Ollama.")
+
+
+def _parameters(size: str) -> int | None:
+    """The number that Ollama writes as "494.03M" or "8.0B"; None for anything else."""
+    unit = {"K": 1e3, "M": 1e6, "B": 1e9, "T": 1e12}.get(size[-1:])
+    try:
+        return positive(round(float(size[:-1]) * unit)) if unit else None
+    except (ValueError, OverflowError):
+        return None
 
 
 def status(base_url: str, timeout_seconds: float) -> ServerStatus:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from ragscience.errors import ModelProblem
 from ragscience.models.http_options import client_options
 from ragscience.models.json_server import positive
-from ragscience.models.ollama_api import Ollama
+from ragscience.models.ollama_api import ModelDetails, Ollama
 from ragscience.models.ollama_client import as_problem, may_pass, reply_errors
 from ragscience.models.reply_limits import SilentReply
 from ragscience.models.served_llm import LONGEST_LINE, RETRY_AFTER_SECONDS, ChatOptions, Chunk, Message, ServedLLM
@@ -46,17 +46,26 @@ class OllamaLLM(ServedLLM):
         _ = self.chat_model
 
     @cached_property
-    def _capabilities(self) -> tuple[str, ...]:
-        """What the server reports that the model can do; empty if unknown."""
+    def _details(self) -> ModelDetails | None:
+        """What the server reports about the model; None if it does not."""
         try:
-            return self._ollama.show(self._name).capabilities
+            return self._ollama.show(self._name)
         except ModelProblem:
-            return ()
+            return None
+
+    @property
+    def _capabilities(self) -> tuple[str, ...]:
+        return self._details.capabilities if self._details else ()
 
     @property
     def calls_tools(self) -> bool:
         """Whether the server reports that the model can call tools; False if unknown."""
         return "tools" in self._capabilities
+
+    @property
+    def parameters(self) -> int | None:
+        """How many parameters the model has, as the server reports; None if unknown."""
+        return self._details.parameters if self._details else None
 
     @property
     def chat_model(self) -> ChatOllama:

@@ -141,6 +141,13 @@ class OpenAIServer(JsonServer):
         except (OSError, HTTPException, *MALFORMED):
             return None
 
+    def parameters(self, name: str) -> int | None:
+        """How many parameters the model has; llama.cpp's server alone tells."""
+        try:
+            return positive(self._listed[name]["meta"]["n_params"]) if self.status.running else None
+        except MALFORMED:
+            return None
+
     @property
     def knows_no_tools(self) -> bool:
         """Whether the server tells that its model's template has no place for tools."""

@@ -72,6 +72,12 @@ class OpenAILLM(ServedLLM):
         return self._chat_model
 
     @property
+    def parameters(self) -> int | None:
+        """How many parameters the model has, as llama.cpp's server tells; None for other servers."""
+        self.load()
+        return self._openai.parameters(self._name)
+
+    @property
     def calls_tools(self) -> bool:
         """Whether it may be asked to: unless the server tells that it cannot, or has refused tools before."""
         return not self._refuses_tools and not self._openai.knows_no_tools

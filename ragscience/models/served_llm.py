@@ -217,6 +217,11 @@ class ServedLLM(ABC):
     def calls_tools(self) -> bool:
         """Whether the model can call tools, as far as the server tells."""
 
+    @property
+    @abstractmethod
+    def parameters(self) -> int | None:
+        """How many parameters the model has, None where the server does not tell. Raises ModelProblem."""
+
     @abstractmethod
     def reply_errors(self) -> tuple[type[Exception], ...]:
         """What a request may end in."""

@@ -390,6 +390,14 @@ class Settings(BaseSettings):
         "Whether the passages found are judged before the answer, and searched for again in other words if they "
         "are doubtful; auto: as the profile says.",
     )
+    llm_steps_from: float = setting(
+        1.0,
+        ANSWER,
+        "Billions of parameters from which a language model also plans and grades for the agent and judges passages; "
+        "a smaller one only writes the answer, and rules do the rest. 0: every model does all of it.",
+        ge=0,
+        le=10_000,
+    )
     agent_iterations: int = setting(
         3, ANSWER, "Most passes of the agent; each searches and writes a draft.", ge=1, le=10
     )

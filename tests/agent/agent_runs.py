@@ -116,7 +116,7 @@ def context_of(question, library, *, llm=None, limits=LIMITS, **how):
     }
     answering = AnswerContext(llm=llm, **{name: how.pop(name, value) for name, value in given.items()})
     request = AnswerRequest(question, how.pop("history", ()), how.pop("strict", False))
-    rest = {"papers": (), "use_tools": None, "on_step": None, **how}
+    rest = {"steps_by_llm": True, "papers": (), "use_tools": None, "on_step": None, **how}
     return AgentContext(request, answering, search=library.search, passages=library.chunks, limits=limits, **rest)
 
 

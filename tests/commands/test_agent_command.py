@@ -16,7 +16,7 @@ from ragscience.records import Filters
 from ragscience.settings import Settings, deciding_settings, load_settings
 from ragscience.terminal.step_words import STEPS
 from tests.conftest import ROOT
-from tests.ollama_server import OllamaServer
+from tests.ollama_server import OllamaServer, chat_model
 from tests.test_config import other_value
 
 TWO_PARTS = "At which temperature does the glaze mature, and how many harmonic constituents does the machine sum?"
@@ -70,6 +70,23 @@ def test_chat_switches_the_agent_on_and_off(asked):
     assert "Searching: " in ran.err
     assert "Searching: " in ran.out
     assert "'maybe' is neither on nor off." in ran.err
+
+
+@pytest.mark.parametrize("how", ["--agent", "--corrective"])
+@pytest.mark.parametrize(("size", "steps_from", "forms"), [("494M", "1", 0), ("8.0B", "1", 1), ("494M", "0", 1)])
+def test_a_small_model_writes_the_answer_and_rules_do_the_rest(asked, how, size, steps_from, forms):
+    with OllamaServer(models={"llama3.1:8b": chat_model(size=size)}) as server:
+        server.default_reply = lambda body: (
+            "{}" if body.get("format") else "The glaze matures at 1280 degrees Celsius (kilns.pdf, p.1)."
+        )
+        env = {"RAG_OLLAMA_URL": server.url, "RAG_LLM_STEPS_FROM": steps_from}
+        ran = asked.query("ask", "--json", "--no-history", how, "At which temperature does the glaze mature?", **env)
+        sent = server.of("/api/chat")
+    told = json.loads(ran.out)
+    assert told["mode"] == "llm"
+    assert "1280" in told["answer"]
+    assert min(len([body for body in sent if body.get("format")]), 1) == forms
+    assert any(not body.get("format") for body in sent)
 
 
 @pytest.mark.kill

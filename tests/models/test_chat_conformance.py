@@ -542,6 +542,35 @@ def test_another_servers_reply_tells_no_window(answer):
         assert InOpenAI().llm(server.url, []).served_context() is None
 
 
+# -- the size
+
+OLLAMA_SIZE = '{"details": {"parameter_size": "%s"}}'
+LLAMA_CPP_SIZE = '{"data": [{"id": "qwen", "meta": {"n_params": %s}}]}'
+
+
+@pytest.mark.parametrize(
+    ("ollama", "llama_cpp", "parameters"),
+    [
+        (OLLAMA_SIZE % "494.03M", LLAMA_CPP_SIZE % "494030000", 494_030_000),
+        (
+            '{"model_info": {"general.parameter_count": 8030261312}, "details": {"parameter_size": "8.0B"}}',
+            LLAMA_CPP_SIZE % "8030261312",
+            8_030_261_312,
+        ),
+        (OLLAMA_SIZE % "large", LLAMA_CPP_SIZE % '"large"', None),
+        (OLLAMA_SIZE % "1e999B", LLAMA_CPP_SIZE % "-1", None),
+        ("{}", '{"data": [{"id": "qwen", "meta": null}]}', None),
+        ("[", '{"data": [{"id": "qwen"}]}', None),
+    ],
+)
+def test_how_many_parameters_the_model_has(says, server, ollama, llama_cpp, parameters):
+    path, body = ("/api/show", ollama) if says.name == "ollama" else ("/v1/models", llama_cpp)
+    server.raw(Raw(body.encode(), kind="application/json"), path=path)
+    llm = says.llm(server.url, [])
+    assert llm.parameters == parameters
+    close(llm)
+
+
 # -- thoughts
 
 
