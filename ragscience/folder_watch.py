@@ -138,8 +138,11 @@ def looks_whole(path: Path) -> bool:
 class Folder:
     """A folder on disk that may vanish and come back."""
 
+    lost = "the folder is gone; its papers stay in the library"
+
     def __init__(self, path: Path) -> None:
         self.path = path
+        self.shown = str(path)
         self._device: int | None = None
 
     @property

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -20,9 +21,11 @@ if TYPE_CHECKING:
 
 __all__ = [
     "AS_PDF",
+    "LOCAL",
     "Failure",
     "FileState",
     "FoundFiles",
+    "LocalFiles",
     "Plan",
     "apply_renames",
     "file_state",
@@ -144,13 +147,64 @@ def file_state(path: Path) -> FileState:
     return FileState(path, digest, stat.st_size, stat.st_mtime_ns)
 
 
+class LocalFiles:
+    """The files of papers on this machine's disks; `object_storage.BucketFiles` has those of a bucket."""
+
+    def find(self, paths: Sequence[Path], on_found: Callable[[int], None] = lambda _: None) -> FoundFiles:
+        """As `find_pdfs`. Raises SourceError where papers are elsewhere and cannot be listed."""
+        return find_pdfs(paths, on_found)
+
+    def state(self, path: Path, known: Collection[str] = ()) -> FileState:
+        """The file as it is now; `known` are MD5s that need no reading to be told. Raises FileProblem."""
+        del known
+        return file_state(path)
+
+    def is_as(self, state: FileState) -> bool:
+        """Whether the file that was read is still the one of that state."""
+        stat = state.path.stat() if state.path.exists() else None
+        return stat is not None and (stat.st_size, stat.st_mtime_ns) == (state.size_bytes, state.modified_ns)
+
+    def is_gone(self, path: Path) -> bool:
+        """Whether there is no such file. Raises SourceError where that cannot be told."""
+        return not path.exists()
+
+    def exists(self, path: str) -> bool:
+        """Whether there is such a file, or was when it was last looked for; nothing is asked of another machine."""
+        return os.path.lexists(path)
+
+    @contextmanager
+    def opened(self, path: Path, md5: str, *, only_here: bool = False) -> Iterator[Path]:
+        """The file to read for `path`, which stays while the `with` lasts; `md5` is that of its bytes.
+
+        Raises FileProblem where it cannot be had, with `only_here` also where it is not on this machine.
+        """
+        del md5, only_here
+        yield path
+
+    def shown(self, path: str) -> str:
+        """Where the file is, for a person."""
+        return path
+
+    def link(self, path: Path, seconds: int) -> str:
+        """An address under which anybody may read the file for so long; empty where there is none."""
+        del path, seconds
+        return ""
+
+    def save(self) -> None:
+        """Keep what was learnt of the files for the runs to come."""
+
+
+LOCAL = LocalFiles()
+
+
 def make_plan(
     library: Store,
     files: Iterable[Path],
     failures: Sequence[Failure] = (),
     on_compared: Callable[[int], None] = lambda _: None,
+    where: LocalFiles = LOCAL,
 ) -> Plan:
-    """The work for `files`: those that the library lacks, or has under another path.
+    """The work for `files`, which are `where`: those that the library lacks, or has under another path.
 
     `on_compared` gets the number of files whose bytes were compared, before each.
     """
@@ -163,7 +217,7 @@ def make_plan(
     for number, path in enumerate(files):
         on_compared(number)
         try:
-            state = file_state(path)
+            state = where.state(path, by_md5)
         except FileProblem as problem:
             failed.append(Failure(path, problem))
             continue
@@ -174,7 +228,7 @@ def make_plan(
             to_read[state.md5] = state
         elif known.path == str(path):
             unchanged.append(state)
-        elif _still_holds(known):
+        elif _still_holds(known, where):
             copies.append((state, known.path))
         else:
             moved.append((known, state))
@@ -182,10 +236,10 @@ def make_plan(
     return Plan(tuple(to_read.values()), tuple(moved), tuple(unchanged), tuple(copies), tuple(failed))
 
 
-def _still_holds(paper: Paper) -> bool:
+def _still_holds(paper: Paper, where: LocalFiles) -> bool:
     """Whether the file that the paper was read from still has the same bytes."""
     try:
-        return file_state(Path(paper.path)).md5 == paper.md5
+        return where.state(Path(paper.path), (paper.md5,)).md5 == paper.md5
     except FileProblem:
         return False
 
@@ -196,6 +250,6 @@ def apply_renames(library: Store, plan: Plan) -> None:
         library.rename_papers([(paper.paper_id, str(state.path), state.modified_ns) for paper, state in plan.moved])
 
 
-def vanished(library: Store) -> list[Paper]:
+def vanished(library: Store, where: LocalFiles = LOCAL) -> list[Paper]:
     """The papers whose file no longer exists at its path."""
-    return [paper for paper in library.papers() if not Path(paper.path).exists()]
+    return [paper for paper in library.papers() if where.is_gone(Path(paper.path))]

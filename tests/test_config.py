@@ -156,6 +156,7 @@ OTHERS = {
     "ollama_url": "http://localhost:1",
     "arxiv_url": "http://localhost:1/api",
     "library": "lance:///other",
+    "papers": "s3://other/papers",
     "pdf_viewer": "other {file}",
     "answer_request": "{context} {question}",
     "condense_prompt": "{chat_history} {question}",

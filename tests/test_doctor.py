@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ragscience.doctor import Finding, examine, worst
+from ragscience.doctor import Finding, Given, examine, worst
 from ragscience.doctor.findings import few, guarded
 from ragscience.doctor.machine_checks import disk_room
 from ragscience.doctor.service_checks import models, network, torch_model
@@ -74,7 +74,7 @@ def sql(home, *statements):
 
 
 def look(home, **changed):
-    return list(examine(home, **{"now": NOW, "ocr_language": "eng", **changed}))
+    return list(examine(home, Given(**{"now": NOW, "ocr_language": "eng", **changed})))
 
 
 def grave(home, **changed):

@@ -63,7 +63,8 @@ MAY_KNOW = {
     "evaluation": COMMON | {"retrieval", "answering"},
     "ingestion": COMMON | {"reading", "chunking", "models", "store", "duplicates"},
     "folder_watch": COMMON | {"ingestion"},
-    "doctor": COMMON | {"reading", "chunking", "models", "store", "ingestion", "duplicates", "graph"},
+    "object_storage": COMMON | {"ingestion", "store", "folder_watch"},
+    "doctor": COMMON | {"reading", "chunking", "models", "store", "ingestion", "duplicates", "graph", "object_storage"},
     "engine": COMMON
     | {
         "agent",
@@ -81,6 +82,7 @@ MAY_KNOW = {
         "lance_store",
         "metadata",
         "models",
+        "object_storage",
         "paper_names",
         "question_parts",
         "reading",
@@ -103,7 +105,8 @@ PROCESSES = {"ragscience.models.gguf_worker", "ragscience.sources.pdf_check", "r
 FOR_TERMINALS = {"typer", "rich", "prompt_toolkit", "click"}
 HEAVY = {
     "torch", "sentence_transformers", "transformers", "langgraph", "faiss", "pymupdf", "fitz", "onnx", "onnxruntime",
-    "tokenizers", "scipy", "rank_bm25", "lancedb", "pyarrow", "ragas", "opentelemetry",
+    "tokenizers", "scipy", "botocore", "rank_bm25", "lancedb", "pyarrow",
+    "ragas", "opentelemetry",
 }  # fmt: skip
 UNSAFE = {"pickle", "_pickle", "cPickle", "cloudpickle", "dill", "joblib", "marshal", "shelve"}
 UNSAFE_FLAGS = {"allow_pickle", "allow_dangerous_deserialization", "trust_remote_code"}

@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ragscience.doctor.findings import SEVERITIES, Finding, Severity, guarded, worst
 from ragscience.doctor.machine_checks import May
+from ragscience.ingestion import LOCAL, LocalFiles
 from ragscience.text.counts import counted
 
 if TYPE_CHECKING:
+    from ragscience.records import Paper
     from ragscience.store import Home, Store
 
-__all__ = ["SEVERITIES", "Finding", "OnCheck", "Severity", "examine", "guarded", "worst"]
+__all__ = ["SEVERITIES", "Finding", "Given", "OnCheck", "Severity", "examine", "guarded", "worst"]
 
 OnCheck = Callable[[str, int, int], None]
 """Is told what is looked at next, its number from 1, and how many checks there are."""
@@ -27,64 +30,64 @@ _CHECKS = (
 
 
 @dataclass(frozen=True, slots=True)
-class _Given:
-    """What is checked."""
+class Given:
+    """What the checks depend on beside the home."""
 
-    home: Home
-    open_library: Callable[[], Store]
-    fast: bool
-    """Without a look at the contents."""
+    now: datetime
+    """With a time zone."""
+    ocr_language: str
+    may: May = os.access
+    where: LocalFiles = LOCAL
+    """Where the papers' files are."""
+    fast: bool = False
+    """The contents of the database are not verified."""
 
 
 def examine(
     home: Home,
+    given: Given,
     open_library: Callable[[], Store] | None = None,
     *,
-    now: datetime,
-    ocr_language: str,
-    may: May = os.access,
-    fast: bool = False,
     on_check: OnCheck | None = None,
 ) -> Iterator[Finding]:
-    """Check the disk, the databases, the papers' files and the caches. `now` has a time zone.
+    """Check the disk, the databases, the papers' files and the caches.
 
-    `open_library` opens a library that is not in the home. With `fast` the contents of the database are not verified. A
-    check that cannot be made is a finding; nothing about the state of the library raises.
+    `open_library` opens a library that is not in the home. A check that cannot be made is a finding; nothing about the
+    state of the library raises.
     """
     from ragscience.doctor import database_checks as database
     from ragscience.doctor import machine_checks as machine
 
-    def run(name: str, area: str, check: Callable[..., Iterable[Finding]], *given: Any) -> Iterator[Finding]:
+    def run(name: str, area: str, check: Callable[..., Iterable[Finding]], *arguments: Any) -> Iterator[Finding]:
         if on_check is not None:
             on_check(name, _CHECKS.index(name) + 1, len(_CHECKS))
-        yield from guarded(area, check, *given)
+        yield from guarded(area, check, *arguments)
 
     yield from run("disk", "disk", machine.disk, home)
-    yield from run("permissions", "permissions", machine.permissions, home, may)
+    yield from run("permissions", "permissions", machine.permissions, home, given.may)
     if open_library is None:
         from ragscience.store import Library
 
         open_library = partial(Library.open, home)
-        found = list(run("database", "database", partial(database.database, fast=fast), home))
+        found = list(run("database", "database", partial(database.database, fast=given.fast), home))
     else:
         found = list(run("database", "database", database.other_store, open_library))
     yield from found
     if worst(found) != "error":
-        yield from guarded("papers", _library_checks, run, _Given(home, open_library, fast), now, ocr_language, may)
+        yield from guarded("papers", _library_checks, run, home, open_library, given)
     yield from run("conversations", "database", database.other_databases, home)
 
 
 def _library_checks(
-    run: Callable[..., Iterator[Finding]], given: _Given, now: datetime, ocr_language: str, may: May
+    run: Callable[..., Iterator[Finding]], home: Home, open_library: Callable[[], Store], given: Given
 ) -> Iterator[Finding]:
     from ragscience.doctor import database_checks as database
     from ragscience.doctor import machine_checks as machine
     from ragscience.doctor import paper_checks as papers
 
-    home = given.home
-    with given.open_library() as library:
+    with open_library() as library:
         known = library.papers()
-        yield from run("leftovers", "leftovers", lambda: machine.leftovers(home, database.token_file(home), now))
+        yield from run("leftovers", "leftovers", lambda: machine.leftovers(home, database.token_file(home), given.now))
         if not known:
             put = "Put PDFs into papers/ and run `python ingest.py`."
             yield Finding("papers", "warning", "The library is empty.", put)
@@ -93,10 +96,27 @@ def _library_checks(
         yield Finding("papers", "ok", f"{', '.join(held)}.")
         if not given.fast:
             yield from run("contents", "contents", database.contents, library)
-        yield from run("clock", "clock", machine.clock, known, now)
-        yield from run("files", "papers", papers.files, home, known, may)
-        yield from run("notes", "papers", papers.notes, library, known, ocr_language)
-        yield from run("new files", "papers", papers.new_files, home, library, known)
+        yield from run("clock", "clock", machine.clock, known, given.now)
+        yield from run("files", "papers", _files, home, library, known, given)
+        yield from run("notes", "papers", papers.notes, library, known, given.ocr_language)
+        if given.where is LOCAL:
+            yield from run("new files", "papers", papers.new_files, home, library, known)
         yield from run("duplicates", "duplicates", papers.versions, library)
         yield from run("ledger", "ledger", database.ledger, home, known)
         yield from run("indexes", "indexes", database.caches, library)
+
+
+def _files(home: Home, library: Store, known: Sequence[Paper], given: Given) -> Iterator[Finding]:
+    """The files of the papers: those in the bucket, where papers/ is one, and those on this machine."""
+    from ragscience.doctor import paper_checks as papers
+    from ragscience.object_storage import BucketFiles
+
+    here = known
+    if isinstance(given.where, BucketFiles):
+        from ragscience.doctor.bucket_checks import bucket
+
+        yield from bucket(home, library, known, given.where)
+        here = [paper for paper in known if not given.where.name_of(Path(paper.path))]
+        if not here:
+            return
+    yield from papers.files(home, here, given.may)

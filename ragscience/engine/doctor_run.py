@@ -8,11 +8,12 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from ragscience.doctor import Finding, Severity, examine, guarded, worst
+from ragscience.doctor import Finding, Given, Severity, examine, guarded, worst
 from ragscience.doctor.findings import DoctorOutput
 from ragscience.engine.access_tokens import AccessTokens
 from ragscience.engine.events import Checking, OnEvent
 from ragscience.engine.open_store import EMBEDDED, open_store
+from ragscience.engine.paper_files import paper_files
 from ragscience.errors import RagScienceError
 
 if TYPE_CHECKING:
@@ -59,10 +60,10 @@ def doctor(
 
     now = datetime.now(UTC)
     opened = None if settings.library == EMBEDDED else partial(open_store, home, settings)
-    language = settings.ocr_language
-    found = list(examine(home, opened, now=now, ocr_language=language, fast=fast, on_check=on_check))
-    found += _access(home)
     offline = settings if network else settings.model_copy(update={"offline": True})
+    given = Given(now, settings.ocr_language, where=paper_files(home, offline), fast=fast)
+    found = list(examine(home, given, opened, on_check=on_check))
+    found += _access(home)
     found += guarded("models", _models, offline, models, _made_by(home, settings))
     if network:
         found += guarded("network", _network, settings, models)

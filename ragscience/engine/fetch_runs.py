@@ -24,6 +24,7 @@ from ragscience.engine.ingest_events import (
 )
 from ragscience.engine.ingest_runs import IngestRun
 from ragscience.engine.open_store import open_store
+from ragscience.engine.paper_files import refuse_papers_in
 from ragscience.errors import FileProblem, NothingFound, RagScienceError, UsageError
 from ragscience.ingestion import file_state, find_pdfs
 from ragscience.records import Metadata
@@ -72,6 +73,7 @@ class FetchRun:
         """
         if self._settings.offline:
             raise UsageError("`fetch` needs the network, and --offline forbids it.", "Leave --offline out.")
+        refuse_papers_in(self._settings)
         wanted, searches = _understood(request)
         with open_store(self._home, self._settings) as library:
             self._loose = _loose_files(self._home, library)

@@ -290,8 +290,9 @@ class LibraryGraph:
             raise UsageError(f"The map is an HTML file, not {target.name!r}.", "Write: python query.py map map.html")
         check_target(target, force=force)
         drawing, drawn = draw_map(self._engine)
-        root = self._engine.home.root
-        write_file(target, map_page(drawing, {paper.file: file_link(paper.path, target, root) for paper in drawn}))
+        root, files = self._engine.home.root, self._engine.files
+        here = [paper for paper in drawn if files.shown(paper.path) == paper.path]  # a link to a bucket would expire
+        write_file(target, map_page(drawing, {paper.file: file_link(paper.path, target, root) for paper in here}))
         papers = sum(node.kind == PAPER for node in drawing.nodes)
         return MapSummary(papers, len(drawing.nodes) - papers, drawing.left_out)
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from ragscience.duplicates import Duplicate, duplicates_of
 from ragscience.engine.ingest_events import PaperFailed, PaperRead, PaperStored, PassagesEmbedded, PlanMade, Preparing
 from ragscience.errors import FileProblem
-from ragscience.ingestion import Failure, FileState, Plan
+from ragscience.ingestion import LOCAL, Failure, FileState, LocalFiles, Plan
 from ragscience.paper_names import PaperNames
 from ragscience.records import Chunk, Document, Paper
 
@@ -47,6 +47,8 @@ class Ingestion:
     """What all token vectors may take on disk."""
     progress: RunProgress | None = None
     """Is told how far the run is."""
+    where: LocalFiles = LOCAL
+    """Where the files are."""
 
 
 class Pipeline:
@@ -100,8 +102,7 @@ class Pipeline:
         return duplicates_of(self._library, files)
 
     def _store(self, state: FileState, document: Document) -> None:
-        stat = state.path.stat() if state.path.exists() else None
-        if stat is None or (stat.st_size, stat.st_mtime_ns) != (state.size_bytes, state.modified_ns):
+        if not self._ingestion.where.is_as(state):
             message = f"{state.path.name} was changed while it was read."
             raise FileProblem(message, "Run `python ingest.py` again.", reason="changed")
         from ragscience.store import NewPaper, merged

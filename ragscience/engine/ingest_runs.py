@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Sequence
-from contextlib import ExitStack
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, ExitStack
 from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -23,12 +23,12 @@ from ragscience.engine.ingest_events import (
 )
 from ragscience.engine.ingest_pipeline import Ingestion, Pipeline
 from ragscience.engine.left_out_files import Skips, remove_older, remove_papers
+from ragscience.engine.paper_files import paper_files, require_some_left
 from ragscience.errors import LibraryUnavailable, ModelProblem
 from ragscience.ingestion import (
     FoundFiles,
     Plan,
     apply_renames,
-    find_pdfs,
     make_plan,
     vanished,
 )
@@ -69,12 +69,13 @@ class IngestRun:
         self._on_event = on_event
         self._cancel = cancel
         self._readers = readers
-        self._skips = Skips(library, on_event)
+        self._files = paper_files(library.home, settings)
+        self._skips = Skips(library, on_event, self._files)
 
     def add(self, paths: Sequence[Path]) -> IngestResult:
         """Read what is new or changed under `paths`, papers/ without any."""
         papers = self.library.home.papers
-        if not paths or list(paths) == [papers]:
+        if not self._settings.papers and (not paths or list(paths) == [papers]):
             papers.mkdir(parents=True, exist_ok=True)
         found, plan = self._planned(paths or [papers])
         named = [Path(os.path.abspath(path)) for path in paths]  # noqa: PTH100  # as find_pdfs does
@@ -83,17 +84,20 @@ class IngestRun:
 
     def _planned(self, paths: Sequence[Path]) -> tuple[FoundFiles, Plan]:
         """What the paths name, and the work for it."""
-        found = find_pdfs(paths, lambda count: self._on_event(Preparing("looking for PDFs", count)))
+        found = self._files.find(paths, lambda count: self._on_event(Preparing("looking for PDFs", count)))
 
         def compared(number: int) -> None:
             self._on_event(Preparing("comparing files", number, len(found.pdfs)))
 
-        return found, make_plan(self.library, found.pdfs, found.failures, compared)
+        try:
+            return found, make_plan(self.library, found.pdfs, found.failures, compared, self._files)
+        finally:
+            self._files.save()
 
     def sync_plan(self) -> SyncPlan:
         """What `sync` would do."""
         plan, gone = self._changes()
-        plan = Skips(self.library, lambda _: None).leave_out(plan, (), self._read_by)
+        plan = Skips(self.library, lambda _: None, self._files).leave_out(plan, (), self._read_by)
         return SyncPlan(tuple(state.path for state in plan.to_read), tuple(gone))
 
     def sync(self) -> IngestResult:
@@ -112,14 +116,17 @@ class IngestRun:
 
     def _changes(self) -> tuple[Plan, list[Paper]]:
         """The changes of papers/ and of the papers outside of it, and the papers whose files are gone."""
-        self.library.home.papers.mkdir(parents=True, exist_ok=True)
+        if not self._settings.papers:
+            self.library.home.papers.mkdir(parents=True, exist_ok=True)
         found, plan = self._planned([self.library.home.papers])
         self._skips.note_others(found.others)
         moved, planned = {paper.paper_id for paper, _ in plan.moved}, set(plan.paths)
-        gone = [paper for paper in vanished(self.library) if paper.paper_id not in moved]
+        gone = [paper for paper in vanished(self.library, self._files) if paper.paper_id not in moved]
+        require_some_left(self.library.home, self._settings, self.library.papers(), gone)
         outside = [paper for paper in self.library.papers() if Path(paper.path) not in planned]
         changed = [Path(paper.path) for paper in outside if _is_changed(paper)]
-        plan = make_plan(self.library, [*plan.paths, *changed], plan.failures) if changed else plan
+        if changed:
+            plan = make_plan(self.library, [*plan.paths, *changed], plan.failures, where=self._files)
         return plan, gone
 
     def remove(self, names: Sequence[str], *, forget: bool = False) -> tuple[Paper, ...]:
@@ -176,13 +183,14 @@ class IngestRun:
             if embedder.identity.provider == "embedded":  # no faster in larger batches, and Ctrl-C waits for one
                 batch = min(batch, 16)
             ingestion = Ingestion(
-                partial(readers.read_all, progress=progress),
+                partial(readers.read_all, progress=progress, opened=self._opened(plan)),
                 chunk,
                 embedder,
                 batch,
                 tokens,
                 settings.token_cache_mb * 2**20,
                 progress,
+                self._files,
             )
             pipeline = Pipeline(self.library, ingestion, self._on_event)
             try:
@@ -197,10 +205,16 @@ class IngestRun:
         from ragscience.engine.ingest_progress import RunProgress
 
         paths, pages = [state.path for state in plan.to_read], {}
-        for number, (path, count) in enumerate(zip(paths, readers.count_pages(paths), strict=True)):
+        counts = readers.count_pages(paths, self._opened(plan, only_here=True))
+        for number, (path, count) in enumerate(zip(paths, counts, strict=True)):
             self._on_event(Preparing("counting pages", number, len(paths)))
             pages[path] = count
         return RunProgress(pages, readers.workers, self._on_event)
+
+    def _opened(self, plan: Plan, *, only_here: bool = False) -> Callable[[Path], AbstractContextManager[Path]]:
+        """What gives the file to read for a path of the plan."""
+        md5s = {state.path: state.md5 for state in plan.to_read}
+        return lambda path: self._files.opened(path, md5s[path], only_here=only_here)
 
     def _result(self, plan: Plan, pipeline: Pipeline | None) -> IngestResult:
         """The result of a run, after its last events."""

@@ -18,7 +18,7 @@ from ragscience.engine.ingest_events import (
 )
 from ragscience.engine.paper_lookup import find_papers, papers_matching
 from ragscience.errors import FileProblem
-from ragscience.ingestion import AS_PDF, Failure, FileState, Plan
+from ragscience.ingestion import AS_PDF, LOCAL, Failure, FileState, LocalFiles, Plan
 from ragscience.store.paper_patterns import fits_file
 from ragscience.store.row_records import short_names
 from ragscience.store.skipped_files import SkippedFile, SkippedFiles
@@ -30,20 +30,20 @@ if TYPE_CHECKING:
 
 __all__ = ["SkippedFile", "Skips", "remove_older", "remove_papers", "skipped_files"]
 
-_PASSING = frozenset({"changed", "missing", "other-format", "no-model"})
+_PASSING = frozenset({"changed", "missing", "other-format", "no-model", "network", "refused", "cache-size"})
 """Reasons that are not kept: they may be gone the next time, or concern what was named."""
 
 
 class Skips:
     """The files that one run skips, each published where it is news."""
 
-    def __init__(self, library: Store, on_event: OnEvent) -> None:
+    def __init__(self, library: Store, on_event: OnEvent, where: LocalFiles = LOCAL) -> None:
         self.still_unreadable = 0
         """Files that could not be read before and are as they were."""
         self.still_left_out = 0
         self._library = library
         self._on_event = on_event
-        self._files = SkippedFiles(library.home)
+        self._files = SkippedFiles(library.home, where.exists)
 
     def leave_out(self, plan: Plan, named: Sequence[Path], read_by: str) -> Plan:
         """The plan without what is left out and what could not be read before; what is named itself is tried again.
@@ -122,9 +122,9 @@ def _unreadable(path: Path, problem: FileProblem, md5: str = "", read_by: str = 
     return SkippedFile(str(path), problem.reason, problem.message, problem.fix, md5, read_by)
 
 
-def skipped_files(library: Store) -> list[SkippedFile]:
+def skipped_files(library: Store, where: LocalFiles = LOCAL) -> list[SkippedFile]:
     """The files that the last runs skipped, as far as they are still there and not in the library, by path."""
-    return SkippedFiles(library.home).present(library.known_files())
+    return SkippedFiles(library.home, where.exists).present(library.known_files())
 
 
 def remove_papers(library: Store, names: Sequence[str], on_event: OnEvent, *, forget: bool) -> tuple[Paper, ...]:

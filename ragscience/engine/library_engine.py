@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from ragscience.engine.told_choices import ToldChoices
     from ragscience.evaluation.eval_report import Evaluation
     from ragscience.evaluation.question_drafts import Draft
+    from ragscience.ingestion import LocalFiles
     from ragscience.models.model_choice import ModelRow
     from ragscience.models.model_protocols import Embedder
     from ragscience.settings import Settings
@@ -245,7 +246,13 @@ class Engine:
             timeout_seconds=settings.reading_timeout_seconds,
             memory_bytes=settings.reading_memory_mb << 20,
             warn=lambda text: on_event(Warned(text)) if on_event is not None else None,
+            opened=self.opened,
         )
+
+    def opened(self, path: Path) -> AbstractContextManager[Path]:
+        """The file at a paper's path, or what stands for it on this machine."""
+        paper = self.library.paper_by_path(str(path))
+        return self.files.opened(path, paper.md5) if paper else nullcontext(path)
 
     # What there is
 
@@ -257,7 +264,7 @@ class Engine:
         """The files that the last runs saw and did not read into the library, each with the reason, by path."""
         from ragscience.engine.left_out_files import skipped_files
 
-        return skipped_files(self.library)
+        return skipped_files(self.library, self.files)
 
     def _said_of_damage(self, made: T) -> T:
         """The same, after what was seen of damage on the way is published."""
@@ -507,6 +514,16 @@ class Engine:
     def library(self) -> Store:
         """The library, for reading; shared by all threads."""
         return self._made_once("library", lambda: open_store(self.home, self.settings))
+
+    @property
+    def files(self) -> LocalFiles:
+        """The files of the papers, wherever they are."""
+        return self._made_once("files", self._paper_files)
+
+    def _paper_files(self) -> LocalFiles:
+        from ragscience.engine.paper_files import paper_files
+
+        return paper_files(self.home, self.settings)
 
     @property
     def models(self) -> ModelPool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Callable, Iterable, Sequence
-from contextlib import closing
+from contextlib import AbstractContextManager, closing, nullcontext
 from pathlib import Path
 
 from ragscience.engine.kept_reader import KeptReader
@@ -52,12 +52,14 @@ def write_marked_pages(
     timeout_seconds: float,
     memory_bytes: int,
     warn: Callable[[str], None],
+    opened: Callable[[Path], AbstractContextManager[Path]] = nullcontext,
 ) -> int:
     """Write each page that the answers cite once, the quotes marked; how many pages there are.
 
     A paper that cannot be marked is left out with a warning. Without a page to write, `target` is left as it is. The
     papers are opened in a process of its own, which has `timeout_seconds` and `memory_bytes` of address space for
-    each. Raises UsageError as `check_target`, RagScienceError where nothing can be written.
+    each; `opened` gives the file behind a citation's path. Raises UsageError as `check_target`, RagScienceError where
+    nothing can be written.
     """
     check_target(target)
     wanted = _wanted(answers)
@@ -73,7 +75,11 @@ def write_marked_pages(
         names = short_names(wanted)
         for number, (path, pages) in enumerate(wanted.items()):
             part = Path(folder, f"{number}.pdf")
-            unplaced = marker.reader().mark(Path(path), part, pages)
+            try:
+                with opened(Path(path)) as file:
+                    unplaced = marker.reader().mark(file, part, pages)
+            except FileProblem as problem:
+                unplaced = problem
             if isinstance(unplaced, FileProblem):
                 warn(f"Not in {target.name}: {unplaced}")
                 continue

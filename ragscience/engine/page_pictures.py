@@ -9,6 +9,7 @@ from threading import BoundedSemaphore, Lock, Timer
 from typing import TYPE_CHECKING
 
 from ragscience.errors import FileProblem, LibraryBusy, NothingFound
+from ragscience.ingestion import LOCAL, LocalFiles
 from ragscience.store.atomic_files import disk_errors
 
 if TYPE_CHECKING:
@@ -28,8 +29,10 @@ _AS_IT_IS = "`python ingest.py` reads the file as it is."
 class PagePictures:
     """Draws pages for any number of threads, one page at a time; its process ends a minute after the last one."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, where: LocalFiles = LOCAL) -> None:
+        """`where` are the papers' files."""
         self._settings = settings
+        self._where = where
         self._kept: KeptReader | None = None
         self._waiting = BoundedSemaphore(_MOST_WAITING)
         self._lock = Lock()
@@ -50,11 +53,15 @@ class PagePictures:
     def _drawn(self, paper: Paper, number: int, width: int) -> tuple[PageShape, bytes]:
         from ragscience.engine.kept_reader import KeptReader
 
-        path = file_of(paper)
         if not self._waiting.acquire(blocking=False):
             raise LibraryBusy("Too many pages are being drawn.", "Try again in a few seconds.")
         try:
-            with self._lock, tempfile.TemporaryDirectory(prefix="ragscience-") as folder:
+            with (
+                self._where.opened(Path(paper.path), paper.md5) as file,
+                self._lock,
+                tempfile.TemporaryDirectory(prefix="ragscience-") as folder,
+            ):
+                path = file_of(paper, file)
                 self._end.cancel()
                 limits = self._settings.reading_timeout_seconds, self._settings.reading_memory_mb << 20
                 self._kept = self._kept or KeptReader(*limits)
@@ -77,9 +84,11 @@ class PagePictures:
                 self._kept.close()
 
 
-def file_of(paper: Paper) -> Path:
-    """The file that the paper was read from. Raises NothingFound where it is gone, FileProblem where it has changed."""
-    path = Path(paper.path)
+def file_of(paper: Paper, path: Path) -> Path:
+    """The file at `path`, from which the paper was read.
+
+    Raises NothingFound where it is gone, FileProblem where it has changed.
+    """
     if not path.is_file():
         raise NothingFound(f"The file of {paper.file} is gone.", "Put it back, and run `python ingest.py`.")
     with disk_errors(path):

@@ -12,7 +12,7 @@ from ragscience.engine.ingest_pipeline import embed_batch
 from ragscience.engine.ingest_runs import IngestRun
 from ragscience.engine.paper_lookup import find_papers
 from ragscience.errors import FileProblem, UsageError
-from ragscience.ingestion import Failure, Plan, file_state
+from ragscience.ingestion import Failure, Plan
 from ragscience.records import Paper
 from ragscience.store import Home, text_hash
 from ragscience.store.damaged_database import damage_of, put_aside
@@ -83,12 +83,12 @@ class RebuildRun(IngestRun):
         """Read these papers again, as far as their files are there."""
         states, failures = [], []
         for paper in papers:
-            if not Path(paper.path).exists():
+            if self._files.is_gone(Path(paper.path)):
                 text = f"{paper.file} is kept as it was: its file is gone (`python ingest.py sync` removes it)"
                 self._on_event(Warned(text))
                 continue
             try:
-                states.append(file_state(Path(paper.path)))
+                states.append(self._files.state(Path(paper.path), (paper.md5,)))
             except FileProblem as problem:
                 failures.append(Failure(Path(paper.path), problem))
         return Plan(tuple(states), failures=tuple(failures))

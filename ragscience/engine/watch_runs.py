@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from threading import Event as Flag
 from typing import TYPE_CHECKING
@@ -13,12 +14,14 @@ from ragscience.engine.ingest_events import PaperFailed, WatchChanged
 from ragscience.engine.ingest_runs import IngestRun, ocr_language, open_readers
 from ragscience.engine.model_pool import ModelPool
 from ragscience.engine.open_store import open_store
+from ragscience.engine.paper_files import paper_files, require_some_left
 from ragscience.errors import LibraryBusy, RagScienceError, UsageError
 from ragscience.folder_watch import Folder, FolderState, Work, looks_whole, ticks
 from ragscience.ingestion import make_plan
 
 if TYPE_CHECKING:
     from ragscience.engine.events import Event
+    from ragscience.object_storage import BucketFolder
     from ragscience.reading.worker_pool import ReadingPool
     from ragscience.settings import Settings
     from ragscience.store import Home
@@ -46,6 +49,7 @@ class WatchRun:
         self.settings = settings
         self.models = models
         self.readers: ReadingPool | None = None
+        self._files = paper_files(home, settings)
         self._publish = on_event
         self._cancel = cancel or Flag()
         self._is_waiting = False
@@ -63,25 +67,47 @@ class WatchRun:
         Raises UsageError where there is no such folder, and what the first piece of work raises, LibraryBusy aside;
         later errors are events, and the work is tried again.
         """
-        path = Path(os.path.abspath(folder)) if folder else self.home.papers  # noqa: PTH100  # a link keeps its own name
+        path = Path(os.path.abspath(folder or self.home.papers))  # noqa: PTH100  # a link keeps its own name
+        if path == Path(os.path.abspath(self.home.papers)) and self.settings.papers:  # noqa: PTH100
+            self._watch_bucket(path)
+            return
         if folder is None:
             path.mkdir(parents=True, exist_ok=True)
         if not path.is_dir():
             raise UsageError(f"There is no folder {path}.", "Name the folder to watch, or none for papers/.")
         try:
-            self._follow(Folder(path))
+            there = Folder(path)
+            changes = ticks(there, self._cancel, lambda text: self._publish(Warned(text)))
+            self._follow(there, changes, self.settings.watch_settle_seconds, looks_whole)
         finally:
             self.close()
 
-    def _follow(self, folder: Folder) -> None:
-        path = folder.path
+    def _watch_bucket(self, path: Path) -> None:
+        from ragscience.object_storage import BucketFiles, BucketFolder
+
+        assert isinstance(self._files, BucketFiles)  # noqa: S101 - for the type: the settings name a bucket
+        folder = BucketFolder(self._files, path)
+        try:
+            self._follow(folder, folder.ticks(self._cancel), 0.0, lambda _: True)  # an object appears when it is whole
+        finally:
+            self.close()
+
+    def _follow(
+        self,
+        folder: Folder | BucketFolder,
+        changes: Iterator[bool],
+        settle_seconds: float,
+        is_whole: Callable[[Path], bool],
+    ) -> None:
+        path, is_local = folder.path, isinstance(folder, Folder)
+        heartbeat = HEARTBEAT_SECONDS if is_local else self.settings.papers_poll_seconds
         with open_store(self.home, self.settings) as library:
             known = [Path(paper.path) for paper in library.papers() if Path(paper.path).is_relative_to(path)]
-        state = FolderState(known, settle_seconds=self.settings.watch_settle_seconds, is_whole=looks_whole)
+        state = FolderState(known, settle_seconds=settle_seconds, is_whole=is_whole)
         next_look, wall_ns = 0.0, time.time_ns()
         is_there, is_first = True, True
-        self._publish(WatchChanged("watching", str(path)))
-        for changed in ticks(folder, self._cancel, lambda text: self._publish(Warned(text))):
+        self._publish(WatchChanged("watching", folder.shown))
+        for changed in changes:
             now = time.monotonic()
             if now < next_look and (not changed or self._is_waiting):
                 continue
@@ -89,17 +115,22 @@ class WatchRun:
             if (files is not None) != is_there:
                 is_there = files is not None
                 if is_there:
-                    self._publish(WatchChanged("back", str(path), "the folder is there again"))
+                    self._publish(
+                        WatchChanged(
+                            "back",
+                            folder.shown,
+                            "it can be read again" if not is_local else "the folder is there again",
+                        )
+                    )
                 else:
-                    text = "the folder is gone; its papers stay in the library"
-                    self._publish(WatchChanged("vanished", str(path), text))
+                    self._publish(WatchChanged("vanished", folder.shown, folder.lost))
             if files is None:
-                next_look = now + BUSY_SECONDS
+                next_look = now + (BUSY_SECONDS if is_local else heartbeat)
                 continue
             work = state.look(files, now, wall_ns=wall_ns if is_first else None)
             is_first = False
             pause = self.carry_out(work)
-            next_look = min(now + HEARTBEAT_SECONDS, state.due or now + HEARTBEAT_SECONDS)
+            next_look = min(now + heartbeat, state.due or now + heartbeat)
             if pause:
                 state.again(work)
                 next_look = time.monotonic() + pause
@@ -135,18 +166,23 @@ class WatchRun:
             run = IngestRun(
                 library, self.settings, self.models, self._on_event, cancel=self._cancel, readers=self.readers
             )
-            plan = make_plan(library, work.read)
+            plan = make_plan(library, work.read, where=self._files)
+            self._files.save()
             moved = {paper.paper_id for paper, _ in plan.moved}
-            found = [library.paper_by_path(str(path)) for path in work.gone if not os.path.lexists(path)]
+            found = [library.paper_by_path(str(path)) for path in work.gone if self._is_gone(path)]
             gone = [paper for paper in found if paper is not None and paper.paper_id not in moved]
+            require_some_left(self.home, self.settings, library.papers(), gone)
             run.remove_gone(gone)
             if gone and not plan.to_read:
                 library.refresh_indexes()
             run.carry_out(plan)
 
+    def _is_gone(self, path: Path) -> bool:
+        return not os.path.lexists(path) and self._files.is_gone(path)
+
     def _on_event(self, event: Event) -> None:
         # A file that is gone by now is an event of its own when it counts as gone.
-        if not (isinstance(event, PaperFailed) and not event.path.exists()):
+        if not (isinstance(event, PaperFailed) and not self._files.exists(str(event.path))):
             self._publish(event)
 
 

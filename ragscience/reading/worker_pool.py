@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import threading
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor, wait
+from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from pathlib import Path
 from types import TracebackType
@@ -21,6 +22,10 @@ _AHEAD = 2
 """Files per worker that are being read, or wait with their text in memory."""
 _LOOK_SECONDS = 0.2
 """While a loop waits for a file, its progress is looked at this often."""
+
+
+Opened = Callable[[Path], AbstractContextManager[Path]]
+"""The file to read for a path, for as long as it is read. Raises FileProblem where it cannot be had."""
 
 
 class ReadingProgress:
@@ -79,22 +84,30 @@ class ReadingPool:
         for reader in idle:
             reader.close()
 
-    def count_pages(self, paths: Iterable[Path]) -> Iterator[int]:
+    def count_pages(self, paths: Iterable[Path], opened: Opened = nullcontext) -> Iterator[int]:
         """The number of pages of each file; 0 where they cannot be counted. Raises as `read_all`."""
         for path in paths:
             reader = self._take(threading.Event())
             try:
-                count = reader.count(path)
+                with opened(path) as file:
+                    count = reader.count(file)
                 yield count if isinstance(count, int) else 0
+            except FileProblem:
+                yield 0
             finally:
                 self._give_back(reader)
 
     def read_all(
-        self, paths: Iterable[Path], password: str = "", progress: ReadingProgress | None = None
+        self,
+        paths: Iterable[Path],
+        password: str = "",
+        progress: ReadingProgress | None = None,
+        opened: Opened = nullcontext,
     ) -> Iterator[tuple[Path, Document | FileProblem]]:
         """Each path with its document or problem, in the given order, read ahead by a few files.
 
-        `paths` is consumed as files are read; the password is for encrypted files. Raises RagScienceError where the
+        `paths` is consumed as files are read; the password is for encrypted files; `opened` gives the file of a path,
+        where it has another one. Raises what that raises but for FileProblem, and RagScienceError where the
         workers cannot be started. Only one such loop at a time: leaving it ends the reading.
         """
         progress = progress or ReadingProgress()
@@ -103,7 +116,7 @@ class ReadingPool:
         threads = ThreadPoolExecutor(self.workers, thread_name_prefix="reading")
         try:
             for path in paths:
-                ahead.append((path, threads.submit(self._read, path, password, abandoned, progress)))
+                ahead.append((path, threads.submit(self._read, path, password, abandoned, progress, opened)))
                 if len(ahead) >= self.workers * _AHEAD:
                     yield _next(ahead, progress)
             while ahead:
@@ -116,13 +129,16 @@ class ReadingPool:
             threads.shutdown(cancel_futures=True)
 
     def _read(
-        self, path: Path, password: str, abandoned: threading.Event, progress: ReadingProgress
+        self, path: Path, password: str, abandoned: threading.Event, progress: ReadingProgress, opened: Opened
     ) -> Document | FileProblem:
         reader = self._take(abandoned)
         try:
             progress.page_done(path, 0, 0)
             on_page = partial(progress.page_done, path)
-            return reader.read(path, password, self.ocr, layout=self._layout, on_page=on_page)
+            with opened(path) as file:
+                return reader.read(file, password, self.ocr, layout=self._layout, on_page=on_page)
+        except FileProblem as problem:
+            return problem
         finally:
             progress.file_done(path)
             self._give_back(reader)

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import os
+from contextlib import ExitStack
 from pathlib import Path as FilePath
 from typing import Annotated, Literal
 from uuid import uuid4
 
 from fastapi import APIRouter, File, Path, Query, Request, UploadFile
+from starlette.background import BackgroundTask
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import FileResponse, PlainTextResponse, Response
 from typing_extensions import TypedDict
 
 from ragscience.engine.page_pictures import file_of
+from ragscience.engine.paper_files import refuse_papers_in
 from ragscience.errors import FileProblem, NothingFound, RagScienceError, UsageError
 from ragscience.json_output import (
     ListOutput,
@@ -84,8 +87,14 @@ def page(md5: Md5, number: Number, request: Request) -> Response:
 )
 def file(md5: Md5, request: Request) -> FileResponse:
     """The PDF itself, as it was when it was read: marks are drawn on it."""
-    path = file_of(_paper(state_of(request), md5))
-    return FileResponse(path, media_type="application/pdf", content_disposition_type="inline", filename=path.name)
+    state = state_of(request)
+    paper = _paper(state, md5)
+    with ExitStack() as stack:
+        path = file_of(paper, stack.enter_context(state.engine.files.opened(FilePath(paper.path), md5)))
+        sent = BackgroundTask(stack.pop_all().close)  # until then a cached file stays
+    return FileResponse(
+        path, media_type="application/pdf", content_disposition_type="inline", filename=path.name, background=sent
+    )
 
 
 @paper_routes.get(
@@ -110,6 +119,7 @@ def bibliography(
 async def upload(files: Annotated[list[UploadFile], File()], request: Request) -> Response:
     """Put PDFs into papers/ and read them; the job's progress is at `/jobs/{id}`."""
     state = state_of(request)
+    refuse_papers_in(state.engine.settings)
     paths: list[FilePath] = []
     try:
         for each in files:

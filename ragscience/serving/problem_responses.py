@@ -106,6 +106,11 @@ def every_title() -> list[str]:
 
 
 def _expected_as(error: RagScienceError) -> tuple[int, str]:
+    if isinstance(error, FileProblem) and error.reason in (
+        "network",
+        "refused",
+    ):  # an object of a bucket that cannot be had
+        error = SourceError(error.message, error.fix)
     return next((status, title) for kind, status, title in _EXPECTED if isinstance(error, kind))
 
 

@@ -60,6 +60,25 @@ class Settings(BaseSettings):
         guarded=True,
     )
 
+    papers: str = setting(
+        "",
+        NOTHING,
+        "Where the PDFs are: s3://bucket/prefix, read with the credentials and the server that the AWS_ variables "
+        "name; empty: the folder papers/ of the home.",
+        pattern=r"^$|^s3://[a-z0-9.-]{3,63}(/[^\s?#*]{0,900})?$",
+        guarded=True,
+    )
+    papers_cache_mb: int = setting(
+        2048,
+        NOTHING,
+        "Disk space for PDFs of a bucket, in MiB, in `cache_folder`; what was not used for longest goes first.",
+        ge=1,
+        le=10_000_000,
+    )
+    papers_poll_seconds: float = setting(
+        60.0, NOTHING, "`ingest.py watch` lists a bucket this often: one request for 1,000 objects.", ge=0.1, le=86400
+    )
+
     # Reading
     reading_workers: int = setting(0, NOTHING, "Processes that read PDFs; 0: CPU cores minus one.", ge=0, le=64)
     reading_timeout_seconds: float = setting(

@@ -10,6 +10,7 @@ from ragscience.settings.setting_fields import Settings
 __all__ = ["must_be"]
 
 PATTERNS = {
+    "papers": "must be an address like s3://bucket/prefix",
     "ollama_url": "must start with http:// or https://",
     "llm_url": "must be an address like http://127.0.0.1:8080/v1",
     "embed_url": "must be an address like http://127.0.0.1:8081/v1",

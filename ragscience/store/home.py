@@ -55,6 +55,11 @@ class Home:
         return self.vectorstore / "skipped.json"
 
     @property
+    def objects(self) -> Path:
+        """The objects of the bucket that the papers are in, as they were last listed; a cache."""
+        return self.vectorstore / "objects.json"
+
+    @property
     def told(self) -> Path:
         """The choices of models that a person has been told of; a cache."""
         return self.vectorstore / "told.json"

@@ -6,7 +6,7 @@ A run names a file when it is not in there. It is a cache: where it is lost or d
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -42,8 +42,10 @@ class SkippedFile:
 class SkippedFiles:
     """What runs before this one skipped, and what this one does."""
 
-    def __init__(self, home: Home) -> None:
+    def __init__(self, home: Home, exists: Callable[[str], bool] = os.path.lexists) -> None:
+        """`exists` says whether a file is still there."""
         self._home = home
+        self._exists = exists
         self._files = {file.path: file for file in _read(home)}
         self._has_changed = False
 
@@ -61,7 +63,7 @@ class SkippedFiles:
     def present(self, read: Collection[str]) -> list[SkippedFile]:
         """Those that still exist and whose paths are not in `read`, by path."""
         return sorted(
-            (file for path, file in self._files.items() if path not in read and os.path.lexists(path)),
+            (file for path, file in self._files.items() if path not in read and self._exists(path)),
             key=lambda file: file.path,
         )
 

@@ -28,8 +28,8 @@ def can_link(stream: IO[str]) -> bool:
 
 
 def link_style(path: str, page: int, stream: IO[str]) -> Style:
-    """A style that makes text on `stream` a link to a page; one that does nothing where there can be no links."""
-    uri = page_uri(path, page) if can_link(stream) else ""
+    """A style that makes text on `stream` a link to a page of a file of this machine; else one that does nothing."""
+    uri = page_uri(path, page) if can_link(stream) and os.path.lexists(path) else ""
     return Style(link=uri) if uri else Style.null()
 
 

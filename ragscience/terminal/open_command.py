@@ -27,6 +27,8 @@ __all__ = ["LAST", "cited_text", "open_source", "show_bib", "viewer_command"]
 
 LAST = "last"
 """The id of the last answer, on the command line."""
+LINK_SECONDS = 900
+"""How long a link to a paper in a bucket can be used."""
 
 _VIEWERS = (
     "evince -i {page} {file}",
@@ -37,27 +39,47 @@ _VIEWERS = (
 """Those that are known to take a page, by their manuals; the first that is installed is taken."""
 
 
-def open_source(engine: Engine, answer: Answer, number: int) -> None:
-    """Say where a source is, and open it where there is a screen and a viewer.
+def open_source(engine: Engine, answer: Answer, number: int, *, link: bool = False) -> None:
+    """Say where a source is, and open it where there is a screen and a viewer; with `link` print a link to it alone.
 
     Raises UsageError for a number that the answer does not list, FileProblem where the file is gone, RagScienceError
     where the viewer does not start.
     """
     source = source_now(answer, number, engine.library)
     out = console()
-    where = f"{one_line(source.path or source.file)}, p.{source.page}"
-    put(out, Text(where, link_style(source.path, source.page, out.file)), f"[{source.number}] ")
-    if not Path(source.path).is_file():
-        raise FileProblem(
-            f"{source.path or source.file} no longer exists.",
-            "Restore the file, or run `python ingest.py sync` to remove it from the library.",
-            reason="missing",
-        )
+    shown = engine.files.shown(source.path)
+    is_here = shown == source.path
+    if link:
+        _print_link(engine, source)
+        return
+    where = f"{one_line(shown or source.file)}, p.{source.page}"
+    style = link_style(source.path, source.page, out.file) if is_here else ""
+    put(out, Text(where, style), f"[{source.number}] ")
+    if is_here:
+        _require(Path(source.path), source)
     command = viewer_command(engine.settings.pdf_viewer, source.path, source.page)
     if not command:
         say("No PDF viewer or no display was found: open the page yourself, or set RAG_PDF_VIEWER.")
         return
-    _start(command, source)
+    with engine.opened(Path(source.path)) as file:
+        _require(file, source)
+        _start(viewer_command(engine.settings.pdf_viewer, str(file), source.page), source)
+
+
+def _require(file: Path, source: Source) -> None:
+    """Raise FileProblem where the file of the source is not there."""
+    if not file.is_file():
+        fix = "Restore the file, or run `python ingest.py sync` to remove it from the library."
+        raise FileProblem(f"{source.path or source.file} no longer exists.", fix, reason="missing")
+
+
+def _print_link(engine: Engine, source: Source) -> None:
+    """Print a link to a page of a paper in a bucket. Raises UsageError for a file of this machine."""
+    link = engine.files.link(Path(source.path), LINK_SECONDS)
+    if not link:
+        raise UsageError(f"{source.file} is a file of this machine; --link is for papers in a bucket.", "Leave it out.")
+    hand_over(f"{link}#page={source.page}\n", None)  # in one piece, however narrow the terminal is
+    say(f"Whoever has this link can read {source.file} for {LINK_SECONDS // 60} minutes.")
 
 
 def viewer_command(template: str, path: str, page: int) -> list[str]:

@@ -169,6 +169,9 @@ def open_page(
             "--answer", metavar="ID", help="The answer that has the source (the start of its id); default: the last."
         ),
     ] = None,
+    link: Annotated[
+        bool, typer.Option("--link", help="Print a link to it, for 15 minutes: of papers in a bucket (RAG_PAPERS).")
+    ] = False,
     home: HomeFolder = None,
     debug: Debug = False,
 ) -> int:
@@ -176,7 +179,7 @@ def open_page(
     from ragscience.terminal.open_command import open_source
 
     with opened(home=home) as engine:
-        open_source(engine, engine.history.answer(answer or "").answer, number)
+        open_source(engine, engine.history.answer(answer or "").answer, number, link=link)
     return 0
 
 

@@ -1,4 +1,3 @@
-import logging
 import os
 import uuid
 from contextlib import contextmanager
@@ -6,29 +5,19 @@ from contextlib import contextmanager
 import pytest
 
 from ragscience.store import Home
+from tests.s3_server import access, client_of, moto_server
 
 from .stores import Place
-
-AWS = {
-    "AWS_ACCESS_KEY_ID": "key",
-    "AWS_SECRET_ACCESS_KEY": "secret",
-    "AWS_DEFAULT_REGION": "us-east-1",
-    "AWS_ALLOW_HTTP": "true",
-}
 
 
 @pytest.fixture(scope="session")
 def s3_server():
-    """The address of a server with S3's API on loopback, with a bucket `libraries`; the AWS_ variables name it."""
-    server = pytest.importorskip("moto.server", reason="moto is not installed: S3 is not tried")
-    boto3 = pytest.importorskip("boto3", reason="boto3 is not installed: S3 is not tried")
-    logging.getLogger("werkzeug").setLevel(logging.ERROR)
-    running = server.ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
-    running.start()
+    """A server with S3's API on loopback, with a bucket `libraries`; the AWS_ variables name it."""
+    running = moto_server()
+    url = "http://{}:{}".format(*running.get_host_and_port())
     try:
-        host, port = running.get_host_and_port()
-        with environment({**AWS, "AWS_ENDPOINT_URL": f"http://{host}:{port}"}):
-            boto3.client("s3").create_bucket(Bucket="libraries")
+        with environment(access(url)):
+            client_of(url).create_bucket(Bucket="libraries")
             yield
     finally:
         running.stop()

@@ -87,7 +87,8 @@ def test_a_pipe_gets_plain_lines(shown):
     assert shown(answer_view, CHECKED, tty=False) == CHECKED.text + "\n"
 
 
-def test_a_terminal_gets_links_and_colours(shown):
+def test_a_terminal_gets_links_and_colours(shown, monkeypatch):
+    monkeypatch.setattr("ragscience.terminal.links.os.path.lexists", lambda path: path.startswith("/papers/"))
     text = shown(answer_footer, CHECKED)
     assert "file:///papers/a%20b/kilns.pdf#page=1\x1b\\" in text
     assert text.count("file:///papers/bees.pdf#page=1") == 1

@@ -48,11 +48,14 @@ def test_there_are_no_links_to_what_has_no_place(colours):
     assert link_style("", 1, Terminal()).link is None
 
 
-def test_links_are_for_terminals_alone(colours):
+def test_links_are_for_terminals_alone_and_to_files_that_are_there(colours, tmp_path):
+    path = tmp_path / "a.pdf"
     assert can_link(Terminal())
     assert not can_link(io.StringIO())
-    assert link_style("/p/a.pdf", 3, Terminal()).link == "file:///p/a.pdf#page=3"
-    assert link_style("/p/a.pdf", 3, io.StringIO()).link is None
+    assert link_style(str(path), 3, Terminal()).link is None
+    path.touch()
+    assert link_style(str(path), 3, Terminal()).link == f"{path.as_uri()}#page=3"
+    assert link_style(str(path), 3, io.StringIO()).link is None
 
 
 @pytest.mark.parametrize(("name", "value"), [("NO_COLOR", "1"), ("TERM", "dumb"), ("TERM", "unknown"), ("TERM", None)])
