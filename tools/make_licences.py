@@ -44,7 +44,7 @@ Files of others that lie in `ragscience/serving/page/vendor/`, with their licenc
 | `pdfjs/wasm/` | BSD-2-Clause, Apache-2.0 |
 | `katex/` | MIT |
 """
-FILES = ("", "-serve", "-telemetry", "-llm-server", "-llm", "-judge", "-bench", "-dev")
+FILES = ("", "-serve", "-telemetry", "-llm-server", "-llm", "-s3", "-judge", "-bench", "-dev")
 """The first that installs a package is named; files that are not here come behind, by name."""
 AGPL = "AGPL-3.0-only OR LicenseRef-Artifex-Commercial"
 NOT_IN_METADATA = {
