@@ -163,6 +163,8 @@ class HashedModels(ModelPool):
         settings: Settings,  # noqa: ARG002  # the pool's signature
         required: EmbedderIdentity | None,  # noqa: ARG002
         warn: Callable[[str], None],  # noqa: ARG002
+        *,
+        packed: bool = False,  # noqa: ARG002
     ) -> Embedder:
         """The same for each library."""
         return HashedWords()

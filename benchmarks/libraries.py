@@ -157,7 +157,7 @@ def judged_home(judged: JudgedSet) -> Path:
 def _fill(home: Path, texts: list[str]) -> None:
     import numpy as np
 
-    from ragscience.engine.ingest_pipeline import embed_batch
+    from ragscience.models.embedding_batches import embed_batch
     from ragscience.records import Chunk, Document, Page
     from ragscience.store import Home, Library, NewPaper, text_hash
 

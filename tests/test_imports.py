@@ -62,6 +62,7 @@ MAY_KNOW = {
     "sources": COMMON | {"metadata", "reading"},
     "evaluation": COMMON | {"retrieval", "answering"},
     "ingestion": COMMON | {"reading", "chunking", "models", "store", "duplicates"},
+    "paper_workers": COMMON | {"chunking", "models", "reading", "store"},
     "folder_watch": COMMON | {"ingestion"},
     "object_storage": COMMON | {"ingestion", "store", "folder_watch"},
     "doctor": COMMON | {"reading", "chunking", "models", "store", "ingestion", "duplicates", "graph", "object_storage"},
@@ -84,6 +85,7 @@ MAY_KNOW = {
         "models",
         "object_storage",
         "paper_names",
+        "paper_workers",
         "question_parts",
         "reading",
         "retrieval",
@@ -106,7 +108,7 @@ FOR_TERMINALS = {"typer", "rich", "prompt_toolkit", "click"}
 HEAVY = {
     "torch", "sentence_transformers", "transformers", "langgraph", "faiss", "pymupdf", "fitz", "onnx", "onnxruntime",
     "tokenizers", "scipy", "botocore", "rank_bm25", "lancedb", "pyarrow",
-    "ragas", "opentelemetry",
+    "ragas", "opentelemetry", "ray",
 }  # fmt: skip
 UNSAFE = {"pickle", "_pickle", "cPickle", "cloudpickle", "dill", "joblib", "marshal", "shelve"}
 UNSAFE_FLAGS = {"allow_pickle", "allow_dangerous_deserialization", "trust_remote_code"}

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
         Thinking,
         Token,
         Warned,
+        WorkersStarted,
     )
     from ragscience.engine.ingest_events import (
         ArgumentFailed,
@@ -102,6 +103,7 @@ __all__ = [
     "Token",
     "Warned",
     "WatchChanged",
+    "WorkersStarted",
 ]
 
 _MODULES = {
@@ -119,6 +121,7 @@ _MODULES = {
         "Thinking",
         "Token",
         "Warned",
+        "WorkersStarted",
     ),
     "ingest_events": (
         "ArgumentFailed",

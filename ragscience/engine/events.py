@@ -21,6 +21,7 @@ __all__ = [
     "Thinking",
     "Token",
     "Warned",
+    "WorkersStarted",
 ]
 
 
@@ -116,6 +117,15 @@ class Downloaded(Event):
     """A model is here now."""
 
     item: str
+
+
+@dataclass(frozen=True, slots=True)
+class WorkersStarted(Event):
+    """Other processes read, cut and embed the papers of a run."""
+
+    workers: int
+    memory_bytes: int
+    """What they take together, about."""
 
 
 OnEvent = Callable[[Event], None]

@@ -15,6 +15,7 @@ from ragscience.duplicates import Duplicate, duplicates_of
 from ragscience.engine.ingest_events import PaperFailed, PaperRead, PaperStored, PassagesEmbedded, PlanMade, Preparing
 from ragscience.errors import FileProblem
 from ragscience.ingestion import LOCAL, Failure, FileState, LocalFiles, Plan
+from ragscience.models.embedding_batches import embed_batch
 from ragscience.paper_names import PaperNames
 from ragscience.records import Chunk, Document, Paper
 
@@ -27,16 +28,21 @@ if TYPE_CHECKING:
     from ragscience.engine.events import OnEvent
     from ragscience.engine.ingest_progress import RunProgress
     from ragscience.models.model_protocols import Embedder, TokenEmbedder
+    from ragscience.paper_workers.paper_task import EmbeddedPaper
     from ragscience.store import Store
 
-__all__ = ["Ingestion", "Pipeline", "embed_batch"]
+__all__ = ["Ingestion", "Pipeline"]
+
+Vectors = tuple["NDArray[np.float32]", "dict[bytes, NDArray[np.int8]]"]
+"""Unit rows, shape (texts, dimension), float32; token vectors of new texts, shape (tokens, 64), int8, by text hash."""
 
 
 @dataclass(frozen=True, slots=True)
 class Ingestion:
     """How files are read, cut and embedded."""
 
-    read_all: Callable[[Iterable[Path]], Iterator[tuple[Path, Document | FileProblem]]]
+    read_all: Callable[[Iterable[Path]], Iterator[tuple[Path, Document | EmbeddedPaper | FileProblem]]]
+    """What reads files, in their order; workers have cut and embedded them, too."""
     chunk: Callable[[Document], Sequence[Chunk]]
     embedder: Embedder
     batch: int
@@ -101,7 +107,7 @@ class Pipeline:
         files = {paper.file for paper in self._library.papers() if paper.paper_id in ids} if ids else set()
         return duplicates_of(self._library, files)
 
-    def _store(self, state: FileState, document: Document) -> None:
+    def _store(self, state: FileState, read: Document | EmbeddedPaper) -> None:
         if not self._ingestion.where.is_as(state):
             message = f"{state.path.name} was changed while it was read."
             raise FileProblem(message, "Run `python ingest.py` again.", reason="changed")
@@ -109,13 +115,17 @@ class Pipeline:
 
         library = self._library
         self._on_event(PaperRead(state.path))
-        document = merged(document, library.sources.of(state.md5))
-        chunks = self._ingestion.chunk(document)
+        if isinstance(read, Document):
+            document = merged(read, library.sources.of(state.md5))
+            chunks = self._ingestion.chunk(document)
+        else:
+            document, chunks = read.document, read.chunks
         if not chunks:
             raise FileProblem(f"{state.path.name} has no text.", "If it is a scan, add --ocr.", reason="no-text")
         if self._progress is not None:
             self._progress.cut(state.path, len(chunks))
-        vectors, tokens = self._embed(state.path, [chunk.searched for chunk in chunks])
+        ready = None if isinstance(read, Document) else read
+        vectors, tokens = self._embed(state.path, [chunk.searched for chunk in chunks], ready)
         replaced = library.paper_by_path(str(state.path))
         new = NewPaper(
             path=str(state.path),
@@ -132,11 +142,8 @@ class Pipeline:
         (self.updated if replaced else self.added).append(paper)
         self._on_event(PaperStored(paper, replaced is not None, self._seconds()))
 
-    def _embed(self, path: Path, texts: Sequence[str]) -> tuple[NDArray[np.float32], dict[bytes, NDArray[np.int8]]]:
-        """Unit rows, shape (len(texts), dimension), float32, from the library where it has them, else embedded.
-
-        And the token vectors, shape (tokens, 64), int8, of the embedded texts, by text hash, up to the size limit.
-        """
+    def _embed(self, path: Path, texts: Sequence[str], ready: EmbeddedPaper | None) -> Vectors:
+        """The vectors of the texts: from the library, else as a worker has them `ready`, else made now."""
         import numpy as np
 
         from ragscience.store import text_hash
@@ -157,8 +164,13 @@ class Pipeline:
         tokens: dict[bytes, NDArray[np.int8]] = {}
         for first in range(0, len(missing), ingestion.batch):
             rows, began = missing[first : first + ingestion.batch], time.monotonic()
-            batch = [texts[row] for row in rows]
-            vectors[rows], compressed = embed_batch(ingestion.embedder, ingestion.tokens_from, batch)
+            if ready is not None and all(hashes[row] in ready.vectors for row in rows):
+                for row in rows:
+                    vectors[row] = ready.vectors[hashes[row]]
+                compressed = [ready.tokens[hashes[row]] for row in rows if ready.tokens]
+            else:
+                batch = [texts[row] for row in rows]
+                vectors[rows], compressed = embed_batch(ingestion.embedder, ingestion.tokens_from, batch)
             for row, kept in zip(rows, compressed, strict=False):
                 room -= kept.nbytes
                 if room >= 0:
@@ -176,23 +188,3 @@ class Pipeline:
         """Since the last call."""
         began, self._began = self._began, time.monotonic()
         return self._began - began
-
-
-def embed_batch(
-    embedder: Embedder, source: TokenEmbedder | None, texts: Sequence[str]
-) -> tuple[NDArray[np.float32], list[NDArray[np.int8]]]:
-    """Unit rows, shape (len(texts), dimension), float32, and the token vectors of each text.
-
-    No token vectors without a `source`; where that is the embedder itself, one model pass gives both.
-    """
-    import numpy as np
-
-    if source is None:
-        return embedder.embed_documents(texts), []
-    from ragscience.models.maxsim import compress
-
-    passes = source.embed_with_tokens(texts)
-    compressed = [compress(each) for each in passes]
-    if source is embedder:
-        return np.stack([each.vector for each in passes]), compressed
-    return embedder.embed_documents(texts), compressed

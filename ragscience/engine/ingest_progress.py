@@ -46,13 +46,19 @@ class RunProgress(ReadingProgress):
         workers: int,
         on_event: OnEvent,
         clock: Callable[[], float] = time.monotonic,
+        *,
+        by_file: bool = False,
     ) -> None:
-        """`pages` has each file's number of pages, 0 where it is not known; `workers` files are read at once."""
+        """`pages` has each file's number of pages, 0 where it is not known; `workers` files are read at once.
+
+        `by_file`: a file's pages are told all at once, when it is done.
+        """
         self._files = {path: _File(count) for path, count in pages.items()}
         self._left = dict.fromkeys(self._files)
         self._workers = workers
         self._on_event = on_event
         self._clock = clock
+        self._by_file = by_file
         self._embed_seconds = 0.0
         self._embedded = self._cut_pages = self._cut_passages = 0
 
@@ -77,7 +83,7 @@ class RunProgress(ReadingProgress):
     def waiting(self, path: Path) -> None:
         """The run waits for this file to be read."""
         file = self._files[path]
-        self._publish(path, page=min(file.read + 1, file.pages), pages=file.pages)
+        self._publish(path, page=0 if self._by_file else min(file.read + 1, file.pages), pages=file.pages)
 
     def cut(self, path: Path, passages: int) -> None:
         """A file is read and cut into passages."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack
 from functools import cached_property, partial
 from pathlib import Path
@@ -24,7 +24,7 @@ from ragscience.engine.ingest_events import (
 from ragscience.engine.ingest_pipeline import Ingestion, Pipeline
 from ragscience.engine.left_out_files import Skips, remove_older, remove_papers
 from ragscience.engine.paper_files import paper_files, require_some_left
-from ragscience.errors import LibraryUnavailable, ModelProblem
+from ragscience.errors import FileProblem, LibraryUnavailable, ModelProblem
 from ragscience.ingestion import (
     FoundFiles,
     Plan,
@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from ragscience.engine.ingest_progress import RunProgress
     from ragscience.engine.model_pool import ModelPool
     from ragscience.models.model_protocols import Embedder
+    from ragscience.paper_workers.paper_task import EmbeddedPaper
     from ragscience.reading.worker_pool import ReadingPool
     from ragscience.settings import Settings
     from ragscience.store import Store
@@ -51,6 +52,9 @@ _LAYOUTS = {"auto": "where headings are missing", "always": "always", "never": "
 
 class IngestRun:
     """A library that is open for writing, and what fills it."""
+
+    workers = 0
+    """Processes that read, cut and embed; 0: this one embeds, on all cores, what others read for it."""
 
     def __init__(
         self,
@@ -158,7 +162,7 @@ class IngestRun:
             return self._result(plan, None)
         self._require_same_reader()
         self._on_event(Preparing("opening the models"))
-        embedder = self._models.embedder(self._settings, self.library.embedder, self._warn)
+        embedder = self._models.embedder(self._settings, self.library.embedder, self._warn, packed=True)
         if self.library.chunk_count:
             self.library.require_identity(embedder.identity, self._chunker())
         else:
@@ -178,12 +182,20 @@ class IngestRun:
         tokens = self._models.ingest_tokens(settings, embedder, self._warn)
         with ExitStack() as stack:
             readers = self._readers or stack.enter_context(open_readers(settings, self._ocr_language))
-            progress = self._progress(plan, readers)
+            workers = readers.workers
             batch = settings.embedding_batch
             if embedder.identity.provider == "embedded":  # no faster in larger batches, and Ctrl-C waits for one
                 batch = min(batch, 16)
+            read_all: Callable[..., Iterator[tuple[Path, Document | EmbeddedPaper | FileProblem]]] = readers.read_all
+            if self.workers:
+                from ragscience.engine.worker_runs import open_workers, task_options
+
+                options = task_options(settings, embedder, tokens, ocr=self._ocr_language, batch=batch)
+                pool = stack.enter_context(open_workers(self.workers, options, self.library, plan, self._on_event))
+                read_all, workers = pool.read_all, pool.workers
+            progress = self._progress(plan, readers, workers)
             ingestion = Ingestion(
-                partial(readers.read_all, progress=progress, opened=self._opened(plan)),
+                partial(read_all, progress=progress, opened=self._opened(plan)),
                 chunk,
                 embedder,
                 batch,
@@ -200,7 +212,7 @@ class IngestRun:
                 self._skips.note_failures(pipeline.failures, states, self._read_by)
         return pipeline
 
-    def _progress(self, plan: Plan, readers: ReadingPool) -> RunProgress:
+    def _progress(self, plan: Plan, readers: ReadingPool, workers: int) -> RunProgress:
         """The progress of a run over the plan, after the pages of its files are counted."""
         from ragscience.engine.ingest_progress import RunProgress
 
@@ -209,7 +221,7 @@ class IngestRun:
         for number, (path, count) in enumerate(zip(paths, counts, strict=True)):
             self._on_event(Preparing("counting pages", number, len(paths)))
             pages[path] = count
-        return RunProgress(pages, readers.workers, self._on_event)
+        return RunProgress(pages, workers, self._on_event, by_file=self.workers > 0)
 
     def _opened(self, plan: Plan, *, only_here: bool = False) -> Callable[[Path], AbstractContextManager[Path]]:
         """What gives the file to read for a path of the plan."""

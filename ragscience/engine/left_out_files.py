@@ -30,7 +30,9 @@ if TYPE_CHECKING:
 
 __all__ = ["SkippedFile", "Skips", "remove_older", "remove_papers", "skipped_files"]
 
-_PASSING = frozenset({"changed", "missing", "other-format", "no-model", "network", "refused", "cache-size"})
+_PASSING = frozenset(
+    {"changed", "missing", "other-format", "no-model", "network", "refused", "cache-size", "worker-failed"}
+)
 """Reasons that are not kept: they may be gone the next time, or concern what was named."""
 
 

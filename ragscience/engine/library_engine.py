@@ -333,22 +333,30 @@ class Engine:
     # Papers in and out
 
     @contextmanager
-    def _writing(self, on_event: OnEvent | None, cancel: Flag | None = None) -> Iterator[IngestRun]:
+    def _writing(self, on_event: OnEvent | None, cancel: Flag | None = None, workers: int = 0) -> Iterator[IngestRun]:
         """A run with the library open for writing. Raises LibraryBusy where another process or thread writes it."""
         from ragscience.engine.ingest_runs import IngestRun
 
         with open_store(self.home, self.settings, writing=True) as library:
-            yield IngestRun(library, self.settings, self.models, on_event or _unheard, cancel=cancel)
+            run = IngestRun(library, self.settings, self.models, on_event or _unheard, cancel=cancel)
+            run.workers = workers
+            yield run
 
     def add(
-        self, paths: Sequence[str | Path] = (), *, on_event: OnEvent | None = None, cancel: Flag | None = None
+        self,
+        paths: Sequence[str | Path] = (),
+        *,
+        workers: int = 0,
+        on_event: OnEvent | None = None,
+        cancel: Flag | None = None,
     ) -> IngestResult:
         """Read new and changed PDFs under `paths`, papers/ without any; `cancel` ends it after the paper in hand.
 
-        A file that cannot be read is a failure in the result. Raises RagScienceError where the library cannot be
+        So many `workers`, processes of one core each, read, cut and embed; without any this process embeds, on all
+        cores. A file that cannot be read is a failure in the result. Raises RagScienceError where the library cannot be
         written or belongs to another model or other settings.
         """
-        with self._writing(on_event, cancel) as run:
+        with self._writing(on_event, cancel, workers) as run:
             return run.add([Path(path) for path in paths])
 
     def sync(self, *, on_event: OnEvent | None = None, cancel: Flag | None = None) -> IngestResult:
@@ -381,13 +389,14 @@ class Engine:
         only: Part | None = None,
         papers: Sequence[str] = (),
         *,
+        workers: int = 0,
         on_event: OnEvent | None = None,
         cancel: Flag | None = None,
     ) -> IngestResult:
         """Read, cut and embed every paper again, or those that `papers` fit, or only make one part again.
 
-        A database that is damaged as a whole is put aside, and every paper that it had is read again. Raises as `add`,
-        and NothingFound for a name that fits no paper.
+        `workers` as for `add`. A database that is damaged as a whole is put aside, and every paper that it had is read
+        again. Raises as `add`, and NothingFound for a name that fits no paper.
         """
         from ragscience.engine.rebuild_runs import RebuildRun, put_aside_if_damaged
 
@@ -400,6 +409,7 @@ class Engine:
                     self._shared.pop("library").close()
         with open_store(self.home, self.settings, writing=True) as library:
             run = RebuildRun(library, self.settings, self.models, told, cancel=cancel)
+            run.workers = workers
             return run.rebuild(only, papers) if lost is None else run.add(lost)
 
     def copy(self, target: str, source: str | None = None, *, on_event: OnEvent | None = None) -> CopyResult:

@@ -62,21 +62,24 @@ class ModelPool:
 
     # Embedders
 
-    def embedder_choice(self, settings: Settings, required: EmbedderIdentity | None, warn: Warn) -> Choice[Embedder]:
+    def embedder_choice(
+        self, settings: Settings, required: EmbedderIdentity | None, warn: Warn, *, packed: bool = False
+    ) -> Choice[Embedder]:
         """The embedder of a library that was made with `required`, or for an empty one, and why."""
+        packed = packed or self._stays
 
         def make(warn: Warn) -> Choice[Embedder]:
             return choose_embedder(
                 settings.embedder,
                 settings.embedding_model,
-                sources=self._sources(settings, warn),
+                sources=self._sources(settings, warn, packed=packed),
                 required=required,
             )
 
-        key = ("embedder", settings.embedder, settings.embedding_model, required, *self.servers.deciding(settings))
-        return self._made.get(key, make, warn)
+        key = ("embedder", settings.embedder, settings.embedding_model, required, packed)
+        return self._made.get((*key, *self.servers.deciding(settings)), make, warn)
 
-    def _sources(self, settings: Settings, warn: Warn) -> ModelSources:
+    def _sources(self, settings: Settings, warn: Warn, *, packed: bool = False) -> ModelSources:
         return ModelSources(
             ollama=self.servers.ollama(settings),
             batch_size=settings.embedding_batch,
@@ -84,12 +87,17 @@ class ModelPool:
             on_warning=warn,
             server=self.servers.openai(settings, "embed_url"),
             model_is_set=settings.chosen("embedding_model") is not None,
-            packed=self._stays,
+            packed=packed,
         )
 
-    def embedder(self, settings: Settings, required: EmbedderIdentity | None, warn: Warn) -> Embedder:
-        """The same without the reason; for an empty library the choice goes to `on_choice`."""
-        choice = self.embedder_choice(settings, required, warn)
+    def embedder(
+        self, settings: Settings, required: EmbedderIdentity | None, warn: Warn, *, packed: bool = False
+    ) -> Embedder:
+        """The same without the reason; for an empty library the choice goes to `on_choice`.
+
+        `packed` for passages: the same text then has the same vector in whatever batch it comes (`BertSession`).
+        """
+        choice = self.embedder_choice(settings, required, warn, packed=packed)
         if required is None:
             self._on_choice("embedder", f"embedder: {choice.model.identity.model} ({choice.why})")
         return choice.model
@@ -133,7 +141,7 @@ class ModelPool:
         except ModelProblem as problem:
             warn(f"No token vectors are stored, so passages are not reranked without a cross-encoder: {problem}")
             return None
-        return self._minilm(settings, warn)
+        return self._minilm(settings, warn, packed=True)
 
     def query_tokens(self, settings: Settings, embedder: Embedder, library: Store, warn: Warn) -> TokenEmbedder | None:
         """What makes a question's token vectors; None where late interaction is off or has nothing to go by."""
@@ -152,13 +160,15 @@ class ModelPool:
             return None
         return partial(token_matches, library=library, tokens_from=tokens_from)
 
-    def _minilm(self, settings: Settings, warn: Warn) -> TokenEmbedder:
+    def _minilm(self, settings: Settings, warn: Warn, *, packed: bool = False) -> TokenEmbedder:
         from ragscience.models.minilm import MiniLM
 
-        def make(warn: Warn) -> TokenEmbedder:
-            return MiniLM(cache_folder=settings.cache_folder, on_warning=warn, packed=self._stays)
+        packed = packed or self._stays
 
-        return self._made.get(("minilm", settings.cache_folder), make, warn)
+        def make(warn: Warn) -> TokenEmbedder:
+            return MiniLM(cache_folder=settings.cache_folder, on_warning=warn, packed=packed)
+
+        return self._made.get(("minilm", settings.cache_folder, packed), make, warn)
 
     # Rerankers
 

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Literal
 
 from ragscience.engine.events import OnEvent, Warned
 from ragscience.engine.ingest_events import IndexesRebuilt, IngestResult, PassagesEmbedded
-from ragscience.engine.ingest_pipeline import embed_batch
 from ragscience.engine.ingest_runs import IngestRun
 from ragscience.engine.paper_lookup import find_papers
 from ragscience.errors import FileProblem, UsageError
 from ragscience.ingestion import Failure, Plan
+from ragscience.models.embedding_batches import embed_batch
 from ragscience.records import Paper
 from ragscience.store import Home, text_hash
 from ragscience.store.damaged_database import damage_of, put_aside
@@ -46,7 +46,7 @@ class RebuildRun(IngestRun):
         if only is None:
             return self._read_again()
         if only == "embeddings":
-            self._replace_vectors(self._models.embedder(self._settings, None, self._warn))
+            self._replace_vectors(self._models.embedder(self._settings, None, self._warn, packed=True))
         if only == "tokens":
             self._make_tokens()
         else:
@@ -61,14 +61,14 @@ class RebuildRun(IngestRun):
     def _read_named(self, names: Sequence[str]) -> IngestResult:
         library = self.library
         self._require_same_reader()
-        embedder = self._models.embedder(self._settings, library.embedder, self._warn)
+        embedder = self._models.embedder(self._settings, library.embedder, self._warn, packed=True)
         library.require_identity(embedder.identity, self._chunker())
         plan = self._plan(find_papers(library, names))
         return self._result(plan, self._run(plan, embedder))
 
     def _read_again(self) -> IngestResult:
         self._require_layout_model()
-        library, embedder = self.library, self._models.embedder(self._settings, None, self._warn)
+        library, embedder = self.library, self._models.embedder(self._settings, None, self._warn, packed=True)
         if library.embedder is not None and library.embedder != embedder.identity:
             self._replace_vectors(embedder)
         plan = self._plan(library.papers())
@@ -123,7 +123,7 @@ class RebuildRun(IngestRun):
     def _make_tokens(self) -> None:
         """Make the token vectors that are lost, damaged or were not kept, up to the size limit."""
         library, settings = self.library, self._settings
-        embedder = self._models.embedder(settings, library.embedder, self._warn)
+        embedder = self._models.embedder(settings, library.embedder, self._warn, packed=True)
         source = self._models.ingest_tokens(settings, embedder, self._warn)
         if source is None:
             raise UsageError(

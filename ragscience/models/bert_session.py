@@ -54,7 +54,10 @@ class BertSession:
         expected_sha256: str | None,
         on_warning: Callable[[str], None],
         packed: bool = False,
+        cores: int = 0,
     ) -> None:
+        """`cores`: how many to use; 0: all."""
+        self._cores = cores
         self._source = source
         self._always_packed = packed
         self._cache_folder = cache_folder
@@ -110,7 +113,7 @@ class BertSession:
         if len(batches) < 2:
             yield from ((numbers, call(numbers)) for numbers in batches)
             return
-        cores = available_cores()
+        cores = self._cores or available_cores()
         # Started and stopped here: a thread that outlives the work would make a later fork of this process unsafe.
         workers = ThreadPoolExecutor(min(cores, len(batches)), thread_name_prefix="bert")
         running: deque[tuple[list[int], Future[NDArray[np.float32]]]] = deque()

@@ -90,9 +90,14 @@ class MiniLM:
         folder: Path | None = None,
         expected_sha256: str = WEIGHTS_SHA256,
         packed: bool = False,
+        cores: int = 0,
     ) -> None:
-        """`packed`: the process goes on asking, so that the weights are made ready for many texts (`BertSession`)."""
+        """`packed`: many texts come, so that the weights are made ready for them; `cores` to use, 0: all.
+
+        A packed model gives a text the same vectors in whatever batch it comes; see `BertSession`.
+        """
         self._packed = packed
+        self._cores = cores
         self._cache_folder = cache_folder
         self._on_warning = on_warning
         self._folder = folder
@@ -179,6 +184,7 @@ class MiniLM:
                     expected_sha256=self._expected_sha256,
                     on_warning=self._on_warning,
                     packed=self._packed,
+                    cores=self._cores,
                 )
                 self._loaded = load_tokenizer(folder), session
             return self._loaded

@@ -16,6 +16,7 @@ from ragscience.terminal.fetch_commands import fetch_app
 from ragscience.terminal.ingest_graph_commands import graph_app
 from ragscience.terminal.options import AnyPapers, OnePaper, SomePapers
 from ragscience.terminal.paper_arguments import confirm_several
+from ragscience.terminal.reading_options import Layout, Ocr, Workers, reading
 from ragscience.terminal.run_options import Debug, HomeFolder, Offline, Quiet
 
 if TYPE_CHECKING:
@@ -31,10 +32,6 @@ app.command("copy")(copy)
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object; docs/json.md describes it.")]
 Yes = Annotated[bool, typer.Option("--dry-run", help="Only show what would be done.")]
-Ocr = Annotated[bool, typer.Option("--ocr", help="Read pages without a text layer by OCR; needs Tesseract.")]
-Layout = Annotated[
-    bool, typer.Option("--layout", help="Also run PyMuPDF's layout model on each page: about 0.7 s a page.")
-]
 Dedupe = Annotated[
     str | None,
     typer.Option(
@@ -54,6 +51,7 @@ def add(
     dedupe: Dedupe = None,
     ocr: Ocr = False,
     layout: Layout = False,
+    workers: Workers = 0,
     home: HomeFolder = None,
     offline: Offline = None,
     quiet: Quiet = False,
@@ -69,9 +67,9 @@ def add(
     again = "the same command" if paths or home else "`python ingest.py`"
     with (
         IngestScreen(quiet=quiet, goes_on=f"{again} continues with the rest") as screen,
-        opened(screen, bool(paths), **_reading(home, offline, ocr, layout)) as engine,
+        opened(screen, bool(paths), **reading(home, offline, ocr, layout)) as engine,
     ):
-        code = show_result(engine.add(paths or (), on_event=screen), screen)
+        code = show_result(engine.add(paths or (), workers=workers, on_event=screen), screen)
         if keep_newest:
             show_kept_newest(engine.keep_newest(on_event=screen), screen)
     return code
@@ -238,7 +236,7 @@ def sync(
     goes_on = "the same command continues with the rest"
     with (
         IngestScreen(quiet=quiet, goes_on=goes_on) as screen,
-        opened(screen, **_reading(home, offline, ocr, layout)) as engine,
+        opened(screen, **reading(home, offline, ocr, layout)) as engine,
     ):
         if not dry_run:
             return show_result(engine.sync(on_event=screen), screen)
@@ -274,7 +272,7 @@ def watch(
     from ragscience.terminal.ingest_view import WatchScreen, cancelled_by_signals
 
     screen = WatchScreen(quiet=quiet, as_json=json)
-    with cancelled_by_signals() as cancel, opened(screen, **_reading(home, offline, ocr, layout)) as engine:
+    with cancelled_by_signals() as cancel, opened(screen, **reading(home, offline, ocr, layout)) as engine:
         engine.watch(folder, on_event=screen, cancel=cancel)
     return 0
 
@@ -287,6 +285,7 @@ def rebuild(
     indexes: Annotated[bool, typer.Option("--indexes", help="Only rebuild the search indexes.")] = False,
     ocr: Ocr = False,
     layout: Layout = False,
+    workers: Workers = 0,
     home: HomeFolder = None,
     offline: Offline = None,
     quiet: Quiet = False,
@@ -305,12 +304,12 @@ def rebuild(
     goes_on = "the other papers are unchanged; the same command reads all of them again"
     with (
         IngestScreen(quiet=quiet, goes_on=goes_on) as screen,
-        opened(screen, **_reading(home, offline, ocr, layout)) as engine,
+        opened(screen, **reading(home, offline, ocr, layout)) as engine,
     ):
         if only:
             engine.rebuild(only[0], on_event=screen)
             return 0
-        return show_result(engine.rebuild(papers=papers or (), on_event=screen), screen)
+        return show_result(engine.rebuild(papers=papers or (), workers=workers, on_event=screen), screen)
 
 
 @app.command()
@@ -335,11 +334,6 @@ def doctor(
     from ragscience.terminal.doctor_view import run_doctor
 
     return run_doctor(home, None if json else _console(), network=network, fast=fast)
-
-
-def _reading(home: Path | None, offline: bool | None, ocr: bool, layout: bool) -> dict[str, object]:
-    """The settings of a command that reads papers."""
-    return {"home": home, "offline": offline, "ocr": ocr or None, "layout": "always" if layout else None}
 
 
 def _console() -> Console:

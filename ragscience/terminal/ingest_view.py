@@ -11,7 +11,7 @@ from threading import Event as Flag
 from types import FrameType, TracebackType
 from typing import TYPE_CHECKING, Self
 
-from ragscience.engine.events import Checking, Event, ModelChosen, Warned
+from ragscience.engine.events import Checking, Event, ModelChosen, Warned, WorkersStarted
 from ragscience.engine.ingest_events import (
     DuplicateFound,
     IndexesRebuilt,
@@ -145,6 +145,8 @@ def event_line(event: Event) -> str:
     match event:
         case Warned(text) | ModelChosen(text):
             return text
+        case WorkersStarted(workers, memory_bytes):
+            return f"{counted(workers, 'worker')}, about {memory_bytes / 1e9:.1f} GB of memory together"
         case PaperStored(paper, is_update):
             warnings = f", {'; '.join(paper.warnings)}" if paper.warnings else ""
             verb = "updated" if is_update else "added"

@@ -1,0 +1,65 @@
+"""A run with workers: where they are, how many fit, what they are told of the settings and of the library."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ragscience.engine.events import OnEvent, Warned, WorkersStarted
+from ragscience.engine.printable import counted
+from ragscience.models.bert_session import available_cores
+from ragscience.paper_workers.paper_task import PaperJob, TaskOptions, made_by
+from ragscience.paper_workers.worker_processes import WORKER_BYTES, WorkerProcesses
+from ragscience.store import text_hash
+from ragscience.store.index_config import available_memory
+
+if TYPE_CHECKING:
+    from ragscience.ingestion import Plan
+    from ragscience.models.model_protocols import Embedder, TokenEmbedder
+    from ragscience.paper_workers.task_window import PaperWorkers
+    from ragscience.settings import Settings
+    from ragscience.store import Store
+
+__all__ = ["open_workers", "task_options"]
+
+
+def task_options(
+    settings: Settings, embedder: Embedder, tokens: TokenEmbedder | None, *, ocr: str, batch: int
+) -> TaskOptions:
+    """What workers do; they embed with the built-in model only: a server is asked by this process, with its key."""
+    options = TaskOptions(
+        timeout_seconds=settings.reading_timeout_seconds,
+        memory_bytes=settings.reading_memory_mb * 2**20,
+        ocr=ocr,
+        layout=settings.layout,
+        chunk_size=settings.chunk_size,
+        chunk_overlap=settings.chunk_overlap,
+        separators=settings.separators,
+        batch=batch,
+        embeds=embedder.identity.provider == "embedded",
+        tokens=tokens is not None,
+        cache_folder=str(settings.cache_folder),
+        made_by="",
+    )
+    return replace(options, made_by=made_by(options))
+
+
+def open_workers(count: int, options: TaskOptions, library: Store, plan: Plan, on_event: OnEvent) -> PaperWorkers:
+    """Worker processes of this machine for the files of the plan: as many as are wanted and have room in memory."""
+    wanted = min(count, len(plan.to_read))
+    workers = max(1, min(wanted, (available_memory() or wanted * WORKER_BYTES) // WORKER_BYTES))
+    on_event(WorkersStarted(workers, workers * WORKER_BYTES))
+    if workers < wanted:
+        on_event(Warned(f"There is no memory for {wanted} workers now."))
+    if workers > available_cores():
+        on_event(Warned(f"This machine has {counted(available_cores(), 'core')}: more workers gain nothing."))
+    states = {state.path: state for state in plan.to_read}
+
+    def job_of(path: Path) -> PaperJob:
+        state, before = states[path], library.paper_by_path(str(path))
+        known = library.paper_chunks(before.paper_id) if before else []
+        hashes = frozenset(text_hash(chunk.searched) for chunk in known)
+        return PaperJob(path, state.md5, state.size_bytes, library.sources.of(state.md5), hashes)
+
+    return WorkerProcesses(workers, options, job_of)
