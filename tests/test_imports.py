@@ -62,7 +62,7 @@ MAY_KNOW = {
     "sources": COMMON | {"metadata", "reading"},
     "evaluation": COMMON | {"retrieval", "answering"},
     "ingestion": COMMON | {"reading", "chunking", "models", "store", "duplicates"},
-    "paper_workers": COMMON | {"chunking", "models", "reading", "store"},
+    "paper_workers": COMMON | {"chunking", "models", "reading", "settings", "store"},
     "folder_watch": COMMON | {"ingestion"},
     "object_storage": COMMON | {"ingestion", "store", "folder_watch"},
     "doctor": COMMON | {"reading", "chunking", "models", "store", "ingestion", "duplicates", "graph", "object_storage"},

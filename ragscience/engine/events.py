@@ -124,8 +124,10 @@ class WorkersStarted(Event):
     """Other processes read, cut and embed the papers of a run."""
 
     workers: int
-    memory_bytes: int
-    """What they take together, about."""
+    memory_bytes: int = 0
+    """What they take together, about; 0 where it is other machines' memory."""
+    address: str = ""
+    """The Ray cluster that they are of; empty: processes of this machine."""
 
 
 OnEvent = Callable[[Event], None]

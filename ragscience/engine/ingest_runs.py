@@ -53,8 +53,8 @@ _LAYOUTS = {"auto": "where headings are missing", "always": "always", "never": "
 class IngestRun:
     """A library that is open for writing, and what fills it."""
 
-    workers = 0
-    """Processes that read, cut and embed; 0: this one embeds, on all cores, what others read for it."""
+    workers: int | str = 0
+    """Processes that read, cut and embed, or a Ray cluster's HOST:PORT; 0: this one embeds, on all cores."""
 
     def __init__(
         self,
@@ -221,7 +221,7 @@ class IngestRun:
         for number, (path, count) in enumerate(zip(paths, counts, strict=True)):
             self._on_event(Preparing("counting pages", number, len(paths)))
             pages[path] = count
-        return RunProgress(pages, workers, self._on_event, by_file=self.workers > 0)
+        return RunProgress(pages, workers, self._on_event, by_file=bool(self.workers))
 
     def _opened(self, plan: Plan, *, only_here: bool = False) -> Callable[[Path], AbstractContextManager[Path]]:
         """What gives the file to read for a path of the plan."""

@@ -333,7 +333,9 @@ class Engine:
     # Papers in and out
 
     @contextmanager
-    def _writing(self, on_event: OnEvent | None, cancel: Flag | None = None, workers: int = 0) -> Iterator[IngestRun]:
+    def _writing(
+        self, on_event: OnEvent | None, cancel: Flag | None = None, workers: int | str = 0
+    ) -> Iterator[IngestRun]:
         """A run with the library open for writing. Raises LibraryBusy where another process or thread writes it."""
         from ragscience.engine.ingest_runs import IngestRun
 
@@ -346,15 +348,16 @@ class Engine:
         self,
         paths: Sequence[str | Path] = (),
         *,
-        workers: int = 0,
+        workers: int | str = 0,
         on_event: OnEvent | None = None,
         cancel: Flag | None = None,
     ) -> IngestResult:
         """Read new and changed PDFs under `paths`, papers/ without any; `cancel` ends it after the paper in hand.
 
-        So many `workers`, processes of one core each, read, cut and embed; without any this process embeds, on all
-        cores. A file that cannot be read is a failure in the result. Raises RagScienceError where the library cannot be
-        written or belongs to another model or other settings.
+        So many `workers`, processes of one core each, read, cut and embed, or those of the Ray cluster at a HOST:PORT;
+        without any this process embeds, on all cores. A script that asks for processes needs its
+        `if __name__ == "__main__":`, as they import it. A file that cannot be read is a failure in the result. Raises
+        RagScienceError where the library cannot be written or belongs to another model or other settings.
         """
         with self._writing(on_event, cancel, workers) as run:
             return run.add([Path(path) for path in paths])
@@ -389,7 +392,7 @@ class Engine:
         only: Part | None = None,
         papers: Sequence[str] = (),
         *,
-        workers: int = 0,
+        workers: int | str = 0,
         on_event: OnEvent | None = None,
         cancel: Flag | None = None,
     ) -> IngestResult:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ragscience.engine.events import OnEvent, Warned, WorkersStarted
+from ragscience.engine.ingest_events import Preparing
 from ragscience.engine.printable import counted
 from ragscience.models.bert_session import available_cores
 from ragscience.paper_workers.paper_task import PaperJob, TaskOptions, made_by
@@ -39,21 +40,14 @@ def task_options(
         batch=batch,
         embeds=embedder.identity.provider == "embedded",
         tokens=tokens is not None,
-        cache_folder=str(settings.cache_folder),
+        cache_folder=str(settings.chosen("cache_folder") or ""),
         made_by="",
     )
     return replace(options, made_by=made_by(options))
 
 
-def open_workers(count: int, options: TaskOptions, library: Store, plan: Plan, on_event: OnEvent) -> PaperWorkers:
-    """Worker processes of this machine for the files of the plan: as many as are wanted and have room in memory."""
-    wanted = min(count, len(plan.to_read))
-    workers = max(1, min(wanted, (available_memory() or wanted * WORKER_BYTES) // WORKER_BYTES))
-    on_event(WorkersStarted(workers, workers * WORKER_BYTES))
-    if workers < wanted:
-        on_event(Warned(f"There is no memory for {wanted} workers now."))
-    if workers > available_cores():
-        on_event(Warned(f"This machine has {counted(available_cores(), 'core')}: more workers gain nothing."))
+def open_workers(where: int | str, options: TaskOptions, library: Store, plan: Plan, on_event: OnEvent) -> PaperWorkers:
+    """So many processes of this machine, or the workers of the Ray cluster at an address, for the files of the plan."""
     states = {state.path: state for state in plan.to_read}
 
     def job_of(path: Path) -> PaperJob:
@@ -62,4 +56,23 @@ def open_workers(count: int, options: TaskOptions, library: Store, plan: Plan, o
         hashes = frozenset(text_hash(chunk.searched) for chunk in known)
         return PaperJob(path, state.md5, state.size_bytes, library.sources.of(state.md5), hashes)
 
+    if isinstance(where, str):
+        from ragscience.paper_workers.ray_workers import RayWorkers
+
+        on_event(Preparing("connecting to the Ray cluster"))
+        cluster = RayWorkers(where, options, job_of)
+        on_event(WorkersStarted(cluster.workers, address=where))
+        return cluster
+    workers = _fitting(min(where, len(states)), on_event)
     return WorkerProcesses(workers, options, job_of)
+
+
+def _fitting(wanted: int, on_event: OnEvent) -> int:
+    """As many processes as are wanted and have room in the memory that is free; at least one."""
+    workers = max(1, min(wanted, (available_memory() or wanted * WORKER_BYTES) // WORKER_BYTES))
+    on_event(WorkersStarted(workers, workers * WORKER_BYTES))
+    if workers < wanted:
+        on_event(Warned(f"There is no memory for {wanted} workers now."))
+    if workers > available_cores():
+        on_event(Warned(f"This machine has {counted(available_cores(), 'core')}: more workers gain nothing."))
+    return workers

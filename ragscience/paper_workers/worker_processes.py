@@ -75,7 +75,7 @@ class WorkerProcesses(PaperWorkers):
             self._deaths += 1
             if self._deaths > _DEATHS:
                 raise RagScienceError(
-                    f"Workers were killed {self._deaths} times while {printable_name(task.job.path)} was read.",
+                    f"Workers ended {self._deaths} times while {printable_name(task.job.path)} was read.",
                     "Memory may be short: give --workers a smaller number, or leave it out.",
                 ) from None
             self._end()  # from here on no other result is about to break

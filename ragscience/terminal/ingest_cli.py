@@ -16,7 +16,7 @@ from ragscience.terminal.fetch_commands import fetch_app
 from ragscience.terminal.ingest_graph_commands import graph_app
 from ragscience.terminal.options import AnyPapers, OnePaper, SomePapers
 from ragscience.terminal.paper_arguments import confirm_several
-from ragscience.terminal.reading_options import Layout, Ocr, Workers, reading
+from ragscience.terminal.reading_options import Layout, Ocr, Ray, Workers, reading, workers_of
 from ragscience.terminal.run_options import Debug, HomeFolder, Offline, Quiet
 
 if TYPE_CHECKING:
@@ -52,6 +52,7 @@ def add(
     ocr: Ocr = False,
     layout: Layout = False,
     workers: Workers = 0,
+    ray: Ray = "",
     home: HomeFolder = None,
     offline: Offline = None,
     quiet: Quiet = False,
@@ -69,7 +70,7 @@ def add(
         IngestScreen(quiet=quiet, goes_on=f"{again} continues with the rest") as screen,
         opened(screen, bool(paths), **reading(home, offline, ocr, layout)) as engine,
     ):
-        code = show_result(engine.add(paths or (), workers=workers, on_event=screen), screen)
+        code = show_result(engine.add(paths or (), workers=workers_of(workers, ray), on_event=screen), screen)
         if keep_newest:
             show_kept_newest(engine.keep_newest(on_event=screen), screen)
     return code
@@ -286,6 +287,7 @@ def rebuild(
     ocr: Ocr = False,
     layout: Layout = False,
     workers: Workers = 0,
+    ray: Ray = "",
     home: HomeFolder = None,
     offline: Offline = None,
     quiet: Quiet = False,
@@ -309,7 +311,9 @@ def rebuild(
         if only:
             engine.rebuild(only[0], on_event=screen)
             return 0
-        return show_result(engine.rebuild(papers=papers or (), workers=workers, on_event=screen), screen)
+        return show_result(
+            engine.rebuild(papers=papers or (), workers=workers_of(workers, ray), on_event=screen), screen
+        )
 
 
 @app.command()

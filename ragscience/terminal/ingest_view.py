@@ -145,6 +145,8 @@ def event_line(event: Event) -> str:
     match event:
         case Warned(text) | ModelChosen(text):
             return text
+        case WorkersStarted(workers, address=str(address)) if address:
+            return f"{counted(workers, 'worker')} of the Ray cluster at {address}"
         case WorkersStarted(workers, memory_bytes):
             return f"{counted(workers, 'worker')}, about {memory_bytes / 1e9:.1f} GB of memory together"
         case PaperStored(paper, is_update):

@@ -7,7 +7,9 @@ from typing import Annotated
 
 import typer
 
-__all__ = ["Layout", "Ocr", "Workers", "reading"]
+from ragscience.errors import UsageError
+
+__all__ = ["Layout", "Ocr", "Ray", "Workers", "reading", "workers_of"]
 
 Ocr = Annotated[bool, typer.Option("--ocr", help="Read pages without a text layer by OCR; needs Tesseract.")]
 Layout = Annotated[
@@ -24,6 +26,22 @@ Workers = Annotated[
         show_default=False,
     ),
 ]
+Ray = Annotated[
+    str,
+    typer.Option(
+        "--ray",
+        metavar="HOST:PORT",
+        help="Read, cut and embed on the machines of this Ray cluster (docs/scale.md); this one writes the library.",
+        show_default=False,
+    ),
+]
+
+
+def workers_of(workers: int, ray: str) -> int | str:
+    """What `Engine.add` takes for the two options. Raises UsageError."""
+    if workers and ray:
+        raise UsageError("--workers is of this machine, --ray of a cluster.", "Leave one of them out.")
+    return ray or workers
 
 
 def reading(home: Path | None, offline: bool | None, ocr: bool, layout: bool) -> dict[str, object]:

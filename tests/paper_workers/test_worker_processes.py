@@ -72,6 +72,6 @@ def test_workers_that_are_killed_again_and_again_end_the_run_in_two_lines(papers
         until(lambda: kill_workers(process) or process.poll() is not None)
         said = process.stderr.read()
     assert process.returncode == 1
-    assert "Workers were killed 4 times while broken.pdf was read." in said
+    assert "Workers ended 4 times while broken.pdf was read." in said
     assert "Memory may be short: give --workers a smaller number, or leave it out." in said
     assert "Traceback" not in said
