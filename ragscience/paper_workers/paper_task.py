@@ -67,6 +67,7 @@ class PaperJob:
     """One paper that is to be read."""
 
     path: Path
+    """What the library knows it by; the file need not be there."""
     md5: str
     """Of its bytes, in hexadecimal."""
     size_bytes: int
@@ -101,17 +102,17 @@ def made_by(options: TaskOptions) -> str:
     )
 
 
-def embed_paper(options: TaskOptions, job: PaperJob, content: bytes | None = None) -> EmbeddedPaper | RagScienceError:
+def embed_paper(options: TaskOptions, job: PaperJob, pdf: Path | bytes) -> EmbeddedPaper | RagScienceError:
     """The paper; its problem is a value, as are those of the worker.
 
-    `content` is the PDF, None where it lies at the job's path. It is read in a process of its own, with the limits of
-    the options.
+    `pdf` is the file, where this machine has it, or its bytes. It is read in a process of its own, with the limits
+    of the options.
     """
     ours = made_by(options)
     if ours != options.made_by:
         return _other_version(ours, options)
     try:
-        with _file(job, content) as path:
+        with _file(job, pdf) as path:
             document = merged(_read(options, path), job.source)
             md5 = hashlib.md5(path.read_bytes(), usedforsecurity=False).hexdigest()
         chunks = tuple(
@@ -164,14 +165,14 @@ def _other_version(theirs: str, options: TaskOptions) -> RagScienceError:
 
 
 @contextmanager
-def _file(job: PaperJob, content: bytes | None) -> Iterator[Path]:
+def _file(job: PaperJob, pdf: Path | bytes) -> Iterator[Path]:
     """The PDF under its own name."""
-    if content is None:
-        yield job.path
+    if isinstance(pdf, Path):
+        yield pdf
         return
     with tempfile.TemporaryDirectory(prefix="ragscience-") as folder:
         path = Path(folder) / job.path.name
-        path.write_bytes(content)
+        path.write_bytes(pdf)
         yield path
 
 

@@ -64,16 +64,15 @@ class RayWorkers(PaperWorkers):
             )
         return count
 
-    def close(self) -> None:
-        """Leave the cluster, which cancels what is under way there."""
-        self._ahead.clear()
+    def _end(self) -> None:
         self._files.clear()
-        self._ray.shutdown()
+        self._ray.shutdown()  # which cancels what is under way
 
-    def _start(self, job: PaperJob) -> Future[TaskResult]:
-        file = self._ray.put(job.path.read_bytes())
-        result: Future[TaskResult] = self._embed.remote(self._options, job, file).future()
-        self._files[result] = file
+    def _start(self, task: Task) -> Future[TaskResult]:
+        with self._opened(task.job.path) as file:
+            content = self._ray.put(file.read_bytes())
+        result: Future[TaskResult] = self._embed.remote(self._options, task.job, content).future()
+        self._files[result] = content
         return result
 
     def _result(self, task: Task) -> TaskResult:

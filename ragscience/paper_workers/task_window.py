@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, wait
+from contextlib import ExitStack, nullcontext
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -15,7 +16,7 @@ from typing import Self
 from ragscience.errors import FileProblem, RagScienceError
 from ragscience.paper_workers.paper_task import EmbeddedPaper, PaperJob, TaskOptions, check
 from ragscience.reading.text_cleaning import printable_name
-from ragscience.reading.worker_pool import ReadingProgress
+from ragscience.reading.worker_pool import Opened, ReadingProgress
 
 __all__ = ["PaperWorkers", "Task", "TaskResult"]
 
@@ -33,6 +34,8 @@ class Task:
     """A paper that is under way, or done and waits for its turn."""
 
     job: PaperJob
+    file: ExitStack = field(default_factory=ExitStack)
+    """Keeps the file where it is while it is open."""
     result: Future[TaskResult] = field(default_factory=Future)
     has_begun: bool = False
 
@@ -44,6 +47,7 @@ class PaperWorkers(ABC):
         self._options = options
         self._job_of = job_of
         self._progress = ReadingProgress()
+        self._opened: Opened = nullcontext
         self._ahead: deque[Task] = deque()
         """The papers that were sent to workers, in their order, the one that is waited for first."""
 
@@ -53,16 +57,22 @@ class PaperWorkers(ABC):
         """How many papers are read at once, as it is now."""
 
     @abstractmethod
-    def _start(self, job: PaperJob) -> Future[TaskResult]:
-        """Send the job to a worker. Raises OSError where its file cannot be read."""
+    def _start(self, task: Task) -> Future[TaskResult]:
+        """Send the task to a worker. Raises FileProblem or OSError where its file cannot be read."""
 
     @abstractmethod
     def _result(self, task: Task) -> TaskResult | None:
         """What came of a task that is done; None where its worker died and it was sent again."""
 
     @abstractmethod
-    def close(self) -> None:
+    def _end(self) -> None:
         """End what is under way, and the workers where they are this run's own."""
+
+    def close(self) -> None:
+        """End what is under way."""
+        self._end()
+        while self._ahead:
+            self._ahead.popleft().file.close()
 
     def __enter__(self) -> Self:
         return self
@@ -73,13 +83,13 @@ class PaperWorkers(ABC):
         self.close()
 
     def read_all(
-        self, paths: Iterable[Path], progress: ReadingProgress | None = None
+        self, paths: Iterable[Path], progress: ReadingProgress | None = None, opened: Opened = nullcontext
     ) -> Iterator[tuple[Path, EmbeddedPaper | FileProblem]]:
-        """Each path with its paper or problem, in the given order.
+        """Each path with its paper or problem, in the given order; `opened` as for `ReadingPool.read_all`.
 
         Raises RagScienceError where a worker cannot work at all, or gives back what cannot be stored.
         """
-        self._progress = progress or ReadingProgress()
+        self._progress, self._opened = progress or ReadingProgress(), opened
         waiting, ahead = deque(paths), self._ahead
         while waiting or ahead:
             while waiting and self._has_room():
@@ -97,7 +107,7 @@ class PaperWorkers(ABC):
             result = self._result(first)
             if result is None:
                 continue
-            ahead.popleft()
+            ahead.popleft().file.close()
             if isinstance(result, EmbeddedPaper):
                 try:
                     check(result, first.job, self._options)
@@ -114,13 +124,21 @@ class PaperWorkers(ABC):
 
     def _send(self, task: Task) -> None:
         path = task.job.path
+        task.file.close()
         try:
-            task.result = self._start(task.job)
+            task.result = self._start(task)
+        except FileProblem as problem:
+            task.result = _done(problem)
         except OSError as error:
-            task.result = Future()
-            task.result.set_result(FileProblem(f"{printable_name(path)} cannot be read: {error.strerror}."))
+            task.result = _done(FileProblem(f"{printable_name(path)} cannot be read: {error.strerror}."))
         task.has_begun = False
         task.result.add_done_callback(partial(_note_done, path, self._progress))
+
+
+def _done(problem: FileProblem) -> Future[TaskResult]:
+    result: Future[TaskResult] = Future()
+    result.set_result(problem)
+    return result
 
 
 def _note_done(path: Path, progress: ReadingProgress, result: Future[TaskResult]) -> None:

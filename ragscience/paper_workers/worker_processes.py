@@ -40,12 +40,8 @@ class WorkerProcesses(PaperWorkers):
         """How many there are."""
         return self._count
 
-    def close(self) -> None:
-        """End the workers, whatever they do, and the processes that read for them."""
-        self._end()
-        self._ahead.clear()
-
     def _end(self) -> None:
+        # Whatever the workers do, they end with the pipe, and the processes that read for them with them.
         self._mine.close()
         self._executor.shutdown(cancel_futures=True)
         self._theirs.close()
@@ -56,11 +52,12 @@ class WorkerProcesses(PaperWorkers):
         self._theirs, self._mine = context.Pipe(duplex=False)
         self._executor = ProcessPoolExecutor(self._count, context, _live_until_closed, (self._theirs,))
 
-    def _start(self, job: PaperJob) -> Future[TaskResult]:
+    def _start(self, task: Task) -> Future[TaskResult]:
+        file = task.file.enter_context(self._opened(task.job.path))
         # The first call starts the processes, which inherit the mask: Ctrl-C in the terminal is for this one alone.
         before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
         try:
-            return self._executor.submit(embed_paper, self._options, job)
+            return self._executor.submit(embed_paper, self._options, task.job, file)
         except BrokenProcessPool as error:
             broken: Future[TaskResult] = Future()
             broken.set_exception(error)

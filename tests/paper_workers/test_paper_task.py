@@ -41,7 +41,7 @@ def options(model_cache):
 
 @pytest.fixture(scope="module")
 def paper(job, options):
-    return embed_paper(options, job)
+    return embed_paper(options, job, job.path)
 
 
 def test_a_paper_comes_back_read_cut_and_embedded_and_the_same_from_its_bytes_alone(paper, job, options):
@@ -56,7 +56,7 @@ def test_a_paper_comes_back_read_cut_and_embedded_and_the_same_from_its_bytes_al
 
 
 def test_what_its_source_says_is_in_the_passages(job, options):
-    paper = embed_paper(options, replace(job, source=Source("", "", Metadata(title="Told Elsewhere"))))
+    paper = embed_paper(options, replace(job, source=Source("", "", Metadata(title="Told Elsewhere"))), job.path)
     assert paper.document.title == "Told Elsewhere"
     assert all(chunk.header.startswith("Told Elsewhere") for chunk in paper.chunks)
 
@@ -64,7 +64,7 @@ def test_what_its_source_says_is_in_the_passages(job, options):
 def test_what_the_library_knows_is_not_embedded_again(paper, job, options):
     first, *others = paper.vectors
     knowing = replace(job, known=frozenset(others))
-    again = embed_paper(options, knowing)
+    again = embed_paper(options, knowing, job.path)
     assert (list(again.vectors), list(again.tokens)) == ([first], [first])
     check(again, knowing, options)
     with pytest.raises(RagScienceError, match="not whole"):
@@ -72,17 +72,17 @@ def test_what_the_library_knows_is_not_embedded_again(paper, job, options):
 
 
 def test_a_broken_file_is_a_problem_and_the_worker_reads_on(folder, job, options):
-    problem = embed_paper(options, job_of(folder / "broken.pdf"))
+    problem = embed_paper(options, job_of(folder / "broken.pdf"), folder / "broken.pdf")
     assert isinstance(problem, FileProblem)
     assert "broken.pdf" in problem.message
-    without = embed_paper(replace(options, embeds=False), job)
+    without = embed_paper(replace(options, embeds=False), job, job.path)
     assert (without.vectors, without.tokens) == ({}, {})
-    gone = embed_paper(options, replace(job, path=folder / "gone.pdf"))
+    gone = embed_paper(options, job, folder / "gone.pdf")
     assert isinstance(gone, FileProblem)
 
 
 def test_a_worker_of_another_version_does_nothing(job, options):
-    problem = embed_paper(replace(options, made_by="reading 1"), job)
+    problem = embed_paper(replace(options, made_by="reading 1"), job, job.path)
     assert "this process by reading 1" in problem.message
     assert "same version" in problem.fix
 
