@@ -130,7 +130,7 @@ class _AnswerRun:
             readers = Readers(context.matcher, context.scorer)
             choice = extract_parts(found, readers=readers, limit=context.extractive_sentences)
             units = [one.unit for one in choice.units[:most]]
-            blocks = side_by_side(found, units) if found.parts else quoted(units)
+            blocks = side_by_side(found, choice.units) if found.parts else quoted(units)
             quotes = quotes_of(blocks)
             if not found.parts:
                 blocks = (Block("text", " ".join((*missing, lead_line(units)))), *blocks) if units else ()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ragscience.answering.extractive import quoted
+from ragscience.answering.extractive import ScoredUnit, quoted
 from ragscience.answering.quote_candidates import Unit
 from ragscience.records import Block, Found
 
@@ -14,16 +14,26 @@ ROUTE = "comparison"
 NOTHING = "No passage was found that says it."
 
 
-def side_by_side(found: Found, units: Sequence[Unit]) -> tuple[Block, ...]:
-    """For each part of the question a heading and the quotes from its passages; then the quotes of no part."""
-    left = list(units)
+def side_by_side(found: Found, units: Sequence[ScoredUnit]) -> tuple[Block, ...]:
+    """For each part of the question a heading and its quotes; then the quotes of no part.
+
+    A quote belongs to the part that chose it. What the whole question chose belongs to the part that has its passage
+    highest.
+    """
+    owners = [one.part if one.part is not None else _best_part(found, one.unit) for one in units]
     blocks: list[Block] = []
-    for part in found.parts:
-        own = [unit for unit in left if unit.hit.chunk.chunk_id in part.chunk_ids]
-        left = [unit for unit in left if unit not in own]
+    for number, part in enumerate(found.parts):
+        own = [one.unit for one, owner in zip(units, owners, strict=True) if owner == number]
         blocks.append(Block("heading", part.question))
         blocks += quoted(own) or (Block("text", NOTHING),)
-    return (*blocks, *quoted(left))
+    return (*blocks, *quoted([one.unit for one, owner in zip(units, owners, strict=True) if owner is None]))
+
+
+def _best_part(found: Found, unit: Unit) -> int | None:
+    """The part that has the unit's passage in the highest place; None if no part has it."""
+    number = unit.hit.chunk.chunk_id
+    places = [(part.chunk_ids.index(number), i) for i, part in enumerate(found.parts) if number in part.chunk_ids]
+    return min(places)[1] if places else None
 
 
 def note(found: Found) -> str:

@@ -80,6 +80,8 @@ class ScoredUnit:
     """By which it was chosen, higher is better; comparable between questions."""
     features: Mapping[str, float]
     """As in unit_scores.py; `read`, 0 to 1 among the runs of this question, where a cross-encoder read it."""
+    part: int | None = None
+    """The part of the question, from 0, that chose it; None for the whole question."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,8 +155,9 @@ def extract_parts(found: Found, *, readers: Readers, limit: int) -> Choice:
         )
         for part in found.parts
     ]
+    own = [[replace(one, part=number) for one in choice.units] for number, choice in enumerate(each)]
     chosen: list[ScoredUnit] = []
-    for one in chain.from_iterable(zip_longest(*(choice.units for choice in (*each, whole)))):
+    for one in chain.from_iterable(zip_longest(*own, whole.units)):
         if one is not None and not any(_overlap(one.unit, other.unit) for other in chosen):
             chosen.append(one)
     length, fitting = 0, list[ScoredUnit]()
