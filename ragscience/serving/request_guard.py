@@ -31,6 +31,8 @@ _HEADERS = (
         b" base-uri 'none'; frame-ancestors 'none'",
     ),
 )
+_SHORT = 1 << 16
+"""Bytes of a body that is read although its request is refused."""
 _SAFE_METHODS = ("GET", "HEAD", "OPTIONS")
 
 
@@ -67,6 +69,7 @@ class RequestGuard:
         problem = self._problem(scope)
         if problem is not None:
             # What may come behind it on this connection is not read.
+            await _read_short(scope, receive)
             await problem_response(*problem, {"Connection": "close"})(scope, receive, _with_headers(send))
             return
         await self._app(scope, _Limited(receive, self._limit(scope)), _with_headers(send))
@@ -101,6 +104,16 @@ def _is_navigation(scope: Scope) -> bool:
 
 def _all(scope: Scope, name: bytes) -> list[str]:
     return [value.decode("latin-1") for key, value in scope["headers"] if key == name]
+
+
+async def _read_short(scope: Scope, receive: Receive) -> None:
+    """Read a short body: a connection that is closed on unread bytes is reset, and the refusal may be lost with it."""
+    lengths = _all(scope, b"content-length")
+    if len(lengths) != 1 or _all(scope, b"transfer-encoding") or len(lengths[0]) > len(str(_SHORT)):
+        return
+    more = lengths[0].isascii() and lengths[0].isdigit() and int(lengths[0]) <= _SHORT
+    while more:
+        more = (await receive()).get("more_body", False)
 
 
 class _Limited:

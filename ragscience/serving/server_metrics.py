@@ -23,7 +23,7 @@ __all__ = ["MeasuredRequests", "ServerMetrics"]
 BUCKETS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120)
 """Upper bounds in seconds: from a page's file to the end of a streamed answer."""
 JOB_STATES = ("waiting", "running", "done", "failed")
-_PREFIXES = ("/api/v1", "/v1")
+_PREFIXES = ("/api/v1", "/api", "/v1")
 _METHODS = frozenset(("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"))
 
 

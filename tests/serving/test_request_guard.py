@@ -1,5 +1,6 @@
 """What the guard refuses: foreign hosts and pages, large bodies; and the headers of every reply."""
 
+import select
 import socket
 
 import httpx
@@ -102,6 +103,22 @@ def test_two_hosts_are_refused(address):
         connection.sendall("\r\n".join(lines).encode())
         first = connection.makefile("rb").readline()
     assert first.split()[1] in (b"400", b"421")
+
+
+@pytest.mark.parametrize(("length", "is_read"), [(6, True), (65536, True), (65537, False), (200_000, False)])
+def test_a_short_body_is_read_before_its_request_is_refused(client, address, length, is_read):
+    """A connection that is closed on unread bytes is reset, and the client may never see why."""
+    port = int(address.rpartition(":")[2])
+    with socket.create_connection(("127.0.0.1", port), timeout=60) as connection:
+        head = f"POST /api/v1/ask HTTP/1.1\r\nHost: evil.example\r\nContent-Length: {length}\r\n\r\n"
+        connection.sendall(head.encode())
+        client.get("/healthz")  # by now the server has done with the head
+        is_answered, _, _ = select.select([connection], [], [], 0)
+        assert bool(is_answered) != is_read
+        if is_read:
+            connection.sendall(b"x" * length)
+        reply = b"".join(iter(lambda: connection.recv(1 << 16), b""))
+    assert reply.startswith(b"HTTP/1.1 421 ")
 
 
 def test_hosts_that_a_server_is_known_by():

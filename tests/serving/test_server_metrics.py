@@ -30,6 +30,7 @@ def test_requests_are_counted_by_template_and_status(own):
     own.get("/healthz")
     own.get(f"/api/v1/papers/{'0' * 32}")
     own.get("/v1/models/nosuch-secret")
+    own.post("/api/agent_action", json={"action": "secret"})
     own.get("/nosuch-secret")
     own.request("BREW", "/healthz")
     own.post("/api/v1/search", json={"question": "secret bees"}, headers={"Host": "secret.example"})
@@ -39,6 +40,7 @@ def test_requests_are_counted_by_template_and_status(own):
     assert value(found, count, method="GET", route="/healthz", status="200") == 1
     assert value(found, count, method="GET", route="/api/v1/papers/{md5}", status="404") == 1
     assert value(found, count, method="GET", route="/v1/models/{name:path}", status="404") == 1
+    assert value(found, count, method="POST", route="/api/agent_action", status="400") == 1
     assert value(found, count, method="GET", route="other", status="404") == 1
     assert value(found, count, method="other", route="/healthz", status="405") == 1
     assert value(found, count, method="POST", route="other", status="421") == 1
