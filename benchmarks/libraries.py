@@ -41,6 +41,8 @@ FORM = (
     "models/wordpieces.py",
     "store/library_schema.py",
     "store/token_vectors.py",
+    "token_centroids.npy",
+    "token_codes.py",
 )
 """The parts of ragscience/ whose change makes a kept library worthless."""
 

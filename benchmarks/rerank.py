@@ -5,6 +5,8 @@ The weights are random, of a fixed seed: what is compared is the time, and that 
 
 from __future__ import annotations
 
+import zlib
+
 import numpy as np
 
 from benchmarks.libraries import papers_home, session
@@ -15,6 +17,7 @@ from benchmarks.synthetic import question, synthetic_home
 TITLE = "Reranking"
 QUESTION = "How many people took part in the trials, and what was measured?"
 PAIRS, CANDIDATES, LARGE = 20, 50, 100_000
+PASSAGES, TOKENS, ASKED = 100, 169, 12
 BASELINE, OURS = "CrossEncoder.predict (torch)", "cross-encoder (onnxruntime)"
 
 
@@ -23,9 +26,10 @@ def run(options: Options) -> Report:
     cross, figures = _cross_encoders(options.rounds)
     late = _late_ms(max(options.rounds, 20))
     figures["late interaction, ms"] = float(np.median(late))
+    codes, figures["codes of int8"] = _codes_against_int8(max(options.rounds, 20))
     heading = f"Late interaction over the union of {CANDIDATES} + {CANDIDATES} candidates, {LARGE:,} passages"
     other = Table(heading, ["what", "time"], [["token vectors read and scored", spread(late, "ms", 1)]])
-    return Report("rerank", TITLE, [cross, other], figures)
+    return Report("rerank", TITLE, [cross, other, codes], figures)
 
 
 def _cross_encoders(rounds: int) -> tuple[Table, dict[str, object]]:
@@ -59,6 +63,43 @@ def _cross_encoders(rounds: int) -> tuple[Table, dict[str, object]]:
         "same order": is_same_order,
     }
     return Table(f"{PAIRS} pairs at full depth", ["model", "time", "of CrossEncoder"], rows, note=note), figures
+
+
+def _codes_against_int8(rounds: int) -> tuple[Table, dict[str, float]]:
+    """Checksums and MaxSim of the same unit vectors, as rows of int8 that are multiplied as floats, and as codes."""
+    from ragscience.models.maxsim import QuestionTokens, maxsim, product_on_one_core
+    from ragscience.token_codes import DIMENSION, encode
+
+    rows = np.random.default_rng(0).standard_normal((PASSAGES * TOKENS + ASKED, DIMENSION)).astype(np.float32)
+    rows /= np.linalg.norm(rows, axis=1, keepdims=True)
+    asked = QuestionTokens(rows[:ASKED])
+    int8 = np.split(np.rint(rows[ASKED:] * 127).astype(np.int8), PASSAGES)
+    codes = np.split(encode(rows[ASKED:]), PASSAGES)
+
+    def by_product() -> object:
+        checked = [zlib.crc32(each.data) for each in int8]
+        products = product_on_one_core(np.concatenate(int8).astype(np.float32), asked.tokens.T)
+        starts = range(0, PASSAGES * TOKENS, TOKENS)
+        return checked, np.maximum.reduceat(products, starts, axis=0).mean(axis=1) / 127
+
+    def by_table() -> object:
+        return [zlib.crc32(each.data) for each in codes], maxsim(asked, codes)
+
+    sides = {"int8, multiplied as floats": (by_product, int8), "codes, from a table": (by_table, codes)}
+    runs = by_turns({name: clock(side) for name, (side, _) in sides.items()}, rounds)
+    middle = medians(runs)
+    first = next(iter(middle))
+    table = [
+        [
+            name,
+            f"{sum(each.nbytes for each in sides[name][1]) / PASSAGES / 1000:.1f} KB",
+            spread([1000 * value for value in values], "ms", 2),
+            f"{middle[name] / middle[first]:.2f}",
+        ]
+        for name, values in runs.items()
+    ]
+    heading = f"MaxSim of {PASSAGES} passages of {TOKENS} tokens for a question of {ASKED}, checksums included"
+    return Table(heading, ["token vectors", "a passage", "time", "of int8"], table), middle
 
 
 def _late_ms(rounds: int) -> list[float]:

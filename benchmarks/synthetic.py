@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.corpora import cache_folder, made_up_words
+from ragscience.token_codes import CODE_BYTES
 
 __all__ = ["DIMENSION", "cluster_vectors", "question", "synthetic_home", "texts"]
 
@@ -29,7 +30,7 @@ def synthetic_home(chunks: int, *, with_tokens: bool = False) -> Path:
     """
     from ragscience.store import Home
 
-    home = cache_folder(f"synthetic-{chunks}{'-tokens' if with_tokens else ''}")
+    home = cache_folder(f"synthetic-{chunks}{f'-codes-{CODE_BYTES}' if with_tokens else ''}")
     done = home / ".done"
     if not done.exists():
         started = time.perf_counter()
@@ -92,10 +93,10 @@ def cluster_vectors(number: int, count: int) -> NDArray[np.float32]:
     return unit
 
 
-def _tokens(number: int, count: int) -> Iterator[NDArray[np.int8]]:
+def _tokens(number: int, count: int) -> Iterator[NDArray[np.uint8]]:
     generator = np.random.default_rng((3, number))
     for _ in range(count):
-        yield generator.integers(-40, 41, (200, 64), dtype=np.int8)
+        yield generator.integers(0, 256, (200, CODE_BYTES), dtype=np.uint8)
 
 
 def question(number: int) -> str:

@@ -19,8 +19,9 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
 from config import load_settings  # noqa: E402  # after the path is set
-from ragscience.models.maxsim import PROJECTION, TOKEN_DIMENSION, carries_meaning  # noqa: E402
+from ragscience.models.maxsim import PROJECTION, carries_meaning  # noqa: E402
 from ragscience.models.minilm import MiniLM, find_minilm  # noqa: E402
+from ragscience.token_codes import DIMENSION  # noqa: E402
 
 LINES, WORDS_IN_A_LINE = 500, 60
 
@@ -59,7 +60,7 @@ def main() -> None:
     model = MiniLM(cache_folder=load_settings().cache_folder, on_warning=print)
     both = covariance(model, prose_texts()) + covariance(model, vocabulary_texts())
     _, axes = np.linalg.eigh(both)
-    np.save(PROJECTION, np.ascontiguousarray(axes[:, ::-1][:, :TOKEN_DIMENSION].astype(np.float32)))
+    np.save(PROJECTION, np.ascontiguousarray(axes[:, ::-1][:, :DIMENSION].astype(np.float32)))
     print(f"sha256 {hashlib.sha256(PROJECTION.read_bytes()).hexdigest()}")
 
 

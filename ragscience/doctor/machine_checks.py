@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ragscience.doctor.findings import Finding, few, quoted
+from ragscience.store.token_vectors import token_files
 from ragscience.text.counts import counted
 
 if TYPE_CHECKING:
@@ -106,7 +107,7 @@ def leftovers(home: Home, token_file: str | None, now: datetime) -> Iterator[Fin
     temporary = [*home.root.glob(f"{home.ledger.name}.*.tmp"), *home.vectorstore.rglob("*.tmp")]
     old = [path for path in temporary if home.parts not in path.parents and _age(path, now) > AT_WORK_SECONDS]
     parts = [path for path in _files(home.parts) if _age(path, now) > AT_WORK_SECONDS]
-    tokens = [path for path in _files(home.tokens) if path.suffix == ".int8" and path.name != token_file]
+    tokens = [path for path in token_files(home.tokens) if path.name != token_file]
     resume = f"The same `python ingest.py fetch` resumes them; or `rm -r {quoted(home.parts)}`."
     found = False
     again = "`python ingest.py rebuild --indexes` removes them."

@@ -33,8 +33,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Ingestion", "Pipeline"]
 
-Vectors = tuple["NDArray[np.float32]", "dict[bytes, NDArray[np.int8]]"]
-"""Unit rows, shape (texts, dimension), float32; token vectors of new texts, shape (tokens, 64), int8, by text hash."""
+Vectors = tuple["NDArray[np.float32]", "dict[bytes, NDArray[np.uint8]]"]
+"""Unit rows, shape (texts, dimension), float32; codes of new texts' token vectors, shape (tokens, 28), by text hash."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,7 +161,7 @@ class Pipeline:
         self.reused += len(texts) - len(missing)
         self._tell_of_vectors(path, len(texts) - len(missing), 0.0)
         room = ingestion.max_token_bytes - library.token_bytes() if ingestion.tokens_from is not None else 0
-        tokens: dict[bytes, NDArray[np.int8]] = {}
+        tokens: dict[bytes, NDArray[np.uint8]] = {}
         for first in range(0, len(missing), ingestion.batch):
             rows, began = missing[first : first + ingestion.batch], time.monotonic()
             if ready is not None and all(hashes[row] in ready.vectors for row in rows):

@@ -104,7 +104,7 @@ class RebuildRun(IngestRun):
         source = self._models.ingest_tokens(self._settings, embedder, self._warn)
         self._room = self._token_limit - (0 if source is embedder else library.token_bytes())
 
-        def batches() -> Iterator[tuple[Sequence[int], NDArray[np.float32], dict[bytes, NDArray[np.int8]]]]:
+        def batches() -> Iterator[tuple[Sequence[int], NDArray[np.float32], dict[bytes, NDArray[np.uint8]]]]:
             done = 0
             for ids, texts in library.texts(self._settings.embedding_batch):
                 if source is None or source is embedder:
@@ -144,9 +144,9 @@ class RebuildRun(IngestRun):
     def _token_limit(self) -> int:
         return self._settings.token_cache_mb * 2**20
 
-    def _fitting(self, texts: Sequence[str], tokens: Sequence[NDArray[np.int8]]) -> dict[bytes, NDArray[np.int8]]:
+    def _fitting(self, texts: Sequence[str], tokens: Sequence[NDArray[np.uint8]]) -> dict[bytes, NDArray[np.uint8]]:
         """The token vectors for which there is room, by the hash of their text; none of `texts` without `tokens`."""
-        kept: dict[bytes, NDArray[np.int8]] = {}
+        kept: dict[bytes, NDArray[np.uint8]] = {}
         for text, rows in zip(texts, tokens, strict=False):
             self._room -= rows.nbytes
             if self._room >= 0:

@@ -18,9 +18,11 @@ from typing import Any
 from ragscience.errors import LibraryUnavailable
 from ragscience.lance_store.lance_tables import as_table, changed_meanwhile, lance_errors, schema_of
 
-__all__ = ["Change", "Generation", "Snapshot"]
+__all__ = ["FORMAT", "Change", "Generation", "Snapshot"]
 
-_FORMAT = 1
+FORMAT = 2
+_INT8_FORMAT = 1
+"""That of an earlier version, whose token vectors are not codes but rows of int8 (token_codes.py)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +51,7 @@ class Generation:
     apart: tuple[str, ...] = ()
     tables: Mapping[str, tuple[str, int]] = field(default_factory=dict)
     """By its part in the library, the name and the version of each table."""
-    format: int = _FORMAT
+    format: int = FORMAT
 
     def to_json(self) -> str:
         """As it is kept."""
@@ -59,15 +61,20 @@ class Generation:
     def from_json(cls, text: str) -> Generation:
         """The inverse of `to_json`. Raises LibraryUnavailable for what a newer version wrote."""
         kept = json.loads(text)
-        if kept.get("format") != _FORMAT:
+        if kept.get("format") not in (_INT8_FORMAT, FORMAT):
             raise LibraryUnavailable(
-                f"The library was written by another version (format {kept.get('format')}; this one knows {_FORMAT}).",
+                f"The library was written by another version (format {kept.get('format')}; this one knows {FORMAT}).",
                 "Update RAG Science, or use another library.",
             )
         known = {one.name for one in fields(cls)}
         values = {name: value for name, value in kept.items() if name in known}
         tables = {role: (str(name), int(version)) for role, (name, version) in kept["tables"].items()}
         return cls(**{**values, "tables": tables, "apart": tuple(kept["apart"])})
+
+    @property
+    def has_int8_tokens(self) -> bool:
+        """Whether the token vectors are those of an earlier version."""
+        return self.format == _INT8_FORMAT
 
     @property
     def dimension(self) -> int:

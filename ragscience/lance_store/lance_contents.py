@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["LanceContents", "chunk_ids", "read_vectors"]
+__all__ = ["LanceContents", "chunk_ids", "kept_codes", "read_vectors"]
 
 _STATED = ("stated_title", "authors", "year", "venue", "doi", "arxiv_id", "confidence", "publication")
 _PAGE = ["number", "start", "end", "warning", "text", "lines", "furniture"]
@@ -231,17 +231,13 @@ class LanceContents:
             rows = at.rows("vectors", ["text_hash", "vector"], where) if at and hashes else []
         return {row["text_hash"]: np.asarray(row["vector"], np.float32) for row in rows}
 
-    def token_vectors(self, ids: Sequence[int]) -> dict[int, NDArray[np.int8]]:
-        """Token vectors, shape (tokens, 64), int8, of the passages that have any."""
-        import numpy as np
-
+    def token_vectors(self, ids: Sequence[int]) -> dict[int, NDArray[np.uint8]]:
+        """Codes of the token vectors (token_codes.py), shape (tokens, 28), of the passages that have any."""
         with self._reading() as at:
             where = in_list("chunk_id", dict.fromkeys(ids))
-            found = at.arrow("tokens", ["chunk_id", "tokens"], where) if at and len(ids) else None
-        if found is None:
-            return {}
-        keys, data = found["chunk_id"].to_pylist(), found["tokens"].to_pylist()
-        return {key: np.frombuffer(each, np.int8).reshape(-1, 64) for key, each in zip(keys, data, strict=True)}
+            rows = at.rows("tokens", ["chunk_id", "tokens"], where) if at and len(ids) else []
+            is_int8 = at is not None and at.state.has_int8_tokens
+        return {row["chunk_id"]: kept_codes(row["tokens"], is_int8=is_int8) for row in rows}
 
     def token_bytes(self) -> int:
         """The size of the token vectors in bytes."""
@@ -263,6 +259,17 @@ class LanceContents:
         with self._reading() as at:
             tokens = at.table("tokens") if at else None
             return at.state.chunks - int(tokens.count_rows()) if at and tokens is not None else 0
+
+
+def kept_codes(content: bytes, *, is_int8: bool) -> NDArray[np.uint8]:
+    """The codes, shape (n, 28), that a row of token vectors holds, or that its int8 become."""
+    import numpy as np
+
+    from ragscience.token_codes import CODE_BYTES, codes_of_int8
+
+    if is_int8:
+        return codes_of_int8(np.frombuffer(content, np.int8))
+    return np.frombuffer(content, np.uint8).reshape(-1, CODE_BYTES)
 
 
 def _page_of(row: dict[str, Any]) -> tuple[Page, str]:

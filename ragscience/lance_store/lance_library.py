@@ -93,11 +93,15 @@ class LanceLibrary:
         For writing what is missing is created, and the home is locked. Raises UsageError where the package is missing,
         LibraryBusy while another process of this home writes, RagScienceError where the place is out of reach.
         """
+        from ragscience.lance_store.lance_vectors import bring_up_to_date
+
         library = cls(home, LanceDatabase(home, uri, writing=writing), index_from)
         library._keeps_ledger = keeps_ledger
-        if writing and keeps_ledger:
+        if writing:
             try:
-                library._ledger.write()
+                bring_up_to_date(library._database)
+                if keeps_ledger:
+                    library._ledger.write()
             except BaseException:
                 library.close()
                 raise
@@ -292,7 +296,7 @@ class LanceLibrary:
         self,
         embedder: EmbedderIdentity,
         batches: Iterable[
-            tuple[Sequence[int] | NDArray[np.int64], NDArray[np.float32], Mapping[bytes, NDArray[np.int8]]]
+            tuple[Sequence[int] | NDArray[np.int64], NDArray[np.float32], Mapping[bytes, NDArray[np.uint8]]]
         ],
     ) -> None:
         """Replace the vectors of all passages with those of another embedder, in one change.
@@ -304,7 +308,7 @@ class LanceLibrary:
         with self._writing() as change:
             replace_vectors(change, embedder, batches)
 
-    def put_tokens(self, tokens: Mapping[bytes, NDArray[np.int8]]) -> None:
+    def put_tokens(self, tokens: Mapping[bytes, NDArray[np.uint8]]) -> None:
         """Keep token vectors by the hash of their text."""
         from ragscience.lance_store.lance_vectors import put_tokens
 

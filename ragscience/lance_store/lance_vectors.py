@@ -1,4 +1,4 @@
-"""Vectors and token vectors of a library in LanceDB, made again."""
+"""Vectors and token vectors of a library in LanceDB, made again, and token vectors of an earlier version made codes."""
 
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING
 from uuid import uuid4
 
 from ragscience.errors import RagScienceError
-from ragscience.lance_store.generations import Change
+from ragscience.lance_store.generations import FORMAT, Change
+from ragscience.lance_store.lance_contents import kept_codes
+from ragscience.lance_store.lance_database import LanceDatabase
 from ragscience.lance_store.lance_tables import in_list
 from ragscience.records import EmbedderIdentity
 from ragscience.store.vectors import check_vectors
@@ -17,13 +19,15 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["put_tokens", "replace_vectors"]
+__all__ = ["bring_up_to_date", "put_tokens", "replace_vectors"]
+
+_PAPERS_AT_ONCE = 100
 
 
 def replace_vectors(
     change: Change,
     embedder: EmbedderIdentity,
-    batches: Iterable[tuple[Sequence[int] | NDArray[np.int64], NDArray[np.float32], Mapping[bytes, NDArray[np.int8]]]],
+    batches: Iterable[tuple[Sequence[int] | NDArray[np.int64], NDArray[np.float32], Mapping[bytes, NDArray[np.uint8]]]],
 ) -> None:
     """Write the vectors of all passages into a new table. Raises RagScienceError unless each gets exactly one."""
     before = {
@@ -48,13 +52,37 @@ def replace_vectors(
     change.bump("vectors_epoch", "generation")
 
 
-def put_tokens(change: Change, tokens: Mapping[bytes, NDArray[np.int8]]) -> None:
+def put_tokens(change: Change, tokens: Mapping[bytes, NDArray[np.uint8]]) -> None:
     """Keep token vectors for each passage whose text has that hash, in place of those that it had."""
     rows = change.before.rows("vectors", ["chunk_id", "paper_id", "text_hash"], in_list("text_hash", tokens))
     _put(change, {row["chunk_id"]: (row["paper_id"], row["text_hash"]) for row in rows}, tokens)
 
 
-def _put(change: Change, passages: Mapping[int, tuple[int, bytes]], tokens: Mapping[bytes, NDArray[np.int8]]) -> None:
+def bring_up_to_date(database: LanceDatabase) -> None:
+    """Make codes of the token vectors of an earlier version, where the library has such, in one change."""
+    with database.reading() as at:
+        is_older = at is not None and at.state.has_int8_tokens
+    if is_older:
+        with database.writing() as change:
+            _recode_tokens(change)
+
+
+def _recode_tokens(change: Change) -> None:
+    papers = list(change.before.papers())
+    change.delete("tokens", "true")
+    total = 0
+    for first in range(0, len(papers), _PAPERS_AT_ONCE):
+        where = in_list("paper_id", papers[first : first + _PAPERS_AT_ONCE])
+        rows = []
+        for row in change.before.rows("tokens", ["chunk_id", "paper_id", "tokens"], where):
+            content = kept_codes(row["tokens"], is_int8=True).tobytes()
+            rows.append((row["chunk_id"], row["paper_id"], len(content), content))
+            total += len(content)
+        change.append("tokens", rows)
+    change.note(token_bytes=total, format=FORMAT)
+
+
+def _put(change: Change, passages: Mapping[int, tuple[int, bytes]], tokens: Mapping[bytes, NDArray[np.uint8]]) -> None:
     where = in_list("chunk_id", passages)
     sizes = change.before.arrow("tokens", ["bytes"], where)["bytes"].to_pylist()
     change.delete("tokens", where)

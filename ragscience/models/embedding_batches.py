@@ -16,7 +16,7 @@ __all__ = ["embed_batch"]
 
 def embed_batch(
     embedder: Embedder, source: TokenEmbedder | None, texts: Sequence[str]
-) -> tuple[NDArray[np.float32], list[NDArray[np.int8]]]:
+) -> tuple[NDArray[np.float32], list[NDArray[np.uint8]]]:
     """Unit rows, shape (len(texts), dimension), float32, and the token vectors of each text.
 
     No token vectors without a `source`; where that is the embedder itself, one model pass gives both.

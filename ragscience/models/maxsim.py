@@ -1,7 +1,8 @@
-"""Compact token vectors (projected, pruned, quantised) and the MaxSim score of a question.
+"""Compact token vectors (projected, pruned, coded) and the MaxSim score of a question.
 
 A pass of MiniLM gives a vector for each word piece of a passage. Those of words that carry meaning are kept, projected
-to 64 dimensions by one fixed matrix, normalised and rounded to int8: about 14 KB for a passage of 1,500 characters.
+to 64 dimensions by one fixed matrix, normalised and coded in 28 bytes each (token_codes.py): about 4.7 KB for a passage
+of 1,500 characters.
 
 MaxSim is the mean over the question's tokens of the inner product with the best-matching passage token (ColBERT:
 Khattab and Zaharia 2020, SIGIR, section 3.3).
@@ -21,16 +22,15 @@ import numpy as np
 
 from ragscience.errors import ModelProblem
 from ragscience.text.tokenizing import STOP_WORDS
+from ragscience.token_codes import cosines, encode
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from ragscience.models.minilm import TokenVectors
 
-__all__ = ["TOKEN_DIMENSION", "QuestionTokens", "carries_meaning", "compress", "maxsim", "question_tokens"]
+__all__ = ["QuestionTokens", "carries_meaning", "compress", "maxsim", "projected_tokens", "question_tokens"]
 
-TOKEN_DIMENSION = 64
-SCALE = 127.0
 _BLOCK = 1 << 18
 """Multiplications up to which OpenBLAS uses one thread."""
 PROJECTION = Path(__file__).with_name("projection.npy")
@@ -45,11 +45,14 @@ class QuestionTokens:
     """Unit rows, shape (tokens, 64): those that carry meaning, or the whole question's vector if none does."""
 
 
-def compress(text: TokenVectors) -> NDArray[np.int8]:
-    """The stored vectors of a passage: shape (tokens kept, 64), int8, each row a unit vector times 127."""
-    kept = text.token_vectors[carries_meaning(text.pieces)]
-    rounded: NDArray[np.int8] = np.rint(_projected(kept) * SCALE).astype(np.int8)
-    return rounded
+def compress(text: TokenVectors) -> NDArray[np.uint8]:
+    """The stored token vectors of a passage: their codes, shape (tokens kept, 28)."""
+    return encode(projected_tokens(text))
+
+
+def projected_tokens(text: TokenVectors) -> NDArray[np.float32]:
+    """Unit rows, shape (tokens kept, 64): the vectors of the word pieces that carry meaning."""
+    return _projected(text.token_vectors[carries_meaning(text.pieces)])
 
 
 def question_tokens(text: TokenVectors) -> QuestionTokens:
@@ -59,17 +62,16 @@ def question_tokens(text: TokenVectors) -> QuestionTokens:
     return QuestionTokens(_projected(tokens))
 
 
-def maxsim(question: QuestionTokens, passages: Sequence[NDArray[np.int8]]) -> NDArray[np.float32]:
-    """MaxSim of each passage, -1 to 1, shape (len(passages),), float32; -1 for a passage without tokens."""
+def maxsim(question: QuestionTokens, passages: Sequence[NDArray[np.uint8]]) -> NDArray[np.float32]:
+    """MaxSim, -1 to 1, of each passage, given by its codes: shape (len(passages),), float32; -1 without tokens."""
     scores = np.full(len(passages), -1.0, np.float32)
     having = [row for row, passage in enumerate(passages) if len(passage)]
     if not having:
         return scores
     lengths = [len(passages[row]) for row in having]
     starts = np.concatenate([[0], np.cumsum(lengths)[:-1]])
-    tokens = np.concatenate([passages[row] for row in having]).astype(np.float32)
-    products = product_on_one_core(tokens, question.tokens.T)
-    scores[having] = np.maximum.reduceat(products, starts, axis=0).mean(axis=1) / SCALE
+    products = cosines(np.concatenate([passages[row] for row in having]), question.tokens)
+    scores[having] = np.maximum.reduceat(products, starts, axis=0).mean(axis=1)
     return scores
 
 

@@ -88,8 +88,8 @@ class EmbeddedPaper:
     chunks: tuple[Chunk, ...]
     vectors: dict[bytes, NDArray[np.float32]]
     """Unit vectors, shape (384,), float32, by text hash; empty where the worker does not embed."""
-    tokens: dict[bytes, NDArray[np.int8]]
-    """Token vectors, shape (tokens, 64), int8, by text hash; empty where none were asked for."""
+    tokens: dict[bytes, NDArray[np.uint8]]
+    """Codes of the token vectors, shape (tokens, 28), by text hash; empty where none were asked for."""
 
 
 def made_by(options: TaskOptions) -> str:
@@ -134,6 +134,8 @@ def check(paper: EmbeddedPaper, job: PaperJob, options: TaskOptions) -> None:
     """
     import numpy as np
 
+    from ragscience.token_codes import CODE_BYTES
+
     if paper.made_by != options.made_by:
         raise _other_version(paper.made_by, options)
     if paper.md5 != job.md5:
@@ -148,7 +150,7 @@ def check(paper: EmbeddedPaper, job: PaperJob, options: TaskOptions) -> None:
         and paper.tokens.keys() == (wanted if options.tokens else set())
         and all(row.shape == (IDENTITY.dimension,) and row.dtype == np.float32 for row in paper.vectors.values())
         and all(abs(float(np.linalg.norm(row)) - 1) < 1e-3 for row in paper.vectors.values())  # not with NaN
-        and all(kept.ndim == 2 and kept.dtype == np.int8 for kept in paper.tokens.values())
+        and all(kept.shape[1:] == (CODE_BYTES,) and kept.dtype == np.uint8 for kept in paper.tokens.values())
     )
     if not is_sound:
         raise RagScienceError(
@@ -187,10 +189,10 @@ def _read(options: TaskOptions, path: Path) -> Document:
 
 def _vectors(
     options: TaskOptions, job: PaperJob, chunks: tuple[Chunk, ...]
-) -> tuple[dict[bytes, NDArray[np.float32]], dict[bytes, NDArray[np.int8]]]:
+) -> tuple[dict[bytes, NDArray[np.float32]], dict[bytes, NDArray[np.uint8]]]:
     """The vectors and token vectors of what the library does not know."""
     vectors: dict[bytes, NDArray[np.float32]] = {}
-    tokens: dict[bytes, NDArray[np.int8]] = {}
+    tokens: dict[bytes, NDArray[np.uint8]] = {}
     if not options.embeds:
         return vectors, tokens
     texts = {text_hash(chunk.searched): chunk.searched for chunk in chunks}

@@ -48,8 +48,8 @@ def late_scores(maxsims: Mapping[int, float], fused: Mapping[int, float]) -> dic
     return weighted_sum([(MAXSIM_WEIGHT, dict.fromkeys(fused, lowest) | dict(maxsims)), (FUSED_WEIGHT, fused)])
 
 
-def _token_vectors(ids: list[int], library: Store, tokens_from: TokenEmbedder) -> dict[int, NDArray[np.int8]]:
-    """Shape (tokens, 64), int8, by id: the stored ones, and those of the first few others, made now."""
+def _token_vectors(ids: list[int], library: Store, tokens_from: TokenEmbedder) -> dict[int, NDArray[np.uint8]]:
+    """Codes, shape (tokens, 28), by id: the stored ones, and those of the first few others, made now."""
     from ragscience.models.maxsim import compress
 
     kept = library.token_vectors(ids)

@@ -62,9 +62,8 @@ def token_matches(
     question: str, chunks: Sequence[StoredChunk], *, library: Store, tokens_from: TokenEmbedder
 ) -> TokenMatches:
     """The matches of `question` in `chunks`. Raises ModelProblem."""
-    import numpy as np
-
-    from ragscience.models.maxsim import SCALE, carries_meaning, product_on_one_core, question_tokens
+    from ragscience.models.maxsim import carries_meaning, question_tokens
+    from ragscience.token_codes import cosines
 
     names: dict[int, tuple[str, ...]] = defaultdict(tuple)
     for name in PaperNames.of(library).in_text(question):
@@ -73,15 +72,14 @@ def token_matches(
     kept = carries_meaning(whole.pieces)
     if not kept.any():
         return TokenMatches((), {}, names)
-    tokens = question_tokens(whole).tokens.T / SCALE
+    tokens = question_tokens(whole).tokens
     stored = library.token_vectors([chunk.chunk_id for chunk in chunks])
     passages: dict[int, PassageMatches] = {}
     for chunk in chunks:
-        rows = stored.get(chunk.chunk_id)
-        if rows is None or not len(rows):
+        codes = stored.get(chunk.chunk_id)
+        if codes is None or not len(codes):
             continue
         places = tokens_from.kept_places(chunk.searched) - (len(chunk.searched) - len(chunk.text))
-        if len(places) == len(rows):
-            cosines = product_on_one_core(rows.astype(np.float32), tokens)
-            passages[chunk.chunk_id] = PassageMatches(places, cosines)
+        if len(places) == len(codes):
+            passages[chunk.chunk_id] = PassageMatches(places, cosines(codes, tokens))
     return TokenMatches(tuple(map(tuple, whole.offsets[kept].tolist())), passages, names)

@@ -44,12 +44,13 @@ class WordPresence:
     def likeness(self, question: str, chunk_ids: Sequence[int]) -> dict[str, tuple[float, ...]]:
         """For each word of the question, its likeness to the most similar token of each passage, -1 to 1.
 
-        That is the inner product of their vectors, a word's the mean over its pieces. Words are as the model cuts
+        That is the cosine of their vectors, a word's the mean over its pieces. Words are as the model cuts
         them, in lower case. A passage without stored vectors has -1. Empty without a model, or if it fails.
         """
         if self._tokens_from is None:
             return {}
-        from ragscience.models.maxsim import carries_meaning, product_on_one_core, question_tokens
+        from ragscience.models.maxsim import carries_meaning, question_tokens
+        from ragscience.token_codes import cosines
 
         stored = self._library.token_vectors(chunk_ids)
         having = [row for row, chunk_id in enumerate(chunk_ids) if len(stored.get(chunk_id, ()))]
@@ -64,10 +65,9 @@ class WordPresence:
             return {}
         tokens = [stored[chunk_ids[row]] for row in having]
         starts = np.concatenate([[0], np.cumsum([len(each) for each in tokens])[:-1]])
-        vectors = np.concatenate(tokens).astype(np.float32)
-        products = product_on_one_core(vectors, question_tokens(whole).tokens.T)
-        best = np.full((len(chunk_ids), products.shape[1]), -1.0)
-        best[having] = np.maximum.reduceat(products, starts, axis=0) / 127
+        alike = cosines(np.concatenate(tokens), question_tokens(whole).tokens)
+        best = np.full((len(chunk_ids), alike.shape[1]), -1.0)
+        best[having] = np.maximum.reduceat(alike, starts, axis=0)
         columns: dict[str, list[int]] = {}
         word = ""
         for column, piece in enumerate(piece for piece, kept in zip(whole.pieces, keep, strict=True) if kept):

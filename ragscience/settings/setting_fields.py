@@ -154,7 +154,7 @@ class Settings(BaseSettings):
     token_cache_mb: int = setting(
         2048,
         NOTHING,
-        "Disk space for token vectors, in MiB (about 16 KiB a passage); when it is full, a search computes those of a "
+        "Disk space for token vectors, in MiB (about 5 KiB a passage); when it is full, a search computes those of a "
         "few candidates. 0: store none.",
         ge=0,
         le=1_048_576,

@@ -116,9 +116,12 @@ class Library:
         try:
             with library._reading() as db:
                 has_full_paths = db is not None and bool(full_paths(db))
+                has_int8_tokens = db is not None and library._tokens.are_int8(db)
             if has_full_paths:
                 with library._writing() as db:
                     make_relative(db)
+            if has_int8_tokens:
+                library.compact_tokens()
             library._ledger.write()
         except BaseException:
             library.close()
@@ -296,7 +299,7 @@ class Library:
         self,
         embedder: EmbedderIdentity,
         batches: Iterable[
-            tuple[Sequence[int] | NDArray[np.int64], NDArray[np.float32], Mapping[bytes, NDArray[np.int8]]]
+            tuple[Sequence[int] | NDArray[np.int64], NDArray[np.float32], Mapping[bytes, NDArray[np.uint8]]]
         ],
     ) -> None:
         """Replace the vectors of all passages with those of another embedder, in one transaction.
@@ -316,8 +319,8 @@ class Library:
             writing.bump(db, "vectors_epoch")
             writing.bump(db)
 
-    def put_tokens(self, tokens: Mapping[bytes, NDArray[np.int8]]) -> None:
-        """Keep token vectors, shape (n, 64), int8, by the hash of their text. Raises RagScienceError: disk full."""
+    def put_tokens(self, tokens: Mapping[bytes, NDArray[np.uint8]]) -> None:
+        """Keep token vectors, codes of shape (n, 28), by the hash of their text. Raises RagScienceError: disk full."""
         with self._writing() as db:
             self._tokens.append(db, tokens)
 

@@ -23,7 +23,7 @@ from ragscience.store.row_checksums import row_checksum, seal_meta
 
 __all__ = ["SCHEMA_VERSION", "OlderSchema", "connect_for_reading", "connect_for_writing", "database_errors"]
 
-SCHEMA_VERSION = 7
+SCHEMA_VERSION = 8
 OLDEST_VERSION = 5
 """The oldest schema that is brought up to date (store/schema_migrations.py)."""
 _APPLICATION_ID = 0x52534349  # "RSCI": distinguishes our file from any other SQLite database

@@ -58,7 +58,7 @@ class NewPaper:
     """Unit rows, shape (len(chunks), dimension), float32."""
     hashes: Sequence[bytes] = ()
     """`text_hash` of the text of each vector; empty: of each chunk's search text."""
-    tokens: Mapping[bytes, NDArray[np.int8]] | None = None
+    tokens: Mapping[bytes, NDArray[np.uint8]] | None = None
     """Token vectors to store, by the hash of their text."""
     replaces: Sequence[int] = ()
     """Ids of the papers that it replaces."""

@@ -136,8 +136,8 @@ class PaperContents:
         with self._reading() as db:
             return stored_vectors.vectors_by_hash(db, rows.read_state(db).dimension, hashes) if db else {}
 
-    def token_vectors(self, ids: Sequence[int]) -> dict[int, NDArray[np.int8]]:
-        """Token vectors, shape (tokens, 64), int8, of the passages that have any."""
+    def token_vectors(self, ids: Sequence[int]) -> dict[int, NDArray[np.uint8]]:
+        """Codes of the token vectors (token_codes.py), shape (tokens, 28), of the passages that have any."""
         with self._reading() as db:
             return self._tokens.of_chunks(db, ids) if db else {}
 

@@ -30,26 +30,32 @@ WHERE json_valid(confidence) AND json_extract(confidence, '$.year') < 0.5
 def bring_up_to_date(db: sqlite3.Connection) -> None:
     """From schema 5 to 6: checksums of what is there; to 7: the papers' `publication`, and no guessed years.
 
-    Raises sqlite3.Error, and nothing is changed. Passages that differ from their pages already, and vectors that are
-    none, get checksums that do not fit, so that they count as damaged; what counted as damaged still does.
+    Schema 8 is of the file of token vectors, which is made anew where the library is next opened for writing. Raises
+    sqlite3.Error, and nothing is changed. Passages that differ from their pages already, and vectors that are none, get
+    checksums that do not fit, so that they count as damaged; what counted as damaged still does.
     """
     db.execute("BEGIN IMMEDIATE")
     try:
         (version,) = db.execute("PRAGMA user_version").fetchone()
-        damaged = _damaged_papers(db) if version > 5 else []
-        db.execute("ALTER TABLE papers ADD COLUMN publication TEXT NOT NULL DEFAULT '{}'")
-        db.execute(_FORGET_GUESSED_YEARS)
-        if version < 6:
-            _add_checksums(db)
-        else:
-            db.execute(f"UPDATE papers SET checksum = {sql_checksum('papers')}")  # noqa: S608  # ours
-            db.executemany("UPDATE papers SET checksum = -1 WHERE paper_id = ?", damaged)
-        db.execute("PRAGMA user_version = 7")
+        if version < 7:
+            _add_publication(db, version)
+        db.execute("PRAGMA user_version = 8")
         db.execute("COMMIT")
     except BaseException:
         if db.in_transaction:
             db.execute("ROLLBACK")
         raise
+
+
+def _add_publication(db: sqlite3.Connection, version: int) -> None:
+    damaged = _damaged_papers(db) if version > 5 else []
+    db.execute("ALTER TABLE papers ADD COLUMN publication TEXT NOT NULL DEFAULT '{}'")
+    db.execute(_FORGET_GUESSED_YEARS)
+    if version < 6:
+        _add_checksums(db)
+    else:
+        db.execute(f"UPDATE papers SET checksum = {sql_checksum('papers')}")  # noqa: S608  # ours
+        db.executemany("UPDATE papers SET checksum = -1 WHERE paper_id = ?", damaged)
 
 
 def _damaged_papers(db: sqlite3.Connection) -> list[tuple[int]]:

@@ -1,9 +1,12 @@
-"""Token vectors on disk: one append-only file of int8 rows, and a table of each text's offset in it.
+"""Token vectors on disk: one append-only file of codes (token_codes.py), and a table of each text's offset in it.
 
 They cost a model pass, so they are not a disposable cache: rows are appended and synced before the
 transaction that names them commits. Rows in the file without an entry in the table are left over from a killed run or
 from removed papers; `compact` drops them. A missing or damaged row is noted and ignored by searches. A text whose token
 vectors are not kept, because there is no room or no model for them, has an entry that says so.
+
+A file of a version before schema 8 has rows of 64 numbers of int8, a unit vector times 127. They become codes as they
+are read, and `compact`, which opening such a library for writing calls, writes the codes.
 """
 
 from __future__ import annotations
@@ -14,6 +17,7 @@ import uuid
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -27,14 +31,21 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["ROW_BYTES", "Tokens"]
+__all__ = ["Tokens", "token_files"]
 
-ROW_BYTES = 64
-"""A token's vector: 64 dimensions of int8."""
+_SUFFIX, _INT8_SUFFIX = ".codes", ".int8"
 _FILE_KEY = "tokens_file"
 _BATCH = 500
 _PLACES = "SELECT text_hash, start, bytes, checksum, row_checksum FROM tokens"
 _Value = TypeVar("_Value")
+
+
+@dataclass(frozen=True, slots=True)
+class _TokenFile:
+    """The file, as far as it existed when it was mapped."""
+
+    name: str
+    content: NDArray[np.uint8]
 
 
 class Tokens:
@@ -42,10 +53,10 @@ class Tokens:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self._open: tuple[str, NDArray[np.int8]] | None = None
+        self._open: _TokenFile | None = None
 
-    def append(self, db: sqlite3.Connection, passages: Mapping[bytes, NDArray[np.int8]]) -> None:
-        """Store the token vectors, shape (n, 64), int8, of texts by their hash. Raises RagScienceError: disk full."""
+    def append(self, db: sqlite3.Connection, passages: Mapping[bytes, NDArray[np.uint8]]) -> None:
+        """Store the codes, shape (n, 28), of texts by their hash. Raises RagScienceError: disk full."""
         if not passages:
             return
         with disk_errors(self._folder):
@@ -65,20 +76,20 @@ class Tokens:
             "INSERT OR REPLACE INTO tokens VALUES (?, ?, ?, ?, ?)", ((*row, row_checksum(*row)) for row in places)
         )
 
-    def of_chunks(self, db: sqlite3.Connection, ids: Sequence[int]) -> dict[int, NDArray[np.int8]]:
-        """The token vectors, shape (n, 64), int8, of the chunks that have intact ones; lost ones are noted."""
+    def of_chunks(self, db: sqlite3.Connection, ids: Sequence[int]) -> dict[int, NDArray[np.uint8]]:
+        """The codes, shape (n, 28), of the chunks that have intact ones; lost ones are noted."""
         hashes: dict[int, bytes] = {}
         for batch in _batches([int(chunk_id) for chunk_id in ids]):
             query = f"SELECT chunk_id, text_hash FROM vectors WHERE chunk_id IN ({_marks(batch)})"  # noqa: S608
             hashes.update(db.execute(query, batch).fetchall())
-        intact: dict[bytes, NDArray[np.int8]] = {}
+        intact: dict[bytes, NDArray[np.uint8]] = {}
         unkept: set[bytes] = set()
-        with self._current(db) as (table, data):
+        with self._current(db) as (table, file):
             for keys in _batches(list(set(hashes.values()))):
                 for place in table.execute(f"{_PLACES} WHERE text_hash IN ({_marks(keys)})", keys):
-                    rows = _intact_rows(data, place)
-                    if rows is not None:
-                        intact[place[0]] = rows
+                    codes = _intact_codes(file, place)
+                    if codes is not None:
+                        intact[place[0]] = codes
                     elif _is_unkept(place):
                         unkept.add(place[0])
             lost = [one for one, key in hashes.items() if key not in intact and key not in unkept]
@@ -117,9 +128,9 @@ class Tokens:
         db.executemany(
             "INSERT INTO tokens VALUES (?, ?, ?, ?, ?)", (row for row in rows if row[0] in used and _is_unkept(row))
         )
-        kept: dict[bytes, NDArray[np.int8]] = {}
+        kept: dict[bytes, NDArray[np.uint8]] = {}
         for row in rows:
-            content = _intact_rows(old, row) if row[0] in used else None
+            content = _intact_codes(old, row) if row[0] in used else None
             if content is not None:
                 kept[row[0]] = content
             if len(kept) == _BATCH:
@@ -131,15 +142,18 @@ class Tokens:
     def remove_others(self, db: sqlite3.Connection) -> None:
         """Delete the files that the database does not name; call it after the transaction that renamed it."""
         name = self._name_or_none(db)
-        if self._folder.is_dir():
-            for path in self._folder.glob("*.int8"):
-                if path.name != name:
-                    path.unlink(missing_ok=True)
+        for path in token_files(self._folder):
+            if path.name != name:
+                path.unlink(missing_ok=True)
+
+    def are_int8(self, db: sqlite3.Connection) -> bool:
+        """Whether the file is one of a version before schema 8."""
+        return (self._name_or_none(db) or "").endswith(_INT8_SUFFIX)
 
     def _name(self, db: sqlite3.Connection) -> str:
         name = self._name_or_none(db)
         if name is None:
-            name = f"{uuid.uuid4().hex}.int8"
+            name = f"{uuid.uuid4().hex}{_SUFFIX}"
             db.execute("INSERT INTO meta VALUES (?, ?)", (_FILE_KEY, name))
         return name
 
@@ -153,15 +167,15 @@ class Tokens:
         return None if name is None else self._folder / name
 
     @contextmanager
-    def _current(self, db: sqlite3.Connection) -> Iterator[tuple[sqlite3.Connection, NDArray[np.int8] | None]]:
+    def _current(self, db: sqlite3.Connection) -> Iterator[tuple[sqlite3.Connection, _TokenFile | None]]:
         """A table of places and the file that it belongs to, None if that is lost.
 
         The table is that of `db`, unless another process has compacted the file that this snapshot names and deleted
         it: then it is the present one. Token vectors go by the hash of their text, so both mean the same.
         """
-        table, data = db, self._mapped(db)
+        table, file = db, self._mapped(db)
         try:
-            while data is None and (name := self._name_or_none(table)) and not (self._folder / name).exists():
+            while file is None and (name := self._name_or_none(table)) and not (self._folder / name).exists():
                 newer = _connected_again(table)
                 if newer is None:
                     break
@@ -170,13 +184,13 @@ class Tokens:
                     break
                 if table is not db:
                     table.close()
-                table, data = newer, self._mapped(newer)
-            yield table, data
+                table, file = newer, self._mapped(newer)
+            yield table, file
         finally:
             if table is not db:
                 table.close()
 
-    def _mapped(self, db: sqlite3.Connection) -> NDArray[np.int8] | None:
+    def _mapped(self, db: sqlite3.Connection) -> _TokenFile | None:
         """The file as memory, as far as it exists now, or None if there is none."""
         import numpy as np
 
@@ -188,9 +202,9 @@ class Tokens:
         if path is None or not size:
             return None
         last = self._open
-        if last is None or last[0] != path.name or len(last[1]) != size:
-            last = self._open = path.name, np.memmap(path, np.int8, mode="r", shape=(size,))
-        return last[1]
+        if last is None or last.name != path.name or len(last.content) != size:
+            last = self._open = _TokenFile(path.name, np.memmap(path, np.uint8, mode="r", shape=(size,)))
+        return last
 
 
 def _connected_again(db: sqlite3.Connection) -> sqlite3.Connection | None:
@@ -214,20 +228,28 @@ _Place = tuple[Any, ...]
 """A row of `tokens`: hash of the text, place and bytes in the file, checksum of these, checksum of the row."""
 
 
-def _intact_rows(data: NDArray[np.int8] | None, place: _Place) -> NDArray[np.int8] | None:
-    """The token vectors at a place, shape (n, 64), int8; None unless they are what was written."""
+def _intact_codes(file: _TokenFile | None, place: _Place) -> NDArray[np.uint8] | None:
+    """The codes at a place, shape (n, 28); None unless they are made from what was written."""
+    import numpy as np
+
+    from ragscience.token_codes import CODE_BYTES, DIMENSION, codes_of_int8
+
     key, start, count, checksum, of_row = place
     if of_row is None or start == NOT_KEPT or row_checksum(key, start, count, checksum) != of_row:
         return None
-    if data is None:
-        import numpy as np
-
-        data = np.empty(0, np.int8)
-    rows = data[start : start + count]
-    if len(rows) != count or count % ROW_BYTES or zlib.crc32(rows.data) != checksum:
+    content = file.content[start : start + count] if file is not None else np.empty(0, np.uint8)
+    is_int8 = file is not None and file.name.endswith(_INT8_SUFFIX)
+    if len(content) != count or count % (DIMENSION if is_int8 else CODE_BYTES) or zlib.crc32(content.data) != checksum:
         return None
-    return rows.reshape(-1, ROW_BYTES)
+    if is_int8:
+        return codes_of_int8(content.view(np.int8))
+    return content.reshape(-1, CODE_BYTES)
 
 
 def _is_unkept(place: _Place) -> bool:
     return bool(place[1] == NOT_KEPT) and row_checksum(*place[:4]) == place[4]
+
+
+def token_files(folder: Path) -> list[Path]:
+    """The files of token vectors in a folder; more than one where a run was killed."""
+    return [path for suffix in (_SUFFIX, _INT8_SUFFIX) for path in folder.glob(f"*{suffix}")]

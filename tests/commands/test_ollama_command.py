@@ -111,7 +111,7 @@ def test_new_vectors_do_not_cost_the_token_vectors_again(filled):
 
 
 def _token_file(home):
-    (path,) = (home / "vectorstore" / "tokens").glob("*.int8")
+    (path,) = (home / "vectorstore" / "tokens").glob("*.codes")
     return path
 
 

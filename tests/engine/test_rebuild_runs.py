@@ -11,6 +11,7 @@ from ragscience.errors import LibraryDamaged, NothingFound
 from ragscience.models.minilm import MiniLM
 from ragscience.settings import load_settings
 from ragscience.store import Home, Library, text_hash
+from ragscience.token_codes import CODE_BYTES
 from tests.conftest import copied
 from tests.ollama_server import OllamaServer, embedding_model
 from tests.pdf_factory import make_pdf
@@ -78,7 +79,7 @@ def test_a_damaged_paper_is_left_out_of_answers_with_a_warning_and_read_again_by
 @pytest.mark.parametrize("lost", ["missing", "empty", "cut", "altered", "rows"])
 def test_lost_token_vectors_are_said_by_doctor_and_search_and_made_again(home, lost):
     before, _ = results(home)
-    (path,) = home.tokens.glob("*.int8")
+    (path,) = home.tokens.glob("*.codes")
     whole = path.read_bytes()
     if lost == "missing":
         path.unlink()
@@ -175,11 +176,13 @@ def test_new_vectors_keep_to_the_size_of_the_token_cache(home):
         with Library.open_for_writing(home) as library:
             library.compact_tokens()
             (chunk,) = library.chunks([int(library.vectors()[0][0])])
-            library.put_tokens({text_hash(chunk.searched): np.ones(((2**20 - 640) // 64, 64), np.int8)})
+            library.put_tokens(
+                {text_hash(chunk.searched): np.ones(((2**20 - 280) // CODE_BYTES, CODE_BYTES), np.uint8)}
+            )
         with Engine.open(home.root, settings) as engine:
             engine.rebuild("embeddings")
     with Library.open(home) as library:
-        assert 2**20 - 640 <= library.token_bytes() <= 2**20
+        assert 2**20 - 280 - CODE_BYTES <= library.token_bytes() <= 2**20
         assert len(library.passages_without_tokens()[0]) == library.chunk_count - 1
 
 

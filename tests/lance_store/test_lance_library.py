@@ -8,9 +8,11 @@ import pytest
 
 from ragscience.engine import Engine
 from ragscience.errors import RagScienceError, UsageError
-from ragscience.lance_store import lance_database
+from ragscience.lance_store import lance_database, lance_vectors
+from ragscience.lance_store.generations import Change
 from ragscience.settings import Settings
 from ragscience.store import Home
+from ragscience.token_codes import CODE_BYTES, DIMENSION, encode
 from tests.store.making import CHUNKER, EMBEDDER, add, numbered_paper, paper_of, random_texts, unit_rows
 
 from .stores import Place
@@ -104,6 +106,65 @@ def test_a_writer_that_has_not_seen_the_identity_of_another_one_keeps_its_vector
         add(other, numbered_paper(1))
     with place.open() as library:
         assert_whole(library, 2)
+
+
+@pytest.fixture
+def older(place, monkeypatch):
+    """A library of the format whose token vectors are int8; and the codes of each passage, by id."""
+    monkeypatch.setattr(lance_vectors, "_PAPERS_AT_ONCE", 2)
+    with place.open(writing=True) as library:
+        library.set_identity(EMBEDDER, CHUNKER)
+        for number in range(1, 4):
+            library.add_paper(rich_paper(number))
+        ids = [chunk.chunk_id for paper in library.papers() for chunk in library.paper_chunks(paper.paper_id)]
+        counts = {one: len(codes) for one, codes in library.token_vectors(ids).items()}
+        int8 = {one: np.rint(unit_rows(np.random.default_rng(one), count, 64) * 127) for one, count in counts.items()}
+        with library._writing() as change:
+            owners = {
+                row["chunk_id"]: row["paper_id"] for row in change.before.rows("tokens", ["chunk_id", "paper_id"])
+            }
+            change.delete("tokens", "true")
+            rows = [(one, owners[one], made.size, made.astype(np.int8).tobytes()) for one, made in int8.items()]
+            change.append("tokens", rows)
+            change.note(format=1, token_bytes=sum(made.size for made in int8.values()))
+    return place, {one: encode(made.astype(np.float32) / np.float32(127)).tolist() for one, made in int8.items()}
+
+
+def tokens_of(library, ids):
+    return {one: codes.tolist() for one, codes in library.token_vectors(list(ids)).items()}
+
+
+def test_token_vectors_of_an_earlier_format_are_codes_to_a_reader_and_become_codes_for_a_writer(older):
+    place, codes = older
+    with place.open() as reader, reader.snapshot():
+        assert tokens_of(reader, codes) == codes
+        size = reader.token_bytes() // DIMENSION * CODE_BYTES
+        with place.open(writing=True) as writer:
+            assert (tokens_of(writer, codes), writer.token_bytes()) == (codes, size)
+        assert tokens_of(reader, codes) == codes
+    with place.open() as reader:
+        assert (tokens_of(reader, codes), reader.token_bytes()) == (codes, size)
+        number = reader.generation
+    with place.open(writing=True) as writer:
+        assert (tokens_of(writer, codes), writer.generation) == (codes, number)
+
+
+def test_a_change_of_format_that_fails_half_way_changes_nothing(older, monkeypatch):
+    place, codes = older
+
+    class Cut(Exception):
+        pass
+
+    def cut(change):
+        raise Cut
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Change, "commit", cut)
+        with pytest.raises(Cut):
+            place.open(writing=True)
+    for writing in (False, True, False):
+        with place.open(writing=writing) as library:
+            assert tokens_of(library, codes) == codes
 
 
 def test_an_engine_reads_and_answers_from_the_library_that_the_setting_names(place):

@@ -15,6 +15,7 @@ from ragscience.errors import LibraryBusy, LibraryUnavailable, NothingFound, Rag
 from ragscience.records import Chunk, Document, Element, EmbedderIdentity, Filters, Line, Metadata, Page
 from ragscience.store import Home, NewPaper, text_hash
 from ragscience.text.tokenizing import tokenize
+from ragscience.token_codes import CODE_BYTES
 from tests.conftest import ROOT
 from tests.store.making import CHUNKER, DIMENSION, EMBEDDER, add, numbered_paper, unit_rows
 
@@ -59,7 +60,8 @@ def rich_paper(number, folder="/papers"):
     metadata = Metadata("A rich one", ("Anna Müller", "B O'Neil"), 2015 + number, "Venue", "10.1/x", "", {"title": 0.9})
     document = Document("\n".join(text for _, _, text in parts), tuple(pages), "Rich", ("warned",), elements, metadata)
     tokens = {
-        text_hash(chunk.searched): rng.integers(-127, 127, (5 + chunk.ordinal, 64), np.int8) for chunk in chunks[:3]
+        text_hash(chunk.searched): rng.integers(0, 256, (5 + chunk.ordinal, CODE_BYTES), np.uint8)
+        for chunk in chunks[:3]
     }
     return NewPaper(
         path=f"{folder}/rich-{number}.pdf",
@@ -175,7 +177,9 @@ def changes():
         "out": out_and_back,
         "and back": back,
         "merged again": lambda library: library.graph.set_apart(["b"], merge_again=True),
-        "tokens": lambda library: library.put_tokens({text_hash(first.chunks[3].searched): np.ones((2, 64), np.int8)}),
+        "tokens": lambda library: library.put_tokens(
+            {text_hash(first.chunks[3].searched): np.ones((2, CODE_BYTES), np.uint8)}
+        ),
         "indexes": lambda library: library.refresh_indexes(),
         "all indexes": lambda library: library.rebuild_indexes(),
         "no graph": lambda library: library.graph.clear("toy"),

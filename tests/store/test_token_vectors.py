@@ -1,12 +1,20 @@
+import signal
 import sqlite3
+import subprocess
+import sys
+import zlib
+from contextlib import closing
 
 import numpy as np
 import pytest
 
 from ragscience.store import Library, text_hash
 from ragscience.store.content_checks import mark_unkept
-from ragscience.store.token_vectors import ROW_BYTES, Tokens
-from tests.store.making import add, numbered_paper
+from ragscience.store.row_checksums import row_checksum, seal_meta
+from ragscience.store.token_vectors import Tokens
+from ragscience.token_codes import CODE_BYTES, DIMENSION, encode
+from tests.conftest import ROOT
+from tests.store.making import add, contents, numbered_paper
 
 
 @pytest.fixture
@@ -24,7 +32,7 @@ def db():
 
 
 def rows(seed, count):
-    return np.random.default_rng(seed).integers(-127, 128, (count, ROW_BYTES)).astype(np.int8)
+    return np.random.default_rng(seed).integers(0, 256, (count, CODE_BYTES), np.uint8)
 
 
 @pytest.fixture
@@ -56,7 +64,7 @@ def test_appending_keeps_what_was_there(db, kept, tmp_path):
         tokens.append(db, {key: value})
         tokens.of_chunks(db, [1])
     equal(Tokens(tmp_path / "tokens").of_chunks(db, [1, 2, 3]), kept)
-    assert tokens.size_bytes(db) == 14 * ROW_BYTES
+    assert tokens.size_bytes(db) == 14 * CODE_BYTES
 
 
 def test_nothing_kept_is_nothing_found(db, tmp_path):
@@ -98,11 +106,11 @@ def test_compacting_leaves_waste_and_damage_behind(db, kept, tmp_path):
     old = only_file(tmp_path)
     with old.open("ab") as file:
         file.write(b"left by a killed run")
-    assert tokens.compact(db) == 30 * ROW_BYTES + 20
+    assert tokens.compact(db) == 30 * CODE_BYTES + 20
     tokens.remove_others(db)
     assert only_file(tmp_path) != old
     equal(tokens.of_chunks(db, [1, 2, 3]), kept)
-    assert tokens.size_bytes(db) == 14 * ROW_BYTES
+    assert tokens.size_bytes(db) == 14 * CODE_BYTES
 
 
 def test_a_reader_whose_file_was_compacted_away_takes_the_new_one(home):
@@ -125,3 +133,100 @@ def test_a_reader_whose_file_was_compacted_away_takes_the_new_one(home):
         assert found[ids[0]].tolist() == rows(99, 2).tolist()
         assert found[ids[1]].tolist() == kept[text_hash(texts[1])].tolist()
         assert list(reader.damage()) == []
+
+
+def unit_rows(seed, count):
+    made = np.random.default_rng(seed).standard_normal((count, DIMENSION)).astype(np.float32)
+    return made / np.linalg.norm(made, axis=1, keepdims=True)
+
+
+@pytest.fixture
+def older(home):
+    """A library of schema 7, of two papers with token vectors of int8; and the codes of each passage, by id."""
+    with Library.open_for_writing(home) as library:
+        added = [add(library, numbered_paper(number)) for number in (1, 2)]
+        ids = [chunk.chunk_id for paper in added for chunk in library.paper_chunks(paper.paper_id)]
+        hashes = [text_hash(chunk.searched) for chunk in library.chunks(ids)]
+    int8 = {key: np.rint(unit_rows(number, 3 + number) * 127).astype(np.int8) for number, key in enumerate(hashes)}
+    content, places = b"", []
+    for key, made in int8.items():
+        data = made.tobytes()
+        places.append((key, len(content), len(data), zlib.crc32(data)))
+        content += data
+    home.tokens.mkdir(exist_ok=True)
+    (home.tokens / "old.int8").write_bytes(content)
+    with closing(sqlite3.connect(home.database)) as db, db:
+        db.execute("DELETE FROM tokens")
+        db.executemany("INSERT INTO tokens VALUES (?, ?, ?, ?, ?)", [(*row, row_checksum(*row)) for row in places])
+        db.execute("INSERT OR REPLACE INTO meta VALUES ('tokens_file', 'old.int8')")
+        seal_meta(db)
+        db.execute("PRAGMA user_version = 7")
+    codes = {key: encode(made.astype(np.float32) / np.float32(127)).tolist() for key, made in int8.items()}
+    return home, {chunk_id: codes[key] for chunk_id, key in zip(ids, hashes, strict=True)}
+
+
+def listed(found):
+    return {chunk_id: codes.tolist() for chunk_id, codes in found.items()}
+
+
+def test_a_reader_of_an_older_library_makes_codes_of_its_int8_rows(older):
+    home, codes = older
+    with Library.open(home) as reader:
+        assert listed(reader.token_vectors(list(codes))) == codes
+        assert list(reader.damage()) == []
+    assert [path.name for path in home.tokens.iterdir()] == ["old.int8"], "a reader changes no token vectors"
+
+
+def test_opening_an_older_library_for_writing_leaves_smaller_codes(older):
+    home, codes = older
+    size = (home.tokens / "old.int8").stat().st_size // DIMENSION * CODE_BYTES
+    with Library.open(home) as reader, reader.snapshot():
+        assert listed(reader.token_vectors(list(codes))) == codes
+        with Library.open_for_writing(home) as writer:
+            (path,) = home.tokens.iterdir()
+            assert (path.suffix, path.stat().st_size, writer.token_bytes()) == (".codes", size, size)
+            assert listed(writer.token_vectors(list(codes))) == codes
+            assert writer.verify() == []
+        assert listed(reader.token_vectors(list(codes))) == codes, "its old snapshot goes on"
+    with Library.open_for_writing(home):
+        assert list(home.tokens.iterdir()) == [path], "once is enough"
+
+
+KILLED = """
+import os, signal, sys
+from pathlib import Path
+import ragscience.store.token_vectors as token_vectors
+from ragscience.store import Home, Library
+
+token_vectors._BATCH = 2  # passages: there are more
+{place} = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
+Library.open_for_writing(Home(Path(sys.argv[1])))
+"""
+
+
+@pytest.mark.parametrize("place", ["os.fsync", "token_vectors.Tokens.remove_others"])
+def test_a_run_that_is_killed_while_it_makes_codes_loses_nothing(older, place):
+    home, codes = older
+    with Library.open(home) as library:
+        before = contents(library)
+    done = subprocess.run([sys.executable, "-c", KILLED.format(place=place), str(home.root)], cwd=ROOT, check=False)
+    assert done.returncode == -signal.SIGKILL
+    assert {path.suffix for path in home.tokens.iterdir()} == {".int8", ".codes"}
+    for opened in (Library.open, Library.open_for_writing, Library.open):
+        with opened(home) as library:
+            assert listed(library.token_vectors(list(codes))) == codes
+            assert (contents(library), library.verify(), list(library.damage())) == (before, [], [])
+    with Library.open_for_writing(home) as library:
+        library.compact_tokens()
+    assert [path.suffix for path in home.tokens.iterdir()] == [".codes"]
+
+
+def test_a_damaged_int8_row_is_not_there_and_that_is_told(older):
+    home, codes = older
+    content = bytearray((home.tokens / "old.int8").read_bytes())
+    content[3] ^= 1
+    (home.tokens / "old.int8").write_bytes(content)
+    for opened in (Library.open, Library.open_for_writing):
+        with opened(home) as library:
+            assert listed(library.token_vectors(list(codes))) == dict(list(codes.items())[1:])
+            assert any("rebuild --tokens" in line for line in library.damage())
