@@ -139,6 +139,7 @@ class Folder:
     """A folder on disk that may vanish and come back."""
 
     lost = "the folder is gone; its papers stay in the library"
+    back = "the folder is there again"
 
     def __init__(self, path: Path) -> None:
         self.path = path

@@ -115,13 +115,7 @@ class WatchRun:
             if (files is not None) != is_there:
                 is_there = files is not None
                 if is_there:
-                    self._publish(
-                        WatchChanged(
-                            "back",
-                            folder.shown,
-                            "it can be read again" if not is_local else "the folder is there again",
-                        )
-                    )
+                    self._publish(WatchChanged("back", folder.shown, folder.back))
                 else:
                     self._publish(WatchChanged("vanished", folder.shown, folder.lost))
             if files is None:

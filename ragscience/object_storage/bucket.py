@@ -188,7 +188,8 @@ class Bucket:
                 client = self._client
             return getattr(client, method)(**given)
         except self._expected() as error:
-            raise s3_problem(error, self.address, name) from error
+            has_secret = "@" in str(error)  # an endpoint with a password, which --debug would print
+            raise s3_problem(error, self.address, name) from (None if has_secret else error)
 
     def _object(self, name: str, size: int | None, row: dict[str, Any]) -> StoredObject:
         modified, etag = row.get("LastModified"), row.get("ETag", "").strip('"')

@@ -17,6 +17,8 @@ __all__ = ["BucketFolder"]
 class BucketFolder:
     """The PDFs of a bucket."""
 
+    back = "it can be read again"
+
     def __init__(self, files: BucketFiles, path: Path) -> None:
         self.path = path
         self.shown = files.bucket.address

@@ -16,16 +16,21 @@ _LATER = "Try again later: what was read is kept."
 _NOT_S3 = f"Check AWS_ENDPOINT_URL, and whether a proxy or a login page stands between. {_LATER}"
 _REFUSED = frozenset({"403", "AccessDenied", "AllAccessDisabled", "AccountProblem"})
 _WRONG_KEY = frozenset(
-    {"InvalidAccessKeyId", "SignatureDoesNotMatch", "ExpiredToken", "InvalidToken", "TokenRefreshRequired"}
-    | {"RequestTimeTooSkewed", "401"}
+    {"401", "InvalidAccessKeyId", "SignatureDoesNotMatch", "ExpiredToken", "InvalidToken", "TokenRefreshRequired"}
 )
 _WRONG_REGION = frozenset({"301", "PermanentRedirect", "AuthorizationHeaderMalformed", "IllegalLocationConstraint"})
 _NO_OBJECT = frozenset({"404", "NoSuchKey"})
-_NO_CREDENTIALS = frozenset(
-    {"NoCredentialsError", "PartialCredentialsError", "CredentialRetrievalError", "ProfileNotFound"}
-    | {"TokenRetrievalError", "UnauthorizedSSOTokenError", "SSOTokenLoadError", "ConfigParseError", "ConfigNotFound"}
-)
-
+_SIGNED_OUT = "the sign-in has ended (`aws sso login`)"
+_NO_CREDENTIALS = {
+    "NoCredentialsError": "none were found",
+    "PartialCredentialsError": "one of the two keys is missing",
+    "CredentialRetrievalError": "they could not be fetched",
+    "ProfileNotFound": "the profile of AWS_PROFILE does not exist",
+    "ConfigParseError": "~/.aws/config cannot be read",
+    "TokenRetrievalError": _SIGNED_OUT,
+    "UnauthorizedSSOTokenError": _SIGNED_OUT,
+    "SSOTokenLoadError": _SIGNED_OUT,
+}
 _NO_CONNECTION = frozenset(
     {"EndpointConnectionError", "ConnectTimeoutError", "ProxyConnectionError", "SSLError", "InvalidProxiesConfigError"}
 )
@@ -41,8 +46,8 @@ def s3_problem(error: BaseException, address: str, name: str = "") -> RagScience
     if kind == "ResponseParserError":
         return SourceError(f"{address} cannot be read: the answer is not S3's, or was cut short.", _NOT_S3)
     if kind in _NO_CREDENTIALS:
-        what = {"ProfileNotFound": "the profile of AWS_PROFILE does not exist"}.get(kind, "none were found")
-        return SourceError(f"{address} cannot be read without credentials: {what}.", _KEYS, reason="no-credentials")
+        what = f"{address} cannot be read without credentials: {_NO_CREDENTIALS[kind]}."
+        return SourceError(what, _KEYS, reason="no-credentials")
     at = _host(error)
     if kind in _NO_CONNECTION:
         why = "its certificate is not trusted" if kind == "SSLError" else "no server answers"
@@ -74,6 +79,8 @@ def _answered(code: str, address: str, name: str) -> RagScienceError:
         return FileProblem(f"{what} is archived.", fix, reason="network")
     if name and code in ("500", "InternalError"):  # of one object; of an overloaded server: SlowDown, 503
         return FileProblem(f"{what} cannot be read: the server answers {code}.", _LATER, reason="network")
+    if code == "RequestTimeTooSkewed":
+        return SourceError(f"{address} does not accept the request: the clocks differ.", "Set this machine's clock.")
     if code in _WRONG_KEY:
         return SourceError(f"{address} does not accept the credentials ({code}).", _KEYS, reason="no-credentials")
     if code in _REFUSED:

@@ -169,7 +169,8 @@ def show(
 
     with opened(home=home) as engine, paged(is_long=not json) as out:
         if page is None:
-            show_paper(engine.outline(file), None if json else out)
+            outline = engine.outline(file)
+            show_paper(outline, None if json else out, engine.files.shown(outline.paper.path))
         else:
             show_page(engine.page(file, page), None if json else out)
     return 0

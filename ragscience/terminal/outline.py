@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from rich.text import Text
@@ -25,14 +26,14 @@ _MARGIN = 11
 """Columns for the kind of a part: "reference" and two blanks."""
 
 
-def show_paper(outline: PaperOutline, console: Console | None) -> None:
-    """A paper and its outline, as JSON on stdout without a console."""
+def show_paper(outline: PaperOutline, console: Console | None, where: str) -> None:
+    """A paper and its outline, as JSON on stdout without a console; `where` its file is, for a person."""
     if console is None:
         print_json(outline_output(outline))
         return
     names = ", ".join(f"{name.name} (p.{name.page})" if name.page else name.name for name in outline.names)
     more = {"BibTeX key": outline.bibtex_key, "called": names or "(not known)"}
-    paper_view(outline.paper, outline.pages, console, more=more)
+    paper_view(replace(outline.paper, path=where), outline.pages, console, more=more)
     outline_view(outline, console)
 
 

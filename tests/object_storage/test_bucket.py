@@ -80,6 +80,7 @@ def test_a_page_that_fails_is_no_end_of_the_list(s3, bucket, put, monkeypatch):
         ("403 AccessDenied", "may not be listed (AccessDenied)"),
         ("403 InvalidAccessKeyId", "does not accept the credentials (InvalidAccessKeyId)"),
         ("400 ExpiredToken", "does not accept the credentials (ExpiredToken)"),
+        ("403 RequestTimeTooSkewed", "the clocks differ"),
         ("404 NoSuchBucket", "There is no bucket lab"),
         ("503 SlowDown", "the server answers SlowDown"),
         ("301 PermanentRedirect", "another region"),
@@ -116,8 +117,9 @@ def test_no_credentials_and_no_such_profile(s3, monkeypatch):
     monkeypatch.setenv("AWS_PROFILE", "nobody")
     assert "AWS_PROFILE" in failed(lambda: listed(Bucket(ADDRESS))).message
     monkeypatch.delenv("AWS_PROFILE")
-    monkeypatch.delenv("AWS_ACCESS_KEY_ID")
     monkeypatch.delenv("AWS_SECRET_ACCESS_KEY")
+    assert "one of the two keys is missing" in failed(lambda: listed(Bucket(ADDRESS))).message
+    monkeypatch.delenv("AWS_ACCESS_KEY_ID")
     problem = failed(lambda: listed(Bucket(ADDRESS)))
     assert "without credentials" in problem.message
     assert "AWS_ACCESS_KEY_ID" in problem.fix

@@ -274,6 +274,7 @@ def test_all_goes_on_while_the_bucket_is_out_of_reach(s3, read, monkeypatch, tmp
     answer = read.query("ask", GLAZE)
     assert (answer.code, "(kilns.pdf, p.1)" in answer.out) == (0, True), answer.err
     assert f"[1] {ADDRESS}/kilns.pdf, p.1" in read.query("open", "1").out
+    assert f"{ADDRESS}/kilns.pdf" in read.ingest("show", "kilns.pdf").out
     assert files_of(read) == THREE
     needed = [("sync",), ("rebuild",), ("watch",)]
     for ran in (*(read.ingest(*words) for words in needed), read.query("open", "1", RAG_PDF_VIEWER="true {file}")):
@@ -281,7 +282,10 @@ def test_all_goes_on_while_the_bucket_is_out_of_reach(s3, read, monkeypatch, tmp
         (line,) = [each for each in ran.err.splitlines() if each.startswith("error: ")]
         assert line.startswith(f"error: {ADDRESS} cannot be reached: no server answers at http://127.0.0.1:")
         assert SECRET not in ran.out + ran.err
-    assert KEY not in read.ingest("sync", "--debug").err
+    traced = read.ingest("sync", "--debug").err
+    assert "Traceback" in traced
+    assert KEY not in traced
+    assert SECRET not in traced
     assert "removed bees.pdf" in read.ingest("remove", "bees.pdf", "--yes").err
     assert files_of(read) == THREE - {"bees.pdf"}
     assert "botocore" not in read.imported_by_query("ask", GLAZE)
