@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ragscience.doctor.findings import SEVERITIES, Finding, Severity, guarded, worst
@@ -109,14 +108,15 @@ def _library_checks(
 def _files(home: Home, library: Store, known: Sequence[Paper], given: Given) -> Iterator[Finding]:
     """The files of the papers: those in the bucket, where papers/ is one, and those on this machine."""
     from ragscience.doctor import paper_checks as papers
+
+    if given.where is LOCAL:
+        yield from papers.files(home, known, given.may)
+        return
+    from ragscience.doctor.bucket_checks import bucket
     from ragscience.object_storage import BucketFiles
 
-    here = known
-    if isinstance(given.where, BucketFiles):
-        from ragscience.doctor.bucket_checks import bucket
-
-        yield from bucket(home, library, known, given.where)
-        here = [paper for paper in known if not given.where.name_of(Path(paper.path))]
-        if not here:
-            return
-    yield from papers.files(home, here, given.may)
+    assert isinstance(given.where, BucketFiles)  # noqa: S101 - for the type: there is no other kind
+    yield from bucket(home, library, known, given.where)
+    here = [paper for paper in known if given.where.shown(paper.path) == paper.path]
+    if here:
+        yield from papers.files(home, here, given.may)

@@ -34,11 +34,13 @@ def require_some_left(home: Home, settings: Settings, papers: Sequence[Paper], g
 
     A wrong prefix, a new bucket, a server that has lost its data or a setting that was forgotten look just like it.
     """
+    if not gone:
+        return
     from ragscience.object_storage import last_address
 
-    address = settings.papers or (last_address(home) if gone else "")
+    address = settings.papers or last_address(home)
     within = [paper for paper in papers if paper.path.startswith(f"{home.papers}/")] if address else []
-    if not within or not gone or any(paper not in gone for paper in within):
+    if not within or any(paper not in gone for paper in within):
         return
     what = f"None of the library's {len(within):,} papers is in {address if settings.papers else 'papers/'}"
     where = "" if settings.papers else f", and they were in {address} before"

@@ -1,5 +1,8 @@
 """The objects' names and states: which path an object has, and when it has to be downloaded again."""
 
+import os
+import subprocess
+import sys
 from dataclasses import replace
 
 import pytest
@@ -9,6 +12,7 @@ from ragscience.object_storage.bucket import Bucket, StoredObject
 from ragscience.object_storage.object_index import ObjectIndex, last_address
 from ragscience.object_storage.paper_cache import PaperCache
 from ragscience.store import Home
+from tests.conftest import ROOT, copied
 from tests.object_storage.conftest import ADDRESS
 
 HONEY = StoredObject("honey.pdf", 10, "0" * 32, 10**9)
@@ -30,6 +34,24 @@ NAMES += ["e\u0301.pdf", "\u00e9.pdf", "new\nline.pdf", "back\\slash.pdf", " .pd
 @pytest.fixture
 def files(tmp_path):
     return BucketFiles(Home(tmp_path / "home"), Bucket(ADDRESS), PaperCache(tmp_path / "cache", 1000))
+
+
+def test_without_a_bucket_nothing_of_it_is_loaded(three_papers, tmp_path):
+    home = copied(three_papers, tmp_path / "home")
+    code = (
+        "import runpy, sys\n"
+        "for words in (['ingest.py', 'sync'], ['query.py', 'ask', 'fog'], ['ingest.py', 'doctor', '--fast']):\n"
+        "    sys.argv = words\n"
+        "    try:\n        runpy.run_path(words[0], run_name='__main__')\n"
+        "    except SystemExit as ended:\n        assert not ended.code, (words, ended.code)\n"
+        "print(*sys.modules)"
+    )
+    environment = {**os.environ, "RAG_HOME": str(home)}
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, env=environment)
+    assert done.returncode == 0, done.stderr
+    loaded = done.stdout.splitlines()[-1].split()
+    assert "ragscience.ingestion" in loaded
+    assert [name for name in loaded if name.startswith(("botocore", "ragscience.object_storage"))] == []
 
 
 def test_each_name_has_a_path_of_its_own_within_papers(files, tmp_path):
