@@ -14,7 +14,15 @@ from collections.abc import Mapping
 from ragscience.records import Found
 from ragscience.text.tokenizing import terms
 
-__all__ = ["LEXICAL", "SIGNALS_OF", "WITHOUT_COSINE", "WITH_TOKEN_VECTORS", "answerability", "is_answerable"]
+__all__ = [
+    "LEXICAL",
+    "SIGNALS_OF",
+    "WITHOUT_COSINE",
+    "WITH_TOKEN_VECTORS",
+    "answerability",
+    "is_answerable",
+    "is_in_doubt",
+]
 
 WITH_TOKEN_VECTORS = {
     "intercept": -11.54,
@@ -65,6 +73,11 @@ def answerability(found: Found, question: str) -> float:
     return 0.5 * (1.0 + math.tanh(0.5 * log_odds))
 
 
+def is_in_doubt(score: float, *, threshold: float) -> bool:
+    """Whether `is_answerable` would not take this answerability alone for an answer."""
+    return score < threshold * _WIDTH
+
+
 def is_answerable(score: float, *, threshold: float, likeness: float | None, has_name: bool = False) -> bool:
     """Whether to answer: only what is far from the papers is refused.
 
@@ -75,7 +88,7 @@ def is_answerable(score: float, *, threshold: float, likeness: float | None, has
     if likeness is None:
         return score >= threshold
     is_near = likeness >= _ALIKE or has_name or not threshold
-    return score >= threshold / _WIDTH and (score >= threshold * _WIDTH or is_near)
+    return score >= threshold / _WIDTH and (not is_in_doubt(score, threshold=threshold) or is_near)
 
 
 def _weighted(model: Mapping[str, float], seen: Mapping[str, float]) -> float:

@@ -24,7 +24,7 @@ def side_by_side(found: Found, units: Sequence[ScoredUnit]) -> tuple[Block, ...]
     blocks: list[Block] = []
     for number, part in enumerate(found.parts):
         own = [one.unit for one, owner in zip(units, owners, strict=True) if owner == number]
-        blocks.append(Block("heading", part.question))
+        blocks.append(Block("heading", part.question[:1].upper() + part.question[1:]))
         blocks += quoted(own) or (Block("text", NOTHING),)
     return (*blocks, *quoted([one.unit for one, owner in zip(units, owners, strict=True) if owner is None]))
 
@@ -39,5 +39,8 @@ def _best_part(found: Found, unit: Unit) -> int | None:
 def note(found: Found) -> str:
     """What was done, in one line."""
     files = {hit.chunk.chunk_id: hit.chunk.file for hit in found.hits}
+    each = [{files[number] for number in part.chunk_ids if number in files} for part in found.parts]
     papers = dict.fromkeys(files[number] for part in found.parts for number in part.chunk_ids if number in files)
+    if sum(map(len, each)) > len(papers):  # a paper has passages for two parts
+        return "Searched for in parts."
     return f"Searched for in parts, each in its own paper: {', '.join(papers)}."

@@ -8,7 +8,7 @@ from dataclasses import replace
 from itertools import chain, zip_longest
 from typing import TYPE_CHECKING
 
-from ragscience.answering.answerability import answerability
+from ragscience.answering.answerability import answerability, is_in_doubt
 from ragscience.paper_names import PaperNames
 from ragscience.question_parts.paper_mentions import names_in
 from ragscience.question_parts.sub_queries import SubQuery, sub_queries
@@ -38,25 +38,32 @@ def search_in_parts(
 
     The passages of the parts then take turns, the best of each first, and `Found.parts` says which are whose; its
     signals are those of the search for the whole question, or of the part that is answered worst, whichever promise
-    more. Raises as `run.search`.
+    more. Other parts are searched for in all papers where it is in doubt that the search for the whole question answers
+    it, and used where each of them is answered without doubt. Raises as `run.search`.
     """
     whole = run.search(question, filters, also, profile)
-    if not whole.hits or filters.papers or filters.paper_ids or not _may_have_parts(question):
+    if not whole.hits or filters.papers or filters.paper_ids or not _MAY_COMPARE.search(question):
         return whole
     names = _LibraryNames(PaperNames.of(run.library))
     asked = names.with_lists_closed(question)
-    parts = [part for part in sub_queries(asked, names)[1:] if part.papers and _bare(part.text) != _bare(asked)]
-    if len({part.papers for part in parts}) < 2:  # of one thing there is nothing to compare
+    limit = (profile or run.profile).top_k
+    if len(names_in(question)) > 1:
+        parts = [part for part in sub_queries(asked, names)[1:] if part.papers and _bare(part.text) != _bare(asked)]
+        if len({part.papers for part in parts}) > 1:  # of one thing there is nothing to compare
+            found = []
+            for part in parts:
+                own = replace(filters, paper_ids=tuple(names.ids[file] for file in part.papers))
+                found.append(_searched(whole, run.search(part.text, own, profile=profile)))
+            return _in_turn(whole, parts, found, limit)
+    threshold = run.settings.answerable_threshold
+    if not is_in_doubt(answerability(whole, question), threshold=threshold):
         return whole
-    found = []
-    for part in parts:
-        own = replace(filters, paper_ids=tuple(names.ids[file] for file in part.papers))
-        found.append(_searched(whole, run.search(part.text, own, profile=profile)))
-    return _in_turn(whole, parts, found, (profile or run.profile).top_k)
-
-
-def _may_have_parts(question: str) -> bool:
-    return bool(_MAY_COMPARE.search(question)) and len(names_in(question)) > 1
+    parts = [part for part in sub_queries(asked, names)[1:] if _bare(part.text) != _bare(asked)]
+    found = [run.search(part.searched, filters, profile=profile) for part in parts] if len(parts) > 1 else []
+    likely = [answerability(each, part.text) for part, each in zip(parts, found, strict=False)]
+    if not likely or any(is_in_doubt(each, threshold=threshold) for each in likely):
+        return whole
+    return _in_turn(whole, parts, found, limit)
 
 
 class _LibraryNames:

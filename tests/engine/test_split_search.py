@@ -75,3 +75,19 @@ def test_a_question_costs_one_search_and_one_for_each_part(engine):
     events = []
     engine.search(SearchRequest(BOTH), on_event=events.append)
     assert [event.query for event in events if isinstance(event, Searched)] == [BOTH, *PARTS]
+
+
+TWO_THINGS = "At which temperature does the glaze mature, and how many harmonic constituents does the machine sum?"
+NOT_BOTH = "At which temperature does the glaze mature, and which telescope took the pictures of the comet?"
+
+
+def test_parts_that_name_no_paper_are_searched_for_where_the_whole_is_in_doubt(library):
+    with Engine.open(library, load_settings(home=library, offline=True, history=False, audit=False)) as opened:
+        answer = opened.ask(AskRequest(TWO_THINGS))
+        without = opened.search(SearchRequest(NOT_BOTH))
+    glaze, machine = answer.text.split("**How many harmonic constituents does the machine sum**")
+    assert "1280 degrees" in glaze
+    assert "ten harmonic constituents" in machine
+    assert "ten harmonic constituents" not in glaze
+    assert answer.route_note.startswith("Searched for in parts")
+    assert without.parts == ()
