@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import os
 import socket
+import subprocess
+import sys
 import time
 from collections.abc import Callable
 from concurrent.futures import Future
@@ -26,6 +28,17 @@ _RUNS_AGAIN = 5
 _CONNECT_SECONDS = 5.0
 _WITHOUT_WORKERS_SECONDS = 60.0
 """A run waits so long for a cluster that has lost all its workers."""
+_TRIAL_SECONDS = 30.0
+_QUIET: dict[str, Any] = {"log_to_driver": False, "logging_level": "CRITICAL"}
+_TRIAL = f"""
+import sys, ray
+try:
+    ray.init(sys.argv[1], **{_QUIET})
+except (ConnectionError, RuntimeError, ValueError, OSError) as error:
+    print(error)
+    sys.exit(1)
+"""
+"""The connection is tried in a process of its own: what is no cluster, Ray would ask for minutes, and then end it."""
 _START = "`ray start --head --port=6379` starts one; see docs/scale.md."
 _SAME = "Install the same version of RAG Science and of its requirements on every node; see docs/scale.md."
 
@@ -84,11 +97,11 @@ class RayWorkers(PaperWorkers):
         except died as error:
             return FileProblem(
                 f"{printable_name(task.job.path)} was given up: its workers died {_RUNS_AGAIN + 1} times.",
-                f"The nodes' memory may be short; the next run tries it again. Ray says: {_last_line(error)}",
+                f"The nodes' memory may be short; the next run tries it again. Ray says: {_last_line(str(error))}",
                 reason="worker-failed",
             )
         except errors.RayError as error:
-            raise RagScienceError(f"The workers of the Ray cluster fail: {_last_line(error)}.", _SAME) from error
+            raise RagScienceError(f"The workers of the Ray cluster fail: {_last_line(str(error))}.", _SAME) from error
 
 
 def _require_listener(address: str) -> None:
@@ -111,19 +124,23 @@ def _connected(address: str) -> Any:
         import ray
     except ImportError as error:
         raise RagScienceError("Ray is not installed.", "pip install -r requirements-ray.txt") from error
+    command = [sys.executable, "-P", "-c", _TRIAL, address]
     try:
-        ray.init(address, log_to_driver=False, logging_level="CRITICAL")
-    except (ConnectionError, RuntimeError, ValueError) as error:
-        text = " ".join(str(error).split())
+        trial = subprocess.run(command, capture_output=True, text=True, timeout=_TRIAL_SECONDS, check=False)  # noqa: S603
+    except subprocess.TimeoutExpired:
+        raise RagScienceError(f"What answers at {address} is no Ray cluster.", _START) from None
+    if trial.returncode:
+        text = (" ".join(trial.stdout.split()) or _last_line(trial.stderr))[:400].rstrip(".")
         if text.startswith("Version mismatch"):
             fix = f"Install the same versions here and on every node: `pip install ray=={ray.__version__}` is ours."
         else:
             fix = f"This machine must be a node of it: `ray start --address={address} --num-cpus=0`; see docs/scale.md."
-        raise RagScienceError(f"The Ray cluster at {address} cannot be used: {text[:400].rstrip('.')}.", fix) from error
+        raise RagScienceError(f"The Ray cluster at {address} cannot be used: {text}.", fix)
+    ray.init(address, **_QUIET)
     return ray
 
 
-def _last_line(error: BaseException) -> str:
-    """What an error says, without the traceback that Ray puts before it."""
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    return (lines[-1] if lines else type(error).__name__)[:300].rstrip(".")
+def _last_line(text: str) -> str:
+    """The end of what Ray says, which puts a traceback before it."""
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    return lines[-1][:300].rstrip(".") if lines else "it does not say why"
