@@ -115,8 +115,9 @@ def find_pdfs(paths: Sequence[Path], on_found: Callable[[int], None] = lambda _:
                     (found if suffix == _PDF else others)[Path(folder) / name] = None
                 on_found(len(found))
         elif not full.exists():
-            problem = FileProblem(f"There is no file or folder {path}.", "Check the name.", reason="missing")
-            failures.append(Failure(full, problem))
+            is_object = str(path).startswith("s3:/")
+            fix = "Set RAG_PAPERS to read papers of a bucket." if is_object else "Check the name."
+            failures.append(Failure(full, FileProblem(f"There is no file or folder {path}.", fix, reason="missing")))
         elif full.suffix.lower() == _PDF or not full.is_file() or _begins_like_pdf(full):
             found[full] = None
         else:

@@ -88,11 +88,10 @@ def test_a_library_that_moves_from_a_folder_to_a_bucket_and_back_reads_nothing(s
 @pytest.mark.parametrize("how", ["403 AccessDenied", "404 NoSuchBucket"])
 def test_a_listing_that_fails_takes_nothing_out(s3, read, how):
     s3.spoil("list-type=2", how)
-    for command in (("sync",), ()):
-        ran = read.ingest(*command)
-        assert ran.code == 1
-        assert ADDRESS in ran.err or BUCKET in ran.err
-        assert SECRET not in ran.err + ran.out
+    ran = read.ingest("sync")
+    assert ran.code == 1
+    assert ADDRESS in ran.err or BUCKET in ran.err
+    assert SECRET not in ran.err + ran.out
     s3.heal()
     assert "3 known already" in read.ingest("sync").err
 
@@ -308,7 +307,6 @@ def test_names_that_a_folder_could_not_have(s3, lab, put, delete, tmp_path):
         put(name, content + b"\n" * number)
     assert lab.ingest().code == 0
     assert len(files_of(lab)) == len(names)
-    assert "4 known already" in lab.ingest("sync").err
     assert lab.query("ask", GLAZE, "--highlight", tmp_path / "marked.pdf").code == 0
     delete(names[2])
     assert lab.ingest("sync").code == 0
@@ -335,6 +333,9 @@ def test_what_is_missing_is_said_before_anything_is_asked(lab):
     ran = lab.ingest("--offline")
     assert ran.code == 1
     assert f"The papers are in {ADDRESS}, and --offline forbids asking it." in ran.err
+    unset = lab.ingest("add", f"{ADDRESS}/bees.pdf", RAG_PAPERS="")
+    assert unset.code == 3
+    assert "Set RAG_PAPERS to read papers of a bucket." in unset.err
     wrong = lab.ingest(RAG_PAPERS="s3:/lab")
     assert wrong.code == 2
     assert "must be an address like s3://bucket/prefix" in wrong.err
