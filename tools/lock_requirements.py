@@ -8,7 +8,6 @@ has files of its own, and requirements.txt names the version.
 from __future__ import annotations
 
 import re
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -19,14 +18,15 @@ LOCKED = ("requirements-dev", "requirements", "requirements-serve")
 """What `make` installs; the first has all packages of the others, and decides their versions."""
 LEFT_OUT = re.compile(r"(?:torch|triton|nvidia-[\w-]+|cuda-[\w-]+)==")
 _ENTRY = re.compile(r"^\S[^\n]*(?:\n[ \t][^\n]*)*\n", re.MULTILINE)
+_HASHES = re.compile(r" \\\n +--hash=\S+")
 HEAD = "# Made by `make lock`; change {}.txt. Without torch: which of its builds fits is a matter of the machine.\n"
 
 
 def locked(uv: str, name: str, versions: Path | None, folder: Path) -> str:
     """The entries of a lock; its versions are those of another one, if there is one."""
     made = folder / f"{name}.lock"
-    if (ROOT / made.name).exists():  # what is locked there stays, where it still fits
-        shutil.copy(ROOT / made.name, made)
+    if (ROOT / made.name).exists():  # its versions stay, where they still fit; hashes are asked for anew
+        made.write_text(_HASHES.sub("", (ROOT / made.name).read_text(encoding="utf-8")), encoding="utf-8")
     constraints = ("--constraints", str(versions)) if versions else ()
     command = [
         uv, "pip", "compile", "--quiet", "--universal", "--generate-hashes", "--python-version", "3.11", "--no-header",
