@@ -293,15 +293,16 @@ def _ollama_llm(ollama: Ollama, model: str, options: ChatOptions, *, is_needed: 
     if full is None:
         return Choice(None, ollama.status.why)
     try:
-        context_length = ollama.show(full).context_length
+        details = ollama.show(full)
     except ModelProblem as problem:
         if is_needed:
             raise
         return Choice(None, f"{full} cannot be used", f"The answer is made of quotes. {problem}")
     from ragscience.models.ollama_llm import OllamaLLM
 
-    window = min(options.num_ctx, context_length or options.num_ctx)
-    llm = OllamaLLM(ollama, full, options=replace(options, num_ctx=window), digest=ollama.status.models[full])
+    window = min(options.num_ctx, details.context_length or options.num_ctx)
+    digest = ollama.status.models[full]
+    llm = OllamaLLM(ollama, full, options=replace(options, num_ctx=window), digest=digest, details=details)
     return Choice(llm, "the setting is ollama" if is_needed else f"Ollama answers and has {full}")
 
 

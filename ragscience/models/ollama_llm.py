@@ -24,7 +24,7 @@ __all__ = ["OllamaLLM"]
 
 
 class OllamaLLM(ServedLLM):
-    """A chat model of Ollama."""
+    """A chat model of Ollama; `details` are what `Ollama.show` told of it, so that no reply waits for that."""
 
     timeout_setting = "RAG_OLLAMA_TIMEOUT_SECONDS"
 
@@ -35,10 +35,13 @@ class OllamaLLM(ServedLLM):
         *,
         options: ChatOptions,
         digest: str = "",
+        details: ModelDetails | None = None,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
         super().__init__(ollama, name, options=options, digest=digest, sleep=sleep)
         self._ollama = ollama
+        self._thinks = details is not None and "thinking" in details.capabilities
+        self._known_details = details
         self._chat_model: ChatOllama | None = None
 
     def load(self) -> None:
@@ -49,18 +52,14 @@ class OllamaLLM(ServedLLM):
     def _details(self) -> ModelDetails | None:
         """What the server reports about the model; None if it does not."""
         try:
-            return self._ollama.show(self._name)
+            return self._known_details or self._ollama.show(self._name)
         except ModelProblem:
             return None
 
     @property
-    def _capabilities(self) -> tuple[str, ...]:
-        return self._details.capabilities if self._details else ()
-
-    @property
     def calls_tools(self) -> bool:
         """Whether the server reports that the model can call tools; False if unknown."""
-        return "tools" in self._capabilities
+        return self._details is not None and "tools" in self._details.capabilities
 
     @property
     def parameters(self) -> int | None:
@@ -80,7 +79,7 @@ class OllamaLLM(ServedLLM):
                 num_ctx=self.num_ctx,
                 num_predict=self.num_predict,
                 # Without it LangChain drops what the server sends apart; other models refuse it.
-                reasoning=True if "thinking" in self._capabilities else None,
+                reasoning=True if self._thinks else None,
                 client_kwargs=client_options(self._ollama, longest_line=LONGEST_LINE, read_seconds=None),
             )
         return self._chat_model

@@ -133,7 +133,7 @@ def test_nothing_is_sent_to_a_tracing_service(server, monkeypatch, llm):
     monkeypatch.setenv("LANGSMITH_ENDPOINT", server.url)
     server.script(SAID)
     ask(llm, Search(TRAINING))
-    assert {request.path for request in server.requests} == {"/api/chat", "/api/ps", "/api/show"}
+    assert {request.path for request in server.requests} == {"/api/chat", "/api/ps"}
 
 
 # -- follow-ups ---------------------------------------------------------------------------------------------------

@@ -13,7 +13,7 @@ import pytest
 from pydantic import SecretStr
 
 from ragscience.answering.generation import Generation
-from ragscience.models.ollama_api import Ollama
+from ragscience.models.ollama_api import ModelDetails, Ollama
 from ragscience.models.ollama_llm import OllamaLLM
 from ragscience.models.openai_api import OpenAIServer as OpenAIClient
 from ragscience.models.openai_llm import OpenAILLM
@@ -34,9 +34,10 @@ class InOllama:
 
     name, path, kind = "ollama", "/api/chat", "application/x-ndjson"
 
-    def llm(self, url, waited, **options):
+    def llm(self, url, waited, details=None, **options):
         server = Ollama(url.removesuffix("/v1"), connect_seconds=5, timeout_seconds=LIMIT, offline=False)
-        return OllamaLLM(server, MODEL, options=ChatOptions(0.0, 4096, 64, **options), sleep=waited.append)
+        options = ChatOptions(0.0, 4096, 64, **options)
+        return OllamaLLM(server, MODEL, options=options, details=details, sleep=waited.append)
 
     def line(self, value):
         return json.dumps(value).encode() + b"\n"
@@ -95,6 +96,17 @@ def says(request):
     return request.param
 
 
+@pytest.fixture(scope="module", autouse=True)
+def clients():
+    """Both clients have answered once: their imports, which take longer than LIMIT, are not the server's time."""
+    for one in (InOllama(), InOpenAI()):
+        with OpenAIServer(models=(MODEL,)) as running:
+            running.raw(good(one), path=one.path)
+            llm = one.llm(running.url, [], first_token_seconds=120.0)
+            assert "".join(llm.stream("Hi")) == "Fine."
+            close(llm)
+
+
 @pytest.fixture
 def server():
     with OpenAIServer(models=(MODEL,)) as running:
@@ -124,10 +136,10 @@ def ask(server, says):
     """`ask(*answers)`: what comes of one question where the server answers so, request for request."""
     opened = []
 
-    def ask(*answers, prompt=PROMPT, seconds=60.0, whole_seconds=60.0, max_tokens=64, first=LIMIT):
+    def ask(*answers, prompt=PROMPT, seconds=60.0, whole_seconds=60.0, max_tokens=64, first=LIMIT, **more):
         server.raw(*answers, path=says.path)
         waited = []
-        llm = says.llm(server.url, waited, first_token_seconds=first)
+        llm = says.llm(server.url, waited, first_token_seconds=first, **more)
         opened.append(llm)
         generation = Generation(llm, None, seconds, whole_seconds=whole_seconds)
         generation.run(prompt, max_tokens)
@@ -574,25 +586,29 @@ def test_how_many_parameters_the_model_has(says, server, ollama, llama_cpp, para
 # -- thoughts
 
 
+def details(*capabilities):
+    return ModelDetails(None, None, capabilities, None)
+
+
 @pytest.mark.parametrize("field", ["reasoning_content", "reasoning", "thinking"])
-def test_thoughts_apart_are_no_part_of_the_answer(says, ask, server, field):
+def test_thoughts_apart_are_no_part_of_the_answer(says, ask, field):
     if says.name == "ollama" and field != "thinking":
         pytest.skip("Ollama has one field for them")
-    server.raw(Raw(json.dumps({"capabilities": ["thinking"]}).encode(), kind="application/json"), path="/api/show")
+    more = {"details": details("thinking")} if says.name == "ollama" else {}
     thinking = says.piece("", **{field: "They ask about <think> and attention. "}) * 2
-    ended = ask(Raw(thinking + says.piece("A sum.") + says.end(), kind=says.kind))
+    ended = ask(Raw(thinking + says.piece("A sum.") + says.end(), kind=says.kind), **more)
     assert (ended.text, ended.messages) == ("A sum.", [])
     assert ended.generation.tokens["thoughts"] > 0
 
 
 def test_ollama_is_asked_to_think_only_where_the_model_can(server):
-    for capabilities, asked in ((["thinking"], True), (["tools"], None)):
-        server.raw(Raw(json.dumps({"capabilities": capabilities}).encode(), kind="application/json"), path="/api/show")
+    for capability, asked in (("thinking", True), ("tools", None)):
         server.raw(good(InOllama()), path="/api/chat")
-        llm = InOllama().llm(server.url, [])
+        llm = InOllama().llm(server.url, [], details(capability))
         assert "".join(llm.stream("What is attention?")) == "Fine."
         assert server.of("/api/chat")[-1].get("think") is asked
         close(llm)
+    assert server.of("/api/show") == []
 
 
 @pytest.mark.parametrize("cut", [1, 3, 50])
