@@ -1,4 +1,4 @@
-"""One suite for the clients of Ollama and of servers with OpenAI's API, over a real server that misbehaves.
+"""One suite for the clients of Ollama, of servers with OpenAI's API and of GGUF files, over a server that misbehaves.
 
 Each case ends by itself within the small limits of these clients, with one clear message: a failure of the reply, or a
 warning about it; or with a good answer where nothing is wrong.
@@ -8,11 +8,13 @@ import json
 import re
 import socket
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import pytest
 from pydantic import SecretStr
 
 from ragscience.answering.generation import Generation
+from ragscience.models.gguf_server import GgufLLM, GgufServer
 from ragscience.models.ollama_api import ModelDetails, Ollama
 from ragscience.models.ollama_llm import OllamaLLM
 from ragscience.models.openai_api import OpenAIServer as OpenAIClient
@@ -32,7 +34,8 @@ LIMIT = 0.25
 class InOllama:
     """The words of Ollama's API: a line of JSON a piece."""
 
-    name, path, kind = "ollama", "/api/chat", "application/x-ndjson"
+    name = api = "ollama"
+    path, kind = "/api/chat", "application/x-ndjson"
 
     def llm(self, url, waited, details=None, **options):
         server = Ollama(url.removesuffix("/v1"), connect_seconds=5, timeout_seconds=LIMIT, offline=False)
@@ -60,7 +63,8 @@ class InOllama:
 class InOpenAI:
     """The words of OpenAI's API: a server-sent event a piece."""
 
-    name, path, kind = "openai", "/v1/chat/completions", "text/event-stream"
+    name = api = "openai"
+    path, kind = "/v1/chat/completions", "text/event-stream"
 
     def llm(self, url, waited, **options):
         server = OpenAIClient(
@@ -91,7 +95,29 @@ class InOpenAI:
         return event(chunk(tool_calls=[call]))
 
 
-@pytest.fixture(params=[InOllama(), InOpenAI()], ids=lambda one: one.name)
+class WithoutProcess(GgufServer):
+    """The process of a GGUF file (tests/models/test_gguf_server.py), with the scripted server in its place."""
+
+    def __init__(self, url):
+        super().__init__(Path(f"{MODEL}.gguf"), context=4096, memory_mb=0, start_seconds=5, timeout_seconds=LIMIT)
+        self.url = url
+
+    def start(self):
+        pass
+
+
+class InGguf(InOpenAI):
+    """The same words, from the process that runs a GGUF file."""
+
+    name = "embedded"
+
+    def llm(self, url, waited, **options):
+        llm = GgufLLM(WithoutProcess(url), options=ChatOptions(0.0, 4096, 64, **options))
+        llm.sleep = waited.append
+        return llm
+
+
+@pytest.fixture(params=[InOllama(), InOpenAI(), InGguf()], ids=lambda one: one.name)
 def says(request):
     return request.param
 
@@ -99,7 +125,7 @@ def says(request):
 @pytest.fixture(scope="module", autouse=True)
 def clients():
     """Both clients have answered once: their imports, which take longer than LIMIT, are not the server's time."""
-    for one in (InOllama(), InOpenAI()):
+    for one in (InOllama(), InOpenAI(), InGguf()):
         with OpenAIServer(models=(MODEL,)) as running:
             running.raw(good(one), path=one.path)
             llm = one.llm(running.url, [], first_token_seconds=120.0)
@@ -203,17 +229,17 @@ def test_an_unknown_model(says, ask):
 
 @pytest.mark.parametrize("status", [401, 403])
 def test_a_key_that_is_not_accepted_is_not_repeated(says, ask, status):
-    told = json.dumps({"error": {"message": f"Invalid key {KEY}"}} if says.name == "openai" else {"error": "no"})
+    told = json.dumps({"error": {"message": f"Invalid key {KEY}"}} if says.api == "openai" else {"error": "no"})
     ended = ask(Raw(told.encode(), status, kind="application/json"))
     (message,) = ended.messages
     assert KEY not in message
-    assert says.name == "ollama" or "RAG_LLM_KEY" in message
+    assert says.api == "ollama" or "RAG_LLM_KEY" in message
 
 
 def test_a_busy_server_is_asked_again_after_the_pause_it_wants(says, ask):
     busy = Raw(b'{"error": "busy"}', 429, {"retry-after": "7"}, kind="application/json")
     ended = ask(busy, good(says))
-    if says.name == "openai":
+    if says.api == "openai":
         assert (ended.text, ended.messages, ended.waited) == ("Fine.", [], [7.0])
     else:  # Ollama has no such answer
         assert (len(ended.messages), ended.requests) == (1, 1)
@@ -243,7 +269,7 @@ def test_nobody_listens(says):
         generation.run(PROMPT, 64)
     close(llm)
     assert "answer" in str(generation.failure)
-    assert "127.0.0.1" in str(generation.failure)
+    assert (f"{MODEL}.gguf" if says.name == "embedded" else "127.0.0.1") in str(generation.failure)
 
 
 def test_a_server_that_restarts_between_two_questions(says):
@@ -289,7 +315,7 @@ def test_half_a_line_and_silence(says, ask, server):
 
 @pytest.mark.parametrize("alive", [b": keep-alive\n\n", b"\n", b"\r\n"])
 def test_signs_of_life_are_no_tokens(says, ask, alive):
-    ended = ask(Raw(b"", kind=says.kind, endless=alive if says.name == "openai" else b"\n"))
+    ended = ask(Raw(b"", kind=says.kind, endless=alive if says.api == "openai" else b"\n"))
     assert len(ended.messages) == 1
     assert ended.text == ""
 
@@ -430,7 +456,7 @@ def test_json_of_another_shape(says, ask, value):
 
 def test_json_that_is_nested_too_deep(says, ask):
     deep = b"[" * 100_000
-    ended = ask(Raw((b"data: " if says.name == "openai" else b"") + deep + b"\n\n", kind=says.kind))
+    ended = ask(Raw((b"data: " if says.api == "openai" else b"") + deep + b"\n\n", kind=says.kind))
     assert len(ended.messages) == 1
 
 
@@ -474,9 +500,9 @@ def test_lines_that_end_as_on_windows(says, ask):
 
 
 def test_comments_between_the_pieces(says, ask):
-    alive = b": ping\n\n" if says.name == "openai" else b"\n"
+    alive = b": ping\n\n" if says.api == "openai" else b"\n"
     ended = ask(Raw(alive + says.piece("One") + alive + says.end(), kind=says.kind))
-    if says.name == "openai":
+    if says.api == "openai":
         assert (ended.text, ended.messages) == ("One", [])
     else:  # which Ollama does not send
         assert len(ended.messages) == 1
@@ -576,7 +602,7 @@ LLAMA_CPP_SIZE = '{"data": [{"id": "qwen", "meta": {"n_params": %s}}]}'
     ],
 )
 def test_how_many_parameters_the_model_has(says, server, ollama, llama_cpp, parameters):
-    path, body = ("/api/show", ollama) if says.name == "ollama" else ("/v1/models", llama_cpp)
+    path, body = ("/api/show", ollama) if says.api == "ollama" else ("/v1/models", llama_cpp)
     server.raw(Raw(body.encode(), kind="application/json"), path=path)
     llm = says.llm(server.url, [])
     assert llm.parameters == parameters
@@ -592,9 +618,9 @@ def details(*capabilities):
 
 @pytest.mark.parametrize("field", ["reasoning_content", "reasoning", "thinking"])
 def test_thoughts_apart_are_no_part_of_the_answer(says, ask, field):
-    if says.name == "ollama" and field != "thinking":
+    if says.api == "ollama" and field != "thinking":
         pytest.skip("Ollama has one field for them")
-    more = {"details": details("thinking")} if says.name == "ollama" else {}
+    more = {"details": details("thinking")} if says.api == "ollama" else {}
     thinking = says.piece("", **{field: "They ask about <think> and attention. "}) * 2
     ended = ask(Raw(thinking + says.piece("A sum.") + says.end(), kind=says.kind), **more)
     assert (ended.text, ended.messages) == ("A sum.", [])
@@ -642,7 +668,7 @@ def structured(says, server, *answers):
 def test_a_schema_goes_out_as_the_server_wants_it(says, server):
     made, (body,) = structured(says, server, good(says, '{"score": 7}'))
     assert made.value == 7
-    if says.name == "ollama":
+    if says.api == "ollama":
         assert body["format"] == SCHEMA
     else:
         assert body["response_format"]["json_schema"]["schema"] == SCHEMA
