@@ -39,7 +39,7 @@ def search_in_parts(
     The passages of the parts then take turns, the best of each first, and `Found.parts` says which are whose; its
     signals are those of the search for the whole question, or of the part that is answered worst, whichever promise
     more. Other parts are searched for in all papers where it is in doubt that the search for the whole question answers
-    it, and used where each of them is answered without doubt. Raises as `run.search`.
+    it, and used where each of them is answered without doubt; not with the graph. Raises as `run.search`.
     """
     whole = run.search(question, filters, also, profile)
     if not whole.hits or filters.papers or filters.paper_ids or not _MAY_COMPARE.search(question):
@@ -56,8 +56,8 @@ def search_in_parts(
                 found.append(_searched(whole, run.search(part.text, own, profile=profile)))
             return _in_turn(whole, parts, found, limit)
     threshold = run.settings.answerable_threshold
-    if not is_in_doubt(answerability(whole, question), threshold=threshold):
-        return whole
+    if run.graph is not None or not is_in_doubt(answerability(whole, question), threshold=threshold):
+        return whole  # with the graph a language model may be asked of each search
     parts = [part for part in sub_queries(asked, names)[1:] if _bare(part.text) != _bare(asked)]
     found = [run.search(part.searched, filters, profile=profile) for part in parts] if len(parts) > 1 else []
     likely = [answerability(each, part.text) for part, each in zip(parts, found, strict=False)]
