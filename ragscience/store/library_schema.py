@@ -224,8 +224,11 @@ def _nothing_pending(path: Path) -> bool:
 
 def _has_tables(connection: sqlite3.Connection, path: Path) -> bool:
     """False for a database without tables, as a killed first run may leave."""
-    (version,) = connection.execute("PRAGMA user_version").fetchone()
-    (application,) = connection.execute("PRAGMA application_id").fetchone()
+    # In one transaction: another process may be making them between two of these.
+    version, application, tables = connection.execute(
+        "SELECT user_version, application_id, (SELECT COUNT(*) FROM sqlite_master)"
+        " FROM pragma_user_version, pragma_application_id"
+    ).fetchone()
     if application == _APPLICATION_ID:
         if version == SCHEMA_VERSION:
             return True
@@ -240,7 +243,6 @@ def _has_tables(connection: sqlite3.Connection, path: Path) -> bool:
             f"{SCHEMA_VERSION}).",
             "Update RAG Science, or use another folder with --home." if newer else READ_ALL_AGAIN,
         )
-    (tables,) = connection.execute("SELECT COUNT(*) FROM sqlite_master").fetchone()
     if version or tables:
         raise RagScienceError(
             f"{path} is a database of something else.", "Move it away, or use another folder with --home."

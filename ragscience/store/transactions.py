@@ -175,23 +175,33 @@ def _connected(home: Home) -> Database | None:
 
 
 def require_not_lost(home: Home) -> None:
-    """Raise LibraryDamaged where there is no database, or one without tables, and the ledger names papers."""
-    listed = len(listed_files(home))
+    """Raise LibraryDamaged where there is no database, or one without tables, and other files tell that there was one.
+
+    Those are the ledger, where it names papers, and without a ledger that can be read the indexes.
+    """
+    listed = _listed(home)
     if listed:
-        how = "is empty" if home.database.exists() else "is missing"
-        raise LibraryDamaged(
-            f"{home.database} {how}, and {home.ledger.name} names {listed} papers: the library was lost.",
-            READ_ALL_AGAIN,
-        )
+        told = f"{home.ledger.name} names {len(listed)} papers"
+    elif listed is None and any(path.exists() for path in (home.keywords / "manifest.json", home.faiss)):
+        told = "there are indexes of one"
+    else:
+        return
+    how = "is empty" if home.database.exists() else "is missing"
+    raise LibraryDamaged(f"{home.database} {how}, and {told}: the library was lost.", READ_ALL_AGAIN)
 
 
 def listed_files(home: Home) -> list[str]:
     """The paths of the papers that the ledger names; none where it cannot be read."""
+    return _listed(home) or []
+
+
+def _listed(home: Home) -> list[str] | None:
+    """As `listed_files`; None where it cannot be read."""
     try:
         files = json.loads(home.ledger.read_bytes())["files"]
         return [str(entry["path"]) for entry in files.values()]
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
-        return []
+        return None
 
 
 def _roll_back(db: sqlite3.Connection) -> None:

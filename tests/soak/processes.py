@@ -79,7 +79,7 @@ class Running:
         return self._ran(os.waitstatus_to_exitcode(status), is_hung=is_hung, was_killed=not is_hung)
 
     def _ran(self, code: int, **more: bool) -> Ran:
-        out, err = (path.read_text(errors="replace") for path in (self.out, self.err))
+        out, err = (path.read_text(errors="replace") if path.exists() else "" for path in (self.out, self.err))
         return Ran(self.what, code, out, err, **more)
 
 
@@ -176,7 +176,10 @@ class Machine:
     def _files(self) -> tuple[Path, Path]:
         self._count += 1
         place = self._folder / str(self._count % 50)
-        return place.with_suffix(".out"), place.with_suffix(".err")
+        out, err = place.with_suffix(".out"), place.with_suffix(".err")
+        for path in (out, err):  # what an earlier process said is not taken for what this one says
+            path.unlink(missing_ok=True)
+        return out, err
 
 
 def run_script(script: str, *words: str, home: Path) -> int:

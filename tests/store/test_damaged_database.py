@@ -2,7 +2,8 @@
 
 import pytest
 
-from ragscience.store import damaged_database
+from ragscience.errors import LibraryDamaged
+from ragscience.store import Library, damaged_database, library_schema
 from ragscience.store.damaged_database import damage_of
 
 
@@ -27,3 +28,49 @@ def test_one_whose_pages_are_overwritten_is_damaged_and_its_papers_are_known(fil
     found = damage_of(filled)
     assert found is not None
     assert [path.name for path in found.files] == [f"{number:03}.pdf" for number in range(6)]
+
+
+@pytest.mark.parametrize("ledger", [b"\0" * 500, b"", None])
+def test_a_database_that_is_gone_with_its_ledger_is_lost_where_indexes_tell_of_it(filled, ledger):
+    filled.database.unlink()
+    if ledger is None:
+        filled.ledger.unlink()
+    else:
+        filled.ledger.write_bytes(ledger)
+    with pytest.raises(LibraryDamaged, match="missing, and there are indexes of one: the library was lost"):
+        Library.open(filled)
+    found = damage_of(filled)
+    assert found is not None
+    assert "was lost" in found.why
+
+
+def test_a_library_that_held_nothing_is_not_lost(home):
+    with Library.open_for_writing(home) as library:
+        library.refresh_indexes()
+    home.database.unlink()
+    with Library.open(home) as library:
+        assert library.paper_count == 0
+
+
+@pytest.mark.parametrize("statement", range(4))
+def test_a_reader_that_comes_while_the_database_is_made_sees_none_or_the_whole(home, monkeypatch, statement):
+    """Between any two statements of its own the writer may be done."""
+    home.vectorstore.mkdir(parents=True)
+    home.database.touch()
+    made = []
+
+    class Interrupted(library_schema.Database):
+        def execute(self, *given):
+            if len(made) == statement:
+                monkeypatch.setattr(library_schema, "Database", whole)
+                library_schema.connect_for_writing(home.database).close()
+            made.append(given[0])
+            return super().execute(*given)
+
+    whole = library_schema.Database
+    monkeypatch.setattr(library_schema, "Database", Interrupted)
+    found = library_schema.connect_for_reading(home.database)
+    assert made
+    if found is not None:
+        assert found.execute("SELECT COUNT(*) FROM papers").fetchone() == (0,)
+        found.close()
