@@ -72,6 +72,7 @@ def made_once(shared_folder):
             fcntl.flock(lock, fcntl.LOCK_EX)
             whole = folder.with_suffix(".whole")
             if not whole.exists():
+                shutil.rmtree(folder, ignore_errors=True)  # what was begun and failed, or was killed
                 folder.mkdir()
                 make(folder)
                 whole.touch()

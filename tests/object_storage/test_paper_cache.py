@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -134,25 +135,28 @@ def test_downloads_at_the_same_time_share_the_room(cache, tmp_path):
     """Each thread locks as a process does: on a handle of its own."""
     taken = []
 
+    def measure():
+        """Runs in one of the threads while the others wait, so that nothing moves."""
+        taken.append(sum(path.stat().st_size for path in (tmp_path / "papers").rglob("*.pdf")))
+
+    begin, written = threading.Barrier(3, timeout=60), threading.Barrier(3, measure, timeout=60)
+
     def stored(number):
         def download(file):
-            together.wait()
-            taken.append(sum(path.stat().st_size for path in (tmp_path / "papers").rglob("*.pdf")))
             file.write(content(number))
+            file.flush()
+            written.wait()
             return md5(content(number))
 
+        begin.wait()
         cache.store("x.pdf", 1000, download)
 
     kept(cache, "old.pdf", content(99))
-    for number in range(0, 9, 3):
-        together = threading.Barrier(3)
-        threads = [threading.Thread(target=stored, args=(number + more,)) for more in range(3)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
+    for number in range(0, 30, 3):
+        with ThreadPoolExecutor(3) as pool:
+            list(pool.map(stored, range(number, number + 3)))
         assert all(has(cache, content(number + more)) for more in range(3))
-    assert len(taken) == 9
+    assert len(taken) == 10
     assert max(taken) <= 3500
 
 
