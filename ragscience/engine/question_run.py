@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from functools import cached_property
 from threading import Event as Flag
 from typing import TYPE_CHECKING
@@ -15,7 +15,7 @@ from ragscience.engine.requests import AskRequest, SearchRequest, check_question
 from ragscience.errors import Cancelled, ModelProblem
 from ragscience.paper_names import PaperNames
 from ragscience.records import Answer, Filters, Found, Profile, Step
-from ragscience.retrieval import SearchModels, WordPresence, search
+from ragscience.retrieval import SearchModels, WordPresence, named_texts, search
 from ragscience.settings import changed_settings
 
 if TYPE_CHECKING:
@@ -272,6 +272,15 @@ class QuestionRun:
         return graph_search_of(self, is_wanted=wanted)
 
     # The work
+
+    def embed_ahead(self, questions: Sequence[str]) -> None:
+        """Read the texts of several searches in one pass of the embedded model, which keeps them for each search."""
+        if self.tokens_from is None or not self.library.chunk_count:
+            return
+        names = PaperNames.of(self.library)
+        texts = [text for question in questions for text in (question, *named_texts(question, names))]
+        with suppress(ModelProblem):  # each search says so
+            self.tokens_from.embed_with_tokens(texts)
 
     def search(
         self, question: str, filters: Filters, also: Sequence[int] = (), profile: Profile | None = None

@@ -41,29 +41,37 @@ def search_in_parts(
     more. Other parts are searched for in all papers where it is in doubt that the search for the whole question answers
     it, and used where each of them is answered without doubt; not with the graph. Raises as `run.search`.
     """
-    whole = run.search(question, filters, also, profile)
-    if not whole.hits or filters.papers or filters.paper_ids or not _MAY_COMPARE.search(question):
-        return whole
+    if filters.papers or filters.paper_ids or not _MAY_COMPARE.search(question):
+        return run.search(question, filters, also, profile)
     names = _LibraryNames(PaperNames.of(run.library))
     asked = names.with_lists_closed(question)
     limit = (profile or run.profile).top_k
+    compared: list[SubQuery] = []
     if len(names_in(question)) > 1:
-        parts = [part for part in sub_queries(asked, names)[1:] if part.papers and _bare(part.text) != _bare(asked)]
-        if len({part.papers for part in parts}) > 1:  # of one thing there is nothing to compare
-            found = []
-            for part in parts:
-                own = replace(filters, paper_ids=tuple(names.ids[file] for file in part.papers))
-                found.append(_searched(whole, run.search(part.text, own, profile=profile)))
-            return _in_turn(whole, parts, found, limit)
+        compared = [part for part in _parts(asked, names) if part.papers]
+    if len({part.papers for part in compared}) > 1:  # of one thing there is nothing to compare
+        run.embed_ahead([question, *(part.text for part in compared)])
+        whole = run.search(question, filters, also, profile)
+        found = []
+        for part in compared if whole.hits else []:
+            own = replace(filters, paper_ids=tuple(names.ids[file] for file in part.papers))
+            found.append(_searched(whole, run.search(part.text, own, profile=profile)))
+        return _in_turn(whole, compared, found, limit) if found else whole
+    whole = run.search(question, filters, also, profile)
     threshold = run.settings.answerable_threshold
     if run.graph is not None or not is_in_doubt(answerability(whole, question), threshold=threshold):
         return whole  # with the graph a language model may be asked of each search
-    parts = [part for part in sub_queries(asked, names)[1:] if _bare(part.text) != _bare(asked)]
+    parts = _parts(asked, names) if whole.hits else []
     found = [run.search(part.searched, filters, profile=profile) for part in parts] if len(parts) > 1 else []
     likely = [answerability(each, part.text) for part, each in zip(parts, found, strict=False)]
     if not likely or any(is_in_doubt(each, threshold=threshold) for each in likely):
         return whole
     return _in_turn(whole, parts, found, limit)
+
+
+def _parts(asked: str, names: _LibraryNames) -> list[SubQuery]:
+    """The parts of a question, without the one that is all of it."""
+    return [part for part in sub_queries(asked, names)[1:] if _bare(part.text) != _bare(asked)]
 
 
 class _LibraryNames:

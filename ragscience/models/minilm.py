@@ -39,8 +39,8 @@ WINDOW_OVERLAP = 32
 """Word pieces that neighbouring windows share, so that each has context on both sides."""
 KEPT_PLACES = 512
 """Passages whose `kept_places` are remembered, about 5 KB each."""
-FEW_TEXTS = 4
-"""Up to so many texts are a question's, with what is searched for in each paper that it names; more are passages."""
+FEW_TEXTS = 16
+"""Up to so many texts are a question's, with its parts and what is searched for in each paper; more are passages."""
 RECENT_TEXTS = 64
 GROUP_TEXTS = 64
 """Texts whose token vectors are in memory at a time."""
@@ -133,11 +133,15 @@ class MiniLM:
 
     def embed_with_tokens(self, texts: Sequence[str]) -> list[TokenVectors]:
         """For each text its vector and those of its word pieces, from one pass. Raises ModelProblem."""
-        if not texts:
-            return []
         recent = self._recent
-        if all(text in recent for text in texts):
-            return [recent[text] for text in texts]
+        missing = [text for text in dict.fromkeys(texts) if text not in recent]
+        made = dict(zip(missing, self._read(missing), strict=True)) if missing else {}
+        if made and len(texts) <= FEW_TEXTS:
+            self._recent = dict([*self._recent.items(), *made.items()][-RECENT_TEXTS:])
+        return [made[text] if text in made else recent[text] for text in texts]
+
+    def _read(self, texts: Sequence[str]) -> list[TokenVectors]:
+        """One pass over texts; the last bits of a light session's output depend on the batch, see `BertSession`."""
         tokenizer, session = self._load()
         # One by one: the batch form starts threads, after which a fork of this process warns or hangs.
         encodings = [tokenizer.encode(sendable(text)) for text in texts]
@@ -161,8 +165,6 @@ class MiniLM:
             vector, token_vectors = pool_windows(states[taken : taken + len(windows)], windows)
             taken += len(windows)
             results.append(TokenVectors(vector, np.array(ids, dtype=np.int32), token_vectors, *_places(encoding)))
-        if len(texts) <= FEW_TEXTS:
-            self._recent = dict([*self._recent.items(), *zip(texts, results, strict=True)][-RECENT_TEXTS:])
         return results
 
     def kept_places(self, text: str) -> NDArray[np.int32]:

@@ -2,6 +2,7 @@
 
 from ragscience.retrieval.first_pass import ScoreSource
 from ragscience.retrieval.hybrid_search import SearchModels, search
+from ragscience.retrieval.named_papers import named_texts
 from ragscience.retrieval.profiles import PROFILE_NAMES, all_profiles, profile_named, read_by_llm, with_graph
 from ragscience.retrieval.token_matches import PassageMatches, TokenMatches, token_matches
 from ragscience.retrieval.word_presence import WordPresence
@@ -14,6 +15,7 @@ __all__ = [
     "TokenMatches",
     "WordPresence",
     "all_profiles",
+    "named_texts",
     "profile_named",
     "read_by_llm",
     "search",

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from ragscience.retrieval.first_pass import Scope
     from ragscience.store import Store
 
-__all__ = ["MOST_NAMED", "SearchedPaper", "named_papers", "own_candidates", "preferred"]
+__all__ = ["MOST_NAMED", "SearchedPaper", "named_papers", "named_texts", "own_candidates", "preferred"]
 
 MOST_NAMED = 3
 """How many of the papers that a question names are searched by themselves: the ones named most surely."""
@@ -67,14 +67,8 @@ def named_papers(question: str, scope: Scope) -> list[SearchedPaper]:
     """
     import numpy as np
 
-    by_paper: dict[int, list[NamedPaper]] = {}
-    for name in PaperNames.of(scope.library).in_text(question):
-        before = question[: name.start]
-        if not (_OTHERS.search(before) or _BUT.search(before)):
-            by_paper.setdefault(name.paper_id, []).append(name)
-    surest = sorted(by_paper.values(), key=lambda names: -max(name.strength for name in names))[:MOST_NAMED]
     searched = []
-    for names in surest:
+    for names in _surest(question, PaperNames.of(scope.library)):
         allowed = scope.library.select(Filters(paper_ids=(names[0].paper_id,), kinds=("all",)))
         if allowed is not None and scope.allowed is not None:
             allowed = np.intersect1d(allowed, scope.allowed, assume_unique=True)
@@ -82,6 +76,21 @@ def named_papers(question: str, scope: Scope) -> list[SearchedPaper]:
             text = _without(question, names)
             searched.append(SearchedPaper(max(name.strength for name in names), text, allowed))
     return searched
+
+
+def named_texts(question: str, names: PaperNames) -> list[str]:
+    """What is searched for in each of the papers that a question names, as `named_papers` has it without filters."""
+    return [_without(question, paper) for paper in _surest(question, names)]
+
+
+def _surest(question: str, names: PaperNames) -> list[list[NamedPaper]]:
+    """The names of each paper that is asked about, those of the surest papers."""
+    by_paper: dict[int, list[NamedPaper]] = {}
+    for name in names.in_text(question):
+        before = question[: name.start]
+        if not (_OTHERS.search(before) or _BUT.search(before)):
+            by_paper.setdefault(name.paper_id, []).append(name)
+    return sorted(by_paper.values(), key=lambda names: -max(name.strength for name in names))[:MOST_NAMED]
 
 
 def _without(question: str, names: Sequence[NamedPaper]) -> str:

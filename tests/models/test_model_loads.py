@@ -35,12 +35,12 @@ def test_one_search_with_stored_vectors_loads_the_embedded_model_once(minilm, mo
 def test_larger_work_loads_once_more_and_then_never_again(minilm, model_cache):
     embedder = MiniLM(cache_folder=model_cache, on_warning=pytest.fail)
     embedder.embed_query(QUESTION)
-    embedder.embed_documents([PASSAGE] * 4)
+    embedder.embed_documents([f"{PASSAGE} {number}" for number in range(4)])
     embedder.embed_query(QUESTION)
-    embedder.embed_documents([PASSAGE] * 3)
+    embedder.embed_documents([f"{PASSAGE} {number}" for number in range(3)])
     assert embedder.sessions_opened == 2
     ingesting = MiniLM(cache_folder=model_cache, on_warning=pytest.fail)
-    ingesting.embed_documents([PASSAGE] * 4)
+    ingesting.embed_documents([f"{PASSAGE} {number}" for number in range(4)])
     assert ingesting.sessions_opened == 1
 
 
@@ -49,7 +49,7 @@ def test_a_question_has_the_same_vector_whatever_ran_before_and_beside_it(model_
     shared = MiniLM(cache_folder=model_cache, on_warning=pytest.fail)
     with ThreadPoolExecutor(4) as pool:
         asked = [pool.submit(shared.embed_query, QUESTION) for _ in range(8)]
-        ingested = pool.submit(shared.embed_documents, [PASSAGE] * 4)
+        ingested = pool.submit(shared.embed_documents, [f"{PASSAGE} {number}" for number in range(4)])
         asked += [pool.submit(shared.embed_query, QUESTION) for _ in range(8)]
         assert all(np.array_equal(one.result(), alone) for one in asked)
         ingested.result()
