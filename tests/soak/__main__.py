@@ -62,10 +62,10 @@ def _started_inside(folder: Path) -> int:
 
 
 def _campaign(options: argparse.Namespace, folder: Path) -> int:
+    from tests.soak.embedded_rounds import EmbeddedRound
     from tests.soak.faults import ANYWHERE, OF_CALLS, OF_MOUNTS, mount_disk
     from tests.soak.preparing import prepared
     from tests.soak.processes import has_shim
-    from tests.soak.rounds import Round
 
     disk = folder / "disk"
     has_mounts = mount_disk(disk)
@@ -79,7 +79,7 @@ def _campaign(options: argparse.Namespace, folder: Path) -> int:
     for number in numbers:
         if options.minutes and time.monotonic() - began > options.minutes * 60:
             break
-        one, started = Round(world, options.seed, number), time.monotonic()
+        one, started = EmbeddedRound(world, options.seed, number), time.monotonic()
         try:
             one.run()
         except Exception:  # a fault of the campaign itself: the next round goes on

@@ -12,6 +12,8 @@ from typing import Any
 from ragscience.engine import Engine, SearchRequest
 from ragscience.errors import LibraryDamaged, RagScienceError
 from ragscience.settings import load_settings
+from ragscience.store import Home
+from tests.soak.answers import read_answers
 from tests.soak.shelf import COMMON, Truth, marker
 
 _ENOUGH = 6
@@ -57,10 +59,12 @@ def _passage(chunk: Any) -> tuple[int, int, int, int, str]:
 def look(home: Path, truths: Mapping[str, Truth], seed: str, *, may_be_damaged: bool, is_deep: bool) -> int:
     """Print as JSON what the library at `home` holds ("held": file and MD5) and what is wrong with it ("broken").
 
-    "damage" is what the program says of damage, and "error" why it refuses to open the library. With `may_be_damaged`
-    rows may be left out, and that has to be said; with `is_deep` `doctor` and all searches are asked.
+    "answers" are those that were kept, "damage" is what the program says of damage, and "error" why it refuses to open
+    the library. With `may_be_damaged` rows may be left out, and that has to be said; with `is_deep` `doctor` and all
+    searches are asked.
     """
     report: dict[str, Any] = {"held": [], "broken": [], "damage": [], "error": "", "findings": []}
+    report["answers"] = read_answers(Home(home))
     broken: list[str] = report["broken"]
     try:
         with Engine.open(home, settings_of(home)) as engine:

@@ -70,7 +70,7 @@ def _truths(path: Path, drawn: dict[str, tuple[str, int, Path]]) -> dict:
 
 
 def _make_bases(world: World, md5s: dict[tuple[str, int], str]) -> None:
-    for name, count in (("empty", 0), ("small", 3), ("large", 7)):
+    for name, count in (("embedded-empty", 0), ("embedded-small", 3), ("embedded-large", 7)):
         home, state = world.disk / "home", State()
         (home / "papers").mkdir(parents=True)
         for paper in NAMES[:count]:
@@ -79,7 +79,9 @@ def _make_bases(world: World, md5s: dict[tuple[str, int], str]) -> None:
             state.disk[f"{paper}.pdf"] = md5
         if count:
             _run(world.machine, home, "ingest.py", "sync")
-            _run(world.machine, home, "query.py", "ask", world.truths[md5s[NAMES[0], 0]].question)
+            asked = world.truths[md5s[NAMES[0], 0]].question
+            state.answers.asked.add(asked)
+            state.answers.note(asked, _run(world.machine, home, "query.py", "ask", asked, "--json"))
         state.held = dict(state.disk)
         if count == 7:
             _run(world.machine, home, "ingest.py", "graph")
@@ -91,6 +93,7 @@ def _make_bases(world: World, md5s: dict[tuple[str, int], str]) -> None:
         world.bases[name] = state
 
 
-def _run(machine: processes.Machine, home: Path, *words: str) -> None:
+def _run(machine: processes.Machine, home: Path, *words: str) -> str:
     ran = machine.command(*words, home=home).wait()
     assert ran.code == 0, (ran.code, ran.out, ran.err)
+    return ran.out

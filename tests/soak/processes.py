@@ -96,18 +96,18 @@ class Machine:
         script: str,
         *words: str,
         home: Path,
-        fault: Mapping[str, str] | None = None,
+        environment: Mapping[str, str] | None = None,
         file_bytes: int | None = None,
         is_whole: bool = False,
     ) -> Running:
         """`python SCRIPT WORDS` for a home; `file_bytes` limits the size of each file that it writes."""
         what = " ".join([script, *words])
-        environment = {**self._environment, "RAG_HOME": str(home), **(fault or {})}
+        told = {**self._environment, "RAG_HOME": str(home), **(environment or {})}
         if is_whole:
-            return self._started(what, [sys.executable, str(ROOT / script), *words], environment, file_bytes, home)
+            return self._started(what, [sys.executable, str(ROOT / script), *words], told, file_bytes, home)
 
         act = partial(run_script, script, *words, home=home)
-        return self.forked(what, act, environment=environment, file_bytes=file_bytes)
+        return self.forked(what, act, environment=told, file_bytes=file_bytes)
 
     def warm_up(self, home: Path, questions: Sequence[str]) -> None:
         """Do each kind of work once in this process: forks find all modules imported, and all papers read."""

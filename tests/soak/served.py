@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from tests.soak.answers import Answers
 from tests.soak.messages import strange_hits
 from tests.soak.processes import LIMIT_S, Machine, Ran, Running
 from tests.soak.shelf import Truth
@@ -30,10 +31,17 @@ class Served:
     is_synced: bool = False
 
 
-def serve_and_kill(machine: Machine, home: Path, dice: random.Random, truths: Mapping[str, Truth]) -> Served:
+def serve_and_kill(
+    machine: Machine,
+    home: Path,
+    environment: Mapping[str, str],
+    dice: random.Random,
+    truths: Mapping[str, Truth],
+    answers: Answers,
+) -> Served:
     """Start a server, ask it while `sync` writes, ask once more, and end it by a signal."""
     served = Served()
-    server = machine.command("query.py", "serve", "--port", "0", home=home)
+    server = machine.command("query.py", "serve", "--port", "0", home=home, environment=environment)
     address = _address(server)
     if address is None:
         ran = server.kill(is_hung=True)
@@ -42,22 +50,27 @@ def serve_and_kill(machine: Machine, home: Path, dice: random.Random, truths: Ma
     questions = [truth.question for truth in dice.sample(list(truths.values()), 4)]
     count = 0
     is_early = dice.random() < 0.3  # killed while the other process writes
-    writer = machine.command("ingest.py", "sync", home=home)
+    writer = machine.command("ingest.py", "sync", home=home, environment=environment)
     try:
         while count < (2 if is_early else 3):
-            served.broken += _asked(address, dice.choice(questions), dice.choice(["search", "ask"]), truths)
+            is_kept = (home / "vectorstore").is_dir()
+            question, route = dice.choice(questions), dice.choice(["search", "ask"])
+            reply = _asked(address, question, route)
+            served.broken += _complaints(reply, truths)
+            answers.asked.add(question)
+            if route == "ask" and reply[0] == 200 and is_kept:
+                answers.note(question, reply[1])
             count += 1
         if not is_early:
             served.ran.append(writer.wait())
-            served.is_synced = served.ran[0].code == 0
-            served.broken += _asked(address, dice.choice(questions), "search", truths)
+            served.broken += _complaints(_asked(address, dice.choice(questions), "search"), truths)
     except (OSError, http.client.HTTPException) as error:
         served.broken.append(f"the server does not answer: {error!r} {server.err.read_text()[-2000:]}")
     by = dice.choice([signal.SIGKILL, signal.SIGKILL, signal.SIGTERM])
     ran = server.kill(by=by)
-    if is_early:
+    if not served.ran:
         served.ran.append(writer.wait())
-        served.is_synced = served.ran[0].code == 0
+    served.is_synced = served.ran[0].code == 0
     served.told = f"serve, {count} questions, signal {int(by)} -> {ran.code}"
     if ran.code not in ((-signal.SIGKILL,) if by == signal.SIGKILL else (0, 130, 143)):
         served.broken.append(f"the server ended with {ran.code}: {ran.err[-2000:]}")
@@ -74,16 +87,21 @@ def _address(server: Running) -> tuple[str, int] | None:
     return None
 
 
-def _asked(address: tuple[str, int], question: str, route: str, truths: Mapping[str, Truth]) -> list[str]:
-    """What is wrong with a reply."""
+def _asked(address: tuple[str, int], question: str, route: str) -> tuple[int, str]:
+    """The status and the text of a reply."""
     connection = http.client.HTTPConnection(*address, timeout=LIMIT_S)
     try:
         body = json.dumps({"question": question})
         connection.request("POST", f"/api/v1/{route}", body, {"Content-Type": "application/json"})
         reply = connection.getresponse()
-        text = reply.read().decode()
+        return reply.status, reply.read().decode()
     finally:
         connection.close()
-    if reply.status == 200:
+
+
+def _complaints(reply: tuple[int, str], truths: Mapping[str, Truth]) -> list[str]:
+    """What is wrong with a reply."""
+    status, text = reply
+    if status == 200:
         return strange_hits(text, truths)
-    return [] if reply.status in (404, 503) else [f"the server replied {reply.status}: {text[:1000]}"]
+    return [] if status in (404, 503) else [f"the server replied {status}: {text[:1000]}"]

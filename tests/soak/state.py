@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from copy import deepcopy
 from dataclasses import dataclass, field
+
+from tests.soak.answers import Answers
 
 Pairs = frozenset[tuple[str, str]]
 """File names, each with an MD5."""
@@ -21,6 +24,12 @@ class State:
     """MD5s that were removed and are left out."""
     unsure: set[str] = field(default_factory=set)
     """MD5s of which it is not known whether they are left out: what noted them was disturbed."""
+    answers: Answers = field(default_factory=Answers)
+    """The answers that were kept."""
+
+    def copy(self) -> State:
+        """The same, apart from this."""
+        return deepcopy(self)
 
     def after_ingest(self, *, is_sync: bool) -> Pairs:
         """What the library holds after an undisturbed run; those of `unsure` may be missing."""
