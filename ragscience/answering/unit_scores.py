@@ -10,7 +10,7 @@ Features, each 0 to 1 unless said otherwise, weighted and summed:
   context holds.
 - `rank`: 1 over the root of its passage's rank.
 - `kind`: whether it has the kind of thing that is asked for, such as a number near the question's words.
-- `noise`: figures from a plot's axis, thanks; half for a caption. Its weight is negative.
+- `noise`: figures from a plot's axis, thanks, an author's address; half for a caption. Its weight is negative.
 """
 
 from __future__ import annotations
@@ -73,6 +73,10 @@ _SERIES = re.compile(r"[^,]{2,60}, [^,]{2,60}, |\band\b")
 _RELATION = re.compile(r"[=≤≥≈∝]")
 _CAPTION = re.compile(r"(?:table|figure|fig\.) ?\d", re.IGNORECASE)
 _THANKS = re.compile(r"\b(?:thank(?:s|ful)?|acknowledg(?:e|es|ements?|ments?)|grateful)\b", re.IGNORECASE)
+_ADDRESS = re.compile(
+    r"[\w.]@\w|\bP\. ?O\. ?Box\b|\b(?:author information|correspondence (?:to|address)|corresponding author)\b",
+    re.IGNORECASE,
+)
 _POINTERS = re.compile(
     r"\[\d{1,3}(?:\s?[,;–-]\s?\d{1,3}){0,12}\]|"
     r"\([^()]{0,120}?\b(?:19|20)\d\d[a-z]?(?:[;,][^()]{0,120})?\)|"
@@ -287,7 +291,7 @@ def _nearness(run: Sequence[Piece]) -> float:
 
 
 def _noise(text: str) -> float:
-    if _THANKS.search(text) or _is_axis(text):
+    if _THANKS.search(text) or _ADDRESS.search(text) or _is_axis(text):
         return 1.0
     return 0.5 * bool(_CAPTION.match(text))
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from ragscience.errors import ModelProblem
 from ragscience.records import Filters, Found, Hit, Profile, StoredChunk
+from ragscience.retrieval.back_matter import back_matter, lowered
 from ragscience.retrieval.deduplication import first_of_each
 from ragscience.retrieval.first_pass import FirstPass, Question, Scope, ScoreSource, SearchLog, first_pass
 from ragscience.retrieval.foreign_questions import readable
@@ -100,9 +101,12 @@ def search(
                 late = late_scores(maxsims, first.fused) if maxsims else {}
         if named:
             late = _preferred(late or min_max(first.fused), named, library, profile, models)
-        order = sorted(first.fused, key=lambda chunk_id: (-late.get(chunk_id, 0.0), -first.fused[chunk_id], chunk_id))
         depth = max(profile.rerank_depth, profile.top_k) if models.reranker else profile.top_k
-        chunks = _once(order, depth, library, log)
+        order, chunks, repeated = _best(late, first.fused, depth, library)
+        if behind := back_matter(question, chunks.values()):
+            late = lowered(late or min_max(first.fused), behind)
+            order, chunks, repeated = _best(late, first.fused, depth, library)
+        log.warnings.extend(repeated)
         ranking = _Ranking(list(chunks), late, {})
         if models.reranker and chunks and profile.rerank_depth:
             with timed(log.timings, "rerank_ms"):
@@ -168,13 +172,15 @@ def _as_hits(ranking: _Ranking, top_k: int, chunks: Mapping[int, StoredChunk], f
     )
 
 
-def _once(candidates: Sequence[int], wanted: int, library: Store, log: SearchLog) -> dict[int, StoredChunk]:
-    """The first `wanted` candidates by id, best first, without repetitions across papers."""
-    chunks, repeated = first_of_each(candidates, wanted, library)
-    if repeated:
-        subject = "passage that repeats another one is" if repeated == 1 else "passages that repeat others are"
-        log.warnings.append(f"{repeated} {subject} left out.")
-    return {chunk.chunk_id: chunk for chunk in chunks}
+def _best(
+    late: Mapping[int, float], fused: Mapping[int, float], wanted: int, library: Store
+) -> tuple[list[int], dict[int, StoredChunk], list[str]]:
+    """The ids of all candidates in their order; the first `wanted` without repetitions by id; a warning of those."""
+    order = sorted(fused, key=lambda chunk_id: (-late.get(chunk_id, 0.0), -fused[chunk_id], chunk_id))
+    chunks, repeated = first_of_each(order, wanted, library)
+    subject = "passage that repeats another one is" if repeated == 1 else "passages that repeat others are"
+    warnings = [f"{repeated} {subject} left out."] if repeated else []
+    return order, {chunk.chunk_id: chunk for chunk in chunks}, warnings
 
 
 def _reranked(
