@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from threading import Thread
 from typing import TYPE_CHECKING
 
 from prompt_toolkit import PromptSession
+from prompt_toolkit.application import Application
 from prompt_toolkit.completion import CompleteEvent, Completer, Completion, PathCompleter
 from prompt_toolkit.document import Document
 from prompt_toolkit.history import History
@@ -27,7 +29,7 @@ if TYPE_CHECKING:
     from ragscience.terminal.chat_commands import ChatCommand
     from ragscience.terminal.chat_state import ChatState
 
-__all__ = ["ChatPrompt", "status_line"]
+__all__ = ["ChatPrompt", "redraw", "status_line"]
 
 PROMPT = "> "
 EARLIER = 1000
@@ -65,7 +67,18 @@ class ChatPrompt:
         return status_line(self._state, self._models.name, width)
 
     def _redraw(self) -> None:
-        self._session.app.invalidate()
+        redraw(self._session.app)
+
+
+def redraw(app: Application[str]) -> None:
+    """Draw the prompt anew if it is shown; from any thread.
+
+    `Application.invalidate` looks for the event loop several times, and fails where the prompt ends in between.
+    """
+    loop = app.loop
+    if loop is not None:
+        with suppress(RuntimeError):  # it was closed meanwhile
+            loop.call_soon_threadsafe(app.invalidate)
 
 
 def status_line(state: ChatState, model: str, width: int) -> str:

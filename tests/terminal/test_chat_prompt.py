@@ -1,14 +1,17 @@
 """The prompt of the chat as a person sees it: a real terminal, real keys."""
 
+import asyncio
 import os
 import subprocess
 import sys
 from dataclasses import replace
+from unittest import mock
 
 import pytest
+from prompt_toolkit.application import Application
 
 from ragscience.engine import AskRequest, Engine
-from ragscience.terminal.chat_prompt import status_line
+from ragscience.terminal.chat_prompt import redraw, status_line
 from ragscience.terminal.chat_state import ChatState
 from ragscience.terminal.screen import Screen
 from tests.conftest import ROOT, Commands, copied
@@ -158,3 +161,23 @@ def test_the_status_line_says_how_is_asked_and_is_never_wider_than_the_terminal(
         assert status_line(state, "llama3.1:8b", 200) == (
             "3 papers · paper=kilns · llama3.1:8b · profile default · thesis"
         )
+
+
+@pytest.mark.parametrize("looks", [0, 1, 2, 3, 4, 5])
+def test_the_status_line_is_drawn_anew_though_the_prompt_ends_meanwhile(looks):
+    loop = asyncio.new_event_loop()
+    app = Application()
+    app._is_running = True
+    found = iter([loop] * looks)
+    with mock.patch.object(Application, "loop", mock.PropertyMock(side_effect=lambda: next(found, None)), create=True):
+        redraw(app)
+        loop.call_soon(loop.stop)
+        loop.run_forever()
+    loop.close()
+
+
+def test_the_status_line_is_not_drawn_anew_when_the_loop_of_the_prompt_is_closed():
+    app = Application()
+    app.loop = asyncio.new_event_loop()
+    app.loop.close()
+    redraw(app)
