@@ -13,6 +13,7 @@ import subprocess
 import sys
 import tempfile
 import weakref
+from contextlib import suppress
 from pathlib import Path
 from queue import Empty, SimpleQueue
 from threading import Lock, Thread
@@ -24,6 +25,7 @@ import ragscience
 from ragscience.errors import ModelProblem
 from ragscience.models.json_server import one_line
 from ragscience.models.openai_api import OpenAIServer
+from ragscience.models.openai_client import is_broken
 from ragscience.models.openai_llm import OpenAILLM, check_installed
 from ragscience.models.served_llm import ChatOptions
 
@@ -35,6 +37,8 @@ __all__ = ["GgufLLM", "GgufServer", "check_gguf"]
 _MAGIC = b"GGUF"
 _SPARE_BYTES = 4 * 2**30
 """Address space for code, context and buffers, besides the file."""
+_END_SECONDS = 2.0
+"""A process that broke its connection by ending has ended by then."""
 _NOT_ON_THIS_PORT = "http://127.0.0.1:9"
 
 
@@ -145,6 +149,19 @@ class GgufServer(OpenAIServer):
             "Choose another file or a smaller RAG_NUM_CTX, or raise RAG_LLM_MEMORY_MB.",
         )
 
+    def broken(self) -> ModelProblem:
+        """The failure of a request whose connection broke or was refused."""
+        code: int | None = None
+        with suppress(subprocess.TimeoutExpired):
+            code = self._process.wait(_END_SECONDS) if self._process is not None else None
+        if code is None:
+            return ModelProblem(f"The process that runs {self.path.name} broke the connection.", "Ask again.")
+        return ModelProblem(
+            f"The process that runs {self.path.name} has ended (exit code {code}).",
+            "Ask again, which starts it anew. If it ends again, choose another file or a smaller RAG_NUM_CTX, or raise "
+            "RAG_LLM_MEMORY_MB.",
+        )
+
     def close(self) -> None:
         """End the process now."""
         if self._process is not None:
@@ -163,6 +180,10 @@ class GgufLLM(OpenAILLM):
         super().load()
         if not self._asked_served:
             self._asked_served, self._served = True, self.served_context()
+
+    def problem(self, error: Exception) -> ModelProblem:
+        """A failed call as one line and a fix; a broken connection is the process's end, not a server's."""
+        return self._gguf.broken() if is_broken(error) else super().problem(error)
 
     @property
     def chat_model(self) -> ChatOpenAI:

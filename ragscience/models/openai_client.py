@@ -9,7 +9,7 @@ from ragscience.models.json_server import MALFORMED, one_line
 from ragscience.models.openai_api import OpenAIServer
 from ragscience.models.served_llm import RETRY_AFTER_SECONDS
 
-__all__ = ["as_problem", "reply_errors", "retry_pause"]
+__all__ = ["as_problem", "is_broken", "reply_errors", "retry_pause"]
 
 LONGEST_PAUSE = 30.0
 """Seconds: a server that asks for a longer pause is not asked again."""
@@ -48,6 +48,13 @@ def as_problem(error: Exception, name: str, server: OpenAIServer) -> ModelProble
     if isinstance(error, ValidationError) or (isinstance(error, MALFORMED) and not isinstance(error, ValueError)):
         return ModelProblem(f"What {name} replied is not of the form of OpenAI's replies.", _other_server(server))
     return ModelProblem(f"{name}'s reply could not be read: {server.redacted(one_line(error))}.", _other_server(server))
+
+
+def is_broken(error: Exception) -> bool:
+    """Whether no connection could be made, or it broke."""
+    import httpx
+
+    return isinstance(_cause(error), httpx.NetworkError | httpx.RemoteProtocolError | ConnectionError)
 
 
 def _refused(error: Any, name: str, server: OpenAIServer) -> ModelProblem:

@@ -4,6 +4,7 @@ llama.cpp itself is not needed: a module of its name serves the scripted server 
 """
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -14,6 +15,7 @@ import pytest
 
 from ragscience.answering.generation import Generation
 from ragscience.errors import ModelProblem
+from ragscience.models import gguf_server
 from ragscience.models.gguf_server import GgufLLM, GgufServer, check_gguf
 from ragscience.models.model_choice import choose_llm
 from ragscience.models.ollama_api import Ollama
@@ -22,7 +24,7 @@ from tests.conftest import ROOT
 
 FAKE = '''
 """In place of llama.cpp: what the real module offers, over the scripted server."""
-import os, sys, time
+import os, socket, sys, threading, time
 from types import SimpleNamespace
 from tests.openai_server import OpenAIServer
 
@@ -43,6 +45,14 @@ class Server:
             bytearray(64 * 2**30)
         if b"hangs" in text:
             time.sleep(600)
+        if b"leaves" in text:
+            listening = socket.create_server(("127.0.0.1", params.port))
+            self.listening_address = "http://127.0.0.1:%d" % listening.getsockname()[1]
+            if b"port" in text:
+                listening.close()
+            else:
+                threading.Thread(target=lambda: listening.accept() and os._exit(7)).start()
+            return
         (name,), (key,) = params.model_alias, params.api_keys
         assert params.hostnames == ["127.0.0.1"] and params.offline
         self.server = OpenAIServer(models=(name,), context=min(params.n_ctx, 2048), key=key, port=params.port)
@@ -129,6 +139,20 @@ def test_a_file_that_cannot_be_loaded_is_one_failure(make, content, told):
     assert str(answer.failure).startswith("tiny-model.gguf")
 
 
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [
+        (b"GGUF leaves", r"The process that runs tiny-model.gguf has ended \(exit code 7\)\. Ask again"),
+        (b"GGUF leaves its port", r"The process that runs tiny-model.gguf broke the connection\. Ask again\."),
+    ],
+)
+def test_a_process_that_is_lost_after_its_start_is_no_server_that_a_person_starts(make, content, told, monkeypatch):
+    monkeypatch.setattr(gguf_server, "_END_SECONDS", 20.0 if content.endswith(b"leaves") else 0.1)
+    llm, _ = make(content)
+    llm.sleep = lambda _: None
+    assert re.match(told, str(said(llm).failure))
+
+
 def test_a_model_that_is_never_loaded_ends_in_time(make):
     llm, server = make(b"GGUF hangs", start_seconds=1.5)
     with pytest.raises(ModelProblem, match=r"not loaded within 1\.5 s"):
@@ -142,6 +166,7 @@ def test_it_never_outlives_its_parent(fake, tmp_path, end):
     model.write_bytes(b"GGUF")
     script = f"""
 import os, pathlib
+from ragscience.models import gguf_server
 from ragscience.models.gguf_server import GgufServer
 server = GgufServer(pathlib.Path({str(model)!r}), context=512, memory_mb=2048, start_seconds=60, timeout_seconds=20)
 server.start()
