@@ -14,6 +14,7 @@ from ragscience.errors import NothingFound
 from ragscience.records import Paper
 from ragscience.serving.json_replies import json_reply, state_of
 from ragscience.serving.paper_routes import Md5, Number
+from ragscience.serving.path_numbers import IN_DIGITS
 from ragscience.serving.place_records import (
     GeometryOutput,
     PassageOutput,
@@ -85,7 +86,7 @@ def places(md5: Md5, body: WordsBody, request: Request) -> Response:
 
 
 @page_view_routes.get("/passages/{chunk_id}", responses={200: {"model": PassageOutput}}, response_class=Response)
-def passage(chunk_id: Annotated[int, Path(ge=0, le=2**62)], request: Request) -> Response:
+def passage(chunk_id: Annotated[int, IN_DIGITS, Path(ge=0, le=2**62)], request: Request) -> Response:
     """A passage and where it stands."""
     library = state_of(request).engine.library
     with library.snapshot():

@@ -31,13 +31,14 @@ from ragscience.records import Paper
 from ragscience.serving.access import person_of
 from ragscience.serving.ingest_queue import Job, safe_name
 from ragscience.serving.json_replies import json_reply, state_of
+from ragscience.serving.path_numbers import IN_DIGITS
 from ragscience.serving.problem_responses import problem_response
 from ragscience.serving.server_state import ServerState
 
 __all__ = ["paper_routes"]
 
 Md5 = Annotated[str, Path(pattern="^[0-9a-f]{32}$", description="Of the paper's file, as the list has it.")]
-Number = Annotated[int, Path(ge=1, le=1_000_000)]
+Number = Annotated[int, IN_DIGITS, Path(ge=1, le=1_000_000)]
 JobId = Annotated[str, Path(pattern="^[0-9a-f]{32}$")]
 _BLOCK = 1 << 20
 _MAGIC = b"%PDF-"

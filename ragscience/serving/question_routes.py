@@ -32,6 +32,7 @@ from ragscience.records import Answer, Turn
 from ragscience.serialization import to_json
 from ragscience.serving.access import person_of
 from ragscience.serving.json_replies import json_reply, state_of, without_folders, words_without_folders
+from ragscience.serving.path_numbers import IN_DIGITS
 from ragscience.serving.problem_responses import problem_of_error
 from ragscience.serving.streamed_answers import Failed, Finished, happenings, until_done
 
@@ -47,7 +48,7 @@ PageNumber = Annotated[int, Strict(), Field(ge=1, le=1_000_000)]
 Short = Annotated[str, Field(max_length=300)]
 LARGEST_NUMBER = 2**62
 """Of a conversation, so that SQLite takes it."""
-ConversationNumber = Annotated[int, Path(ge=1, le=LARGEST_NUMBER)]
+ConversationNumber = Annotated[int, IN_DIGITS, Path(ge=1, le=LARGEST_NUMBER)]
 AnswerId = Annotated[str, Path(pattern="^[0-9a-f]{4,64}$", description="The id of an answer, or its beginning.")]
 
 

@@ -87,6 +87,8 @@ NUMBERS = {
     "union": "1;DELETE FROM turns", "nul": "1%00", "encoded-slash": "1%2f", "traversal": "../papers/x", "dots": "..",
     "exponent": "1e0", "hex": "0x1", "other-digits": "%D9%A1",
     "too-large": "9" * 40,
+    "fraction": "1.0", "fraction-of-zeros": "1.000", "plus": "+1", "leading-zero": "01",
+    "blank": "%201", "blank-after": "1%20",
     "underscore": "1_0", "name": "graph", "true": "true", "semicolon": "1;x=1", "long": "1" * 9000,
 }  # fmt: skip
 
