@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from numpy.typing import NDArray
 
+from benchmarks.large_homes import large_home, large_library
 from benchmarks.report import Report, Table, spread
 from benchmarks.running import Options, by_turns, clock, medians
-from benchmarks.synthetic import cluster_vectors, synthetic_home
 
 TITLE = "Dense search"
 SIZES = (10_000, 100_000)
 FULL_SIZE = 1_000_000
 QUERIES, TOP = 50, 20
 ASKED_SEED = 10**6
-"""A synthetic paper that no library holds: its vectors are the questions."""
+"""Of made-up passages that no library holds: their vectors are the questions."""
 OURS, BASELINE = "dense index", "IndexFlatIP in memory"
 
 
@@ -44,8 +46,8 @@ def _at(size: int, rounds: int) -> tuple[dict[str, list[float]], float]:
 
     from ragscience.store import Home, Library
 
-    queries = cluster_vectors(ASKED_SEED, QUERIES)
-    with Library.open(Home(synthetic_home(size))) as library:
+    queries = next(replace(large_library(QUERIES), seed=ASKED_SEED).batches()).vectors
+    with Library.open(Home(large_home(size, tokens=0))) as library:
         ids, vectors = library.vectors()
         flat = faiss.IndexFlatIP(vectors.shape[1])
         flat.add(vectors)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from benchmarks.large_homes import large_home, questions
 from benchmarks.report import Report, Table, spread
 from benchmarks.running import Options, by_turns, clock, medians
-from benchmarks.synthetic import question, synthetic_home
 
 TITLE = "Keyword search"
 CHUNKS, OPENED = 50_000, 100_000
@@ -21,8 +21,8 @@ def run(options: Options) -> Report:
     from ragscience.store import Home, Library
     from ragscience.text.tokenizing import tokenize
 
-    asked = [question(number) for number in range(QUESTIONS)]
-    with Library.open(Home(synthetic_home(CHUNKS))) as library:
+    asked = questions()[:QUESTIONS]
+    with Library.open(Home(large_home(CHUNKS, tokens=0))) as library:
         ids: list[int] = []
         tokens: list[list[str]] = []
         for numbers, texts in library.texts(4096):
@@ -80,10 +80,10 @@ def run(options: Options) -> Report:
 def _openings(rounds: int) -> list[float]:
     from ragscience.store import Home, Library
 
-    home = Home(synthetic_home(OPENED))
+    home, (asked, *_) = Home(large_home(OPENED, tokens=0)), questions()
 
     def opened() -> None:
         with Library.open(home) as library:
-            library.search_keywords(question(0), TOP, None)
+            library.search_keywords(asked, TOP, None)
 
     return by_turns({"open": clock(opened)}, rounds)["open"]

@@ -9,10 +9,10 @@ import zlib
 
 import numpy as np
 
+from benchmarks.large_homes import large_home, questions
 from benchmarks.libraries import papers_home, session
 from benchmarks.report import Report, Table, spread
 from benchmarks.running import Options, by_turns, clock, medians
-from benchmarks.synthetic import question, synthetic_home
 
 TITLE = "Reranking"
 QUESTION = "How many people took part in the trials, and what was measured?"
@@ -105,7 +105,7 @@ def _codes_against_int8(rounds: int) -> tuple[Table, dict[str, float]]:
 def _late_ms(rounds: int) -> list[float]:
     from ragscience.records import Filters
 
-    home = synthetic_home(LARGE, with_tokens=True)
+    home, asked = large_home(LARGE), questions()[: rounds + 1]
     with session(home, wanted=4, rerank="late-interaction", top_k_candidates=CANDIDATES) as one:
-        one.search(question(0), Filters())
-        return [one.search(question(number), Filters()).timings_ms["late_ms"] for number in range(1, rounds + 1)]
+        one.search(asked[0], Filters())
+        return [one.search(text, Filters()).timings_ms["late_ms"] for text in asked[1:]]

@@ -8,7 +8,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from benchmarks.large_homes import MadeBy, write_embedded
+from benchmarks.large_library import LargeLibrary
 from ragscience.errors import RagScienceError
+from ragscience.records import EmbedderIdentity
 from ragscience.store import DenseIndexInfo, DenseSizes, Home, Library
 from ragscience.store.dense_build import write_index
 from ragscience.store.dense_files import Base, describe
@@ -17,7 +20,6 @@ from ragscience.store.index_config import available_memory, factory
 from ragscience.store.row_records import State
 
 from .making import unit_rows
-from .making_large import LargeLibrary
 
 DIMENSION = 24
 LISTS = DenseSizes(exact_values=0, filter_exactly=50, small=100, tail_share=0.1, sample_per_list=20, memory_bytes=10**9)
@@ -268,8 +270,10 @@ def test_this_machine_tells_its_memory(tmp_path):
 
 
 def test_a_large_library_is_searched_by_both_indexes(tmp_path):
-    home, large = Home(tmp_path), LargeLibrary(4200, dimension=DIMENSION, words_a_chunk=20, vocabulary=2000)
-    large.write(home)
+    home = Home(tmp_path)
+    words = [f"term{number} of {number % 7} things" for number in range(200)]
+    made_by = MadeBy(EmbedderIdentity("embedded", "made up", "0", DIMENSION), "made up")
+    write_embedded(home, LargeLibrary(4200, words, clustered(200)), made_by)
     with Library.open(home, LISTS) as library:
         assert library.stale_indexes() == ["keyword", "dense"]
         query = library.vectors([17])[1][0]
@@ -281,15 +285,15 @@ def test_a_large_library_is_searched_by_both_indexes(tmp_path):
         info = library.dense_index_info()
         assert (info.form, info.count) == ("ivf-sq8", 4200)
         shares = []
-        for text, vector in large.questions(40, seed=1):
+        ids, rows = library.vectors()
+        for vector, text in zip(clustered(40, seed=1), words, strict=False):
             found = set(library.search_dense(vector, 20, None)[0].tolist())
-            ids, rows = library.vectors()
             shares.append(len(found & set(ids[np.argsort(-(rows @ vector))[:20]].tolist())) / 20)
             assert library.search_keywords(text, 20, None)[0].size
         assert np.mean(shares) >= 0.95
         library.remove_papers([3])
         library.refresh_indexes()
         assert library.dense_index_info().count == 4200  # masked, not written anew
-        assert not set(library.search_dense(query, 4160, None)[0].tolist()) & set(range(81, 121))
+        assert not set(library.search_dense(query, 4128, None)[0].tolist()) & set(range(145, 217))
         library.rebuild_indexes()
-        assert library.dense_index_info().count == 4160
+        assert library.dense_index_info().count == 4128
