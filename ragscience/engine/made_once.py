@@ -42,6 +42,14 @@ class MadeOnce:
         made: T = entry.made[0]
         return made
 
+    def keep(self, key: Hashable, made: object) -> None:
+        """Give what was made for another key for this one, too, unless it has its own."""
+        with self._lock:
+            entry = self._entries.setdefault(key, _Entry())
+        with entry.lock:
+            if not entry.made:
+                entry.made.append(made)
+
     def forget(self, key: Hashable) -> None:
         """Make it anew when it is next asked for."""
         with self._lock:

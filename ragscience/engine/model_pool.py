@@ -76,8 +76,11 @@ class ModelPool:
                 required=required,
             )
 
+        return self._made.get(self._embedder_key(settings, required, packed), make, warn)
+
+    def _embedder_key(self, settings: Settings, required: EmbedderIdentity | None, packed: bool) -> tuple[object, ...]:
         key = ("embedder", settings.embedder, settings.embedding_model, required, packed)
-        return self._made.get((*key, *self.servers.deciding(settings)), make, warn)
+        return (*key, *self.servers.deciding(settings))
 
     def _sources(self, settings: Settings, warn: Warn, *, packed: bool = False) -> ModelSources:
         return ModelSources(
@@ -99,7 +102,10 @@ class ModelPool:
         """
         choice = self.embedder_choice(settings, required, warn, packed=packed)
         if required is None:
-            self._on_choice("embedder", f"embedder: {choice.model.identity.model} ({choice.why})")
+            identity = choice.model.identity
+            self._on_choice("embedder", f"embedder: {identity.model} ({choice.why})")
+            # The library that is made with it asks for it by its identity.
+            self._made.keep(self._embedder_key(settings, identity, packed or self._stays), choice)
         return choice.model
 
     def query_embedder(self, settings: Settings, required: EmbedderIdentity | None, warn: Warn) -> Embedder:
