@@ -153,6 +153,15 @@ class ProcessCommands(Commands):
         return Ran(done.returncode, done.stdout.decode(), done.stderr.decode())
 
 
+@pytest.fixture(scope="session")
+def warm_server():
+    """The process that commands are forked from, which has imported the libraries."""
+    from tests.screens.warm_processes import WarmServer
+
+    with WarmServer() as server:
+        yield server
+
+
 @pytest.fixture
 def commands(tmp_path):
     home = tmp_path / "home"

@@ -39,6 +39,7 @@ def shell_environment(home):
 
 
 def run(command, home):
+    """Run it in bash, with a Python of its own."""
     return subprocess.run(
         ["bash", "-o", "pipefail", "-c", command],
         cwd=home,
@@ -69,11 +70,16 @@ def home(prepared_home, tmp_path):
     return Path(shutil.copytree(prepared_home, tmp_path / "home", symlinks=True))
 
 
-@pytest.mark.parametrize("path", [p for p in DOCUMENTS if commands_of(p.read_text("utf-8"))], ids=NAMES.get)
-def test_every_command_shown_runs(path, home):
+OF_PAGES = [page for page in DOCUMENTS if commands_of(page.read_text("utf-8")) and page.name != "README.md"]
+"""Those of the README are run by tests/screens, at four widths."""
+
+
+@pytest.mark.parametrize("path", OF_PAGES, ids=NAMES.get)
+def test_every_command_shown_runs(path, home, warm_server):
+    printed = home / "printed"
     for command in commands_of(path.read_text(encoding="utf-8")):
-        done = run(command, home)
-        assert done.returncode == 0, f"$ {command}\n{done.stdout[-2000:]}\n{done.stderr[-2000:]}"
+        code = warm_server.run(command, home, shell_environment(home), printed)
+        assert code == 0, f"$ {command}\n{printed.read_text(errors='replace')[-4000:]}"
 
 
 @pytest.mark.parametrize("path", [p for p in DOCUMENTS if python_of(p.read_text("utf-8"))], ids=NAMES.get)
@@ -103,9 +109,12 @@ def test_commands_are_found_in_console_blocks_alone():
     assert python_of(text) == "print(1)\n"
 
 
-def test_a_command_that_fails_is_seen(tmp_path):
-    assert run("exit 7", tmp_path).returncode == 7
-    assert run("false | cat", tmp_path).returncode == 1
+def test_a_command_that_fails_is_seen(tmp_path, warm_server):
+    for command, code in {"exit 7": 7, "false | cat": 1, "python query.py --nosuch": 2}.items():
+        (tmp_path / "query.py").write_bytes((ROOT / "query.py").read_bytes())
+        assert run(command, tmp_path).returncode == code
+        assert warm_server.run(command, tmp_path, shell_environment(tmp_path), tmp_path / "printed") == code
+    assert "--nosuch" in (tmp_path / "printed").read_text()
 
 
 @pytest.mark.parametrize("path", DOCUMENTS, ids=NAMES.get)

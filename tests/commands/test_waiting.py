@@ -9,7 +9,7 @@ from ragscience.settings import load_settings
 from tests.conftest import Commands, copied
 from tests.ollama_server import OllamaServer, chat_model
 from tests.screens.emulator import Terminal
-from tests.screens.sessions import Processes, WarmServer, link_scripts
+from tests.screens.sessions import Processes, link_scripts
 
 CHAT = "llama3.1:8b"
 QUESTION = "How fast do bees fly in fog?"
@@ -132,12 +132,12 @@ def test_a_model_without_thoughts_does_not_think(commands, server):
 
 
 @pytest.fixture(scope="module")
-def processes(three_papers, tmp_path_factory):
+def processes(three_papers, warm_server, tmp_path_factory):
     """Commands with a server of theirs, `processes.server`; what a test scripts there is for the next one to clear."""
     home = copied(three_papers, tmp_path_factory.mktemp("terminal") / "home")
     link_scripts(home)
-    with OllamaServer(models={CHAT: chat_model()}) as server, WarmServer() as warm:
-        processes = Processes(warm, home, RAG_OLLAMA_URL=server.url, RAG_EMBEDDER="embedded")
+    with OllamaServer(models={CHAT: chat_model()}) as server:
+        processes = Processes(warm_server, home, RAG_OLLAMA_URL=server.url, RAG_EMBEDDER="embedded")
         processes.server, processes.home = server, home
         yield processes
 

@@ -6,7 +6,8 @@ from itertools import takewhile
 from pathlib import Path
 
 from tests.screens.rules import settled
-from tests.screens.sessions import CHAT, WIDTHS, WarmServer, make_steps
+from tests.screens.sessions import CHAT, WIDTHS, make_steps
+from tests.screens.warm_processes import WarmServer
 
 __all__ = ["snapshot"]
 

@@ -4,8 +4,6 @@ import json
 import os
 import re
 import shutil
-import subprocess
-import sys
 import tempfile
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
@@ -23,7 +21,6 @@ __all__ = [
     "WIDTHS",
     "Processes",
     "Step",
-    "WarmServer",
     "keep_steps",
     "kept_steps",
     "link_scripts",
@@ -106,31 +103,6 @@ class Step:
     @property
     def in_chat(self):
         return self.code is None
-
-
-class WarmServer:
-    """The process that all commands are forked from."""
-
-    def __enter__(self):
-        self._process = subprocess.Popen(
-            [sys.executable, "-m", "tests.screens.warm_processes"],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            cwd=ROOT,
-            env=os.environ | {"OMP_NUM_THREADS": "1", "PYTHONPATH": str(ROOT)},
-        )
-        self.replies = self._process.stdout
-        assert self.replies.readline() == b"ready\n"
-        return self
-
-    def __exit__(self, *_):
-        self._process.stdin.close()
-        self._process.wait(60)
-        self.replies.close()
-
-    def send(self, job):
-        self._process.stdin.write(json.dumps(job).encode() + b"\n")
-        self._process.stdin.flush()
 
 
 class Processes:

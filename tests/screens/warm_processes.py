@@ -14,16 +14,48 @@ import os
 import pkgutil
 import runpy
 import shlex
+import subprocess
 import sys
 import termios
 from pathlib import Path
 
+ROOT = Path(__file__).parents[2]
 SCRIPTS = ("ingest.py", "query.py", "config.py")
 LIBRARIES = (
     "faiss", "networkx", "numpy", "prompt_toolkit", "pydantic", "rich.console", "rich.markdown",
     "rich.progress", "rich.table", "tokenizers", "typer",
 )  # fmt: skip
 SHELL = set("|&;<>()$`\\*?[#~=%!{")
+
+
+class WarmServer:
+    """The process that all commands are forked from."""
+
+    def __enter__(self):
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "tests.screens.warm_processes"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            cwd=ROOT,
+            env=os.environ | {"OMP_NUM_THREADS": "1", "PYTHONPATH": str(ROOT)},
+        )
+        self.replies = self._process.stdout
+        assert self.replies.readline() == b"ready\n"
+        return self
+
+    def __exit__(self, *_):
+        self._process.stdin.close()
+        self._process.wait(60)
+        self.replies.close()
+
+    def send(self, job):
+        self._process.stdin.write(json.dumps(job).encode() + b"\n")
+        self._process.stdin.flush()
+
+    def run(self, line, folder, environment, file):
+        """Run the command line without a terminal, and write to `file` what it prints; its exit code."""
+        self.send({"line": line, "folder": str(folder), "environment": environment, "file": str(file)})
+        return int(self.replies.readline())
 
 
 def import_everything():
@@ -51,13 +83,19 @@ def _unquoted(line):
 
 
 def become(job):
-    """Make the terminal this process's own, and the environment that of the job."""
+    """Make the terminal this process's own, or write to its file; and make the environment that of the job."""
     os.setsid()
-    terminal = os.open(job["terminal"], os.O_RDWR)
-    fcntl.ioctl(terminal, termios.TIOCSCTTY, 0)
-    for number in range(3):
-        os.dup2(terminal, number)
-    os.close(terminal)
+    if "terminal" in job:
+        terminal = os.open(job["terminal"], os.O_RDWR)
+        fcntl.ioctl(terminal, termios.TIOCSCTTY, 0)
+        streams = [terminal] * 3
+    else:
+        written = os.open(job["file"], os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+        streams = [os.open(os.devnull, os.O_RDONLY), written, written]
+    for number, stream in enumerate(streams):
+        os.dup2(stream, number)
+    for stream in set(streams):
+        os.close(stream)
     os.chdir(job["folder"])
     os.environ.clear()
     os.environ.update(job["environment"])
