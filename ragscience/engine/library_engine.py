@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from ragscience.engine.dialogue import Dialogue
 from ragscience.engine.events import Checking, Event, ModelChosen, OnEvent, Warned
-from ragscience.engine.open_store import EMBEDDED, open_store
+from ragscience.engine.open_store import open_store
 from ragscience.engine.paper_lookup import check_filters, filters_by_name, papers_matching
 from ragscience.engine.question_run import QuestionRun
 from ragscience.engine.requests import AskRequest, SearchRequest
@@ -404,8 +404,8 @@ class Engine:
         from ragscience.engine.rebuild_runs import RebuildRun, put_aside_if_damaged
 
         told = on_event or _unheard
-        whole = not only and not papers and self.settings.library == EMBEDDED
-        lost = put_aside_if_damaged(self.home, told) if whole else None
+        whole = not only and not papers
+        lost = put_aside_if_damaged(self.home, self.settings.library, told) if whole else None
         if lost is not None:
             with self._lock:
                 if "library" in self._shared:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Literal
 from ragscience.engine.events import OnEvent, Warned
 from ragscience.engine.ingest_events import IndexesRebuilt, IngestResult, PassagesEmbedded
 from ragscience.engine.ingest_runs import IngestRun
+from ragscience.engine.open_store import EMBEDDED
 from ragscience.engine.paper_lookup import find_papers
 from ragscience.errors import FileProblem, UsageError
 from ragscience.ingestion import Failure, Plan
@@ -154,16 +155,21 @@ class RebuildRun(IngestRun):
         return kept
 
 
-def put_aside_if_damaged(home: Home, on_event: OnEvent) -> list[Path] | None:
-    """The files to read again where the damage of the database is not of single papers; None where it is sound.
+def put_aside_if_damaged(home: Home, uri: str, on_event: OnEvent) -> list[Path] | None:
+    """The files to read again where the library's damage is not of single papers; None where there is none of that.
 
-    Such a database is renamed, and stays beside the new one. Raises LibraryBusy while another process writes.
+    A database of the home is renamed, and stays beside the new one; tables in LanceDB are replaced. Raises LibraryBusy
+    while another process writes.
     """
-    damage = damage_of(home)
+    if uri == EMBEDDED:
+        damage = damage_of(home)
+        kept = put_aside(home) if damage else None
+        left = kept.name if kept else ""
+    else:
+        from ragscience.lance_store.lance_repair import begin_anew_if_damaged
+
+        damage, left = begin_anew_if_damaged(home, uri) or (None, "")
     if damage is None:
         return None
-    kept = put_aside(home)
-    on_event(
-        Warned(f"{damage.why} All papers are read again.{f' What is left is kept as {kept.name}.' if kept else ''}")
-    )
+    on_event(Warned(f"{damage.why} All papers are read again.{f' What is left is kept as {left}.' if left else ''}"))
     return [home.papers, *(path for path in damage.files if path.exists() and home.papers not in path.parents)]

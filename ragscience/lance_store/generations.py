@@ -10,19 +10,40 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
 from datetime import timedelta
 from typing import Any
 
-from ragscience.errors import LibraryUnavailable
-from ragscience.lance_store.lance_tables import as_table, changed_meanwhile, lance_errors, schema_of
+from ragscience.errors import LibraryDamaged, LibraryUnavailable
+from ragscience.lance_store.lance_tables import (
+    as_table,
+    changed_meanwhile,
+    checked_columns,
+    lance_errors,
+    schema_of,
+)
+from ragscience.store.library_damage import READ_ALL_AGAIN, Kind
+from ragscience.store.row_checksums import row_checksum
 
 __all__ = ["FORMAT", "Change", "Generation", "Snapshot"]
 
-FORMAT = 2
+FORMAT = 3
+_UNCHECKED_FORMAT = 2
+"""That of an earlier version, whose rows have no checksums."""
 _INT8_FORMAT = 1
-"""That of an earlier version, whose token vectors are not codes but rows of int8 (token_codes.py)."""
+"""That of one before, whose token vectors are not codes but rows of int8 (token_codes.py)."""
+_KINDS: Mapping[str, tuple[Kind, str]] = {
+    "papers": ("paper", "paper_id"),
+    "pages": ("page", "number"),
+    "passages": ("passage", "chunk_id"),
+    "vectors": ("vector", "chunk_id"),
+    "tokens": ("token", "chunk_id"),
+    "graph": ("graph", "chunk_id"),
+    "sources": ("source", "md5"),
+}
+"""By table, what a damaged row of it is a row of, and the column that tells which."""
+_OF_A_PAPER = ("pages", "passages", "vectors")
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,14 +75,24 @@ class Generation:
     format: int = FORMAT
 
     def to_json(self) -> str:
-        """As it is kept."""
-        return json.dumps(asdict(self))
+        """As it is kept, with a checksum."""
+        kept = asdict(self)
+        return json.dumps(kept | {"checksum": _checksum(kept)})
 
     @classmethod
     def from_json(cls, text: str) -> Generation:
-        """The inverse of `to_json`. Raises LibraryUnavailable for what a newer version wrote."""
-        kept = json.loads(text)
-        if kept.get("format") not in (_INT8_FORMAT, FORMAT):
+        """The inverse of `to_json`.
+
+        Raises LibraryUnavailable for what a newer version wrote, LibraryDamaged for what is not what was written.
+        """
+        try:
+            kept = json.loads(text)
+            checksum = kept.pop("checksum", None)
+        except (ValueError, AttributeError):
+            kept, checksum = {}, 0
+        if checksum is not None and checksum != _checksum(kept):
+            raise LibraryDamaged("The library's own description was altered.", READ_ALL_AGAIN)
+        if kept.get("format") not in (_INT8_FORMAT, _UNCHECKED_FORMAT, FORMAT):
             raise LibraryUnavailable(
                 f"The library was written by another version (format {kept.get('format')}; this one knows {FORMAT}).",
                 "Update RAG Science, or use another library.",
@@ -77,9 +108,18 @@ class Generation:
         return self.format == _INT8_FORMAT
 
     @property
+    def has_checksums(self) -> bool:
+        """Whether the rows carry checksums."""
+        return self.format == FORMAT
+
+    @property
     def dimension(self) -> int:
         """Of the vectors; 0 before an embedder is set."""
         return int(self.embedder["dimension"]) if self.embedder else 0
+
+
+def _checksum(kept: Mapping[str, Any]) -> int:
+    return row_checksum(json.dumps(kept, sort_keys=True))
 
 
 class Snapshot:
@@ -92,6 +132,8 @@ class Snapshot:
         self._tables: dict[str, Any] = {}
         self._lock = threading.RLock()
         self._papers: dict[int, dict[str, Any]] | None = None
+        self.damaged: dict[tuple[Kind, int | None], set[int]] = {}
+        """The rows that were seen not to be what was written, as `described` takes them (store/library_damage.py)."""
 
     def table(self, role: str) -> Any:
         """The table at this generation's version; None where the library has none yet."""
@@ -114,15 +156,52 @@ class Snapshot:
 
     def rows(self, role: str, columns: list[str], where: str = "") -> list[dict[str, Any]]:
         """As `arrow`, as dictionaries."""
-        found: list[dict[str, Any]] = self.arrow(role, columns, where).to_pylist()
+        table = self.arrow(role, columns, where)
+        with lance_errors(self.uri):  # damaged text is no UTF-8
+            found: list[dict[str, Any]] = table.to_pylist()
         return found
 
+    def checked_rows(self, role: str, where: str = "", checksum: str = "checksum") -> list[dict[str, Any]]:
+        """The rows that an SQL condition fits, with the columns that a checksum is of.
+
+        Those that are not what was written are noted and left out.
+        """
+        names = checked_columns(role, checksum)
+        if not self.state.has_checksums:
+            return self.rows(role, list(names), where)
+        good = []
+        for row in self.rows(role, [*names, checksum], where):
+            written = row.pop(checksum)
+            if row_checksum(*map(row.__getitem__, names)) == written:
+                good.append(row)
+            elif checksum == "checksum":
+                self.note_row(role, row)
+            else:
+                self.note("part", row["paper_id"], [0])
+        return good
+
+    def note_row(self, role: str, row: Mapping[str, Any]) -> None:
+        """Note that a row is not what was written."""
+        kind, key = _KINDS[role]
+        of_paper = role in _OF_A_PAPER
+        self.note(kind, row.get("paper_id") if of_paper else None, [hash(row[key])])
+
+    def note(self, kind: Kind, paper_id: int | None, keys: Iterable[int]) -> None:
+        """Note rows that are damaged or lost."""
+        with self._lock:
+            self.damaged.setdefault((kind, paper_id), set()).update(keys)
+
     def papers(self) -> dict[int, dict[str, Any]]:
-        """The columns of all papers, by id, ascending, without what is large."""
+        """The columns of all papers, by id, ascending, without what is large; those that are damaged are left out.
+
+        Raises LibraryDamaged where a paper is lost.
+        """
         with self._lock:
             if self._papers is None:
-                columns = [name for name in schema_of("papers").names if name not in ("sketch", "elements")]
-                rows = self.rows("papers", columns)
+                rows = self.checked_rows("papers")
+                damaged = sum(len(keys) for (kind, _), keys in self.damaged.items() if kind == "paper")
+                if self.state.has_checksums and len(rows) + damaged < self.state.papers:
+                    raise LibraryDamaged("The library's list of papers is damaged: some are lost.", READ_ALL_AGAIN)
                 self._papers = {row["paper_id"]: row for row in sorted(rows, key=lambda row: row["paper_id"])}
             return self._papers
 
@@ -145,6 +224,7 @@ class Change:
         self._handles: dict[str, Any] = {}
         self.added_papers: list[dict[str, Any]] = []
         self.gone_papers: set[int] = set()
+        self._is_anew = False
 
     def note(self, **values: Any) -> None:
         """Give fields of the state new values."""
@@ -211,7 +291,13 @@ class Change:
             done = generations.update(where=f"number = {number}", values=values)
         if done.rows_updated != 1:
             raise changed_meanwhile()
+        if self._is_anew:
+            return Snapshot(self._database, self.before.uri, state)
         return self.before.followed_by(state, self.added_papers, self.gone_papers)
+
+    def forget_papers(self) -> None:
+        """Have the next snapshot read its papers, and not go on from those before the change."""
+        self._is_anew = True
 
     def _handle(self, role: str) -> Any:
         """The newest version of a table, which is the one that the generation names."""

@@ -7,10 +7,19 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from ragscience.errors import NothingFound
+from ragscience.errors import LibraryDamaged, NothingFound
 from ragscience.lance_store.generations import Snapshot
 from ragscience.lance_store.lance_database import LanceDatabase
 from ragscience.lance_store.lance_tables import in_list
+from ragscience.lance_store.passage_vectors import (
+    AT_ONCE,
+    checked_vectors,
+    chunk_ids,
+    note_lost,
+    read_vectors,
+    vector_columns,
+    vectors_of,
+)
 from ragscience.records import (
     LOST_PAGE,
     REPAIRED_FILE,
@@ -23,6 +32,7 @@ from ragscience.records import (
 )
 from ragscience.similarity import Fingerprint, fingerprint_of
 from ragscience.store.element_rows import unpack_elements, unpack_sketch
+from ragscience.store.library_damage import rebuilds
 from ragscience.store.page_geometry import boxes_between, unpack_lines
 from ragscience.store.paper_paths import path_from
 from ragscience.store.row_records import metadata_of, short_names
@@ -31,16 +41,9 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["LanceContents", "chunk_ids", "kept_codes", "read_vectors"]
+__all__ = ["LanceContents", "kept_codes"]
 
 _STATED = ("stated_title", "authors", "year", "venue", "doi", "arxiv_id", "confidence", "publication")
-_PAGE = ["number", "start", "end", "warning", "text", "lines", "furniture"]
-_CHUNK = [
-    "chunk_id", "paper_id", "ordinal", "text", "start", "end", "page_start", "page_end", "section", "kind",
-    "page_breaks", "header",
-]  # fmt: skip
-_AT_ONCE = 2000
-"""Up to this many ids are named in a condition; of more the whole column is read."""
 
 
 class LanceContents:
@@ -77,8 +80,8 @@ class LanceContents:
 
     def _records(self, at: Snapshot, rows: Iterable[dict[str, Any]]) -> list[Paper]:
         wanted = list(rows)
-        which = in_list("md5", [row["md5"] for row in wanted]) if len(wanted) <= _AT_ONCE else ""
-        outside = {row["md5"]: row["metadata"] for row in at.rows("sources", ["md5", "metadata"], which)}
+        which = in_list("md5", [row["md5"] for row in wanted]) if len(wanted) <= AT_ONCE else ""
+        outside = {row["md5"]: row["metadata"] for row in at.checked_rows("sources", which)}
         names = self._names(at, wanted)
         found = [
             Paper(
@@ -99,6 +102,13 @@ class LanceContents:
         ]
         return sorted(found, key=lambda paper: (paper.file, paper.paper_id))
 
+    def file_names(self, at: Snapshot, ids: Iterable[int]) -> dict[int, str]:
+        """The short name of each of these papers that the library has."""
+        papers = at.papers()
+        rows = [papers[one] for one in ids if one in papers]
+        names = self._names(at, rows)
+        return {row["paper_id"]: names[row["path"]] for row in rows}
+
     def _names(self, at: Snapshot, rows: Sequence[dict[str, Any]]) -> dict[bytes, str]:
         """The short names of these papers, by their paths as kept."""
         alike = {row["name"] for row in rows}
@@ -113,7 +123,8 @@ class LanceContents:
                 return []
             rows = [row for paper_id, row in at.papers().items() if ids is None or paper_id in set(ids)]
             which = "" if ids is None else in_list("paper_id", ids)
-            sketches = {row["paper_id"]: row["sketch"] for row in at.rows("papers", ["paper_id", "sketch"], which)}
+            parts = at.checked_rows("papers", which, "parts_checksum")
+            sketches = {row["paper_id"]: row["sketch"] for row in parts}
             found = []
             for paper in self._records(at, rows):
                 shingles, sketch = unpack_sketch(sketches.get(paper.paper_id, b""))
@@ -129,7 +140,11 @@ class LanceContents:
     def pages(self, paper_id: int) -> list[Page]:
         """The pages of a paper in order, without their lines: see `page`."""
         with self._reading() as at:
-            rows = at.rows("pages", _PAGE[:4], f"paper_id = {int(paper_id)}") if at else []
+            rows = at.checked_rows("pages", f"paper_id = {int(paper_id)}") if at else []
+            if at is not None and paper_id in at.papers():
+                wanted = set(range(1, at.papers()[paper_id]["pages"] + 1))
+                if lost := wanted - {row["number"] for row in rows}:
+                    at.note("page", paper_id, lost)
         pages = [Page(row["number"], row["start"], row["end"], row["warning"]) for row in rows]
         return sorted(pages, key=lambda page: page.number)
 
@@ -147,23 +162,33 @@ class LanceContents:
         return boxes_between(page, text, start, end)
 
     def whole_pages(self, paper_id: int) -> list[tuple[Page, str]]:
-        """The pages of a paper in order, with their lines, and the text of each."""
+        """The pages of a paper in order, with their lines, and the text of each. Raises LibraryDamaged."""
         with self._reading() as at:
-            rows = at.rows("pages", _PAGE, f"paper_id = {int(paper_id)}") if at else []
+            rows = at.checked_rows("pages", f"paper_id = {int(paper_id)}") if at else []
+            if at is not None and paper_id in at.papers() and len(rows) != at.papers()[paper_id]["pages"]:
+                raise self._damaged_page(at, paper_id, "A page")
         return [_page_of(row) for row in sorted(rows, key=lambda row: row["number"])]
 
     def _page(self, paper_id: int, number: int) -> tuple[Page, str]:
         with self._reading() as at:
             where = f"paper_id = {int(paper_id)} AND number = {int(number)}"
-            rows = at.rows("pages", _PAGE, where) if at else []
+            rows = at.checked_rows("pages", where) if at else []
+            pages = at.papers()[paper_id]["pages"] if at and paper_id in at.papers() else 0
+            if at is not None and not rows and 1 <= number <= pages:
+                at.note("page", paper_id, [number])
+                raise self._damaged_page(at, paper_id, f"Page {number}")
         if not rows:
             raise NothingFound(f"There is no page {number} of that paper in the library.", "Pages are numbered from 1.")
         return _page_of(rows[0])
 
+    def _damaged_page(self, at: Snapshot, paper_id: int, what: str) -> LibraryDamaged:
+        file = self.file_names(at, [paper_id])[paper_id]
+        return LibraryDamaged(f"{what} of {file} is damaged in the library.", rebuilds(file))
+
     def elements(self, paper_id: int) -> tuple[Element, ...]:
-        """The elements of a paper, in the order of its text; empty for an unknown paper."""
+        """The elements of a paper, in the order of its text; empty for an unknown paper, and for damaged ones."""
         with self._reading() as at:
-            rows = at.rows("papers", ["elements"], f"paper_id = {int(paper_id)}") if at else []
+            rows = at.checked_rows("papers", f"paper_id = {int(paper_id)}", "parts_checksum") if at else []
         return unpack_elements(rows[0]["elements"]) if rows else ()
 
     # Passages
@@ -172,17 +197,21 @@ class LanceContents:
         """The passages in the order of `ids`; missing ones are left out."""
         with self._reading() as at:
             found = self._chunks(at, in_list("chunk_id", dict.fromkeys(ids))) if at and len(ids) else {}
+            if at is not None and len(found) < len(set(ids)):
+                note_lost(at, "passage", set(ids) - found.keys())
         return [found[int(chunk_id)] for chunk_id in ids if int(chunk_id) in found]
 
     def paper_chunks(self, paper_id: int) -> list[StoredChunk]:
         """The passages of a paper, in order."""
         with self._reading() as at:
             found = self._chunks(at, f"paper_id = {int(paper_id)}") if at else {}
+            if at is not None and paper_id in at.papers():
+                note_lost(at, "passage", set(chunk_ids(at, [paper_id]).tolist()) - found.keys())
         return [found[chunk_id] for chunk_id in sorted(found)]
 
     def _chunks(self, at: Snapshot, where: str) -> dict[int, StoredChunk]:
         papers, found = at.papers(), {}
-        rows = [row for row in at.rows("passages", _CHUNK, where) if row["paper_id"] in papers]
+        rows = [row for row in at.checked_rows("passages", where) if row["paper_id"] in papers]
         names = self._names(at, [papers[paper_id] for paper_id in {row["paper_id"] for row in rows}])
         for row in rows:
             paper = papers[row["paper_id"]]
@@ -207,7 +236,7 @@ class LanceContents:
             # Ids that follow one another, as those of a paper do, are a span and not a list.
             span = len(ids) and ids[-1] - ids[0] == len(ids) - 1
             where = f"chunk_id BETWEEN {ids[0]} AND {ids[-1]}" if span else in_list("chunk_id", ids)
-            rows = at.rows("passages", ["chunk_id", "header", "text"], where) if at and len(ids) else []
+            rows = at.checked_rows("passages", where) if at and len(ids) else []
         for row in sorted(rows, key=lambda row: row["chunk_id"]):
             yield row["chunk_id"], searched_text(row["header"], row["text"])
 
@@ -228,14 +257,17 @@ class LanceContents:
 
         with self._reading() as at:
             where = in_list("text_hash", dict.fromkeys(hashes))
-            rows = at.rows("vectors", ["text_hash", "vector"], where) if at and hashes else []
-        return {row["text_hash"]: np.asarray(row["vector"], np.float32) for row in rows}
+            if at is None or not hashes:
+                return {}
+            found = checked_vectors(at, at.arrow("vectors", vector_columns(at), where))
+            vectors = vectors_of(found, at.state.dimension)
+        return {key: np.array(row) for key, row in zip(found["text_hash"].to_pylist(), vectors, strict=True)}
 
     def token_vectors(self, ids: Sequence[int]) -> dict[int, NDArray[np.uint8]]:
         """Codes of the token vectors (token_codes.py), shape (tokens, 28), of the passages that have any."""
         with self._reading() as at:
             where = in_list("chunk_id", dict.fromkeys(ids))
-            rows = at.rows("tokens", ["chunk_id", "tokens"], where) if at and len(ids) else []
+            rows = at.checked_rows("tokens", where) if at and len(ids) else []
             is_int8 = at is not None and at.state.has_int8_tokens
         return {row["chunk_id"]: kept_codes(row["tokens"], is_int8=is_int8) for row in rows}
 
@@ -245,14 +277,15 @@ class LanceContents:
             return at.state.token_bytes if at else 0
 
     def passages_without_tokens(self) -> tuple[list[int], list[int]]:
-        """No passage, and those of which no token vectors are kept: a table does not lose single rows."""
+        """The passages whose token vectors are damaged, and those of which none are kept."""
         import numpy as np
 
         with self._reading() as at:
             if at is None:
                 return [], []
             kept = at.arrow("tokens", ["chunk_id"])["chunk_id"].to_numpy()
-            return [], np.setdiff1d(chunk_ids(at), kept).tolist()
+            intact = [row["chunk_id"] for row in at.checked_rows("tokens")]
+            return np.setdiff1d(kept, intact).tolist(), np.setdiff1d(chunk_ids(at), kept).tolist()
 
     def passages_not_kept(self) -> int:
         """Of how many passages no token vectors are kept."""
@@ -275,38 +308,3 @@ def kept_codes(content: bytes, *, is_int8: bool) -> NDArray[np.uint8]:
 def _page_of(row: dict[str, Any]) -> tuple[Page, str]:
     lines = unpack_lines(row["lines"], row["start"])
     return Page(row["number"], row["start"], row["end"], row["warning"], lines, row["furniture"]), row["text"]
-
-
-def chunk_ids(at: Snapshot, paper_ids: Iterable[int] | None = None) -> NDArray[np.int64]:
-    """The ids of all passages, or of those of some papers, ascending, int64; computed from the papers' ranges."""
-    import numpy as np
-
-    papers = at.papers()
-    wanted = papers.values() if paper_ids is None else [papers[one] for one in sorted(paper_ids) if one in papers]
-    spans = [np.arange(row["first_chunk"], row["first_chunk"] + row["chunks"], dtype=np.int64) for row in wanted]
-    found = np.concatenate(spans) if spans else np.empty(0, np.int64)
-    found.sort()
-    return found
-
-
-def read_vectors(at: Snapshot, ids: NDArray[np.int64] | None) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
-    """(ids, ascending, int64; vectors, shape (n, dimension), float32) of all passages, or of those of `ids`."""
-    import numpy as np
-
-    where = in_list("chunk_id", np.unique(ids).tolist()) if ids is not None and ids.size <= _AT_ONCE else ""
-    found = at.arrow("vectors", ["chunk_id", "vector"], where).combine_chunks()
-    keys = found["chunk_id"].to_numpy()
-    rows = vectors_of(found, at.state.dimension)
-    order = np.argsort(keys)
-    if ids is not None and not where:
-        order = order[np.isin(keys[order], ids)]
-    return keys[order], rows[order]
-
-
-def vectors_of(found: Any, dimension: int) -> NDArray[np.float32]:
-    """The column of vectors of an Arrow table, shape (rows, dimension), float32."""
-    import numpy as np
-
-    column = found["vector"].combine_chunks()
-    flat = column.flatten() if found.num_rows else None
-    return np.empty((0, dimension), np.float32) if flat is None else flat.to_numpy().reshape(-1, dimension)

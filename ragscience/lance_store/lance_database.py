@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import random
 import threading
 import time
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import timedelta
-from typing import Any
+from typing import Any, TypeVar
 
+from ragscience.errors import LibraryBusy, LibraryDamaged
 from ragscience.lance_store.generations import Change, Generation, Snapshot
 from ragscience.lance_store.lance_tables import ROLES, as_table, connect, lance_errors, schema_of
 from ragscience.store.atomic_files import disk_errors
 from ragscience.store.home import Home
+from ragscience.store.library_damage import READ_ALL_AGAIN
 from ragscience.store.lock import WriterLock
 
 __all__ = ["KEEP_SECONDS", "MARGIN_SECONDS", "LanceDatabase"]
@@ -25,6 +28,12 @@ MARGIN_SECONDS = 60.0
 _SETTLED_SECONDS = 1.0
 """How long a generation of object storage is taken for the newest one: asking costs a round trip."""
 _COMMITS_BEFORE_TIDYING = 200
+_TRIES = 6
+"""How often a change is made that others come before."""
+_PAUSE_SECONDS = 0.05
+"""Before the second try, at most; twice as long before each next one, 3 seconds in all."""
+
+T = TypeVar("T")
 
 
 class LanceDatabase:
@@ -104,6 +113,28 @@ class LanceDatabase:
             with self._guard:
                 self._newest, self._asked = after, time.monotonic()
 
+    def changed(self, act: Callable[[Change], T]) -> T:
+        """What `act` gives for a change, which is made anew on what another writer committed meanwhile.
+
+        Raises LibraryBusy where others come first each time.
+        """
+        for tried in range(1, _TRIES):
+            try:
+                return self._tried(act)
+            except LibraryBusy:
+                time.sleep(random.uniform(0.5, 1.0) * _PAUSE_SECONDS * 2**tried)  # noqa: S311  # so that two do not go in step
+        try:
+            return self._tried(act)
+        except LibraryBusy as error:
+            raise LibraryBusy(
+                f"Other processes change the library: this change came too late {_TRIES} times and was not made.",
+                "Run the command again when they are done.",
+            ) from error
+
+    def _tried(self, act: Callable[[Change], T]) -> T:
+        with self.writing() as change:
+            return act(change)
+
     def require_lock(self) -> None:
         """Raise RuntimeError unless opened for writing."""
         if self._lock is None:
@@ -117,7 +148,7 @@ class LanceDatabase:
         for role in made_at:
             change.tidy(role, _age(made_at[role]))
         change.note(tidied=change.state.number)
-        self._drop_old_vectors(change)
+        self._drop_old_tables(change)
 
     def _still_read(self, state: Generation) -> dict[str, float]:
         """By table, when the version that was named an hour ago was made: what is older, no reader needs."""
@@ -135,13 +166,13 @@ class LanceDatabase:
                     made_at[role] = _versions(database.open_table(name)).get(version, 0.0)
             return made_at
 
-    def _drop_old_vectors(self, change: Change) -> None:
-        """Drop the tables of vectors that were replaced, or never named, more than an hour ago."""
+    def _drop_old_tables(self, change: Change) -> None:
+        """Drop the tables that were replaced, or never named, more than an hour ago."""
         database, limit = self._connection(), time.time() - KEEP_SECONDS
         named = {name for state in (change.before.state, change.state) for name, _ in state.tables.values()}
         with lance_errors(self.uri):
-            for name in _names(database) - named:
-                if name.startswith("vectors_") and max(_versions(database.open_table(name)).values()) <= limit:
+            for name in _names(database) - named - {"generations"}:
+                if max(_versions(database.open_table(name)).values()) <= limit:
                     database.drop_table(name)
 
     def _at_newest(self, *, at_once: bool = False) -> Snapshot | None:
@@ -164,7 +195,7 @@ class LanceDatabase:
             return self._newest
 
     def _opened(self) -> Any:
-        """The table of generations; None where there is no library."""
+        """The table of generations; None where there is no library. Raises LibraryDamaged where it alone is gone."""
         if self.uri.startswith("lance://"):
             from pathlib import Path
 
@@ -172,7 +203,9 @@ class LanceDatabase:
                 return None
         database = self._connection()
         with lance_errors(self.uri):
-            return database.open_table("generations") if "generations" in _names(database) else None
+            names = _names(database)
+            self._require_not_lost(database, names)
+            return database.open_table("generations") if "generations" in names else None
 
     def _connection(self) -> Any:
         with self._guard:
@@ -180,11 +213,21 @@ class LanceDatabase:
                 self._made = connect(self.uri)
             return self._made
 
+    @staticmethod
+    def _require_not_lost(database: Any, names: set[str]) -> None:
+        """Raise LibraryDamaged where there are papers, and no table that tells which versions belong together."""
+        if "generations" in names:
+            return
+        tables = [name for name in names if name == "papers" or name.startswith("papers_")]
+        if any(database.open_table(name).count_rows() for name in tables):
+            raise LibraryDamaged("The library lacks its own description.", READ_ALL_AGAIN)
+
     def _create(self) -> None:
         """Make the tables that are missing, and last the one that makes them a library."""
         database = self._connection()
         with lance_errors(self.uri):
             names = _names(database)
+            self._require_not_lost(database, names)
             if "generations" in names:
                 return
             tables = {}

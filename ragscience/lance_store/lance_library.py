@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, replace
 from types import TracebackType
@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING, Any, Self
 from uuid import uuid4
 
 from ragscience.errors import RagScienceError
+from ragscience.lance_store.generations import Change
 from ragscience.lance_store.lance_contents import LanceContents
 from ragscience.lance_store.lance_database import LanceDatabase
+from ragscience.lance_store.lance_left_out import LanceLeftOut
 from ragscience.lance_store.lance_rows import LanceGraph, LanceSources
 from ragscience.lance_store.lance_search import LanceSearch
 from ragscience.lance_store.lance_verification import verify
@@ -21,7 +23,7 @@ from ragscience.records import EmbedderIdentity, Paper
 from ragscience.similarity import near_duplicates
 from ragscience.store.home import Home
 from ragscience.store.ledger import Ledger
-from ragscience.store.left_out import newer_versions
+from ragscience.store.library_damage import described
 from ragscience.store.library_identity import check_identity, other_embedder
 from ragscience.store.library_writes import NewPaper, paper_columns
 from ragscience.store.paper_paths import path_within
@@ -44,7 +46,7 @@ class LanceLibrary:
         self.home = home
         self._database = database
         self._root = os.path.abspath(home.root)  # noqa: PTH100  # a link keeps its own name
-        self._reading, self._writing = database.reading, database.writing
+        self._reading, self._writing, self._changed = database.reading, database.writing, database.changed
         contents = LanceContents(database, self._root)
         self.papers = contents.papers
         self.known_files = contents.known_files
@@ -65,6 +67,7 @@ class LanceLibrary:
         self.passages_without_tokens = contents.passages_without_tokens
         self.passages_not_kept = contents.passages_not_kept
         self._paper_where = contents.paper_where
+        self._file_names = contents.file_names
         searches = LanceSearch(home, database, contents, index_from)
         self.select, self.section_names = searches.select, searches.section_names
         self.search_dense, self.dense_scores = searches.search_dense, searches.dense_scores
@@ -73,6 +76,13 @@ class LanceLibrary:
         self.stale_indexes = searches.stale_indexes
         self.dense_index_info = searches.dense_index_info
         self._refresh = searches.refresh_indexes
+        left_out = LanceLeftOut(database, contents)
+        self.aside, self.set_aside = left_out.aside, left_out.set_aside
+        self.removed, self.note_removed, self.forget_removed = (
+            left_out.removed,
+            left_out.note_removed,
+            left_out.forget_removed,
+        )
         self.graph = LanceGraph(database)
         self.sources = LanceSources(database)
         self._ledger = Ledger(home.ledger, self.papers)
@@ -169,9 +179,8 @@ class LanceLibrary:
 
     def set_identity(self, embedder: EmbedderIdentity, chunker: str) -> None:
         """Record the embedder and chunker for vectors and passages from now on. Raises LibraryUnavailable."""
-        if (self.embedder, self.chunker) == (embedder, chunker):
-            return
-        with self._writing() as change:  # another process may have set it since
+
+        def act(change: Change) -> None:  # another process may have set it since
             kept = change.state.embedder
             present = EmbedderIdentity(**kept) if kept else None
             if present not in (None, embedder) and change.state.papers:
@@ -181,6 +190,9 @@ class LanceLibrary:
             if (present, change.state.chunker) != (embedder, chunker):
                 change.note(embedder=asdict(embedder), chunker=chunker)
                 change.bump("generation")
+
+        if (self.embedder, self.chunker) != (embedder, chunker):
+            self._changed(act)
 
     def require_identity(self, embedder: EmbedderIdentity, chunker: str | None = None) -> None:
         """Raise LibraryUnavailable, naming the command that fixes it, unless these made the library."""
@@ -202,7 +214,8 @@ class LanceLibrary:
         fingerprint = new.fingerprint
         older = self._versions_of(new) if new.replaces else set()
         path = path_within(self._root, new.path)
-        with self._writing() as change:
+
+        def act(change: Change) -> int:
             state = change.state
             if not state.dimension:
                 raise RagScienceError("The library does not know its embedder yet.", "Set its identity first.")
@@ -221,6 +234,9 @@ class LanceLibrary:
             columns = {"paper_id": paper_id, **paper_columns(new, fingerprint, path, first)}
             append_paper(change, new, columns)
             change.bump("generation")
+            return int(paper_id)
+
+        paper_id = self._changed(act)
         self._note_changes(1)
         paper = self._paper_where("paper_id", paper_id)
         if paper is None:  # another process removed it at once
@@ -239,56 +255,28 @@ class LanceLibrary:
 
     def remove_papers(self, ids: Sequence[int]) -> None:
         """Remove papers with their passages and vectors; unknown ids are ignored."""
-        with self._writing() as change:
+
+        def act(change: Change) -> int:
             removed = remove_papers(change, ids)
             if removed:
                 change.bump("generation")
-        self._note_changes(removed)
+            return removed
+
+        self._note_changes(self._changed(act))
 
     def rename_papers(self, moves: Sequence[tuple[int, str, int]]) -> None:
         """Give each (paper id, path, mtime in ns) its new path, in one change. Raises RagScienceError: unknown id."""
-        with self._writing() as change:
+
+        def act(change: Change) -> None:
             rename_papers(change, {one: (path_within(self._root, path), at) for one, path, at in moves})
             change.bump("generation")
+
+        self._changed(act)
         self._note_changes(len(moves))
 
     def _note_changes(self, papers: int) -> None:
         if self._keeps_ledger:
             self._ledger.note_changes(papers)
-
-    # Files that are left out
-
-    def aside(self) -> dict[str, Paper]:
-        """By MD5, the suppressed files: for each the newer version, which is in the library."""
-        with self._reading() as at:
-            papers = {paper.md5: paper for paper in self.papers()} if at and at.state.aside else {}
-            return newer_versions(at.state.aside, papers) if at and papers else {}
-
-    def set_aside(self, newer: Mapping[str, Paper]) -> None:
-        """Suppress files, by MD5: they are not ingested while the library has the paper that is the newer version."""
-        with self._writing() as change:
-            change.note(aside={**change.state.aside, **{md5: paper.md5 for md5, paper in newer.items()}})
-
-    def removed(self) -> dict[str, str]:
-        """The path that each removed paper had, by the MD5 of its file; without those that were added again."""
-        with self._reading() as at:
-            if at is None or not at.state.removed:
-                return {}
-            present = {row["md5"] for row in at.papers().values()}
-            return {md5: path for md5, path in at.state.removed.items() if md5 not in present}
-
-    def note_removed(self, papers: Collection[Paper]) -> None:
-        """Remember that these papers were removed: their files are left out once the library lacks them."""
-        with self._writing() as change:
-            change.note(removed={**change.state.removed, **{paper.md5: paper.path for paper in papers}})
-
-    def forget_removed(self, md5s: Collection[str]) -> None:
-        """Forget that the papers with these bytes were removed."""
-        with self._reading() as at:
-            known = at is not None and not at.state.removed.keys().isdisjoint(md5s)
-        if known:
-            with self._writing() as change:
-                change.note(removed={md5: path for md5, path in change.state.removed.items() if md5 not in md5s})
 
     # Vectors
 
@@ -313,8 +301,7 @@ class LanceLibrary:
         from ragscience.lance_store.lance_vectors import put_tokens
 
         if tokens:
-            with self._writing() as change:
-                put_tokens(change, tokens)
+            self._changed(lambda change: put_tokens(change, tokens))
 
     def compact_tokens(self) -> int:
         """Nothing to drop: token vectors leave with their passages. Returns 0, the bytes freed."""
@@ -333,10 +320,19 @@ class LanceLibrary:
         self._refresh(anew=True)
 
     def damage(self) -> tuple[str, ...]:
-        """Nothing: a table that cannot be read is an error of the read."""
-        return ()
+        """What was seen of damage so far, a line for each paper with the command that repairs it; empty for none."""
+        return tuple(f"{message} {fix}" for message, fix in self._described())
 
     def verify(self) -> list[tuple[str, str]]:
-        """Read every page, passage and vector: (what is damaged, what repairs it)."""
+        """Read every row: (what is damaged, what repairs it). Raises LibraryDamaged where papers are lost."""
         with self._reading() as at:
-            return verify(at, self.papers()) if at else []
+            if at is not None:
+                verify(at)
+            return self._described()
+
+    def _described(self) -> list[tuple[str, str]]:
+        with self._reading() as at:
+            if at is None or not at.damaged:
+                return []
+            seen = {key: frozenset(rows) for key, rows in list(at.damaged.items())}
+            return list(described(seen, self._file_names(at, [one for _, one in seen if one is not None])))

@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any
 
 from ragscience.lance_store.generations import Change, Snapshot
@@ -22,7 +23,7 @@ class LanceGraph:
 
     def __init__(self, database: LanceDatabase) -> None:
         self._reading = database.reading
-        self._writing = database.writing
+        self._changed = database.changed
 
     def state(self) -> str:
         """Changes whenever a row is added, removed or changed; empty if no passage was read."""
@@ -46,18 +47,16 @@ class LanceGraph:
 
         A passage that is no longer in the library is skipped.
         """
-        with self._writing() as change:
-            which = in_list("chunk_id", [chunk_id for chunk_id, _ in found])
-            change.delete("graph", f"{in_list('extractor', [extractor])} AND {which}")
-            self._insert(change, extractor, version, found)
+        which = f"{in_list('extractor', [extractor])} AND {in_list('chunk_id', [one for one, _ in found])}"
+        self._changed(partial(self._replace, which, extractor, version, found))
 
     def replace(self, extractor: str, version: str, found: Sequence[tuple[int, str]]) -> None:
         """As `put`, and delete the extractor's other rows: all in one change."""
-        with self._writing() as change:
-            change.delete("graph", in_list("extractor", [extractor]))
-            self._insert(change, extractor, version, found)
+        self._changed(partial(self._replace, in_list("extractor", [extractor]), extractor, version, found))
 
-    def _insert(self, change: Change, extractor: str, version: str, found: Sequence[tuple[int, str]]) -> None:
+    @staticmethod
+    def _replace(which: str, extractor: str, version: str, found: Sequence[tuple[int, str]], change: Change) -> None:
+        change.delete("graph", which)
         of = _papers_of(change.before, [chunk_id for chunk_id, _ in found])
         texts = {int(chunk_id): text for chunk_id, text in found if int(chunk_id) in of}
         rows = [(chunk_id, of[chunk_id], extractor, version, text) for chunk_id, text in texts.items()]
@@ -66,15 +65,18 @@ class LanceGraph:
 
     def clear(self, extractor: str | None = None) -> int:
         """Delete the rows of `extractor`, or all rows; returns how many there were."""
-        with self._writing() as change:
+
+        def act(change: Change) -> int:
             count = change.delete("graph", "true" if extractor is None else in_list("extractor", [extractor]))
             change.bump("graph_generation")
             return count
 
+        return self._changed(act)
+
     def rows(self) -> list[tuple[int, int, str, str]]:
         """(passage id, paper id, extractor, its JSON) of every row, by passage id and extractor."""
         with self._reading() as at:
-            rows = at.rows("graph", ["chunk_id", "paper_id", "extractor", "found"]) if at else []
+            rows = at.checked_rows("graph") if at else []
         return sorted((row["chunk_id"], row["paper_id"], row["extractor"], row["found"]) for row in rows)
 
     def counts(self) -> dict[tuple[str, str], int]:
@@ -115,10 +117,14 @@ class LanceGraph:
 
     def set_apart(self, names: Iterable[str], *, merge_again: bool = False) -> None:
         """Set or clear the mark that keeps these names from being merged."""
-        with self._writing() as change:
-            kept, given = set(change.state.apart), set(names)
+        given = set(names)
+
+        def act(change: Change) -> None:
+            kept = set(change.state.apart)
             change.note(apart=tuple(sorted(kept - given if merge_again else kept | given)))
             change.bump("graph_generation")
+
+        self._changed(act)
 
 
 class LanceSources:
@@ -126,15 +132,18 @@ class LanceSources:
 
     def __init__(self, database: LanceDatabase) -> None:
         self._reading = database.reading
-        self._writing = database.writing
+        self._changed = database.changed
 
     def put(self, md5: str, metadata: Metadata) -> None:
         """Store the metadata of the file with these bytes, replacing what was stored."""
         fields = {name: value for name, value in asdict(metadata).items() if value and name != "confidence"}
         now = datetime.now(UTC).isoformat(timespec="seconds")
-        with self._writing() as change:
+
+        def act(change: Change) -> None:
             change.delete("sources", in_list("md5", [md5]))
             change.append("sources", [(md5, metadata.url, now, json.dumps(fields))])
+
+        self._changed(act)
 
     def of(self, md5: str) -> Source | None:
         """The source of the file with these bytes, or None."""
@@ -146,7 +155,7 @@ class LanceSources:
 
     def _found(self, where: str) -> list[Source]:
         with self._reading() as at:
-            rows: list[dict[str, Any]] = at.rows("sources", ["md5", "fetched_at", "metadata"], where) if at else []
+            rows: list[dict[str, Any]] = at.checked_rows("sources", where) if at else []
         return [Source(row["md5"], row["fetched_at"], metadata_from_json(row["metadata"])) for row in rows]
 
 

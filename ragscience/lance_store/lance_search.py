@@ -8,9 +8,16 @@ from typing import TYPE_CHECKING
 
 from ragscience.errors import LibraryUnavailable, NothingFound
 from ragscience.lance_store.generations import Snapshot
-from ragscience.lance_store.lance_contents import LanceContents, chunk_ids, read_vectors, vectors_of
+from ragscience.lance_store.lance_contents import LanceContents
 from ragscience.lance_store.lance_database import LanceDatabase
 from ragscience.lance_store.lance_tables import in_list, lance_errors
+from ragscience.lance_store.passage_vectors import (
+    checked_vectors,
+    chunk_ids,
+    read_vectors,
+    vector_columns,
+    vectors_of,
+)
 from ragscience.records import Filters
 from ragscience.store.filter_selection import EVERY_KIND, papers_allowed
 from ragscience.store.home import Home
@@ -159,7 +166,8 @@ class LanceSearch:
     ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
         with lance_errors(at.uri):
             query = at.table("vectors").search(vector).distance_type("dot")
-            found = query.select(["chunk_id", "vector", "_distance"]).limit(limit).refine_factor(2).to_arrow()
+            found = query.select([*vector_columns(at), "_distance"]).limit(limit).refine_factor(2).to_arrow()
+        found = checked_vectors(at, found)
         return found["chunk_id"].to_numpy(), vectors_of(found, at.state.dimension)
 
     def dense_scores(self, vector: NDArray[np.float32], ids: Sequence[int] | NDArray[np.int64]) -> NDArray[np.float64]:

@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
 from ragscience.errors import LibraryBusy, RagScienceError, UsageError
+from ragscience.store.row_checksums import row_checksum
 
-__all__ = ["ROLES", "as_table", "changed_meanwhile", "connect", "in_list", "lance_errors", "schema_of"]
+__all__ = [
+    "ROLES",
+    "as_table",
+    "changed_meanwhile",
+    "checked_columns",
+    "columns_of",
+    "connect",
+    "in_list",
+    "lance_errors",
+    "schema_of",
+]
 
 _SCHEMAS: dict[str, tuple[tuple[str, str], ...]] = {
     "papers": (
@@ -72,6 +82,14 @@ _SCHEMAS: dict[str, tuple[tuple[str, str], ...]] = {
     "sources": (("md5", "string"), ("url", "string"), ("fetched_at", "string"), ("metadata", "string")),
     "generations": (("number", "int64"), ("state", "string")),
 }
+_PARTS = ("sketch", "elements")
+"""The large columns of a paper, which have a checksum of their own."""
+_CHECKED: dict[str, dict[str, tuple[str, ...]]] = {
+    role: {"checksum": tuple(name for name, _ in columns if name not in _PARTS)}
+    for role, columns in _SCHEMAS.items()
+    if role != "generations"
+}
+_CHECKED["papers"]["parts_checksum"] = ("paper_id", *_PARTS)
 ROLES = tuple(role for role in _SCHEMAS if role not in ("vectors", "generations"))
 """The tables that each library has from its beginning; that of vectors comes with their dimension."""
 
@@ -87,8 +105,18 @@ def changed_meanwhile() -> LibraryBusy:
     )
 
 
+def columns_of(role: str) -> list[str]:
+    """The columns of a table, without its checksums."""
+    return [name for name, _ in _SCHEMAS[role]]
+
+
+def checked_columns(role: str, checksum: str = "checksum") -> tuple[str, ...]:
+    """The columns that a column of checksums is of, in order (store/row_checksums.py)."""
+    return _CHECKED[role][checksum]
+
+
 def schema_of(role: str, dimension: int = 0) -> Any:
-    """The Arrow schema of a table; `dimension` is that of the vectors, float32."""
+    """The Arrow schema of a table; `dimension` is that of the vectors, float32. Checksums are its last columns."""
     import pyarrow as pa
 
     kinds = {
@@ -98,16 +126,21 @@ def schema_of(role: str, dimension: int = 0) -> Any:
         "large_binary": pa.large_binary(),
         "vector": pa.list_(pa.float32(), dimension or 1),
     }
-    return pa.schema([(name, kinds[kind]) for name, kind in _SCHEMAS[role]])
+    checksums = [(name, "int64") for name in _CHECKED.get(role, ())]
+    return pa.schema([(name, kinds[kind]) for name, kind in (*_SCHEMAS[role], *checksums)])
 
 
 def as_table(role: str, rows: Iterable[Sequence[Any]], dimension: int = 0) -> Any:
-    """An Arrow table of rows whose values are in the order of the columns."""
+    """An Arrow table of rows whose values are in the order of `columns_of`, each with its checksums."""
     import numpy as np
     import pyarrow as pa
 
-    schema = schema_of(role, dimension)
-    columns: list[Sequence[Any]] = [list(column) for column in zip(*rows, strict=True)] or [[] for _ in schema]
+    schema, names = schema_of(role, dimension), columns_of(role)
+    columns: list[Sequence[Any]] = [list(column) for column in zip(*rows, strict=True)] or [[] for _ in names]
+    by_name = dict(zip(names, columns, strict=True))
+    for checked in _CHECKED.get(role, {}).values():
+        given = zip(*(by_name[name] for name in checked), strict=True)
+        columns.append([row_checksum(*map(_as_kept, values)) for values in given])
     arrays = []
     for field, column in zip(schema, columns, strict=True):
         if pa.types.is_fixed_size_list(field.type):
@@ -116,6 +149,13 @@ def as_table(role: str, rows: Iterable[Sequence[Any]], dimension: int = 0) -> An
         else:
             arrays.append(pa.array(column, field.type))
     return pa.Table.from_arrays(arrays, schema=schema)
+
+
+def _as_kept(value: object) -> object:
+    """A value as `row_checksum` takes it: a vector as its bytes, float32, little-endian."""
+    import numpy as np
+
+    return np.ascontiguousarray(value, "<f4").tobytes() if isinstance(value, np.ndarray) else value
 
 
 def in_list(column: str, values: Iterable[int | str | bytes]) -> str:
@@ -147,16 +187,26 @@ def connect(uri: str) -> Any:
         return lancedb.connect(place)
 
 
-@contextmanager
-def lance_errors(uri: str) -> Iterator[None]:
-    """Turn LanceDB's errors into RagScienceError, LibraryBusy for the conflict of two writers."""
-    try:
-        yield
-    except (RuntimeError, OSError, ValueError) as error:
+class lance_errors:  # noqa: N801  # it reads as a function
+    """Turns LanceDB's errors into RagScienceError, LibraryBusy for the conflict of two writers."""
+
+    def __init__(self, uri: str) -> None:
+        self._uri = uri
+
+    def __enter__(self) -> None:
+        """Nothing to do."""
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
+        # A panic of LanceDB's Rust code, as damaged files cause, is no Exception and has no class to name.
+        if not isinstance(error, (RuntimeError, OSError, ValueError)) and (
+            kind is None or kind.__name__ != "PanicException"
+        ):
+            return
         if any(word in str(error).lower() for word in _CONFLICTS):
             raise changed_meanwhile() from error
         lines = str(error).strip().splitlines() or [type(error).__name__]
         raise RagScienceError(
-            f"The library at {uri} could not be read or written: {lines[0][:300]}",
-            "Is its place reachable, with room and the right to write? `python ingest.py doctor` looks for the cause.",
+            f"The library at {self._uri} could not be read or written: {lines[0][:300]}",
+            "Is its place reachable, with room and the right to write? Where its files are damaged, `python ingest.py "
+            "rebuild` reads your papers again.",
         ) from error

@@ -1,17 +1,17 @@
-"""Vectors and token vectors of a library in LanceDB, made again, and token vectors of an earlier version made codes."""
+"""Vectors and token vectors of a library in LanceDB made again, and libraries of an earlier format written anew."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 from ragscience.errors import RagScienceError
-from ragscience.lance_store.generations import FORMAT, Change
+from ragscience.lance_store.generations import FORMAT, Change, Snapshot
 from ragscience.lance_store.lance_contents import kept_codes
 from ragscience.lance_store.lance_database import LanceDatabase
-from ragscience.lance_store.lance_tables import in_list
+from ragscience.lance_store.lance_tables import columns_of, in_list
 from ragscience.records import EmbedderIdentity
 from ragscience.store.vectors import check_vectors
 
@@ -59,27 +59,43 @@ def put_tokens(change: Change, tokens: Mapping[bytes, NDArray[np.uint8]]) -> Non
 
 
 def bring_up_to_date(database: LanceDatabase) -> None:
-    """Make codes of the token vectors of an earlier version, where the library has such, in one change."""
+    """Write the rows of an earlier format anew, with checksums and token vectors as codes, in one change."""
     with database.reading() as at:
-        is_older = at is not None and at.state.has_int8_tokens
+        is_older = at is not None and not at.state.has_checksums
     if is_older:
         with database.writing() as change:
-            _recode_tokens(change)
+            _write_anew(change)
 
 
-def _recode_tokens(change: Change) -> None:
-    papers = list(change.before.papers())
-    change.delete("tokens", "true")
-    total = 0
+def _write_anew(change: Change) -> None:
+    before = change.before
+    papers = list(before.papers())
+    tables = {role: name for role, (name, _) in before.state.tables.items()}
+    for role in tables:
+        change.new_table(role, f"{role}_{uuid4().hex}", before.state.dimension)
+    change.note(format=FORMAT, token_bytes=0)
+    change.append("sources", _rows(before, "sources", ""))
     for first in range(0, len(papers), _PAPERS_AT_ONCE):
         where = in_list("paper_id", papers[first : first + _PAPERS_AT_ONCE])
+        for role in tables.keys() - {"sources", "tokens"}:
+            change.append(role, _rows(before, role, where))
         rows = []
-        for row in change.before.rows("tokens", ["chunk_id", "paper_id", "tokens"], where):
-            content = kept_codes(row["tokens"], is_int8=True).tobytes()
-            rows.append((row["chunk_id"], row["paper_id"], len(content), content))
-            total += len(content)
+        for chunk_id, paper_id, _, tokens in _rows(before, "tokens", where):
+            content = kept_codes(tokens, is_int8=before.state.has_int8_tokens).tobytes()
+            rows.append((chunk_id, paper_id, len(content), content))
         change.append("tokens", rows)
-    change.note(token_bytes=total, format=FORMAT)
+        change.note(token_bytes=change.state.token_bytes + sum(size for _, _, size, _ in rows))
+
+
+def _rows(before: Snapshot, role: str, where: str) -> list[list[Any]]:
+    """The rows that a condition fits, their values in the order of the columns."""
+    import numpy as np
+
+    names = columns_of(role)
+    rows = [[row[name] for name in names] for row in before.rows(role, names, where)]
+    if role == "vectors":
+        rows = [[*row[:-1], np.asarray(row[-1], np.float32)] for row in rows]
+    return rows
 
 
 def _put(change: Change, passages: Mapping[int, tuple[int, bytes]], tokens: Mapping[bytes, NDArray[np.uint8]]) -> None:

@@ -1,56 +1,49 @@
-"""Whether the tables of a library in LanceDB agree: each passage with its page, each vector with its passage."""
+"""Whether the tables of a library in LanceDB are what was written, and agree: each passage with its page."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
-
 from ragscience.lance_store.generations import Snapshot
-from ragscience.lance_store.lance_contents import chunk_ids, read_vectors
-from ragscience.records import Paper
+from ragscience.lance_store.passage_vectors import chunk_ids, note_lost, read_vectors
 from ragscience.store.vectors import NORM_TOLERANCE
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
 
 __all__ = ["verify"]
 
-_COLUMNS = ["chunk_id", "start", "end", "page_start", "page_end", "text"]
+_PAPERS_AT_ONCE = 50
 
 
-def verify(at: Snapshot, papers: Sequence[Paper]) -> list[tuple[str, str]]:
-    """(what is damaged, what repairs it), a line for each paper; reads all but the token vectors."""
+def verify(at: Snapshot) -> None:
+    """Read every row and note those that are damaged or lost. Raises LibraryDamaged, RagScienceError."""
     import numpy as np
 
+    papers = at.papers()
+    at.checked_rows("papers", "", "parts_checksum")
     ids, vectors = read_vectors(at, None)
     norms = np.sqrt(np.einsum("ij,ij->i", vectors, vectors, dtype=np.float64))
-    good = np.abs(norms - 1) <= NORM_TOLERANCE
-    return [found for paper in papers if (found := _of_paper(at, paper, ids[good]))]
+    usable = ids[np.abs(norms - 1) <= NORM_TOLERANCE]
+    note_lost(at, "vector", set(np.setdiff1d(chunk_ids(at), usable).tolist()))
+    for role in ("graph", "sources"):
+        at.checked_rows(role)
+    numbers = list(papers)
+    for first in range(0, len(numbers), _PAPERS_AT_ONCE):
+        _verify_papers(at, numbers[first : first + _PAPERS_AT_ONCE])
 
 
-def _of_paper(at: Snapshot, paper: Paper, usable: NDArray[np.int64]) -> tuple[str, str] | None:
-    import numpy as np
-
-    wanted = chunk_ids(at, [paper.paper_id])
-    where = f"paper_id = {paper.paper_id}"
-    pages = {row["number"]: row for row in at.rows("pages", ["number", "start", "end", "text"], where)}
-    passages = at.rows("passages", _COLUMNS, where)
-    faults = []
-    if len(pages) != paper.pages:
-        faults.append(f"{paper.pages - len(pages)} of its pages are missing")
-    lost = np.setdiff1d(wanted, [row["chunk_id"] for row in passages]).size
-    if lost:
-        faults.append(f"{lost} of its passages are missing")
-    unlike = sum(not _is_on_its_pages(row, pages) for row in passages)
-    if unlike:
-        faults.append(f"{unlike} of its passages are not what its pages say")
-    unusable = np.setdiff1d(wanted, usable).size
-    if unusable:
-        faults.append(f"{unusable} of its vectors are missing or not of length 1")
-    if not faults:
-        return None
-    return f"{paper.file} is damaged: {', '.join(faults)}.", f"`python ingest.py rebuild {paper.file}` reads it again."
+def _verify_papers(at: Snapshot, numbers: list[int]) -> None:
+    """Hold the pages, passages and token vectors of some papers against each other and what was written."""
+    where = f"paper_id BETWEEN {numbers[0]} AND {numbers[-1]}"
+    pages: dict[int, dict[int, dict[str, object]]] = {number: {} for number in numbers}
+    for row in at.checked_rows("pages", where):
+        pages.get(row["paper_id"], {})[row["number"]] = row
+    for paper_id, found in pages.items():
+        lost = set(range(1, at.papers()[paper_id]["pages"] + 1)) - found.keys()
+        if lost:
+            at.note("page", paper_id, lost)
+    passages = at.checked_rows("passages", where)
+    note_lost(at, "passage", set(chunk_ids(at, numbers).tolist()) - {row["chunk_id"] for row in passages})
+    for row in passages:
+        if not _is_on_its_pages(row, pages.get(row["paper_id"], {})):
+            at.note("passage", row["paper_id"], [row["chunk_id"]])
+    at.checked_rows("tokens", where)
 
 
 def _is_on_its_pages(row: dict[str, object], pages: dict[int, dict[str, object]]) -> bool:
@@ -58,8 +51,8 @@ def _is_on_its_pages(row: dict[str, object], pages: dict[int, dict[str, object]]
     start, text = int(str(row["start"])), str(row["text"])
     for number in range(int(str(row["page_start"])), int(str(row["page_end"])) + 1):
         page = pages.get(number)
-        if page is None:
-            return False
+        if page is None:  # which is noted by itself
+            continue
         first = int(str(page["start"]))
         low, high = max(start, first), min(int(str(row["end"])), int(str(page["end"])))
         if low < high and text[low - start : high - start] != str(page["text"])[low - first : high - first]:

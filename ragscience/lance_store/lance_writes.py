@@ -8,17 +8,21 @@ from typing import Any
 
 from ragscience.errors import RagScienceError
 from ragscience.lance_store.generations import Change
-from ragscience.lance_store.lance_contents import chunk_ids
-from ragscience.lance_store.lance_tables import in_list, schema_of
+from ragscience.lance_store.lance_tables import columns_of, in_list
+from ragscience.lance_store.passage_vectors import chunk_ids
 from ragscience.store.library_writes import NewPaper, chunk_rows, hashes_of, page_rows
 
 __all__ = ["append_paper", "remove_papers", "rename_papers"]
 
 
+_NO_PARTS = {"sketch": b"", "elements": b""}
+"""Of a paper whose large columns are damaged: they stay so."""
+
+
 def append_paper(change: Change, new: NewPaper, columns: Mapping[str, Any]) -> None:
     """Append the rows of a paper to the tables of the change."""
     state, paper_id, first = change.state, columns["paper_id"], columns["first_chunk"]
-    names = schema_of("papers").names
+    names = columns_of("papers")
     change.append("papers", [[columns[name] for name in names]])
     change.append("pages", page_rows(new.document, paper_id))
     change.append("passages", chunk_rows(new, paper_id, first))
@@ -46,10 +50,16 @@ def remove_papers(change: Change, ids: Sequence[int]) -> int:
     if not gone:
         return 0
     where = in_list("paper_id", gone)
-    sizes = change.before.arrow("tokens", ["bytes"], where)["bytes"].to_pylist()
-    for role in ("papers", "pages", "passages", "vectors", "tokens"):
+    # Also those whose paper is not what was written, by their own ids.
+    spans = [f"chunk_id BETWEEN {row['first_chunk']} AND {row['first_chunk'] + row['chunks'] - 1}" for row in
+             map(papers.__getitem__, gone)]  # fmt: skip
+    theirs = " OR ".join([where, *spans])
+    sizes = change.before.arrow("tokens", ["bytes"], theirs)["bytes"].to_pylist()
+    for role in ("papers", "pages"):
         change.delete(role, where)
-    if change.delete("graph", where):
+    for role in ("passages", "vectors", "tokens"):
+        change.delete(role, theirs)
+    if change.delete("graph", theirs):
         change.bump("graph_generation")
     change.gone_papers.update(gone)
     state = change.state
@@ -73,9 +83,11 @@ def rename_papers(change: Change, moves: Mapping[int, tuple[bytes, int]]) -> Non
         raise RagScienceError(text, "Run `python ingest.py sync`.")
     targets = {path for path, _ in moves.values()}
     remove_papers(change, [one for one, row in papers.items() if row["path"] in targets and one not in moves])
-    names = schema_of("papers").names
-    rows = change.before.rows("papers", names, in_list("paper_id", moves))
-    change.delete("papers", in_list("paper_id", moves))
+    names = columns_of("papers")
+    which = in_list("paper_id", moves)
+    large = {row["paper_id"]: row for row in change.before.checked_rows("papers", which, "parts_checksum")}
+    rows = [row | large.get(row["paper_id"], _NO_PARTS) for row in change.before.checked_rows("papers", which)]
+    change.delete("papers", which)
     for row in rows:
         path, modified = moves[row["paper_id"]]
         name = os.path.basename(path)  # noqa: PTH119  # bytes, which pathlib does not take

@@ -19,6 +19,7 @@ __all__ = [
     "REBUILD_TOKENS",
     "Damage",
     "Database",
+    "Kind",
     "described",
     "is_damaged",
     "lost_passages",

@@ -1,0 +1,241 @@
+"""A library in LanceDB whose files are not what was written, and changes that others come before."""
+
+import random
+import shutil
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from ragscience.engine import Engine
+from ragscience.errors import LibraryBusy, LibraryDamaged, RagScienceError
+from ragscience.lance_store import lance_database
+from ragscience.lance_store.lance_repair import begin_anew_if_damaged
+from ragscience.lance_store.lance_tables import as_table, columns_of, schema_of
+from ragscience.records import Metadata
+from ragscience.settings import Settings
+from ragscience.store import Home
+from tests.store.making import CHUNKER, EMBEDDER, add, numbered_paper
+
+from .stores import Place
+from .test_store_conformance import assert_whole, everything, rich_paper
+
+pytest.importorskip("lancedb", reason="lancedb is not installed: libraries in LanceDB are not tried")
+
+
+@pytest.fixture
+def place(tmp_path):
+    return Place(Home(tmp_path / "home"), f"lance://{tmp_path / 'lance'}")
+
+
+@pytest.fixture
+def filled(place):
+    """A place with two papers that have everything, and a source and a row of the graph."""
+    with place.open(writing=True) as library:
+        library.set_identity(EMBEDDER, CHUNKER)
+        for number in (1, 2):
+            library.add_paper(rich_paper(number))
+        library.graph.put("toy", "1", [(1, '{"found": 1}')])
+        library.sources.put(rich_paper(1).md5, Metadata(url="https://x.org/1"))
+    return place
+
+
+def change_value(place, role, where, **values):
+    """Alter the values of rows as a disk does: their checksums stay as they were."""
+    with place.open(writing=True) as library, library._writing() as change:
+        names = [*columns_of(role), *schema_of(role, change.state.dimension).names[len(columns_of(role)) :]]
+        table = change.before.arrow(role, names, where)
+        change.delete(role, where)
+        rows = [row | values for row in table.to_pylist()]
+        change.append_table(role, type(table).from_pylist(rows, schema=table.schema))
+
+
+@pytest.mark.parametrize(
+    ("role", "where", "values", "said"),
+    [
+        ("passages", "chunk_id = 1", {"text": "what nobody wrote"}, "rich-1.pdf is damaged in the library (1 passage)"),
+        ("passages", "chunk_id = 2", {"page_end": 4}, "rich-1.pdf is damaged in the library (1 passage)"),
+        ("pages", "paper_id = 2 AND number = 1", {"text": "x"}, "rich-2.pdf is damaged in the library (1 page)"),
+        ("vectors", "chunk_id = 5", {"text_hash": b"1" * 16}, "rich-2.pdf is damaged in the library (1 vector)"),
+        ("papers", "paper_id = 1", {"sketch": b"12345678"}, "rich-1.pdf is damaged in the library (its structure)"),
+        ("tokens", "chunk_id = 1", {"tokens": b"1" * 28}, "The token vectors of 1 passage are lost or damaged"),
+        ("graph", "chunk_id = 1", {"found": "{}"}, "The knowledge graph is damaged in 1 row"),
+        ("sources", "true", {"url": "https://y.org"}, "The fetched metadata are damaged"),
+    ],
+)
+def test_a_row_that_is_not_what_was_written_is_left_out_and_told_of(filled, role, where, values, said):
+    with filled.open() as library:
+        before = everything(library)
+    change_value(filled, role, where, **values)
+    with filled.open() as library:
+        ((message, fix),) = library.verify()
+        assert message.startswith(said)
+        assert "`python ingest.py" in fix
+        assert library.damage() == (f"{message} {fix}",)
+    with filled.open() as library:
+        texts = [chunk for paper in library.papers() for chunk in library.paper_chunks(paper.paper_id)]
+        assert [one for one in texts if one not in before["passages"]] == []
+        assert len(texts) == 8 - (role == "passages")
+        if role == "passages":
+            assert library.damage()[0].startswith(said)
+        if role == "pages":
+            with pytest.raises(LibraryDamaged, match="Page 1 of rich-2"):
+                library.page_text(2, 1)
+
+
+@pytest.mark.parametrize("role", ["passages", "vectors", "pages", "tokens"])
+def test_a_damaged_paper_that_is_read_again_is_whole(filled, role):
+    key = "chunk_id = 2" if role != "pages" else "paper_id = 1 AND number = 2"
+    change_value(filled, role, key, paper_id=99)
+    with filled.open(writing=True) as library:
+        with library.snapshot():
+            assert library.verify() or role == "tokens"
+        library.add_paper(replace(rich_paper(1), replaces=(1,)))
+        assert library.verify() == []
+        assert library.chunk_count == 8
+
+
+def test_a_paper_whose_entry_is_damaged_begins_the_library_anew(filled):
+    change_value(filled, "papers", "paper_id = 1", title="Another")
+    with filled.open() as library:
+        assert [paper.file for paper in library.papers()] == ["rich-2.pdf"]
+        assert "entry of a paper is damaged" in library.damage()[0]
+    damage, left = begin_anew_if_damaged(filled.home, filled.uri)
+    assert "entry of a paper" in damage.why
+    assert [path.name for path in damage.files] == ["rich-1.pdf", "rich-2.pdf"]
+    assert left == ""
+    with filled.open(writing=True) as library:
+        assert (library.papers(), library.paper_count, library.chunk_count) == ([], 0, 0)
+        library.add_paper(rich_paper(1))
+        assert library.verify() == []
+    assert begin_anew_if_damaged(filled.home, filled.uri) is None
+
+
+@pytest.mark.parametrize("table", ["papers", "passages", "vectors_*", "generations"])
+def test_a_table_that_cannot_be_read_begins_the_library_anew(filled, table):
+    (folder,) = Path(filled.uri.removeprefix("lance://")).glob(f"{table}.lance")
+    for path in (folder / "data").iterdir():
+        path.write_bytes(path.read_bytes()[:40])
+    with Engine(filled.home, Settings(home=filled.home.root, library=filled.uri)) as engine:
+        with pytest.raises(RagScienceError) as refused:
+            engine.library.verify()
+        assert "rebuild" in refused.value.fix
+        found = [one.severity for one in engine.doctor().findings if one.area in ("database", "contents")]
+        assert found.count("error") == 1
+    damage, left = begin_anew_if_damaged(filled.home, filled.uri)
+    assert {"rich-1.pdf", "rich-2.pdf"} <= {path.name for path in damage.files}
+    assert left == ("lance.damaged-1" if table == "generations" else "")
+    with filled.open(writing=True) as library:
+        library.set_identity(EMBEDDER, CHUNKER)
+        library.add_paper(rich_paper(1))
+        assert library.verify() == []
+
+
+def test_papers_without_the_table_that_describes_them_are_lost_and_not_written_over(filled):
+    shutil.rmtree(Path(filled.uri.removeprefix("lance://")) / "generations.lance")
+    for writing in (False, True):
+        with pytest.raises(LibraryDamaged, match="lacks its own description"), filled.open(writing=writing) as library:
+            library.papers()
+
+
+def shown(library):
+    """The words of a library, and its vectors."""
+    papers = library.papers()
+    passages = [chunk for paper in papers for chunk in library.paper_chunks(paper.paper_id)]
+    ids, vectors = library.vectors()
+    pages = []
+    for paper in papers:
+        for page in library.pages(paper.paper_id):
+            with suppress(LibraryDamaged):
+                pages.append(library.page_text(paper.paper_id, page.number))
+    return [*papers, *passages, *pages, *zip(ids.tolist(), vectors.tolist(), strict=True)]
+
+
+def test_no_flipped_bit_shows_what_was_not_written(filled, tmp_path):
+    """Seed 24: 10 flips, each in a file of a copy; a difference is warned of, or an error."""
+    with filled.open() as library:
+        before = shown(library)
+    whole = Path(filled.uri.removeprefix("lance://"))
+    files = sorted(path for path in whole.rglob("*") if path.is_file() and path.stat().st_size)
+    dice, told = random.Random(24), set()
+    for number in range(10):
+        path = dice.choice(files)
+        content = bytearray(path.read_bytes())
+        content[dice.randrange(len(content))] ^= 1 << dice.randrange(8)
+        copy = tmp_path / f"copy-{number}"
+        shutil.copytree(whole, copy)
+        (copy / path.relative_to(whole)).write_bytes(content)
+        try:
+            with Place(filled.home, f"lance://{copy}").open() as library, library.snapshot():
+                now, damage = shown(library), library.damage()
+        except RagScienceError as error:
+            assert error.fix
+            told.add("refused")
+            continue
+        assert [one for one in now if one not in before] == [], path
+        if now != before:
+            assert damage, path
+            told.add("warned")
+    assert "refused" in told
+
+
+def test_a_library_of_the_format_without_checksums_gets_them_with_the_next_writer(place, monkeypatch):
+    with place.open(writing=True) as library:
+        library.set_identity(EMBEDDER, CHUNKER)
+        library.add_paper(rich_paper(1))
+        before = everything(library)
+        with library._writing() as change:
+            for role in ("pages", "passages", "vectors"):
+                table = as_table(role, (), change.state.dimension).select(columns_of(role))
+                rows = change.before.arrow(role, columns_of(role))
+                name = f"{role}_older"
+                change._handles[role] = change._database.create_table(name, schema=table.schema)
+                change._named(role, name, 1)
+                change.append_table(role, rows)
+            change.note(format=2)
+    with place.open() as reader, reader.snapshot():
+        assert everything(reader) == before
+        with place.open(writing=True) as writer:
+            assert everything(writer) == before
+            assert writer.verify() == []
+        assert everything(reader) == before
+    change_value(place, "passages", "chunk_id = 1", text="what nobody wrote")
+    with place.open() as library:
+        assert library.verify()
+
+
+def test_a_change_that_another_writer_comes_before_is_made_on_what_that_one_left(place, tmp_path, monkeypatch):
+    monkeypatch.setattr(lance_database, "_PAUSE_SECONDS", 0.0)
+    with place.open(writing=True) as one, place.open(Home(tmp_path / "second"), writing=True) as other:
+        add(one, numbered_paper(0))
+        later = [1, 2]
+
+        def act(change):
+            if later:
+                add(other, numbered_paper(later.pop()))
+            change.note(apart=(*change.state.apart, "x"))
+
+        one._changed(act)
+        assert later == []
+        assert one.graph.apart() == {"x"}
+    with place.open() as library:
+        assert_whole(library, 3)
+
+
+def test_a_change_that_others_always_come_before_is_given_up_in_a_clear_line(place, tmp_path, monkeypatch):
+    monkeypatch.setattr(lance_database, "_PAUSE_SECONDS", 0.0)
+    with place.open(writing=True) as one, place.open(Home(tmp_path / "second"), writing=True) as other:
+        add(one, numbered_paper(0))
+        later = iter(range(1, 100))
+
+        def act(change):
+            add(other, numbered_paper(next(later)))
+            change.note(apart=("x",))
+
+        with pytest.raises(LibraryBusy, match="too late 6 times"):
+            one._changed(act)
+        assert next(later) == 7
+        assert one.graph.apart() == frozenset()
+    with place.open() as library:
+        assert_whole(library, 7)
