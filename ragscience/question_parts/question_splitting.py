@@ -28,6 +28,8 @@ _BREAK = re.compile(
     rf"|,\s+(?=(?:{PREPOSITION}\s+)?{_ASKING}\b)|,\s+{_JOINED}\s+(?={_VERB}\b)",
     re.IGNORECASE,
 )
+_WHAT_IS = re.compile(r"(?i:what|who)\s+(?:is|are|was|were)\s+(?:(?:an?|the)\s+)?\w*[A-Z]\w*(?:-\w+)*[\s,]*")
+"""A question that asks for a name alone."""
 _OPENING = re.compile(rf"^(?:for|in|on|with|according to|given)\b[^,?]*,\s+(?={_ASKING}\b)", re.IGNORECASE)
 _TRAILING = re.compile(rf"(?:(?<![\s,;?.])[\s,;?.]++)?+(?:\b{_JOINED})?[\s,;?.]*+$", re.IGNORECASE)
 _AGAINST = re.compile(
@@ -79,7 +81,8 @@ def cut(question: str, differ: Differs) -> list[str]:
     starts = [0]
     for found in _BREAK.finditer(text):
         before, behind = text[starts[-1] : found.start()], text[found.end() :]
-        if min(len(set(terms(before))), len(set(terms(behind)))) >= LEAST_TERMS:
+        is_whole = len(set(terms(before))) >= LEAST_TERMS or _WHAT_IS.fullmatch(before)
+        if is_whole and len(set(terms(behind))) >= LEAST_TERMS:
             starts.append(found.end())
     ends = [*starts[1:], len(text)]
     pieces = (_TRAILING.sub("", text[start:end]) for start, end in zip(starts, ends, strict=True))

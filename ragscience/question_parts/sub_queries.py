@@ -53,6 +53,10 @@ NEAR_HOME = 0.6
 PHRASE_WORDS = 3
 """Content words from which a missing phrase is a separate query."""
 
+_SPEAKS_ON = re.compile(
+    r"^(?:and\s+)?(?:what|which|how)\b[^,]*?\s(?:is|was|are|were|do|does|did|has|had|can) (?:it|they)\b", re.IGNORECASE
+)
+"""A clause about what the one before it is about, whatever else it names."""
 _LEADING = re.compile(rf"^(?:{PREPOSITION}\s+)?(?:(?:the|a|an|their|its)\s+)?", re.IGNORECASE)
 _WITH_ARTICLE = re.compile(r"\bthe\s+(?:[a-z]+\s+)?(?P<name>[\w-]+)", re.IGNORECASE)
 
@@ -89,8 +93,8 @@ def sub_queries(question: str, papers: Sequence[Paper] | Names, home: Home | Non
 
     A part is a clause ("…, and how many …"), or the question for one of the things that it sets side by side ("in X
     and in Y" with the whole question about each). A part that names one of the library's papers is searched there;
-    one that names nothing, in the paper of the part before it. `home` returns the papers of a name that is in no title
-    ("the Transformer"): it is called for the names of parts only, never for a question in one piece.
+    one that names nothing, or is about "it", in the paper of the part before it. `home` returns the papers of a name
+    that is in no title ("the Transformer"): it is called for the names of parts only, not for a question of one.
     """
     question = " ".join(question.split())
     if len(question) > LONGEST_SPLIT:
@@ -100,7 +104,8 @@ def sub_queries(question: str, papers: Sequence[Paper] | Names, home: Home | Non
     found: list[SubQuery] = []
     before: tuple[str, ...] = ()
     for part in parts:
-        files = known.likely(part.subject)
+        speaks_on = bool(before) and not part.listed and _SPEAKS_ON.search(part.subject)
+        files = before if speaks_on else known.likely(part.subject)
         name = _homeless(part, spoken_of=bool(before)) if not files and home and len(parts) > 1 else ""
         if name and home:
             files = home(name)

@@ -123,6 +123,14 @@ def test_each_of_two_compared_papers_is_searched_for_what_is_compared(question):
         assert other not in part.text
 
 
+def test_a_part_about_it_is_searched_where_the_part_before_is_whatever_else_it_names():
+    question = "What is OakMap, and how much faster is it than maps on Fern trees?"
+    assert [(part.text, part.papers) for part in asked(question) if part.text != question] == [
+        ("What is OakMap?", (OAK,)),
+        ("How much faster is it than maps on Fern trees?", (OAK,)),
+    ]
+
+
 def test_three_way_comparison():
     assert [part.papers for part in asked("Compare the depth of OakMap on Linux, Moss-2 and Fern trees.")] == [
         (OAK,),
