@@ -121,6 +121,7 @@ def _trained(
     index.cp.min_points_per_centroid = 1
     if form == "ivf-pq":
         index.pq.cp.min_points_per_centroid = 1
+        index.do_polysemous_training = False  # it orders codes for a filter by Hamming distance, which is not used
     index.train(sample)
     return index, sample
 
