@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
-from ragscience.records import Block, Hit, title_of
+from ragscience.records import Block, Hit, Paper, title_of
 from ragscience.routes.asked_papers import AskedPapers
 from ragscience.routes.paper_text import PaperText, Sentence
 from ragscience.routes.route_records import RouteContext, Routed
@@ -65,6 +65,13 @@ _ASPECT_OF = {
 }
 """What is asked for, by how the words for it begin; a summary for all others."""
 _BY_NAME = {aspect.name: aspect for aspect in ASPECTS}
+_THESE = re.compile(
+    r"(?:(?:both|each|all)(?: of)? ?)?(?:(?:these|those|the|my|our) ?)?(?:(?:two|three|four|five|six|[2-6]) )?"
+    r"(?:papers?|articles?|studies|works|preprints?|manuscripts?|pdfs?|documents?)|(?:both|all)(?: of (?:them|these))?|"
+    r"them|these",
+    re.IGNORECASE,
+)
+"""All papers that the filters leave, where they are few."""
 _MOST = 6
 _MOST_LIMITS = 8
 _MOST_PAPERS = 6
@@ -77,7 +84,7 @@ def answer(question: str, context: RouteContext) -> Routed | None:
     asked = AskedPapers.of(question, context)
     for frame in _FRAMES:
         match = frame.fullmatch(asked.question)
-        papers = asked.meant_by(match["ref"]) if match else ()
+        papers = _meant(match["ref"], asked) if match else ()
         if match and papers:
             groups = match.groupdict()
             what = (groups.get("asked") or groups.get("verb") or "").casefold()
@@ -88,12 +95,19 @@ def answer(question: str, context: RouteContext) -> Routed | None:
     return _compared(asked, context)
 
 
+def _meant(words: str, asked: AskedPapers) -> tuple[Paper, ...]:
+    """The papers that the words mean: those named or described, or "these papers", which are all that there are."""
+    papers = asked.meant_by(words)
+    is_all = not papers and len(asked.library) <= _MOST_PAPERS and _THESE.fullmatch(words.strip(" ,"))
+    return asked.library if is_all else papers
+
+
 def _compared(asked: AskedPapers, context: RouteContext) -> Routed | None:
     """Summaries of the papers that are compared as a whole, one after the other; None for any other question."""
     for frame in _COMPARISONS:
         match = frame.fullmatch(asked.question)
         named = f"{match['ref']} and {match.groupdict().get('other') or ''}" if match else ""
-        papers = asked.meant_by(named) if named else ()
+        papers = (asked.meant_by(named) or _meant(match["ref"], asked)) if match else ()
         if len(papers) > 1:
             texts = [PaperText(context.library, paper) for paper in papers[:_MOST_PAPERS]]
             routed = _routed(context, texts, "summary")

@@ -169,7 +169,40 @@ def test_this_paper_is_the_one_that_the_question_is_kept_to(ask):
 @pytest.mark.parametrize(
     "question",
     [
+        "Summarize these papers",
+        "Summarise both papers, please",
+        "Can you summarize them?",
+        "Give me an overview of the two papers.",
+        "What are the main findings of these papers?",
+        "What do these two articles show?",
+    ],
+)
+def test_these_papers_are_those_that_the_question_is_kept_to(ask, question):
+    routed = ask(question, papers=("bees.pdf", "trial.pdf"))
+    assert routed.route == "summary"
+    headings = [block.text for block in routed.blocks if block.kind == "heading"]
+    assert headings == ["BeeNet: A Model of Dances", "Honey against coughs: a trial"]
+
+
+def test_these_papers_are_compared_with_each_other(ask):
+    routed = ask("Compare these papers", papers=("bees.pdf", "trial.pdf"))
+    assert routed.route == "comparison"
+    assert len([block for block in routed.blocks if block.kind == "heading"]) == 2
+
+
+def test_more_papers_than_a_summary_has_room_for_are_searched(tmp_path):
+    papers = {f"{number}.pdf": (f"Number {number} of many", EMPTY) for number in range(7)}
+    with make_library(tmp_path, papers) as library:
+        assert answer("Summarize these papers", context(library, Filters())) is None
+        assert answer("Summarize these papers", context(library, Filters(papers=("1.pdf", "2.pdf")))) is not None
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
         "What is dropout about?",
+        "What do these papers say about bees?",
+        "Summarize the works of Shakespeare",
         "What are the results of BeeNet on two hives?",
         "Summarize how bees dance",
         "What is the limit of honey?",
