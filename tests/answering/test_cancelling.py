@@ -1,7 +1,6 @@
-"""A cancelled question ends within a second, whatever was going on."""
+"""A cancelled question ends at once, whatever was going on."""
 
 import threading
-import time
 
 import pytest
 
@@ -37,7 +36,7 @@ class SilentLLM:
     def __iter__(self):
         try:
             yield from self.pieces
-            self.go.wait(20)
+            self.go.wait(120)
             yield "late"
         finally:
             self.closed.set()
@@ -70,16 +69,15 @@ def test_cancelled_while_the_model_says_nothing():
     llm, cancelled, shown = SilentLLM("Training "), threading.Event(), []
 
     def show(piece):
-        shown.append((piece, time.monotonic()))
+        shown.append(piece)
         threading.Timer(0.2, cancelled.set).start()
 
     with pytest.raises(Cancelled):
         ask(llm, Search(TRAINING), cancelled=cancelled.is_set, on_token=show)
-    ((piece, began),) = shown
-    assert piece == "Training "
-    assert time.monotonic() - began < 1.2
+    assert shown == ["Training "]
+    assert not llm.closed.is_set(), "it waited for the model"
     llm.go.set()
-    assert llm.closed.wait(5), "the abandoned reply is closed with its next piece"
+    assert llm.closed.wait(60), "the abandoned reply is closed with its next piece"
 
 
 def test_cancelled_at_a_token_of_a_real_server():

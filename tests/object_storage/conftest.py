@@ -54,12 +54,23 @@ def delete(s3):
 
 @pytest.fixture(scope="session")
 def one_bucket():
-    return Bucket(ADDRESS, timeout_seconds=0.5)
+    return Bucket(ADDRESS)
+
+
+@pytest.fixture(scope="session")
+def one_hasty_bucket():
+    return Bucket(ADDRESS, timeout_seconds=1.5)
 
 
 @pytest.fixture
 def bucket(s3, one_bucket):
     return one_bucket
+
+
+@pytest.fixture
+def hasty(s3, one_hasty_bucket):
+    """The same, which does not wait long for a server that says nothing."""
+    return one_hasty_bucket
 
 
 class InBucket(Commands):
