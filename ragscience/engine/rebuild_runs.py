@@ -130,8 +130,8 @@ class RebuildRun(IngestRun):
             raise UsageError(
                 "Token vectors are turned off by the settings.", "Set RAG_TOKEN_CACHE_MB, and RAG_RERANK to auto."
             )
-        library.compact_tokens()
         lost, unkept = library.passages_without_tokens()
+        library.compact_tokens()
         wanted, done = [*lost, *unkept], 0
         self._room = self._token_limit - library.token_bytes()
         for first in range(0, len(wanted), settings.embedding_batch):

@@ -184,7 +184,7 @@ class Snapshot:
         """Note that a row is not what was written."""
         kind, key = _KINDS[role]
         of_paper = role in _OF_A_PAPER
-        self.note(kind, row.get("paper_id") if of_paper else None, [hash(row[key])])
+        self.note(kind, row.get("paper_id") if of_paper else None, [row[key] if key != "md5" else hash(row[key])])
 
     def note(self, kind: Kind, paper_id: int | None, keys: Iterable[int]) -> None:
         """Note rows that are damaged or lost."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, replace
 from types import TracebackType
@@ -17,6 +17,7 @@ from ragscience.lance_store.lance_database import LanceDatabase
 from ragscience.lance_store.lance_left_out import LanceLeftOut
 from ragscience.lance_store.lance_rows import LanceGraph, LanceSources
 from ragscience.lance_store.lance_search import LanceSearch
+from ragscience.lance_store.lance_tables import in_list
 from ragscience.lance_store.lance_verification import verify
 from ragscience.lance_store.lance_writes import append_paper, remove_papers, rename_papers
 from ragscience.records import EmbedderIdentity, Paper
@@ -304,8 +305,18 @@ class LanceLibrary:
             self._changed(lambda change: put_tokens(change, tokens))
 
     def compact_tokens(self) -> int:
-        """Nothing to drop: token vectors leave with their passages. Returns 0, the bytes freed."""
+        """Drop the token vectors that were seen to be damaged; returns 0, as the bytes are freed later."""
+        with self._reading() as at:
+            damaged = at.damaged.get(("token", None), set()) if at else set()
+        if damaged:
+            self._changed(lambda change: self._drop_tokens(change, damaged))
         return 0
+
+    @staticmethod
+    def _drop_tokens(change: Change, ids: Collection[int]) -> None:
+        change.delete("tokens", in_list("chunk_id", ids))
+        sizes = change.before.arrow("tokens", ["chunk_id", "bytes"]).to_pylist()
+        change.note(token_bytes=sum(row["bytes"] for row in sizes if row["chunk_id"] not in ids))
 
     # Upkeep
 

@@ -8,10 +8,11 @@ from dataclasses import asdict
 from datetime import UTC, datetime
 from functools import partial
 from typing import Any
+from uuid import uuid4
 
 from ragscience.lance_store.generations import Change, Snapshot
 from ragscience.lance_store.lance_database import LanceDatabase
-from ragscience.lance_store.lance_tables import in_list
+from ragscience.lance_store.lance_tables import columns_of, in_list
 from ragscience.records import Metadata
 from ragscience.store.sources_table import Source, metadata_from_json
 
@@ -67,9 +68,13 @@ class LanceGraph:
         """Delete the rows of `extractor`, or all rows; returns how many there were."""
 
         def act(change: Change) -> int:
-            count = change.delete("graph", "true" if extractor is None else in_list("extractor", [extractor]))
+            # Into a new table: a damaged one may not be writable, and a damaged row not be the extractor's any more.
+            found = change.before.rows("graph", ["chunk_id"])
+            others = [row for row in change.before.checked_rows("graph") if extractor not in (None, row["extractor"])]
+            change.new_table("graph", f"graph_{uuid4().hex}", 0)
+            change.append("graph", [[row[name] for name in columns_of("graph")] for row in others])
             change.bump("graph_generation")
-            return count
+            return len(found) - len(others)
 
         return self._changed(act)
 

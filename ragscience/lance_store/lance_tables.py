@@ -196,11 +196,10 @@ class lance_errors:  # noqa: N801  # it reads as a function
     def __enter__(self) -> None:
         """Nothing to do."""
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
-        # A panic of LanceDB's Rust code, as damaged files cause, is no Exception and has no class to name.
-        if not isinstance(error, (RuntimeError, OSError, ValueError)) and (
-            kind is None or kind.__name__ != "PanicException"
-        ):
+    def __exit__(self, _: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
+        # Damaged files cause errors of Arrow's own, and panics of Rust code: no Exception, and without a class to name.
+        named = {name for base in type(error).__mro__ for name in (base.__module__, base.__name__)}
+        if not isinstance(error, (RuntimeError, OSError, ValueError)) and not named & {"pyarrow.lib", "PanicException"}:
             return
         if any(word in str(error).lower() for word in _CONFLICTS):
             raise changed_meanwhile() from error

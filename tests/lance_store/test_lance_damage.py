@@ -96,6 +96,22 @@ def test_a_damaged_paper_that_is_read_again_is_whole(filled, role):
         assert library.chunk_count == 8
 
 
+def test_a_damaged_row_of_the_graph_and_of_token_vectors_is_dropped_where_they_are_made_again(filled):
+    change_value(filled, "graph", "chunk_id = 1", extractor="toys")
+    change_value(filled, "tokens", "chunk_id = 1", chunk_id=7_000)
+    with filled.open(writing=True) as library:
+        with library.snapshot():
+            assert len(library.verify()) == 2
+        assert library.graph.clear("toy") == 1
+        library.passages_without_tokens()
+        library.compact_tokens()
+        assert library.verify() == []
+        ids = [chunk.chunk_id for chunk in library.paper_chunks(1)]
+        whole = [*library.token_vectors(ids), *library.token_vectors([5, 6, 7, 8])]
+        assert library.token_bytes() == sum(len(one.tobytes()) for one in library.token_vectors(range(9)).values())
+        assert 1 not in whole
+
+
 def test_a_paper_whose_entry_is_damaged_begins_the_library_anew(filled):
     change_value(filled, "papers", "paper_id = 1", title="Another")
     with filled.open() as library:

@@ -6,6 +6,7 @@ import argparse
 import contextlib
 import json
 import os
+import random
 import shutil
 import subprocess
 import sys
@@ -13,7 +14,13 @@ import tempfile
 import time
 import traceback
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+if TYPE_CHECKING:
+    from tests.soak.rounds import Round
+
+_KINDS = {"embedded": (6, ""), "lance": (2, "lancedb"), "bucket": (2, "moto")}
+"""The kinds of rounds: how many of ten are of that kind, and the package that they need."""
 _INSIDE = "SOAK_IS_INSIDE"
 _HERE = Path(__file__).parent
 
@@ -25,6 +32,7 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--first", type=int, default=0, help="The number of the first round.")
     parser.add_argument("--only", type=int, help="Do this round alone, and say all of it.")
+    parser.add_argument("--kind", choices=[*_KINDS, "all"], default="all", help="The kind of library.")
     parser.add_argument("--minutes", type=float, default=0.0, help="End after so long.")
     parser.add_argument("--folder", type=Path, help="Where broken homes are kept; a new folder by default.")
     options = parser.parse_args()
@@ -61,8 +69,29 @@ def _started_inside(folder: Path) -> int:
     return subprocess.run(command, env=environment, cwd=_HERE.parents[1]).returncode
 
 
-def _campaign(options: argparse.Namespace, folder: Path) -> int:
+def _classes(wanted: str) -> list[tuple[type[Round], int]]:
+    """The kinds of rounds with their weights; one whose package is missing is left out, and that is said."""
+    from importlib.util import find_spec
+
+    from tests.soak.bucket_rounds import BucketRound
     from tests.soak.embedded_rounds import EmbeddedRound
+    from tests.soak.lance_rounds import LanceRound
+
+    found: list[tuple[type[Round], int]] = []
+    for kind in (EmbeddedRound, LanceRound, BucketRound):
+        weight, package = _KINDS[kind.kind]
+        if wanted not in ("all", kind.kind):
+            continue
+        if package and find_spec(package) is None:
+            print(f"left out, as {package} is not installed: rounds of the kind {kind.kind}", flush=True)
+            continue
+        found.append((kind, weight))
+    if not found:
+        sys.exit("no kind of round is possible here")
+    return found
+
+
+def _campaign(options: argparse.Namespace, folder: Path) -> int:
     from tests.soak.faults import ANYWHERE, OF_CALLS, OF_MOUNTS, mount_disk
     from tests.soak.preparing import prepared
     from tests.soak.processes import has_shim
@@ -73,18 +102,22 @@ def _campaign(options: argparse.Namespace, folder: Path) -> int:
     for is_there, lost in ((has_shim(), OF_CALLS), (has_mounts, OF_MOUNTS)):
         if not is_there:
             print(f"left out, as this machine does not permit them: {', '.join(lost)}", flush=True)
-    world = prepared(folder, disk, kinds)
+    classes = _classes(options.kind)
+    world = prepared(folder, disk, kinds, [one for one, _ in classes])
     numbers = [options.only] if options.only is not None else range(options.first, options.first + options.rounds)
     began, done, broken = time.monotonic(), 0, []
     for number in numbers:
         if options.minutes and time.monotonic() - began > options.minutes * 60:
             break
-        one, started = EmbeddedRound(world, options.seed, number), time.monotonic()
+        # By itself, so that a round is the same with --kind and without.
+        (kind,) = random.Random(f"kind {options.seed}-{number}").choices(*zip(*classes, strict=True))
+        one, started = kind(world, options.seed, number), time.monotonic()
         try:
             one.run()
         except Exception:  # a fault of the campaign itself: the next round goes on
             one.broken.append(traceback.format_exc())
         done += 1
+        world.counts[f"rounds {kind.kind}"] += 1
         took = time.monotonic() - started
         verdict = "BROKEN" if one.broken else "ok"
         print(f"round {number} seed {options.seed} {verdict} {took:.2f} s: {'; '.join(one.told)}", flush=True)

@@ -108,12 +108,16 @@ def mount_disk(disk: Path) -> bool:
 
 # Files between two processes
 
+TRUTH = {"database", "log", "lance"}
+"""The kinds of files that are the library itself."""
 OWN_TRUTH = ("history.sqlite", "audit.jsonl")
 
 
 def kind_of(path: Path, home: Path) -> str:
-    """ "database", "log" (its write-ahead log), "tokens", "answers", or "cache"."""
+    """ "database", "log" (its write-ahead log), "lance", "tokens", "answers", or "cache"."""
     name = path.name
+    if path.is_relative_to(home / "lance"):
+        return "lance"
     if name == "library.sqlite":
         return "database"
     if name.startswith("library.sqlite-"):
@@ -125,7 +129,8 @@ def kind_of(path: Path, home: Path) -> str:
 
 def files_of(home: Path) -> list[Path]:
     """All files of a home but the papers and locks, in a fixed order."""
-    found = [path for path in (home / "vectorstore").rglob("*") if path.is_file() and ".lock" not in path.name]
+    folders = (home / "vectorstore", home / "lance")
+    found = [path for one in folders for path in one.rglob("*") if path.is_file() and ".lock" not in path.name]
     return sorted([*found, *home.glob("ingested.json")])
 
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
 from tests.soak import processes
 from tests.soak.look import read_truth
-from tests.soak.rounds import World
+from tests.soak.rounds import Round, World
 from tests.soak.shelf import NAMES, draw, question
 from tests.soak.state import State
 
@@ -24,27 +24,28 @@ ENVIRONMENT = {
 """Of each command; no other service is asked."""
 
 
-def prepared(folder: Path, disk: Path, kinds: Sequence[str]) -> World:
+def prepared(folder: Path, disk: Path, faults: Sequence[str], kinds: Sequence[type[Round]]) -> World:
     """Load the program, read all papers once, and make the homes that rounds begin with."""
     for name in ("said", "bases", "pdfs", "models"):
         (folder / name).mkdir(exist_ok=True)
     shutil.rmtree(folder / "bases")
-    processes.load_program(Path(_cache_folder(folder)))
+    processes.load_program(Path(_cache_folder(folder)), [name for kind in kinds for name in kind.modules])
     drawn = draw(folder / "pdfs")
     machine = processes.Machine(folder / "said", ENVIRONMENT)
-    world = World(folder, disk, {}, machine, list(kinds))
+    world = World(folder, disk, {}, machine, list(faults))
     whole = disk / "whole"
     shutil.copytree(folder / "pdfs", whole / "papers")
     machine.warm_up(whole, [question(name) for name in NAMES])
     shutil.rmtree(whole / "vectorstore")
-    _run(machine, whole, "ingest.py", "add")
+    _run(machine, whole, {}, "ingest.py", "add")
     # In a fork, as all work on libraries: this process stays without threads and open files.
     results = folder / "truth.json"
     ran = machine.forked("reading", partial(_write_truth, whole, drawn, results)).wait()
     assert ran.code == 0, ran.err
     world.truths = _truths(results, drawn)
     shutil.rmtree(whole)
-    _make_bases(world, {(name, version): md5 for md5, (name, version, _) in drawn.items()})
+    for kind in kinds:
+        _make_bases(world, {(name, version): md5 for md5, (name, version, _) in drawn.items()}, kind)
     return world
 
 
@@ -69,31 +70,34 @@ def _truths(path: Path, drawn: dict[str, tuple[str, int, Path]]) -> dict:
     }
 
 
-def _make_bases(world: World, md5s: dict[tuple[str, int], str]) -> None:
-    for name, count in (("embedded-empty", 0), ("embedded-small", 3), ("embedded-large", 7)):
-        home, state = world.disk / "home", State()
-        (home / "papers").mkdir(parents=True)
+def _make_bases(world: World, md5s: dict[tuple[str, int], str], kind: type[Round]) -> None:
+    """Make the homes of a kind of round: empty, with three papers, and with seven, a graph and a removed one."""
+    for size, count in (("empty", 0), ("small", 3), ("large", 7)):
+        one = kind(world, 0, 0)
+        one.state = state = State()
+        (one.home / "papers").mkdir(parents=True)
         for paper in NAMES[:count]:
             md5 = md5s[paper, 0]
-            shutil.copyfile(world.truths[md5].file, home / "papers" / f"{paper}.pdf")
+            one.write_file(f"{paper}.pdf", world.truths[md5].file)
             state.disk[f"{paper}.pdf"] = md5
+        run = partial(_run, world.machine, one.home, one.environment())
         if count:
-            _run(world.machine, home, "ingest.py", "sync")
+            run("ingest.py", "sync")
             asked = world.truths[md5s[NAMES[0], 0]].question
             state.answers.asked.add(asked)
-            state.answers.note(asked, _run(world.machine, home, "query.py", "ask", asked, "--json"))
+            state.answers.note(asked, run("query.py", "ask", asked, "--json"))
         state.held = dict(state.disk)
         if count == 7:
-            _run(world.machine, home, "ingest.py", "graph")
+            run("ingest.py", "graph")
             md5 = state.held.pop(f"{NAMES[6]}.pdf")
-            _run(world.machine, home, "ingest.py", "remove", md5, "--yes")
+            run("ingest.py", "remove", md5, "--yes")
             state.removed.add(md5)
-        shutil.copytree(home, world.base(name))
-        shutil.rmtree(home)
-        world.bases[name] = state
+        shutil.copytree(one.home, world.base(f"{kind.kind}-{size}"), symlinks=True)
+        shutil.rmtree(one.home)
+        world.bases[f"{kind.kind}-{size}"] = state
 
 
-def _run(machine: processes.Machine, home: Path, *words: str) -> str:
-    ran = machine.command(*words, home=home).wait()
+def _run(machine: processes.Machine, home: Path, environment: Mapping[str, str], *words: str) -> str:
+    ran = machine.command(*words, home=home, environment=environment).wait()
     assert ran.code == 0, (ran.code, ran.out, ran.err)
     return ran.out

@@ -19,6 +19,7 @@ import signal
 import subprocess
 import sys
 import time
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass, field
@@ -208,8 +209,11 @@ def has_shim() -> bool:
     return _shim() is not None
 
 
-def load_program(models: Path) -> None:
-    """Import what commands use, load the model, and have forks share it; files are read without further processes."""
+def load_program(models: Path, more: Sequence[str] = ()) -> None:
+    """Import what commands use, and `more`, load the model, and have forks share it.
+
+    Files are read without further processes.
+    """
     import typer.main
 
     from ragscience.models import bert_session, minilm
@@ -248,7 +252,9 @@ def load_program(models: Path) -> None:
     model = minilm.MiniLM(cache_folder=models, on_warning=print)
     model.embed_query("warm")
     model.embed_documents(["warm " * 200] * 4)
-    for name in _MODULES:
+    # Threads that a package starts when it is imported do nothing yet, so that a fork is safe without them.
+    warnings.filterwarnings("ignore", message="lancedb fork support is experimental")
+    for name in (*_MODULES, *more):
         __import__(name)
 
 

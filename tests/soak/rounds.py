@@ -53,6 +53,8 @@ class Round:
     """A home, what it should hold, and what was found to be broken."""
 
     kind: ClassVar[str]
+    modules: ClassVar[tuple[str, ...]] = ()
+    """What its commands import beside the usual."""
     steps: ClassVar[Mapping[str, int]]
     """The steps of a round, each a method of the same name, and how often each comes."""
 
@@ -88,7 +90,7 @@ class Round:
     def _begin(self, base: str) -> None:
         """Make the home as that base is."""
         self._clear()
-        shutil.copytree(self.world.base(base), self.home)
+        shutil.copytree(self.world.base(base), self.home, symlinks=True)
         self.state = self.world.bases[base].copy()
 
     def _clear(self) -> None:
@@ -134,12 +136,17 @@ class Round:
         is_whole_end = ran.code == 0 and not ran.was_killed
         self.world.counts[f"fault {fault.kind}: {'no effect' if is_whole_end else 'failed or killed'}"] += 1
         self.told.append(f"{ran.what} [{fault}] -> {ran.code}")
-        self.broken += complaints(ran, may_fail=may_fail, may_be_killed=fault.kind in ("kill", "torn"))
+        self.broken += complaints(ran, may_fail=may_fail, may_be_killed=fault.kind.endswith(("kill", "torn")))
 
-    def _look(self, *, may_be_damaged: bool = False, is_deep: bool = True) -> tuple[Pairs, str, list[tuple[str, ...]]]:
-        """What the library holds, why it refuses, and what `doctor` finds; what is broken is noted."""
+    def _look(
+        self, *, may_be_damaged: bool = False, is_deep: bool = True, place: Mapping[str, str] | None = None
+    ) -> tuple[Pairs, str, list[tuple[str, ...]]]:
+        """What the library holds, why it refuses, and what `doctor` finds; what is broken is noted.
+
+        `place` is the environment of another library of this home.
+        """
         act = partial(look, self.home, self.world.truths, self.name, may_be_damaged=may_be_damaged, is_deep=is_deep)
-        ran = self.world.machine.forked("look", act, environment=self.environment()).wait()
+        ran = self.world.machine.forked("look", act, environment=place or self.environment()).wait()
         if ran.code or ran.is_hung:
             self.broken.append(f"looking at the library failed with {ran.code}: {ran.err[-4000:]}")
             return frozenset(), "", []
@@ -185,8 +192,9 @@ class Round:
             elif how == "change":
                 name = dice.choice(names)
                 self._put(name, self.world.truths[disk[name]].name)
+            elif how in ("rename", "delete") and not self.may_leave(name := dice.choice(names)):
+                continue
             elif how == "rename":
-                name = dice.choice(names)
                 new = f"{name.removesuffix('.pdf')[:20]}-{dice.randrange(100)}.pdf"
                 if new not in disk:
                     self.rename_file(name, new)
@@ -197,7 +205,6 @@ class Round:
                     self.rename_file(old, new)
                 disk[one], disk[other] = disk[other], disk[one]
             elif how == "delete":
-                name = dice.choice(names)
                 self.delete_file(name)
                 del disk[name]
 
@@ -216,6 +223,10 @@ class Round:
         if self.dice.random() < 0.3:
             shift = self.dice.choice([0, time.time() - 10**9, time.time() + 10**8, 4 * 10**9])
             os.utime(target, (shift, shift))
+
+    def may_leave(self, name: str) -> bool:
+        """Whether a file may leave its place."""
+        return True
 
     def rename_file(self, name: str, new: str) -> None:
         """Give a paper's file another name."""

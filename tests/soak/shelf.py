@@ -11,6 +11,7 @@ from tests.pdf_factory import make_pdf
 
 NAMES = ("amber", "basalt", "cobalt", "dune", "ember", "fjord", "glacier", "harbour")
 VERSIONS = 3
+_ATTACHED_BYTES = 200_000
 COMMON = "zephyr"
 """A word of each passage."""
 _SYLLABLES = (
@@ -71,8 +72,18 @@ def draw(folder: Path) -> dict[str, tuple[str, int, Path]]:
             count = 1 + (number + version) % 3
             pages = [_page(dice, name, version, page, number) for page in range(1, count + 1)]
             path = make_pdf(folder / f"{name}-{version}.pdf", pages, title=f"On the {name} of {_WORDS[number]}")
+            _enlarge(path, dice)
             drawn[hashlib.md5(path.read_bytes(), usedforsecurity=False).hexdigest()] = (name, version, path)
     return drawn
+
+
+def _enlarge(path: Path, dice: random.Random) -> None:
+    """Give a PDF an attachment, so that a few fill the smallest cache of papers."""
+    import pymupdf
+
+    with pymupdf.open(path) as document:
+        document.embfile_add("data", dice.randbytes(_ATTACHED_BYTES))
+        document.saveIncr()
 
 
 def _page(dice: random.Random, name: str, version: int, page: int, number: int) -> str:
