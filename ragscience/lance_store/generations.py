@@ -15,7 +15,7 @@ from dataclasses import asdict, dataclass, field, fields, replace
 from datetime import timedelta
 from typing import Any
 
-from ragscience.errors import LibraryDamaged, LibraryUnavailable
+from ragscience.errors import DiskProblem, LibraryDamaged, LibraryUnavailable
 from ragscience.lance_store.lance_tables import (
     as_table,
     changed_meanwhile,
@@ -23,6 +23,7 @@ from ragscience.lance_store.lance_tables import (
     lance_errors,
     schema_of,
 )
+from ragscience.lance_store.written_files import WrittenFiles
 from ragscience.store.library_damage import READ_ALL_AGAIN, Kind
 from ragscience.store.row_checksums import row_checksum
 
@@ -225,6 +226,7 @@ class Change:
         self.added_papers: list[dict[str, Any]] = []
         self.gone_papers: set[int] = set()
         self._is_anew = False
+        self._written: list[WrittenFiles] = []
 
     def note(self, **values: Any) -> None:
         """Give fields of the state new values."""
@@ -261,6 +263,7 @@ class Change:
         with lance_errors(self.before.uri):
             made = self._database.create_table(name, schema=schema_of(role, dimension))
         self._handles[role] = made
+        self._written.append(WrittenFiles(self.before.uri, name))
         self._named(role, name, made.version)
 
     def tidy(self, role: str, older_than: timedelta = timedelta(days=36500)) -> None:
@@ -282,13 +285,26 @@ class Change:
             self._wrote(role, handle.version)
 
     def commit(self) -> Snapshot:
-        """Make the change visible. Raises LibraryBusy where another writer committed meanwhile: nothing is changed."""
+        """Make the change visible.
+
+        Raises LibraryBusy where another writer committed meanwhile, DiskProblem where the disk cut a file short: then
+        nothing is changed.
+        """
+        for files in self._written:
+            files.require_whole()
         number = self.before.state.number
         state = replace(self.state, number=number + 1)
         with lance_errors(self.before.uri):
             generations = self._database.open_table("generations")
             values = {"number": state.number, "state": state.to_json()}
+            version, files = generations.version, WrittenFiles(self.before.uri, "generations")
             done = generations.update(where=f"number = {number}", values=values)
+            try:
+                pass
+            except DiskProblem:
+                generations.checkout(version)
+                generations.restore()
+                raise
         if done.rows_updated != 1:
             raise changed_meanwhile()
         if self._is_anew:
@@ -303,6 +319,7 @@ class Change:
         """The newest version of a table, which is the one that the generation names."""
         if role not in self._handles:
             name, version = self.state.tables[role]
+            self._written.append(WrittenFiles(self.before.uri, name))
             table = self._database.open_table(name)
             if table.version != version:  # a writer was killed, or refused
                 table.checkout(version)

@@ -204,8 +204,10 @@ class LanceDatabase:
         database = self._connection()
         with lance_errors(self.uri):
             names = _names(database)
-            self._require_not_lost(database, names)
-            return database.open_table("generations") if "generations" in names else None
+            found = _made(database, "generations") if "generations" in names else None
+            if found is None:
+                _require_not_lost(database, names)
+            return found
 
     def _connection(self) -> Any:
         with self._guard:
@@ -213,30 +215,22 @@ class LanceDatabase:
                 self._made = connect(self.uri)
             return self._made
 
-    @staticmethod
-    def _require_not_lost(database: Any, names: set[str]) -> None:
-        """Raise LibraryDamaged where there are papers, and no table that tells which versions belong together."""
-        if "generations" in names:
-            return
-        tables = [name for name in names if name == "papers" or name.startswith("papers_")]
-        if any(database.open_table(name).count_rows() for name in tables):
-            raise LibraryDamaged("The library lacks its own description.", READ_ALL_AGAIN)
-
     def _create(self) -> None:
-        """Make the tables that are missing, and last the one that makes them a library."""
+        """Make the tables, and last the one that makes them a library; what was cut off before that is made again."""
         database = self._connection()
         with lance_errors(self.uri):
             names = _names(database)
-            self._require_not_lost(database, names)
-            if "generations" in names:
+            if "generations" in names and _made(database, "generations") is not None:
                 return
+            _require_not_lost(database, names)
             tables = {}
             for role in ROLES:
-                if role not in names:
-                    database.create_table(role, schema=schema_of(role))
-                tables[role] = (role, 1)
+                mode = "overwrite" if role in names else "create"
+                made = database.create_table(role, schema=schema_of(role), mode=mode)
+                tables[role] = (role, int(made.version))
             state = Generation(uuid.uuid4().hex, tables=tables)
-            database.create_table("generations", as_table("generations", [(0, state.to_json())]))
+            mode = "overwrite" if "generations" in names else "create"
+            database.create_table("generations", as_table("generations", [(0, state.to_json())]), mode=mode)
 
 
 class _Mine(threading.local):
@@ -245,6 +239,23 @@ class _Mine(threading.local):
     inside = False
     snapshot: Snapshot | None = None
     """That of the thread's reads, while it is `inside` of one."""
+
+
+def _made(database: Any, name: str) -> Any:
+    """The table of that name; None for one whose making was cut off."""
+    try:
+        return database.open_table(name)
+    except ValueError as error:
+        if "was not found" not in str(error):
+            raise
+        return None
+
+
+def _require_not_lost(database: Any, names: set[str]) -> None:
+    """Raise LibraryDamaged where there are papers: the table that tells which versions belong together is gone."""
+    tables = [_made(database, name) for name in names if name == "papers" or name.startswith("papers_")]
+    if any(table is not None and table.count_rows() for table in tables):
+        raise LibraryDamaged("The library lacks its own description.", READ_ALL_AGAIN)
 
 
 def _versions(table: Any) -> dict[int, float]:

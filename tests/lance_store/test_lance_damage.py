@@ -1,21 +1,24 @@
 """A library in LanceDB whose files are not what was written, and changes that others come before."""
 
 import random
+import resource
 import shutil
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from ragscience.engine import Engine
-from ragscience.errors import LibraryBusy, LibraryDamaged, RagScienceError
+from ragscience.errors import DiskProblem, LibraryBusy, LibraryDamaged, RagScienceError
 from ragscience.lance_store import lance_database
 from ragscience.lance_store.lance_repair import begin_anew_if_damaged
 from ragscience.lance_store.lance_tables import as_table, columns_of, schema_of
 from ragscience.records import Metadata
 from ragscience.settings import Settings
 from ragscience.store import Home
+from ragscience.token_codes import CODE_BYTES
 from tests.store.making import CHUNKER, EMBEDDER, add, numbered_paper
 
 from .stores import Place
@@ -166,6 +169,52 @@ def shown(library):
             with suppress(LibraryDamaged):
                 pages.append(library.page_text(paper.paper_id, page.number))
     return [*papers, *passages, *pages, *zip(ids.tolist(), vectors.tolist(), strict=True)]
+
+
+@contextmanager
+def files_limited_to(count):
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (count, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+
+def test_a_file_that_the_disk_cuts_short_is_not_committed(place, tmp_path):
+    """LanceDB takes a write whose last bytes are missing for done."""
+    rng = np.random.default_rng(2)
+    made = rich_paper(2)
+    large = {key: rng.integers(0, 256, (2_000, CODE_BYTES), np.uint8) for key in made.tokens}
+    with Place(Home(tmp_path / "second"), f"lance://{tmp_path / 'whole'}").open(writing=True) as library:
+        library.set_identity(EMBEDDER, CHUNKER)
+        library.add_paper(replace(made, tokens=large))
+    size = max(path.stat().st_size for path in (tmp_path / "whole").rglob("*.lance") if path.is_file())
+    with place.open(writing=True) as library:
+        library.set_identity(EMBEDDER, CHUNKER)
+        library.add_paper(rich_paper(1))
+        with files_limited_to(size - 100), pytest.raises(DiskProblem, match="was not written whole"):
+            library.add_paper(replace(made, tokens=large))
+        assert library.verify() == []
+        assert library.paper_count == 1
+        library.add_paper(replace(made, tokens=large))
+        assert library.verify() == []
+        assert {len(one) for one in library.token_vectors([5, 6, 7]).values()} == {2_000}
+
+
+@pytest.mark.parametrize("cut", ["papers", "sources", "generations"])
+def test_a_library_whose_making_was_cut_off_is_none_to_a_reader_and_made_by_the_next_writer(place, cut):
+    with place.open(writing=True):
+        pass
+    folder = Path(place.uri.removeprefix("lance://"))
+    for name in {cut, "generations"}:
+        shutil.rmtree(folder / f"{name}.lance")
+    (folder / f"{cut}.lance" / "data").mkdir(parents=True)
+    with place.open() as library:
+        assert library.papers() == []
+    with place.open(writing=True) as library:
+        add(library, numbered_paper(0))
+        assert_whole(library, 1)
 
 
 def test_no_flipped_bit_shows_what_was_not_written(filled, tmp_path):

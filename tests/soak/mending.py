@@ -50,7 +50,10 @@ class MendingRound(WorkRound):
                 self._fix(words)
             now, said, findings = self._look(may_be_damaged=True)
         self._mend_answers()
-        self.broken += [f"it stays damaged: {said} {findings}"] if said or findings else []
+        # A paper whose file is gone cannot be read again; the next sync takes it out.
+        gone = [name for name in self.state.held if name not in self.state.disk]
+        stays = [text for text in (said, *(one[1] for one in findings)) if text and not any(map(text.count, gone))]
+        self.broken += [f"it stays damaged: {stays} {findings}"] if stays else []
         # What was removed, and papers whose files are gone, may be forgotten with a database.
         self.state.unsure |= self.state.removed
         self.state.removed = set()
