@@ -339,7 +339,7 @@ class Engine:
         """A run with the library open for writing. Raises LibraryBusy where another process or thread writes it."""
         from ragscience.engine.ingest_runs import IngestRun
 
-        with open_store(self.home, self.settings, writing=True) as library:
+        with open_store(self.home, self.settings, writing=True, on_event=on_event) as library:
             run = IngestRun(library, self.settings, self.models, on_event or _unheard, cancel=cancel)
             run.workers = workers
             yield run
@@ -410,7 +410,7 @@ class Engine:
             with self._lock:
                 if "library" in self._shared:
                     self._shared.pop("library").close()
-        with open_store(self.home, self.settings, writing=True) as library:
+        with open_store(self.home, self.settings, writing=True, on_event=told) as library:
             run = RebuildRun(library, self.settings, self.models, told, cancel=cancel)
             run.workers = workers
             return run.rebuild(only, papers) if lost is None else run.add(lost)

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ragscience.engine.ingest_events import Preparing
 from ragscience.store import Home, Library, Store
 
 if TYPE_CHECKING:
+    from ragscience.engine.events import OnEvent
     from ragscience.settings import Settings
 
 __all__ = ["EMBEDDED", "open_at", "open_store"]
@@ -15,12 +17,14 @@ EMBEDDED = "vectorstore"
 """What names the library in the home's own folder; all else is a URI."""
 
 
-def open_store(home: Home, settings: Settings, *, writing: bool = False) -> Store:
+def open_store(home: Home, settings: Settings, *, writing: bool = False, on_event: OnEvent | None = None) -> Store:
     """The library that the setting `library` names. Raises as `open_at`."""
-    return open_at(home, settings.library, writing=writing)
+    return open_at(home, settings.library, writing=writing, on_event=on_event)
 
 
-def open_at(home: Home, uri: str, *, writing: bool = False, is_copy: bool = False) -> Store:
+def open_at(
+    home: Home, uri: str, *, writing: bool = False, is_copy: bool = False, on_event: OnEvent | None = None
+) -> Store:
     """The library at a URI, or the home's own for "vectorstore"; the home keeps all that is a person's.
 
     One that `is_copy` of the home's library does not write the home's ledger.
@@ -29,7 +33,14 @@ def open_at(home: Home, uri: str, *, writing: bool = False, is_copy: bool = Fals
     package is missing, RagScienceError where the place cannot be read.
     """
     if uri == EMBEDDED:
-        return Library.open_for_writing(home) if writing else Library.open(home)
+        if not writing:
+            return Library.open(home)
+
+        def packed(done: int, total: int) -> None:
+            if on_event is not None:
+                on_event(Preparing("packing the token vectors of an older version", done, total))
+
+        return Library.open_for_writing(home, on_packed=packed)
     from ragscience.lance_store import LanceLibrary
 
     return LanceLibrary.open(home, uri, writing=writing, keeps_ledger=not is_copy)

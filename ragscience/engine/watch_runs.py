@@ -154,7 +154,7 @@ class WatchRun:
         return 0.0
 
     def _write(self, work: Work) -> None:
-        with open_store(self.home, self.settings, writing=True) as library:
+        with open_store(self.home, self.settings, writing=True, on_event=self._publish) as library:
             if work.read and self.readers is None:
                 self.readers = open_readers(self.settings, ocr_language(self.settings, self._publish))
             run = IngestRun(

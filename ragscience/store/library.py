@@ -6,7 +6,7 @@ and any number of readers run next to one writer: each sees exactly one generati
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from types import TracebackType
@@ -106,9 +106,12 @@ class Library:
         return cls(home, Transactions.for_reading(home), sizes)
 
     @classmethod
-    def open_for_writing(cls, home: Home, sizes: DenseSizes = _SIZES) -> Library:
+    def open_for_writing(
+        cls, home: Home, sizes: DenseSizes = _SIZES, on_packed: Callable[[int, int], None] = lambda *_: None
+    ) -> Library:
         """Open for reading and writing, exclusively; creates what is missing and repairs the ledger.
 
+        Token vectors of a version before schema 8 become codes; `on_packed` gets of how many passages, and of how many.
         Raises LibraryUnavailable while another process writes or for a newer schema, RagScienceError where the home
         cannot be written or the database is damaged.
         """
@@ -121,7 +124,7 @@ class Library:
                 with library._writing() as db:
                     make_relative(db)
             if has_int8_tokens:
-                library.compact_tokens()
+                library.compact_tokens(on_packed)
             library._ledger.write()
         except BaseException:
             library.close()
@@ -324,10 +327,10 @@ class Library:
         with self._writing() as db:
             self._tokens.append(db, tokens)
 
-    def compact_tokens(self) -> int:
-        """Drop the data that no passage needs; returns the bytes freed."""
+    def compact_tokens(self, on_done: Callable[[int, int], None] = lambda *_: None) -> int:
+        """Drop the data that no passage needs; returns the bytes freed. `on_done` as `Tokens.compact`."""
         with self._writing() as db:
-            gained = self._tokens.compact(db)
+            gained = self._tokens.compact(db, on_done)
         with self._reading() as db:
             if db is not None:
                 self._tokens.remove_others(db)

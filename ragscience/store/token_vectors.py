@@ -15,7 +15,7 @@ import os
 import sqlite3
 import uuid
 import zlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -118,8 +118,11 @@ class Tokens:
         path = self._path(db)
         return path.stat().st_size if path is not None and path.exists() else 0
 
-    def compact(self, db: sqlite3.Connection) -> int:
-        """Copy the intact rows that the table names into a new file next to the old one; returns the bytes dropped."""
+    def compact(self, db: sqlite3.Connection, on_done: Callable[[int, int], None] = lambda *_: None) -> int:
+        """Copy the intact rows that the table names into a new file next to the old one; returns the bytes dropped.
+
+        `on_done` gets how many passages are done, and of how many, after every 500.
+        """
         before, old = self.size_bytes(db), self._mapped(db)
         rows = db.execute(f"{_PLACES} ORDER BY start").fetchall()
         used = {key for (key,) in db.execute("SELECT DISTINCT text_hash FROM vectors")}
@@ -129,13 +132,15 @@ class Tokens:
             "INSERT INTO tokens VALUES (?, ?, ?, ?, ?)", (row for row in rows if row[0] in used and _is_unkept(row))
         )
         kept: dict[bytes, NDArray[np.uint8]] = {}
-        for row in rows:
+        for number, row in enumerate(rows, 1):
             content = _intact_codes(old, row) if row[0] in used else None
             if content is not None:
                 kept[row[0]] = content
             if len(kept) == _BATCH:
                 self.append(db, kept)
                 kept = {}
+            if number % _BATCH == 0 or number == len(rows):
+                on_done(number, len(rows))
         self.append(db, kept)
         return before - self.size_bytes(db)
 

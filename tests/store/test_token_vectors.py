@@ -8,7 +8,9 @@ from contextlib import closing
 import numpy as np
 import pytest
 
-from ragscience.store import Library, text_hash
+from ragscience.engine.open_store import open_store
+from ragscience.settings import Settings
+from ragscience.store import Library, text_hash, token_vectors
 from ragscience.store.content_checks import mark_unkept
 from ragscience.store.row_checksums import row_checksum, seal_meta
 from ragscience.store.token_vectors import Tokens
@@ -175,6 +177,18 @@ def test_a_reader_of_an_older_library_makes_codes_of_its_int8_rows(older):
         assert listed(reader.token_vectors(list(codes))) == codes
         assert list(reader.damage()) == []
     assert [path.name for path in home.tokens.iterdir()] == ["old.int8"], "a reader changes no token vectors"
+
+
+def test_how_far_the_codes_of_an_older_library_are_is_told(older, monkeypatch):
+    home, codes = older
+    monkeypatch.setattr(token_vectors, "_BATCH", 1)
+    told = []
+    with open_store(home, Settings(home=home.root), writing=True, on_event=told.append) as writer:
+        assert listed(writer.token_vectors(list(codes))) == codes
+    assert [(event.done, event.total) for event in told] == [(number + 1, len(codes)) for number in range(len(codes))]
+    assert len(codes) > 1
+    with open_store(home, Settings(home=home.root), writing=True, on_event=told.append):
+        assert len(told) == len(codes), "the second time there is nothing to do"
 
 
 def test_opening_an_older_library_for_writing_leaves_smaller_codes(older):
