@@ -36,15 +36,18 @@ class Unknown(Exception):
     """A pattern that is made when the program runs; its place, "module:function"."""
 
 
-def all_patterns(made_at_run_time: dict[str, Callable[[], list[re.Pattern[Any]]]]) -> list[Pattern]:
-    """All of them. Raises Unknown for a call of `re` whose pattern is not known without running it."""
+def all_patterns(
+    made_at_run_time: dict[str, Callable[[], list[re.Pattern[Any]]]], folder: Path = PACKAGE
+) -> list[Pattern]:
+    """All of the modules in `folder`. Raises Unknown for a pattern that is not known without running its module."""
     found = []
-    trees = {path: ast.parse(path.read_text(encoding="utf-8")) for path in sorted(PACKAGE.rglob("*.py"))}
-    for path, tree in trees.items():
+    for path in sorted(folder.rglob("*.py")):
+        source = path.read_text(encoding="utf-8")
+        if "re." not in source:
+            continue
+        tree = ast.parse(source)
         name = ".".join(path.relative_to(PACKAGE.parent).with_suffix("").parts).removesuffix(".__init__")
         used = _used(tree)
-        if "re." not in path.read_text(encoding="utf-8"):
-            continue
         module = importlib.import_module(name)
         for place, call in _calls(tree):
             where = f"{name}:{place}"

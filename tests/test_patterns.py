@@ -18,7 +18,7 @@ from ragscience.routes import list_kinds, summary_cues
 from ragscience.routes.phrase_search import Phrase
 from tests.answering.passages import SAMPLING, TRAINING, hit
 from tests.cpu_limit import cpu_limit
-from tests.pattern_texts import Pattern, Unknown, all_patterns, hostile_texts, use
+from tests.pattern_texts import PACKAGE, Pattern, Unknown, all_patterns, hostile_texts, use
 
 SEED = 18
 LENGTH = 40_000
@@ -121,7 +121,7 @@ def test_every_pattern_is_found(patterns):
 def test_a_pattern_that_is_made_at_run_time_needs_an_example():
     missing = "ragscience.checking.citations:__init__"
     with pytest.raises(Unknown, match=missing):
-        all_patterns({where: made for where, made in MADE.items() if where != missing})
+        all_patterns({where: made for where, made in MADE.items() if where != missing}, PACKAGE / "checking")
 
 
 @pytest.mark.parametrize(

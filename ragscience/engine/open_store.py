@@ -38,7 +38,7 @@ def open_at(
 
         def packed(done: int, total: int) -> None:
             if on_event is not None:
-                on_event(Preparing("packing the token vectors of an older version", done, total))
+                on_event(Preparing("packing token vectors", done, total))
 
         return Library.open_for_writing(home, on_packed=packed)
     from ragscience.lance_store import LanceLibrary

@@ -143,7 +143,7 @@ def test_the_connection_of_a_cancelled_reply_is_closed_at_once(wrapped):
         generation = Generation(wrapped(llm(server.url)), None, 600.0, server.asked.is_set)
         with pytest.raises(Cancelled):
             generation.run(HI, 64)
-        assert server.left.wait(20), "the server goes on reading a prompt that nobody waits for"
+        assert server.left.wait(100), "the server goes on reading a prompt that nobody waits for"
 
 
 def test_the_connection_of_a_structured_reply_is_closed_at_its_deadline():
@@ -151,7 +151,7 @@ def test_the_connection_of_a_structured_reply_is_closed_at_its_deadline():
         model = llm(server.url)
         done = ask_structured(model, HI, schema={}, read=str, max_tokens=64, seconds=0.2)
         assert done.failure == "llama3.1:8b was not done after 0.2 seconds."
-        assert server.left.wait(20)
+        assert server.left.wait(100)
 
 
 def test_ctrl_c_closes_the_connection():
@@ -164,4 +164,4 @@ def test_ctrl_c_closes_the_connection():
         )
         with pytest.raises(KeyboardInterrupt):
             next(pieces)
-        assert server.left.wait(20)
+        assert server.left.wait(100)

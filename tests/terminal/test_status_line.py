@@ -31,7 +31,7 @@ class Terminal(io.StringIO):
 
     def wait_for(self, text):
         with self._written:
-            assert self._written.wait_for(lambda: text in self.getvalue(), timeout=20), self.getvalue()
+            assert self._written.wait_for(lambda: text in self.getvalue(), timeout=100), self.getvalue()
 
     @property
     def line(self):
