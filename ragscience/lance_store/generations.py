@@ -135,6 +135,7 @@ class Snapshot:
         self._papers: dict[int, dict[str, Any]] | None = None
         self.damaged: dict[tuple[Kind, int | None], set[int]] = {}
         """The rows that were seen not to be what was written, as `described` takes them (store/library_damage.py)."""
+        self._alike: dict[bytes, list[bytes]] | None = None
 
     def table(self, role: str) -> Any:
         """The table at this generation's version; None where the library has none yet."""
@@ -205,6 +206,15 @@ class Snapshot:
                     raise LibraryDamaged("The library's list of papers is damaged: some are lost.", READ_ALL_AGAIN)
                 self._papers = {row["paper_id"]: row for row in sorted(rows, key=lambda row: row["paper_id"])}
             return self._papers
+
+    def paths_named(self, name: bytes) -> list[bytes]:
+        """The paths, as they are kept, of all papers whose files have this name."""
+        with self._lock:
+            if self._alike is None:
+                self._alike = {}
+                for row in self.papers().values():
+                    self._alike.setdefault(row["name"], []).append(row["path"])
+            return self._alike.get(name, [])
 
     def followed_by(self, state: Generation, added: list[dict[str, Any]], gone: set[int]) -> Snapshot:
         """The snapshot after a change that this process made, without reading the papers again."""

@@ -52,13 +52,19 @@ class LanceContents:
     def __init__(self, database: LanceDatabase, root: str) -> None:
         self._reading = database.reading
         self._root = root
+        self._listed: tuple[Snapshot, list[Paper]] | None = None
 
     # Papers
 
     def papers(self) -> list[Paper]:
         """All papers, ordered by file."""
         with self._reading() as at:
-            return self._records(at, at.papers().values()) if at else []
+            if at is None:
+                return []
+            kept = self._listed
+            if kept is None or kept[0] is not at:
+                kept = self._listed = at, self._records(at, at.papers().values())
+            return [*kept[1]]
 
     def paper_where(self, column: str, value: object) -> Paper | None:
         """The paper whose column has this value."""
@@ -111,8 +117,8 @@ class LanceContents:
 
     def _names(self, at: Snapshot, rows: Sequence[dict[str, Any]]) -> dict[bytes, str]:
         """The short names of these papers, by their paths as kept."""
-        alike = {row["name"] for row in rows}
-        full = {row["path"]: self.full(row["path"]) for row in at.papers().values() if row["name"] in alike}
+        names = {row["name"] for row in rows}
+        full = {path: self.full(path) for name in names for path in at.paths_named(name)}
         short = short_names(full.values())
         return {path: short[name] for path, name in full.items()}
 
@@ -121,7 +127,8 @@ class LanceContents:
         with self._reading() as at:
             if at is None:
                 return []
-            rows = [row for paper_id, row in at.papers().items() if ids is None or paper_id in set(ids)]
+            wanted = None if ids is None else set(ids)
+            rows = [row for paper_id, row in at.papers().items() if wanted is None or paper_id in wanted]
             which = "" if ids is None else in_list("paper_id", ids)
             parts = at.checked_rows("papers", which, "parts_checksum")
             sketches = {row["paper_id"]: row["sketch"] for row in parts}

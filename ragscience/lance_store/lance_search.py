@@ -10,14 +10,9 @@ from ragscience.errors import LibraryUnavailable, NothingFound
 from ragscience.lance_store.generations import Snapshot
 from ragscience.lance_store.lance_contents import LanceContents
 from ragscience.lance_store.lance_database import LanceDatabase
-from ragscience.lance_store.lance_tables import in_list, lance_errors
-from ragscience.lance_store.passage_vectors import (
-    checked_vectors,
-    chunk_ids,
-    read_vectors,
-    vector_columns,
-    vectors_of,
-)
+from ragscience.lance_store.lance_nearest import exact_products, has_index, index_vectors, nearest_among
+from ragscience.lance_store.lance_tables import in_list
+from ragscience.lance_store.passage_vectors import chunk_ids, read_vectors
 from ragscience.records import Filters
 from ragscience.store.filter_selection import EVERY_KIND, papers_allowed
 from ragscience.store.home import Home
@@ -33,12 +28,10 @@ if TYPE_CHECKING:
 
 __all__ = ["LanceSearch"]
 
-_MORE = 32
-"""Candidates beyond those asked for, whose exact scores may be the better ones: Lance computes in float32."""
-_FEW = 2000
-"""A filter that leaves at most this many passages is searched exactly, from the vectors of these."""
 _KEPT = 3
 """Generations whose keyword index stays in memory, for threads that began before a change."""
+_FILTERS_KEPT = 4
+"""Filters whose passages stay in memory: each search asks for them several times."""
 
 
 class LanceSearch:
@@ -54,6 +47,7 @@ class LanceSearch:
         self._indexes: dict[int, KeywordIndex] = {}
         self._making = threading.RLock()
         self._references: tuple[int, NDArray[np.int64] | None] | None = None
+        self._chosen: dict[tuple[int, Filters], NDArray[np.int64] | None] = {}
 
     # Filters
 
@@ -64,10 +58,18 @@ class LanceSearch:
         """
         with self._reading() as at:
             if at is not None:
-                return self._select(at, filters)
+                return self._selected(at, filters)
         if filters.papers:
             raise NothingFound(f"No paper matches {filters.papers[0]!r}.", "The library has no papers yet.")
         return None
+
+    def _selected(self, at: Snapshot, filters: Filters) -> NDArray[np.int64] | None:
+        """As `_select`, which is asked once for the same filters and the same generation."""
+        key = (at.state.number, filters)
+        kept = self._chosen
+        if key not in kept:
+            self._chosen = kept = dict([*kept.items(), (key, self._select(at, filters))][-_FILTERS_KEPT:])
+        return kept[key]
 
     def _select(self, at: Snapshot, filters: Filters) -> NDArray[np.int64] | None:
         kinds = {fold(kind) for kind in filters.kinds}
@@ -134,41 +136,14 @@ class LanceSearch:
 
         `allowed` as `select` gives it. Raises LibraryUnavailable for a vector of another dimension.
         """
-        import numpy as np
-
-        from ragscience.store.top_scores import best_first, marked, nothing
+        from ragscience.store.top_scores import best_first, nothing
 
         with self._reading() as at:
             if at is None or not at.state.dimension or k <= 0 or not at.state.chunks:
                 return nothing()
             _require_dimension(at, vector)
-            if allowed is not None and allowed.size <= _FEW:
-                ids, vectors = read_vectors(at, allowed)
-            else:
-                total = at.state.chunks
-                share = 1.0 if allowed is None else allowed.size / total
-                wanted = min(k, total if allowed is None else allowed.size)
-                limit = int((wanted + _MORE) / share * 1.2)
-                while True:
-                    ids, vectors = self._nearest(at, vector, min(limit, total))
-                    if allowed is not None:
-                        order = np.argsort(ids)
-                        kept = np.empty(ids.size, np.bool_)
-                        kept[order] = marked(ids[order], allowed)
-                        ids, vectors = ids[kept], vectors[kept]
-                    if ids.size >= wanted or limit >= total:
-                        break
-                    limit *= 4
-            return best_first(ids, _products(vectors, vector), k)
-
-    def _nearest(
-        self, at: Snapshot, vector: NDArray[np.float32], limit: int
-    ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
-        with lance_errors(at.uri):
-            query = at.table("vectors").search(vector).distance_type("dot")
-            found = query.select([*vector_columns(at), "_distance"]).limit(limit).refine_factor(2).to_arrow()
-        found = checked_vectors(at, found)
-        return found["chunk_id"].to_numpy(), vectors_of(found, at.state.dimension)
+            ids, vectors = nearest_among(at, vector, k, allowed)
+            return best_first(ids, exact_products(vectors, vector), k)
 
     def dense_scores(self, vector: NDArray[np.float32], ids: Sequence[int] | NDArray[np.int64]) -> NDArray[np.float64]:
         """The inner product of `vector` with each passage of `ids`, shape (len(ids),); 0 for an unknown id.
@@ -183,7 +158,7 @@ class LanceSearch:
                 return np.zeros(wanted.size, np.float64)
             _require_dimension(at, vector)
             known, vectors = read_vectors(at, wanted)
-        by_id = dict(zip(known.tolist(), _products(vectors, vector).tolist(), strict=True))
+        by_id = dict(zip(known.tolist(), exact_products(vectors, vector).tolist(), strict=True))
         return np.array([by_id.get(chunk_id, 0.0) for chunk_id in wanted.tolist()], np.float64)
 
     # Keywords
@@ -285,23 +260,10 @@ class LanceSearch:
                         index = index.save(self._keywords_folder)
                 self._keep(index)
             large = at is not None and at.state.chunks >= self._index_from
-            indexed = at is not None and self._has_index(at)
+            indexed = at is not None and has_index(at)
         if large and (anew or not indexed):
-            self._index_vectors()
-
-    def _index_vectors(self) -> None:
-        from lancedb.index import BTree, IvfFlat
-
-        with self._database.writing() as change:
-            for role in ("passages", "vectors", "tokens"):
-                change.make_index(role, "chunk_id", BTree())
-            change.make_index("vectors", "vector", IvfFlat(distance_type="dot"))
-
-    @staticmethod
-    def _has_index(at: Snapshot) -> bool:
-        table = at.table("vectors")
-        with lance_errors(at.uri):
-            return table is not None and any("vector" in index.columns for index in table.list_indices())
+            with self._database.writing() as change:
+                index_vectors(change)
 
     def stale_indexes(self) -> list[str]:
         """The name "keyword" where the index in the home is missing, damaged or behind."""
@@ -317,7 +279,7 @@ class LanceSearch:
     def dense_index_info(self) -> DenseIndexInfo | None:
         """The search of the vectors where it is exact; None where Lance's own index answers, or there are none."""
         with self._reading() as at:
-            if at is None or not at.state.chunks or self._has_index(at):
+            if at is None or not at.state.chunks or has_index(at):
                 return None
             return DenseIndexInfo("flat", at.state.chunks, None)
 
@@ -326,14 +288,6 @@ def _distinct(at: Snapshot, column: str) -> list[str]:
     import pyarrow.compute as pc
 
     return [str(value) for value in pc.unique(at.arrow("passages", [column])[column]).to_pylist()]
-
-
-def _products(vectors: NDArray[np.float32], vector: NDArray[np.float32]) -> NDArray[np.float64]:
-    """The inner products, float64, as the embedded store computes them."""
-    import numpy as np
-
-    products: NDArray[np.float64] = np.einsum("ij,j->i", vectors.astype(np.float64), vector.astype(np.float64))
-    return products
 
 
 def _require_dimension(at: Snapshot, vector: NDArray[np.float32]) -> None:

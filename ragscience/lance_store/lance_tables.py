@@ -98,6 +98,10 @@ _CONFLICTS = ("incompatible transaction", "conflict", "concurrent")
 """What is in LanceDB's messages where two writers meet; it has no exceptions of its own for that."""
 
 
+_INDEX_CACHE, _METADATA_CACHE = 512 << 20, 128 << 20
+"""Bytes of indexes and of metadata that LanceDB may keep in memory; its own limits are 6 and 1 GB."""
+
+
 def changed_meanwhile() -> LibraryBusy:
     """The error for a change that another writer came before."""
     return LibraryBusy(
@@ -184,7 +188,8 @@ def connect(uri: str) -> Any:
     if uri.startswith("lance://") and not Path(place).is_absolute():
         raise UsageError(f"{uri} names no full path.", "Write lance:///full/path/of/a/folder.")
     with lance_errors(uri):
-        return lancedb.connect(place)
+        session = lancedb.Session(index_cache_size_bytes=_INDEX_CACHE, metadata_cache_size_bytes=_METADATA_CACHE)
+        return lancedb.connect(place, session=session)
 
 
 class lance_errors:  # noqa: N801  # it reads as a function

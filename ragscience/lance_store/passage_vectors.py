@@ -14,7 +14,16 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["AT_ONCE", "checked_vectors", "chunk_ids", "note_lost", "read_vectors", "vector_columns", "vectors_of"]
+__all__ = [
+    "AT_ONCE",
+    "checked_vectors",
+    "chunk_ids",
+    "note_lost",
+    "paper_spans",
+    "read_vectors",
+    "vector_columns",
+    "vectors_of",
+]
 
 AT_ONCE = 2000
 """Up to this many ids are named in a condition; of more the whole column is read."""
@@ -30,6 +39,15 @@ def chunk_ids(at: Snapshot, paper_ids: Iterable[int] | None = None) -> NDArray[n
     found = np.concatenate(spans) if spans else np.empty(0, np.int64)
     found.sort()
     return found
+
+
+def paper_spans(at: Snapshot) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """(first passage, number of passages, id) of each paper, by first passage; shape (papers,), int64."""
+    import numpy as np
+
+    rows = [(row["first_chunk"], row["chunks"], paper_id) for paper_id, row in at.papers().items()]
+    firsts, sizes, papers = np.array(sorted(rows), np.int64).reshape(-1, 3).T
+    return firsts, sizes, papers
 
 
 def read_vectors(at: Snapshot, ids: NDArray[np.int64] | None) -> tuple[NDArray[np.int64], NDArray[np.float32]]:

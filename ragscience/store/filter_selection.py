@@ -31,12 +31,17 @@ _LAST_YEAR = 9999
 _KNOWN = "`python ingest.py show PAPER` shows a paper's authors and year."
 
 
+_FILTERS_KEPT = 4
+"""Filters whose passages stay in memory until the library changes."""
+
+
 class Selecting:
-    """The filters of one library; caches the selection without filters until the library changes."""
+    """The filters of one library; caches the latest selections until the library changes."""
 
     def __init__(self) -> None:
         self._usual: tuple[rows.State, NDArray[np.int64] | None] | None = None
         self._verified: rows.State | None = None
+        self._chosen: dict[tuple[rows.State, Filters], NDArray[np.int64] | None] = {}
 
     def select(self, db: sqlite3.Connection, state: rows.State, filters: Filters) -> NDArray[np.int64] | None:
         """The chunk ids that `filters` allows, ascending, int64; None if it allows all.
@@ -45,6 +50,13 @@ class Selecting:
         pattern, an author or a span of years that fits no paper, LibraryDamaged where an index of the database is not
         what the papers say.
         """
+        key = (state, filters)
+        kept = self._chosen
+        if key not in kept:  # each search asks for its filters several times
+            self._chosen = kept = dict([*kept.items(), (key, self._select(db, state, filters))][-_FILTERS_KEPT:])
+        return kept[key]
+
+    def _select(self, db: sqlite3.Connection, state: rows.State, filters: Filters) -> NDArray[np.int64] | None:
         kinds = {fold(kind) for kind in filters.kinds}
         paper_ids = _paper_ids(db, filters)
         if filters.pages or filters.sections or (kinds and EVERY_KIND not in kinds):

@@ -7,7 +7,7 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
-__all__ = ["DenseIndexInfo", "DenseSizes", "available_memory"]
+__all__ = ["DenseIndexInfo", "DenseSizes", "available_memory", "code_parts", "factory"]
 
 _MEMORY = Path("/proc/meminfo")
 
@@ -75,8 +75,12 @@ def factory(form: str, count: int, dimension: int) -> str:
     lists = 2 ** round(math.log2(2 * math.sqrt(count)))
     if form == "ivf-sq8":
         return f"IVF{lists},SQ8"
-    parts = next(parts for parts in range(max(dimension // 4, 1), 0, -1) if dimension % parts == 0)
-    return f"IVF{lists},PQ{parts}x8"
+    return f"IVF{lists},PQ{code_parts(dimension)}x8"
+
+
+def code_parts(dimension: int) -> int:
+    """Into how many parts a vector is cut for product codes: of about four values each, and all of the same length."""
+    return next(parts for parts in range(max(dimension // 4, 1), 0, -1) if dimension % parts == 0)
 
 
 def available_memory(told_by: Path = _MEMORY) -> int | None:

@@ -8,10 +8,13 @@ import sqlite3
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from threading import Lock
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from ragscience.errors import LibraryDamaged
 from ragscience.store.row_checksums import META_KEY, meta_checksum
+
+if TYPE_CHECKING:
+    from ragscience.records import Paper
 
 __all__ = [
     "READ_ALL_AGAIN",
@@ -78,6 +81,8 @@ class Database(sqlite3.Connection):
     """The full path of the home: papers within it are kept by their relative paths (store/paper_paths.py)."""
     is_changing = False
     """Whether a change is under way, during which `meta` has no checksum yet."""
+    listed: tuple[int, list[Paper]] | None = None
+    """All papers, with the number that SQLite gives to the state of the database that they were read from."""
 
 
 def note(db: sqlite3.Connection, kind: Kind, paper_id: int | None, keys: Iterable[int]) -> None:

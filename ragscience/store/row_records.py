@@ -12,7 +12,15 @@ from typing import TYPE_CHECKING, Any
 
 from ragscience.errors import LibraryDamaged
 from ragscience.records import EmbedderIdentity, Metadata, Page, Paper, StoredChunk, searched_text
-from ragscience.store.library_damage import READ_ALL_AGAIN, lost_passages, note, note_passages, paper_sums, read_meta
+from ragscience.store.library_damage import (
+    READ_ALL_AGAIN,
+    Database,
+    lost_passages,
+    note,
+    note_passages,
+    paper_sums,
+    read_meta,
+)
 from ragscience.store.paper_paths import full_path
 from ragscience.store.row_checksums import CHECKED_COLUMNS, is_intact
 from ragscience.store.sources_table import from_outside
@@ -92,8 +100,18 @@ def set_aside(db: sqlite3.Connection) -> dict[str, str]:
 def papers(db: sqlite3.Connection, where: str = "", parameters: Sequence[object] = ()) -> list[Paper]:
     """The papers that match an SQL condition (a constant of this package), ordered by their short names.
 
-    A paper whose row is damaged is noted and left out. Raises LibraryDamaged where all are asked for and rows are lost.
+    A paper whose row is damaged is noted and left out. All papers are kept with the connection until the database
+    changes. Raises LibraryDamaged where all are asked for and rows are lost.
     """
+    if where or not isinstance(db, Database) or db.is_changing:
+        return _papers(db, where, parameters)
+    (version,) = db.execute("PRAGMA data_version").fetchone()
+    if db.listed is None or db.listed[0] != version:
+        db.listed = version, _papers(db, "", ())
+    return [*db.listed[1]]
+
+
+def _papers(db: sqlite3.Connection, where: str, parameters: Sequence[object]) -> list[Paper]:
     names = _Names(db)
     query = f"SELECT {_PAPER} FROM papers LEFT JOIN sources AS s USING (md5) {where}"  # noqa: S608  # constants of ours
     present = db.execute(query, parameters).fetchall()

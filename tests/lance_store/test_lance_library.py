@@ -8,7 +8,7 @@ import pytest
 
 from ragscience.engine import Engine
 from ragscience.errors import RagScienceError, UsageError
-from ragscience.lance_store import lance_database, lance_vectors
+from ragscience.lance_store import lance_database, lance_nearest, lance_vectors
 from ragscience.lance_store.generations import Change
 from ragscience.settings import Settings
 from ragscience.store import Home
@@ -43,6 +43,24 @@ def test_from_a_size_on_the_vectors_have_an_index_that_finds_nearly_the_same(pla
         found = [library.search_dense(query, 10, None) for query in queries]
     shares = [np.isin(one[0], other[0]).mean() for one, other in zip(exact, found, strict=True)]
     assert np.mean(shares) > 0.5  # vectors at random lie anywhere, which is the worst case for lists
+
+
+@pytest.mark.parametrize("most_papers", [5000, 1])
+def test_a_filter_is_kept_by_the_index_whether_its_papers_are_few_or_many(place, monkeypatch, most_papers):
+    monkeypatch.setattr(lance_nearest, "_FEW", 10)
+    monkeypatch.setattr(lance_nearest, "_MOST_PAPERS", most_papers)
+    rng = np.random.default_rng(4)
+    with place.open(writing=True, index_from=500) as library:
+        for number in range(4):
+            add(library, paper_of(f"/papers/{number}.pdf", random_texts(rng, 300), unit_rows(rng, 300)))
+        library.refresh_indexes()
+        ids, rows = library.vectors()
+        for allowed in (ids[ids % 3 == 0], ids[300:600], np.concatenate([ids[20:40], ids[900:950]])):
+            query = unit_rows(rng, 1)[0]
+            found, scores = library.search_dense(query, 10, allowed)
+            assert found.size == 10 and np.isin(found, allowed).all()
+            true = np.sort(rows[np.isin(ids, allowed)] @ query)[::-1][:10]
+            assert np.isclose(scores, true, atol=1e-6).mean() >= 0.8
 
 
 def test_compaction_keeps_what_readers_of_the_last_hour_have_open_and_drops_what_is_older(place, monkeypatch):

@@ -244,6 +244,23 @@ def change_all(library):
     library.rebuild_indexes()
 
 
+def test_a_reader_that_stays_open_lists_and_filters_the_library_as_it_is_now(place):
+    with place.open(writing=True) as writer, place.open() as reader:
+        writer.set_identity(EMBEDDER, CHUNKER)
+        for number in range(3):
+            writer.add_paper(rich_paper(number))
+            assert len(reader.papers()) == number + 1
+            assert reader.select(Filters(kinds=("table",))).size == number + 1
+            assert reader.select(Filters(years=(2015, 2017), kinds=("all",))).size == 4 * (number + 1)
+        abstract = "as the source has it"
+        writer.sources.put(reader.papers()[0].md5, Metadata(title="A rich one", abstract=abstract, url="https://a.b/c"))
+        assert [paper.metadata.abstract for paper in reader.papers()] == [abstract, "", ""]
+        reader.papers().clear()  # the list is the caller's own
+        writer.remove_papers([reader.papers()[0].paper_id])
+        assert [paper.metadata.abstract for paper in reader.papers()] == ["", ""]
+        assert reader.select(Filters(kinds=("table",))).size == 2
+
+
 def test_what_does_not_belong_is_refused_and_changes_nothing(place):
     with place.open(writing=True) as library:
         with pytest.raises(RagScienceError, match="embedder"):
