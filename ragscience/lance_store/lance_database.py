@@ -225,12 +225,14 @@ class LanceDatabase:
             _require_not_lost(database, names)
             tables = {}
             for role in ROLES:
-                mode = "overwrite" if role in names else "create"
-                made = database.create_table(role, schema=schema_of(role), mode=mode)
+                if role in names:
+                    database.drop_table(role)
+                made = database.create_table(role, schema=schema_of(role))
                 tables[role] = (role, int(made.version))
             state = Generation(uuid.uuid4().hex, tables=tables)
-            mode = "overwrite" if "generations" in names else "create"
-            database.create_table("generations", as_table("generations", [(0, state.to_json())]), mode=mode)
+            if "generations" in names:
+                database.drop_table("generations")
+            database.create_table("generations", as_table("generations", [(0, state.to_json())]))
 
 
 class _Mine(threading.local):

@@ -210,7 +210,7 @@ class lance_errors:  # noqa: N801  # it reads as a function
             raise changed_meanwhile() from error
         lines = str(error).strip().splitlines() or [type(error).__name__]
         raise RagScienceError(
-            f"The library at {self._uri} could not be read or written: {lines[0][:300]}",
+            f"The library at {self._uri} could not be read or written: {lines[0][:300].rstrip('.')}.",
             "Is its place reachable, with room and the right to write? Where its files are damaged, `python ingest.py "
             "rebuild` reads your papers again.",
         ) from error

@@ -28,6 +28,7 @@ class BucketServer:
             [sys.executable, "-m", "tests.soak.bucket_server"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,  # it tells of each client that was killed
             text=True,
             env=environment,
             cwd=Path(__file__).parents[2],
