@@ -246,6 +246,8 @@ def change_all(library):
 
 def test_a_reader_that_stays_open_lists_and_filters_the_library_as_it_is_now(place):
     with place.open(writing=True) as writer, place.open() as reader:
+        if place.uri.startswith("s3://"):
+            reader._database._settled = 0.0  # else it asks once a second, and a write may take less
         writer.set_identity(EMBEDDER, CHUNKER)
         for number in range(3):
             writer.add_paper(rich_paper(number))
