@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import compress
 from typing import TYPE_CHECKING, Any
 
 from ragscience.errors import RagScienceError
@@ -65,9 +66,15 @@ class Scope:
         """Those of `ids` that are in the library and pass the filters, each once."""
         if not ids:
             return []
-        permitted = None if self.allowed is None else set(self.allowed.tolist())
-        found = dict.fromkeys(chunk.chunk_id for chunk in self.library.chunks(ids))
-        return [chunk_id for chunk_id in found if permitted is None or chunk_id in permitted]
+        found = list(dict.fromkeys(chunk.chunk_id for chunk in self.library.chunks(ids)))
+        if self.allowed is None:
+            return found
+        import numpy as np
+
+        from ragscience.store.top_scores import places
+
+        _, permitted = places(self.allowed, np.array(found, np.int64))
+        return list(compress(found, permitted.tolist()))
 
 
 @dataclass(frozen=True, slots=True)

@@ -65,13 +65,13 @@ def named_papers(question: str, scope: Scope) -> list[SearchedPaper]:
 
     Their texts are not embedded yet.
     """
-    import numpy as np
+    from ragscience.store.top_scores import shared
 
     searched = []
     for names in _surest(question, PaperNames.of(scope.library)):
         allowed = scope.library.select(Filters(paper_ids=(names[0].paper_id,), kinds=("all",)))
         if allowed is not None and scope.allowed is not None:
-            allowed = np.intersect1d(allowed, scope.allowed, assume_unique=True)
+            allowed = shared(allowed, scope.allowed)
         if allowed is not None and allowed.size:
             text = _without(question, names)
             searched.append(SearchedPaper(max(name.strength for name in names), text, allowed))
