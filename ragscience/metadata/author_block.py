@@ -69,7 +69,7 @@ def _squashed(text: str) -> str:
 def _block(segments: Sequence[Segment], title_at: int, height: float) -> Iterator[Segment]:
     """The segments between the title and the text, without those of a column beside the title."""
     title = segments[title_at]
-    same = [segment for segment in segments[: title_at + 1] if segment.looks_like(title)]
+    same = [title, *(segment for segment in segments[:title_at] if segment.looks_like(title))]
     left, right = min(segment.box[0] for segment in same), max(segment.box[2] for segment in same)
     beside: list[Segment] = []
     for segment in segments[title_at + 1 :]:

@@ -5,7 +5,7 @@ import math
 import unicodedata
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from ragscience.metadata import metadata_of
@@ -284,6 +284,10 @@ lines = st.builds(
 )
 
 
+SPAN = {"text": "", "size": 0.0, "flags": 0, "bbox": (0.0, 0.0, 0.0, 0.0)}
+
+
+@example([{"spans": [SPAN, {**SPAN, "text": "AAAA", "bbox": (4.0, 0.0, 0.0, 0.0)}], "dir": (1.0, 0.0)}], {})
 @given(
     st.lists(lines, max_size=25), st.dictionaries(st.sampled_from(["title", "author", "subject"]), st.text(max_size=60))
 )

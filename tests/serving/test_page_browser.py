@@ -59,7 +59,7 @@ def opened(browser):
         context = browser.new_context(viewport={"width": width, "height": height}, color_scheme="light")
         contexts.append(context)
         page = context.new_page()
-        page.set_default_timeout(10000)
+        page.set_default_timeout(60_000)
         page.on("request", lambda request: requests.append((address, request.url)))
         page.on("console", lambda message: message.type in ("error", "warning") and complaints.append(message.text))
         page.on("pageerror", lambda error: complaints.append(str(error)))
@@ -145,6 +145,7 @@ def test_everything_can_be_done_by_keyboard(opened, url):
     keys.type(SPEED)
     keys.press("Enter")
     page.wait_for_selector(".answer button.cite")
+    page.wait_for_selector("#stop", state="hidden")  # until then Escape stops the question
     keys.press("Escape")
     keys.press("]")
     page.wait_for_selector("#reader .pdf-mark-box")
