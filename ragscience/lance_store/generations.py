@@ -309,14 +309,14 @@ class Change:
             values = {"number": state.number, "state": state.to_json()}
             version, files = generations.version, WrittenFiles(self.before.uri, "generations")
             done = generations.update(where=f"number = {number}", values=values)
+            if done.rows_updated != 1:
+                raise changed_meanwhile()
             try:
-                pass
-            except DiskProblem:
+                files.require_whole()
+            except DiskProblem:  # nobody can read that version, nor write after it
                 generations.checkout(version)
                 generations.restore()
                 raise
-        if done.rows_updated != 1:
-            raise changed_meanwhile()
         if self._is_anew:
             return Snapshot(self._database, self.before.uri, state)
         return self.before.followed_by(state, self.added_papers, self.gone_papers)

@@ -25,8 +25,11 @@ class WrittenFiles:
         self._before = self._names()
 
     def _names(self) -> set[str]:
+        """Those of the files that are written: until then they have names without the ending."""
+        if self._folder is None:
+            return set()
         try:
-            return set(os.listdir(self._folder)) if self._folder is not None else set()  # noqa: PTH208  # a name each
+            return {name for name in os.listdir(self._folder) if name.endswith(".lance")}  # noqa: PTH208  # a name each
         except FileNotFoundError:
             return set()
 

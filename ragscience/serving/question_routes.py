@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from pathlib import Path as FilePath
-from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
+from typing import Annotated, Any, Literal, cast
 
 from fastapi import APIRouter, Path, Query, Request
 from pydantic import BaseModel, ConfigDict, Field, Strict
@@ -35,9 +35,6 @@ from ragscience.serving.json_replies import json_reply, state_of, without_folder
 from ragscience.serving.path_numbers import IN_DIGITS
 from ragscience.serving.problem_responses import problem_of_error
 from ragscience.serving.streamed_answers import Failed, Finished, happenings, until_done
-
-if TYPE_CHECKING:
-    pass
 
 __all__ = ["AnswerId", "history_of", "json_reply", "question_routes", "state_of"]
 

@@ -199,6 +199,38 @@ def test_a_file_that_the_disk_cuts_short_is_not_committed(place, tmp_path):
         assert {len(one) for one in library.token_vectors([5, 6, 7]).values()} == {2_000}
 
 
+def test_a_description_that_the_disk_cuts_short_is_taken_back(filled, tmp_path):
+    """The table of generations is the last one that is written, and alone where passages stay as they are."""
+
+    def forget(library, word):
+        with library._writing() as change:
+            change.note(removed={word: "x"})
+
+    folder = Path(filled.uri.removeprefix("lance://"))
+    shutil.copytree(folder, tmp_path / "whole")
+    with Place(Home(tmp_path / "second"), f"lance://{tmp_path / 'whole'}").open(writing=True) as library:
+        forget(library, "a" * 50_000)
+    size = max(path.stat().st_size for path in (tmp_path / "whole" / "generations.lance" / "data").iterdir())
+    with filled.open(writing=True) as library, filled.open() as reader:
+        before = everything(library)
+        with files_limited_to(size - 100), pytest.raises(DiskProblem, match="was not written whole"):
+            forget(library, "b" * 50_000)
+        with filled.open() as other:
+            assert everything(library) == everything(reader) == everything(other) == before
+        forget(library, "c" * 50_000)
+        assert list(library.removed()) == list(reader.removed()) == ["c" * 50_000]
+        assert library.verify() == []
+
+
+def test_a_file_that_another_process_is_writing_is_not_taken_for_one_that_the_disk_cut_short(filled):
+    with filled.open(writing=True) as library, library._writing() as change:
+        change.append("sources", [("0" * 32, "https://x.org/2", "", "{}")])
+        (Path(filled.uri.removeprefix("lance://")) / "sources.lance" / "data" / ".tmpOther").write_bytes(b"half")
+    with filled.open() as library:
+        assert library.verify() == []
+        assert library.sources.of("0" * 32) is not None
+
+
 @pytest.mark.parametrize("cut", ["papers", "generations"])
 def test_a_library_whose_making_was_cut_off_is_none_to_a_reader_and_made_by_the_next_writer(place, cut):
     with place.open(writing=True):
