@@ -14,6 +14,8 @@
 #   make clean    remove what the tools left behind (not your library)
 
 SHELL := /bin/bash
+# Where it is set, each process compiles all that it imports, which is most of what a short command takes.
+unexport PYTHONDONTWRITEBYTECODE
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:

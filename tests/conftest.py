@@ -24,6 +24,8 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "dev"))
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # of a run in the background, which its processes would inherit
     signal.signal(signal.SIGINT, signal.default_int_handler)
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # the tests have a process for each core already
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # with it, each process would compile all that it imports
+sys.dont_write_bytecode = False
 
 ROOT = Path(__file__).resolve().parent.parent
 NOBODY = "http://127.0.0.1:9"
