@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 from ragscience.errors import LibraryBusy, LibraryDamaged
 from ragscience.lance_store.generations import Change, Generation, Snapshot
 from ragscience.lance_store.lance_tables import ROLES, as_table, connect, lance_errors, schema_of
+from ragscience.lance_store.old_versions import versions_of
 from ragscience.store.atomic_files import disk_errors
 from ragscience.store.home import Home
 from ragscience.store.library_damage import READ_ALL_AGAIN
@@ -142,7 +143,9 @@ class LanceDatabase:
 
     def tidy(self, change: Change) -> None:
         """Compact the tables, and delete versions that no reader of the last hour can have opened."""
-        for role in change.state.tables:
+        for role, (name, _) in change.state.tables.items():
+            with lance_errors(self.uri):
+                versions_of(self.uri, self._connection().open_table(name))  # those that are damaged are forgotten
             change.tidy(role)
         made_at = self._still_read(change.before.state)
         for role in made_at:
@@ -155,7 +158,7 @@ class LanceDatabase:
         database, limit = self._connection(), time.time() - KEEP_SECONDS
         with lance_errors(self.uri):
             generations = database.open_table("generations")
-            old = {version: at for version, at in _versions(generations).items() if at <= limit}
+            old = {version: at for version, at in versions_of(self.uri, generations).items() if at <= limit}
             if not old:
                 return {}
             generations.optimize(cleanup_older_than=_age(old[max(old)]))
@@ -163,7 +166,7 @@ class LanceDatabase:
             made_at = {}
             for role, (name, version) in _state_of(generations).tables.items():
                 if state.tables.get(role, ("",))[0] == name:
-                    made_at[role] = _versions(database.open_table(name)).get(version, 0.0)
+                    made_at[role] = versions_of(self.uri, database.open_table(name)).get(version, 0.0)
             return made_at
 
     def _drop_old_tables(self, change: Change) -> None:
@@ -172,7 +175,7 @@ class LanceDatabase:
         named = {name for state in (change.before.state, change.state) for name, _ in state.tables.values()}
         with lance_errors(self.uri):
             for name in _names(database) - named - {"generations"}:
-                if max(_versions(database.open_table(name)).values()) <= limit:
+                if max(versions_of(self.uri, database.open_table(name)).values()) <= limit:
                     database.drop_table(name)
 
     def _at_newest(self, *, at_once: bool = False) -> Snapshot | None:
@@ -258,11 +261,6 @@ def _require_not_lost(database: Any, names: set[str]) -> None:
     tables = [_made(database, name) for name in names if name == "papers" or name.startswith("papers_")]
     if any(table is not None and table.count_rows() for table in tables):
         raise LibraryDamaged("The library lacks its own description.", READ_ALL_AGAIN)
-
-
-def _versions(table: Any) -> dict[int, float]:
-    """When each version of a table was made, in seconds since 1970."""
-    return {one["version"]: one["timestamp"].timestamp() for one in table.list_versions()}
 
 
 def _age(made_at: float) -> timedelta:
