@@ -6,6 +6,7 @@ import re
 
 from ragscience.records import Block, Paper, title_of
 from ragscience.records.paper_records import SURE
+from ragscience.routes.author_addresses import ADDRESSES, addresses
 from ragscience.routes.paper_conditions import year_of
 from ragscience.routes.paper_lists import list_answer
 from ragscience.routes.papers_meant import counted, first_named, listed, papers_meant, printed_at, says_paper
@@ -16,8 +17,14 @@ __all__ = ["answer"]
 
 _X = r"(?P<x>.{1,300}?)"
 _SHOW = r"(?:(?:what(?: is| are|['’]s)|give|show|get|list|name|find|print) (?:me )?)?(?:the )?"
+_OF_AUTHORS = {
+    "authors": r"(?:the )?(?:(?:first|last|lead|senior|corresponding) )?(?:authors?|people|researchers) "
+    r"(?:of|on|for|behind)",
+    "places": r"(?:universit(?:y|ies)|institut(?:ions?|es?)|compan(?:y|ies)|organi[sz]ations?|labs?|hospitals?)",
+    "work": r"(?:at|from|in|with|for|(?:work|working|based|employed|affiliated|come)(?: (?:at|for|in|with|by|from))?)",
+}
 _FACTS = tuple(
-    (fact, re.compile(pattern.format(x=_X, show=_SHOW), re.IGNORECASE))
+    (fact, re.compile(pattern.format(x=_X, show=_SHOW, **_OF_AUTHORS), re.IGNORECASE))
     for fact, pattern in (
         ("authors", r"who (?:has |have )?(?:wrote|written|(?:co-?)?authored|published) {x}"),
         ("authors", r"who(?: are| is| was| were|['’]s) (?:the |behind the )?(?:people )?(?:behind|authors? (?:of|"
@@ -31,6 +38,18 @@ _FACTS = tuple(
         ("authors", r"who(?: are| were| is| was) (?P<x>the|its|their) authors?"),
         ("authors", r"by whom (?:was|is) {x} (?:written|authored|published)"),
         ("authors", r"{x} (?:was|is) (?:written|authored) by whom"),
+        ("workplaces", r"(?:(?:at|in|for|from) )?(?:what|which) {places} (?:are|were|is|was|do|did|does) {authors} {x}"
+                       r"(?: {work})?"),
+        ("workplaces", r"where (?:are|were|is|was|do|did|does) {authors} {x}(?: {work})?"),
+        ("workplaces", r"where (?:are|were|do|did) (?P<x>its|their|the) authors?(?: {work})?"),
+        ("workplaces", r"{show}(?:affiliations?|institutions?|employers?) of {authors} {x}"),
+        ("workplaces", r"{show}(?:authors?['’]?s? )?affiliations? (?:of|for|in|on) {x}"),
+        ("workplaces", r"who employ(?:s|ed) {authors} {x}"),
+        ("workplaces", r"(?:what|which) {places} (?:is|are|was|were) behind {x}"),
+        ("workplaces", r"(?:at|in) (?:what|which) {places} was {x} (?:written|done|made|developed|created)"),
+        ("e-mail addresses", r"{show}(?:e-?mail|contact)(?: address(?:es)?| details)? (?:of|for) {authors} {x}"),
+        ("e-mail addresses", r"how (?:can|do|could) (?:i|one|we|you) (?:contact|reach|write to|e-?mail) {authors} {x}"),
+        ("e-mail addresses", r"who(?: is| are|['’]s) the corresponding authors? (?:of|for|on) {x}"),
         ("number of authors", r"how many (?:co-?)?authors (?:does|did|do|has|have|are (?:there )?(?:on|of|for)|"
                               r"wrote) {x}(?: have)?"),
         ("year", r"when (?:was|is) {x} (?:first )?(?:published|written|released|submitted|presented|posted|from)"),
@@ -111,6 +130,8 @@ def _facts(facts: tuple[str, str], found: re.Match[str], before: str, context: R
     if not papers:
         return None if is_pronoun else _not_known(text, context)
     which = found.groupdict().get("which") or ""
+    if fact in ADDRESSES:
+        return addresses(fact, papers, context)
     blocks = [_fact(fact.format(which=which), paper, context) for paper in papers]
     if too and too != fact and fact != "entry":
         blocks = [

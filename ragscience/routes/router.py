@@ -22,7 +22,8 @@ ROUTES: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
             "papers_route",
             rf"\b(?:{_PAPERS}|who|whom|authors?|when|year|date|where|venue|journal|conference|workshop|proceedings|doi|"
             r"arxiv|title|pages?|passages|chunks|how long|how old|length|cite|bibtex|bib|citation|bibliograph\w*|"
-            r"reference)\b",
+            r"reference|affiliations?|e-?mail|contact|employers?|behind|(?:universit|institut|compan|organi[sz])\w+|labs?|"
+            r"hospitals?)\b",
         ),
         (
             "mentions_route",
