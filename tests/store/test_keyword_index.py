@@ -79,11 +79,40 @@ def test_a_search_reads_the_postings_of_its_words_and_no_others():
     index = at(KeywordIndex.empty("one"), texts)
     index.search(["rare", "unheard", "rare"], 5, None)
     assert index.postings_touched == 50
-    index.search(["rare", "common"], 5, None)
-    assert index.postings_touched == 150
 
 
-def test_scores_of_any_passages_cost_no_postings_after_the_search():
+def test_postings_of_common_words_are_not_read_where_they_change_nothing():
+    texts = {
+        number: f"own{number}" + " common" * (number % 5 < 2) + " rare" * (number % 50 == 0)
+        for number in range(1, 1001)
+    }
+    index = at(at(KeywordIndex.empty("one"), dict(list(texts.items())[:900])), texts)
+    found, _ = index.search(["common", "rare"], 5, None)
+    assert found.tolist() == [50, 100, 150, 200, 250]
+    assert index.postings_touched == 20
+    index.search(["common", "rare"], 21, None)  # more than have the rare word
+    assert index.postings_touched == 420
+
+
+def test_few_allowed_passages_are_scored_without_reading_postings():
+    texts = {number: "word common rare" if number in (8, 50) else f"word own{number}" for number in range(1, 101)}
+    index = at(KeywordIndex.empty("one"), texts)
+    found, _ = index.search(["rare", "common"], 5, np.array([7, 8, 9, 10, 1000], np.int64))
+    assert found.tolist() == [8]
+    assert index.postings_touched == 0
+
+
+@pytest.mark.parametrize("passages", [40, 700])
+def test_the_best_of_many_or_few_passages_are_those_of_rank_bm25(passages, monkeypatch):
+    monkeypatch.setattr("ragscience.store.keyword_scores._FEW", 0)
+    rng = np.random.default_rng(11)
+    texts = {number: text(rng) for number in range(1, passages + 1)}
+    index = at(at(KeywordIndex.empty("one"), dict(list(texts.items())[: passages // 3])), texts)
+    assert_like_rank_bm25(index, texts, rng, 200)
+    assert_like_rank_bm25(index, texts, rng, 200, np.arange(2, passages, 3))
+
+
+def test_scores_of_any_passages_are_looked_up():
     rng = np.random.default_rng(10)
     texts = {number: text(rng) for number in range(1, 300) if number % 11}
     index = at(KeywordIndex.empty("one"), dict(list(texts.items())[:100]))
@@ -95,16 +124,27 @@ def test_scores_of_any_passages_cost_no_postings_after_the_search():
         asked = rng.choice(VOCABULARY, size=3, p=ODDS).tolist()
         by_id = dict(zip(ids, oracle.get_scores(asked), strict=True))
         wanted = rng.integers(0, 310, 40)
-        index.search(asked, 5, None)
-        assert index.postings_touched > 0
         expected = [by_id.get(chunk_id, 0.0) for chunk_id in wanted.tolist()]
         np.testing.assert_allclose(index.scores_of(asked, wanted), expected, atol=1e-5, rtol=0)
-        assert index.postings_touched == 0
-        other = [*asked, "w1"]
-        assert index.scores_of(other, wanted).shape == (40,)
-        assert index.postings_touched > 0
+    assert index.postings_touched == 0
     assert index.scores_of(["unheard"], np.array(ids[:3])).tolist() == [0, 0, 0]
     assert KeywordIndex.empty("one").scores_of(["word"], np.array([1, 2])).tolist() == [0, 0]
+
+
+def test_counts_are_those_of_the_texts():
+    rng = np.random.default_rng(12)
+    texts = {number: text(rng) for number in range(1, 300) if number % 11}
+    index = at(at(KeywordIndex.empty("one"), dict(list(texts.items())[:100])), texts)
+    for allowed in (None, np.array(sorted(texts)[::3]), np.array(sorted(texts)[::2])):
+        asked = [*rng.choice(VOCABULARY, size=5, p=ODDS).tolist(), "unheard"]
+        wanted = rng.integers(0, 310, 20)
+        found = index.counts_of(asked, wanted, allowed)
+        tokens = {one: tokenize(each) for one, each in texts.items()}
+        among = sorted(texts) if allowed is None else allowed.tolist()
+        assert found.frequencies.tolist() == [sum(term in tokens[one] for one in among) for term in found.terms]
+        assert found.counts.tolist() == [
+            [tokens.get(one, []).count(term) for one in wanted.tolist()] for term in found.terms
+        ]
 
 
 def test_one_question_leaves_nothing_behind_for_the_next():
