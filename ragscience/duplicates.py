@@ -7,12 +7,15 @@ from collections.abc import Callable, Collection
 from typing import TYPE_CHECKING
 
 from ragscience.records import Paper
-from ragscience.similarity import Duplicate, near_duplicates
+from ragscience.similarity import Duplicate, fingerprint_of, near_duplicates, same_statements
 
 if TYPE_CHECKING:
     from ragscience.store import Store
 
 __all__ = ["Duplicate", "duplicates", "duplicates_of", "keep_newest"]
+
+_FEW = 20
+"""Of more papers that are compared with all others, all are read."""
 
 
 def duplicates(library: Store, on_step: Callable[[str, int, int], None] | None = None) -> list[Duplicate]:
@@ -32,10 +35,21 @@ def _unheard(what: str, step: int, steps: int) -> None:
 
 
 def duplicates_of(library: Store, files: Collection[str]) -> list[Duplicate]:
-    """The pairs that include the papers `files` (`Paper.file`); the others are not compared with each other."""
+    """The pairs that include the papers `files` (`Paper.file`); the others are not compared with each other.
+
+    Of the others only those are read that may be the same as one of few.
+    """
     if not files:
         return []
-    return near_duplicates(library.fingerprints(), files)
+    papers = library.papers()
+    own = [paper.paper_id for paper in papers if paper.file in files]
+    if len(own) > _FEW:
+        return near_duplicates(library.fingerprints(), files)
+    mine = library.fingerprints(own)
+    stated = [fingerprint_of(paper.file, "", paper.metadata, paper.modified_ns) for paper in papers]
+    alike = {papers[place].paper_id for place in same_statements(mine, stated)}
+    alike |= {*own, *library.papers_sharing_text(mine)}
+    return near_duplicates(library.fingerprints(sorted(alike)), files)
 
 
 def keep_newest(library: Store) -> list[Paper]:

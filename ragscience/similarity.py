@@ -16,8 +16,9 @@ import hashlib
 import re
 import unicodedata
 from collections import defaultdict
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from ragscience.records import Metadata
@@ -35,6 +36,8 @@ __all__ = [
     "near_duplicates",
     "overlap_of",
     "overlaps",
+    "same_statements",
+    "sharing_text",
 ]
 
 SHINGLE_WORDS = 5
@@ -179,19 +182,50 @@ def near_duplicates(papers: Sequence[Fingerprint], among: Collection[str] | None
     return [duplicate for duplicate in found if duplicate is not None]
 
 
+def sharing_text(kept: Iterable[tuple[int, bytes]], papers: Sequence[Fingerprint]) -> Iterator[int]:
+    """Which of the texts with these (number, sketch as it is kept) may be that of one of the papers; some twice.
+
+    A sketch is kept as little-endian uint64: the number of shingles, then the hashes (store/element_rows.py).
+    """
+    import numpy as np
+
+    mine = [np.array(paper.sketch, np.uint64) for paper in papers if paper.sketch]
+    rows = iter(kept)
+    while batch := list(islice(rows, _BATCH)):
+        sizes = np.array([len(sketch) // 8 for _, sketch in batch], np.int64)
+        hashes = np.frombuffer(b"".join(sketch[: len(sketch) // 8 * 8] for _, sketch in batch), "<u8")
+        owners = np.repeat(np.arange(len(batch)), sizes)
+        for own in mine:
+            place = np.minimum(np.searchsorted(own, hashes), own.size - 1)
+            shared = np.bincount(owners[own[place] == hashes], minlength=len(batch))
+            is_alike = (shared > 0) & (_LEAST_SHARED * shared >= np.minimum(sizes - 1, own.size))
+            yield from (batch[place][0] for place in np.flatnonzero(is_alike).tolist())
+
+
+def same_statements(papers: Sequence[Fingerprint], others: Sequence[Fingerprint]) -> list[int]:
+    """The places of those of `others` that have an identifier or a title in common with one of the papers."""
+    mine = {(name, value) for paper in papers for name, value in _stated(paper)}
+    return [place for place, other in enumerate(others) if any(each in mine for each in _stated(other))]
+
+
 def _candidates(papers: Sequence[Fingerprint]) -> set[tuple[int, int]]:
     """Indices of papers that have an identifier or a title in common."""
     holders: defaultdict[tuple[str, str], list[int]] = defaultdict(list)
     for place, paper in enumerate(papers):
-        for name, value in (("arxiv", paper.arxiv_id), ("doi", paper.doi), ("title", paper.title)):
-            if value:
-                holders[name, value].append(place)
+        for each in _stated(paper):
+            holders[each].append(place)
     return {
         (first, second)
         for places in holders.values()
         for at, first in enumerate(places)
         for second in places[at + 1 : at + 1 + _COMPARED]
     }
+
+
+def _stated(paper: Fingerprint) -> list[tuple[str, str]]:
+    """Its identifiers and its title."""
+    stated = (("arxiv", paper.arxiv_id), ("doi", paper.doi), ("title", paper.title))
+    return [(name, value) for name, value in stated if value]
 
 
 def _sharing_text(papers: Sequence[Fingerprint]) -> set[tuple[int, int]]:

@@ -96,3 +96,22 @@ def test_one_stays_where_each_is_older_than_another(library):
     assert len(duplicates(library)) == 3
     assert len(keep_newest(library)) == 2
     assert library.paper_count == 1
+
+
+def test_for_one_paper_only_those_are_read_that_may_be_the_same(library, monkeypatch):
+    text = words(1)
+    for number in range(30):
+        put(library, f"other{number:02}", words(10 + number))
+    put(library, "old", text + " " + words(3, 30))
+    put(library, "titled", words(4), Metadata("A Study of Many Things", ("Ada Lovelace",)))
+    new = put(library, "new", text, Metadata("A Study of Many Things", ("Ada Lovelace",)))
+    read = []
+    whole = library.fingerprints
+    monkeypatch.setattr(library, "fingerprints", lambda ids=None: read.append(ids) or whole(ids))
+    assert (
+        pairs(duplicates_of(library, {"new.pdf"}))
+        == pairs(duplicates(library))
+        == [("old.pdf", "new.pdf", ("text",), "completeness")]
+    )
+    assert [len(ids) for ids in read[:2]] == [1, 3]
+    assert read[0] == [new.paper_id]

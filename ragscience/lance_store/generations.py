@@ -10,24 +10,18 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, field, fields, replace
-from datetime import timedelta
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import asdict, dataclass, field, fields
+from typing import Any, TypeVar
 
-from ragscience.errors import DiskProblem, LibraryDamaged, LibraryUnavailable
-from ragscience.lance_store.lance_tables import (
-    as_table,
-    changed_meanwhile,
-    checked_columns,
-    lance_errors,
-    schema_of,
-)
-from ragscience.lance_store.written_files import WrittenFiles
+from ragscience.errors import LibraryDamaged, LibraryUnavailable
+from ragscience.lance_store.lance_tables import checked_columns, lance_errors, schema_of
 from ragscience.store.library_damage import READ_ALL_AGAIN, Kind
 from ragscience.store.row_checksums import row_checksum
 
-__all__ = ["FORMAT", "Change", "Generation", "Snapshot"]
+__all__ = ["FORMAT", "Generation", "Snapshot"]
+
+T = TypeVar("T")
 
 FORMAT = 3
 _UNCHECKED_FORMAT = 2
@@ -136,6 +130,10 @@ class Snapshot:
         self.damaged: dict[tuple[Kind, int | None], set[int]] = {}
         """The rows that were seen not to be what was written, as `described` takes them (store/library_damage.py)."""
         self._alike: dict[bytes, list[bytes]] | None = None
+        self._kept: dict[str, dict[int, dict[str, Any]]] = {}
+        self._made: dict[str, Any] = {}
+        self.out_of_place: set[str] = set()
+        """The tables whose rows do not stand in the order of the library's passages (rows_by_id.py)."""
 
     def table(self, role: str) -> Any:
         """The table at this generation's version; None where the library has none yet."""
@@ -168,11 +166,15 @@ class Snapshot:
 
         Those that are not what was written are noted and left out.
         """
-        names = checked_columns(role, checksum)
+        names = [*checked_columns(role, checksum), *([checksum] if self.state.has_checksums else [])]
+        return self.intact(role, self.rows(role, names, where), checksum)
+
+    def intact(self, role: str, rows: Iterable[dict[str, Any]], checksum: str = "checksum") -> list[dict[str, Any]]:
+        """Those of the rows that are what was written, without their checksums; the others are noted."""
         if not self.state.has_checksums:
-            return self.rows(role, list(names), where)
-        good = []
-        for row in self.rows(role, [*names, checksum], where):
+            return list(rows)
+        names, good = checked_columns(role, checksum), []
+        for row in rows:
             written = row.pop(checksum)
             if row_checksum(*map(row.__getitem__, names)) == written:
                 good.append(row)
@@ -181,6 +183,23 @@ class Snapshot:
             else:
                 self.note("part", row["paper_id"], [0])
         return good
+
+    def once(self, name: str, make: Callable[[], T]) -> T:
+        """What `make` gives, made once for this snapshot."""
+        with self._lock:
+            if name not in self._made:
+                self._made[name] = make()
+            made: T = self._made[name]
+            return made
+
+    def kept_rows(self, role: str) -> Mapping[int, dict[str, Any]]:
+        """Intact rows of a table that stay in memory, by passage."""
+        return self._kept.get(role, {})
+
+    def keep_rows(self, role: str, rows: Mapping[int, dict[str, Any]], most: int) -> None:
+        """Keep intact rows, and of those before them so many that there are `most`."""
+        with self._lock:
+            self._kept[role] = dict([*self._kept.get(role, {}).items(), *rows.items()][-most:])
 
     def note_row(self, role: str, row: Mapping[str, Any]) -> None:
         """Note that a row is not what was written."""
@@ -223,127 +242,3 @@ class Snapshot:
             kept = {paper_id: row for paper_id, row in self._papers.items() if paper_id not in gone}
             other._papers = dict(sorted((kept | {row["paper_id"]: row for row in added}).items()))
         return other
-
-
-class Change:
-    """A change of a library, which `commit` makes visible all at once; what it does not commit is never seen."""
-
-    def __init__(self, database: Any, before: Snapshot) -> None:
-        self.before = before
-        self.state = before.state
-        self._database = database
-        self._handles: dict[str, Any] = {}
-        self.added_papers: list[dict[str, Any]] = []
-        self.gone_papers: set[int] = set()
-        self._is_anew = False
-        self._written: list[WrittenFiles] = []
-
-    def note(self, **values: Any) -> None:
-        """Give fields of the state new values."""
-        self.state = replace(self.state, **values)
-
-    def bump(self, *counters: str) -> None:
-        """Increment counters of the state."""
-        self.note(**{name: getattr(self.state, name) + 1 for name in counters})
-
-    def append(self, role: str, rows: Any) -> None:
-        """Append rows, each with its values in the order of the columns."""
-        table = as_table(role, rows, self.state.dimension)
-        if table.num_rows:
-            self.append_table(role, table)
-
-    def append_table(self, role: str, table: Any) -> None:
-        """Append an Arrow table."""
-        with lance_errors(self.before.uri):
-            handle = self._handle(role)
-            self._wrote(role, handle.add(table).version)
-
-    def delete(self, role: str, where: str) -> int:
-        """Delete the rows that an SQL condition fits; how many."""
-        if role not in self.state.tables:
-            return 0
-        with lance_errors(self.before.uri):
-            handle = self._handle(role)
-            done = handle.delete(where)
-            self._wrote(role, done.version)
-        return int(done.num_deleted_rows)
-
-    def new_table(self, role: str, name: str, dimension: int) -> None:
-        """Make an empty table in place of the one of this role, which stays as it is for the readers of today."""
-        with lance_errors(self.before.uri):
-            made = self._database.create_table(name, schema=schema_of(role, dimension))
-        self._handles[role] = made
-        self._written.append(WrittenFiles(self.before.uri, name))
-        self._named(role, name, made.version)
-
-    def tidy(self, role: str, older_than: timedelta = timedelta(days=36500)) -> None:
-        """Compact a table and bring its indexes up to date; versions of a greater age are deleted."""
-        with lance_errors(self.before.uri):
-            handle = self._handle(role)
-            count = handle.count_rows()
-            handle.optimize(cleanup_older_than=older_than)
-            handle.checkout_latest()
-            if handle.count_rows() != count:
-                raise changed_meanwhile()
-            self._named(role, self.state.tables[role][0], handle.version)
-
-    def make_index(self, role: str, column: str, config: Any) -> None:
-        """Make an index of Lance's on a column."""
-        with lance_errors(self.before.uri):
-            handle = self._handle(role)
-            handle.create_index(column, config=config)
-            self._wrote(role, handle.version)
-
-    def commit(self) -> Snapshot:
-        """Make the change visible.
-
-        Raises LibraryBusy where another writer committed meanwhile, DiskProblem where the disk cut a file short: then
-        nothing is changed.
-        """
-        for files in self._written:
-            files.require_whole()
-        number = self.before.state.number
-        state = replace(self.state, number=number + 1)
-        with lance_errors(self.before.uri):
-            generations = self._database.open_table("generations")
-            values = {"number": state.number, "state": state.to_json()}
-            version, files = generations.version, WrittenFiles(self.before.uri, "generations")
-            done = generations.update(where=f"number = {number}", values=values)
-            if done.rows_updated != 1:
-                raise changed_meanwhile()
-            try:
-                files.require_whole()
-            except DiskProblem:  # nobody can read that version, nor write after it
-                generations.checkout(version)
-                generations.restore()
-                raise
-        if self._is_anew:
-            return Snapshot(self._database, self.before.uri, state)
-        return self.before.followed_by(state, self.added_papers, self.gone_papers)
-
-    def forget_papers(self) -> None:
-        """Have the next snapshot read its papers, and not go on from those before the change."""
-        self._is_anew = True
-
-    def _handle(self, role: str) -> Any:
-        """The newest version of a table, which is the one that the generation names."""
-        if role not in self._handles:
-            name, version = self.state.tables[role]
-            self._written.append(WrittenFiles(self.before.uri, name))
-            table = self._database.open_table(name)
-            if table.version != version:  # a writer was killed, or refused
-                table.checkout(version)
-                table.restore()
-                self._named(role, name, table.version)
-            self._handles[role] = table
-        return self._handles[role]
-
-    def _wrote(self, role: str, version: int) -> None:
-        """Note the version after a write. Raises LibraryBusy where another writer's rows may be in it."""
-        name, before = self.state.tables[role]
-        if version > before + 1:
-            raise changed_meanwhile()
-        self._named(role, name, version)
-
-    def _named(self, role: str, name: str, version: int) -> None:
-        self.state = replace(self.state, tables={**self.state.tables, role: (name, version)})

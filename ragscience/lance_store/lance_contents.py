@@ -11,15 +11,9 @@ from ragscience.errors import LibraryDamaged, NothingFound
 from ragscience.lance_store.generations import Snapshot
 from ragscience.lance_store.lance_database import LanceDatabase
 from ragscience.lance_store.lance_tables import in_list
-from ragscience.lance_store.passage_vectors import (
-    AT_ONCE,
-    checked_vectors,
-    chunk_ids,
-    note_lost,
-    read_vectors,
-    vector_columns,
-    vectors_of,
-)
+from ragscience.lance_store.passage_spans import chunk_ids, note_lost
+from ragscience.lance_store.passage_vectors import read_vectors, vectors_by_hash
+from ragscience.lance_store.rows_by_id import AT_ONCE, rows_by_id
 from ragscience.records import (
     LOST_PAGE,
     REPAIRED_FILE,
@@ -30,7 +24,7 @@ from ragscience.records import (
     StoredChunk,
     searched_text,
 )
-from ragscience.similarity import Fingerprint, fingerprint_of
+from ragscience.similarity import Fingerprint, fingerprint_of, sharing_text
 from ragscience.store.element_rows import unpack_elements, unpack_sketch
 from ragscience.store.library_damage import rebuilds
 from ragscience.store.page_geometry import boxes_between, unpack_lines
@@ -142,6 +136,13 @@ class LanceContents:
                 found.append(replace(known, shingles=shingles, sketch=sketch, is_damaged=damaged, empty_pages=empty))
             return found
 
+    def papers_sharing_text(self, with_: Sequence[Fingerprint]) -> list[int]:
+        """Ids of the papers whose text may be that of one of these."""
+        with self._reading() as at:
+            columns = at.arrow("papers", ["paper_id", "sketch"]).columns if at else ([], [])
+        kept = ((paper_id.as_py(), sketch.as_py()) for paper_id, sketch in zip(*columns, strict=True))
+        return list(sharing_text(kept, with_))
+
     # Pages and elements
 
     def pages(self, paper_id: int) -> list[Page]:
@@ -203,7 +204,7 @@ class LanceContents:
     def chunks(self, ids: Sequence[int]) -> list[StoredChunk]:
         """The passages in the order of `ids`; missing ones are left out."""
         with self._reading() as at:
-            found = self._chunks(at, in_list("chunk_id", dict.fromkeys(ids))) if at and len(ids) else {}
+            found = self._chunks(at, rows_by_id(at, "passages", ids).values()) if at and len(ids) else {}
             if at is not None and len(found) < len(set(ids)):
                 note_lost(at, "passage", set(ids) - found.keys())
         return [found[int(chunk_id)] for chunk_id in ids if int(chunk_id) in found]
@@ -211,21 +212,21 @@ class LanceContents:
     def paper_chunks(self, paper_id: int) -> list[StoredChunk]:
         """The passages of a paper, in order."""
         with self._reading() as at:
-            found = self._chunks(at, f"paper_id = {int(paper_id)}") if at else {}
+            found = self._chunks(at, at.checked_rows("passages", f"paper_id = {int(paper_id)}")) if at else {}
             if at is not None and paper_id in at.papers():
                 note_lost(at, "passage", set(chunk_ids(at, [paper_id]).tolist()) - found.keys())
         return [found[chunk_id] for chunk_id in sorted(found)]
 
-    def _chunks(self, at: Snapshot, where: str) -> dict[int, StoredChunk]:
+    def _chunks(self, at: Snapshot, rows: Iterable[dict[str, Any]]) -> dict[int, StoredChunk]:
         papers, found = at.papers(), {}
-        rows = [row for row in at.checked_rows("passages", where) if row["paper_id"] in papers]
+        rows = [row for row in rows if row["paper_id"] in papers]
         names = self._names(at, [papers[paper_id] for paper_id in {row["paper_id"] for row in rows}])
         for row in rows:
             paper = papers[row["paper_id"]]
-            breaks = tuple((offset, page) for offset, page in json.loads(row.pop("page_breaks")))
             path = paper["path"]
-            more = {"file": names[path], "path": self.full(path), "md5": paper["md5"], "page_breaks": breaks}
-            found[row["chunk_id"]] = StoredChunk(**row, **more)
+            more = {"file": names[path], "path": self.full(path), "md5": paper["md5"]}
+            breaks = tuple((offset, page) for offset, page in json.loads(row["page_breaks"]))
+            found[row["chunk_id"]] = StoredChunk(**{**row, **more, "page_breaks": breaks})
         return found
 
     def texts(self, batch: int) -> Iterator[tuple[list[int], list[str]]]:
@@ -260,23 +261,17 @@ class LanceContents:
 
     def vectors_by_hash(self, hashes: Sequence[bytes]) -> dict[bytes, NDArray[np.float32]]:
         """The vectors, shape (dimension,), of those of the texts that are embedded already."""
-        import numpy as np
-
         with self._reading() as at:
-            where = in_list("text_hash", dict.fromkeys(hashes))
             if at is None or not hashes:
                 return {}
-            found = checked_vectors(at, at.arrow("vectors", vector_columns(at), where))
-            vectors = vectors_of(found, at.state.dimension)
-        return {key: np.array(row) for key, row in zip(found["text_hash"].to_pylist(), vectors, strict=True)}
+            return vectors_by_hash(at, in_list("text_hash", dict.fromkeys(hashes)))
 
     def token_vectors(self, ids: Sequence[int]) -> dict[int, NDArray[np.uint8]]:
         """Codes of the token vectors (token_codes.py), shape (tokens, 28), of the passages that have any."""
         with self._reading() as at:
-            where = in_list("chunk_id", dict.fromkeys(ids))
-            rows = at.checked_rows("tokens", where) if at and len(ids) else []
+            rows = rows_by_id(at, "tokens", ids) if at and len(ids) else {}
             is_int8 = at is not None and at.state.has_int8_tokens
-        return {row["chunk_id"]: kept_codes(row["tokens"], is_int8=is_int8) for row in rows}
+        return {chunk_id: kept_codes(row["tokens"], is_int8=is_int8) for chunk_id, row in rows.items()}
 
     def token_bytes(self) -> int:
         """The size of the token vectors in bytes."""

@@ -12,7 +12,8 @@ from datetime import timedelta
 from typing import Any, TypeVar
 
 from ragscience.errors import LibraryBusy, LibraryDamaged
-from ragscience.lance_store.generations import Change, Generation, Snapshot
+from ragscience.lance_store.changes import Change
+from ragscience.lance_store.generations import Generation, Snapshot
 from ragscience.lance_store.lance_tables import ROLES, as_table, connect, lance_errors, schema_of
 from ragscience.lance_store.old_versions import versions_of
 from ragscience.store.atomic_files import disk_errors

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 
-from ragscience.lance_store.generations import Change
+from ragscience.lance_store.changes import Change
 from ragscience.lance_store.lance_contents import LanceContents
 from ragscience.lance_store.lance_database import LanceDatabase
 from ragscience.records import Paper

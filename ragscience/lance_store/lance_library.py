@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Self
 from uuid import uuid4
 
 from ragscience.errors import RagScienceError
-from ragscience.lance_store.generations import Change
+from ragscience.lance_store.changes import Change
 from ragscience.lance_store.lance_contents import LanceContents
 from ragscience.lance_store.lance_database import LanceDatabase
 from ragscience.lance_store.lance_left_out import LanceLeftOut
@@ -51,7 +51,7 @@ class LanceLibrary:
         contents = LanceContents(database, self._root)
         self.papers = contents.papers
         self.known_files = contents.known_files
-        self.fingerprints = contents.fingerprints
+        self.fingerprints, self.papers_sharing_text = contents.fingerprints, contents.papers_sharing_text
         self.pages = contents.pages
         self.page = contents.page
         self.page_text = contents.page_text

@@ -9,15 +9,11 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from ragscience.lance_store.generations import Change, Snapshot
+from ragscience.lance_store.changes import Change
+from ragscience.lance_store.generations import Snapshot
 from ragscience.lance_store.lance_tables import in_list, lance_errors
-from ragscience.lance_store.passage_vectors import (
-    checked_vectors,
-    paper_spans,
-    read_vectors,
-    vector_columns,
-    vectors_of,
-)
+from ragscience.lance_store.passage_spans import paper_spans
+from ragscience.lance_store.passage_vectors import read_vectors
 from ragscience.store.index_config import code_parts
 
 if TYPE_CHECKING:
@@ -30,6 +26,8 @@ _MORE = 32
 """Candidates beyond those asked for, whose exact scores may be the better ones: Lance computes in float32."""
 _FEW = 2000
 """A filter that leaves at most this many passages is searched exactly, from the vectors of these."""
+_ROUNDING = 1e-4
+"""More than Lance's distances, of float32, are wrong by."""
 _MOST_PAPERS = 5000
 """A filter that leaves passages of at most this many papers is a condition of Lance's own search."""
 _PROBED_PART, _LEAST_PROBED = 32, 20
@@ -64,15 +62,29 @@ def nearest_among(
     probed = max(_lists(at.state.chunks) // _PROBED_PART, _LEAST_PROBED)
     probed = int(probed * min(at.state.chunks / available, _MOST_MORE))
     while True:
-        ids, vectors = _nearest(at, vector, min(limit, total), probed, where)
+        ids, distances = _nearest(at, vector, min(limit, total), probed, where)
         if allowed is not None:
             order = np.argsort(ids)
             kept = np.empty(ids.size, np.bool_)
             kept[order] = marked(ids[order], allowed)
-            ids, vectors = ids[kept], vectors[kept]
+            ids, distances = ids[kept], distances[kept]
         if ids.size >= wanted or limit >= total:
-            return ids, vectors
+            return _vectors_of_nearest(at, ids, distances, wanted)
         limit, probed = 4 * limit, 4 * probed
+
+
+def _vectors_of_nearest(
+    at: Snapshot, ids: NDArray[np.int64], distances: NDArray[np.float32], wanted: int
+) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+    """(ids, vectors) of the `wanted` nearest and of all as near as these; of all where some of them are damaged."""
+    import numpy as np
+
+    if ids.size > wanted:
+        near = distances <= np.partition(distances, wanted - 1)[wanted - 1] + _ROUNDING
+        known, vectors = read_vectors(at, ids[near])
+        if known.size >= wanted:
+            return known, vectors
+    return read_vectors(at, ids)
 
 
 def _papers_of(at: Snapshot, ids: NDArray[np.int64]) -> tuple[str, int]:
@@ -89,18 +101,13 @@ def _papers_of(at: Snapshot, ids: NDArray[np.int64]) -> tuple[str, int]:
 def _nearest(
     at: Snapshot, vector: NDArray[np.float32], limit: int, probed: int, where: str
 ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+    """(ids, distances) of about `limit` of the nearest."""
     with lance_errors(at.uri):
         query = at.table("vectors").search(vector).distance_type("dot")
         query = query.where(where, prefilter=True) if where else query
-        found = (
-            query.select([*vector_columns(at), "_distance"])
-            .nprobes(probed)
-            .limit(limit)
-            .refine_factor(_REFINED)
-            .to_arrow()
-        )
-    found = checked_vectors(at, found)
-    return found["chunk_id"].to_numpy(), vectors_of(found, at.state.dimension)
+        query = query.select(["chunk_id", "_distance"])
+        found = query.nprobes(probed).limit(limit).refine_factor(_REFINED).to_arrow()
+    return found["chunk_id"].to_numpy(), found["_distance"].to_numpy()
 
 
 def exact_products(vectors: NDArray[np.float32], vector: NDArray[np.float32]) -> NDArray[np.float64]:

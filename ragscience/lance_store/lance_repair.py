@@ -6,7 +6,7 @@ from pathlib import Path
 from uuid import uuid4
 
 from ragscience.errors import LibraryBusy, LibraryDamaged, LibraryUnavailable, RagScienceError
-from ragscience.lance_store.generations import Change
+from ragscience.lance_store.changes import Change
 from ragscience.lance_store.lance_library import LanceLibrary
 from ragscience.lance_store.lance_tables import ROLES
 from ragscience.lance_store.lance_verification import verify

@@ -10,7 +10,8 @@ from functools import partial
 from typing import Any
 from uuid import uuid4
 
-from ragscience.lance_store.generations import Change, Snapshot
+from ragscience.lance_store.changes import Change
+from ragscience.lance_store.generations import Snapshot
 from ragscience.lance_store.lance_database import LanceDatabase
 from ragscience.lance_store.lance_tables import columns_of, in_list
 from ragscience.records import Metadata

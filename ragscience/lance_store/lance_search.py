@@ -12,7 +12,8 @@ from ragscience.lance_store.lance_contents import LanceContents
 from ragscience.lance_store.lance_database import LanceDatabase
 from ragscience.lance_store.lance_nearest import exact_products, has_index, index_vectors, nearest_among
 from ragscience.lance_store.lance_tables import in_list
-from ragscience.lance_store.passage_vectors import chunk_ids, read_vectors
+from ragscience.lance_store.passage_spans import chunk_ids
+from ragscience.lance_store.passage_vectors import read_vectors
 from ragscience.records import Filters
 from ragscience.store.filter_selection import EVERY_KIND, papers_allowed
 from ragscience.store.home import Home
@@ -48,6 +49,8 @@ class LanceSearch:
         self._making = threading.RLock()
         self._references: tuple[int, NDArray[np.int64] | None] | None = None
         self._chosen: dict[tuple[int, Filters], NDArray[np.int64] | None] = {}
+        self._seen: tuple[str, int, NDArray[np.int64] | None] = "", 0, None
+        """The library and the next passage to come when the reference lists were last looked for, and those."""
 
     # Filters
 
@@ -66,10 +69,10 @@ class LanceSearch:
     def _selected(self, at: Snapshot, filters: Filters) -> NDArray[np.int64] | None:
         """As `_select`, which is asked once for the same filters and the same generation."""
         key = (at.state.number, filters)
-        kept = self._chosen
-        if key not in kept:
-            self._chosen = kept = dict([*kept.items(), (key, self._select(at, filters))][-_FILTERS_KEPT:])
-        return kept[key]
+        kept = dict(self._chosen)
+        chosen = kept.pop(key) if key in kept else self._select(at, filters)
+        self._chosen = dict([*kept.items(), (key, chosen)][-_FILTERS_KEPT:])
+        return chosen
 
     def _select(self, at: Snapshot, filters: Filters) -> NDArray[np.int64] | None:
         kinds = {fold(kind) for kind in filters.kinds}
@@ -115,12 +118,27 @@ class LanceSearch:
         return last[1]
 
     def _without(self, at: Snapshot, ids: NDArray[np.int64]) -> NDArray[np.int64]:
-        import numpy as np
 
         from ragscience.store.top_scores import marked
 
-        references = np.sort(at.arrow("passages", ["chunk_id"], "kind = 'reference'")["chunk_id"].to_numpy())
+        references = self._reference_lists(at)
         return ids[~marked(ids, references)] if references.size else ids
+
+    def _reference_lists(self, at: Snapshot) -> NDArray[np.int64]:
+        """Passages that are reference lists, ascending; also some that the library has no more.
+
+        No id is given twice, so that of a newer generation only the new passages are looked at.
+        """
+        import numpy as np
+
+        library_id, seen, known = self._seen
+        if known is None or (library_id, seen) != (at.state.library_id, at.state.next_chunk):
+            if known is None or library_id != at.state.library_id or seen > at.state.next_chunk:
+                seen, known = 0, np.empty(0, np.int64)
+            found = at.arrow("passages", ["chunk_id"], f"kind = 'reference' AND chunk_id >= {seen}")
+            known = np.concatenate([known, np.sort(found["chunk_id"].to_numpy())])
+            self._seen = at.state.library_id, at.state.next_chunk, known
+        return known
 
     def section_names(self) -> list[str]:
         """The headings above each passage, outermost first, each once: "3 Model › 3.2 Attention"."""

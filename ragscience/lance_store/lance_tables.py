@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ragscience.errors import LibraryBusy, RagScienceError, UsageError
 from ragscience.store.row_checksums import row_checksum
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 __all__ = [
     "ROLES",
@@ -19,6 +23,7 @@ __all__ = [
     "in_list",
     "lance_errors",
     "schema_of",
+    "vector_rows",
 ]
 
 _SCHEMAS: dict[str, tuple[tuple[str, str], ...]] = {
@@ -153,6 +158,15 @@ def as_table(role: str, rows: Iterable[Sequence[Any]], dimension: int = 0) -> An
         else:
             arrays.append(pa.array(column, field.type))
     return pa.Table.from_arrays(arrays, schema=schema)
+
+
+def vector_rows(found: Any, dimension: int) -> NDArray[np.float32]:
+    """The column of vectors of an Arrow table, shape (rows, dimension), float32."""
+    import numpy as np
+
+    column = found["vector"].combine_chunks()
+    flat = column.flatten() if found.num_rows else None
+    return np.empty((0, dimension), np.float32) if flat is None else flat.to_numpy().reshape(-1, dimension)
 
 
 def _as_kept(value: object) -> object:

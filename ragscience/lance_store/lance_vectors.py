@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 from ragscience.errors import RagScienceError
-from ragscience.lance_store.generations import FORMAT, Change, Snapshot
+from ragscience.lance_store.changes import Change
+from ragscience.lance_store.generations import FORMAT, Snapshot
 from ragscience.lance_store.lance_contents import kept_codes
 from ragscience.lance_store.lance_database import LanceDatabase
 from ragscience.lance_store.lance_tables import columns_of, in_list

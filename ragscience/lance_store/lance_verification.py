@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from ragscience.lance_store.generations import Snapshot
-from ragscience.lance_store.passage_vectors import chunk_ids, note_lost, read_vectors
+from ragscience.lance_store.passage_spans import chunk_ids, note_lost
+from ragscience.lance_store.passage_vectors import read_vectors
 from ragscience.store.vectors import NORM_TOLERANCE
 
 __all__ = ["verify"]

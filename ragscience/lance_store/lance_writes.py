@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ragscience.errors import RagScienceError
-from ragscience.lance_store.generations import Change
+from ragscience.lance_store.changes import Change
 from ragscience.lance_store.lance_tables import columns_of, in_list
-from ragscience.lance_store.passage_vectors import chunk_ids
+from ragscience.lance_store.passage_spans import chunk_ids
 from ragscience.store.library_writes import NewPaper, chunk_rows, hashes_of, page_rows
 
 __all__ = ["append_paper", "remove_papers", "rename_papers"]

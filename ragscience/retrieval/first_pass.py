@@ -96,7 +96,7 @@ def first_pass(
 ) -> FirstPass:
     """The candidates of dense and keyword search, of `sources` that the profile gives a weight, and those of `also`.
 
-    A failing source adds a warning.
+    `also` are passages of the scope. A failing source adds a warning.
     """
     library, allowed = scope.library, scope.allowed
     by_dense: dict[int, float] = {}
@@ -110,7 +110,7 @@ def first_pass(
         if name in sources:
             with timed(log.timings, f"{name}_ms"):
                 listed[name] = _of_source(name, sources[name], question, scope, log)
-    again = scope.present(also)
+    again = list(dict.fromkeys(also))
     candidates = {chunk_id for scores in listed.values() for chunk_id in scores} | set(again)
     scores = listed | {
         "dense": by_dense | _dense_of(question, candidates - by_dense.keys(), library),

@@ -92,7 +92,7 @@ def search(
                     for paper, (vector, tokens) in zip(named, others, strict=True)
                 ]
             own = [chunk_id for paper in named for chunk_id in own_candidates(paper, library, profile)]
-            more = [*also, *own]
+            more = [*scope.present(also), *own]
             first = first_pass(Question(question, vector), scope, profile, also=more, sources=models.sources, log=log)
         maxsims, late = {}, {}
         if tokens is not None and models.tokens_from is not None and profile.rerank_depth and first.fused:

@@ -51,10 +51,10 @@ class Selecting:
         what the papers say.
         """
         key = (state, filters)
-        kept = self._chosen
-        if key not in kept:  # each search asks for its filters several times
-            self._chosen = kept = dict([*kept.items(), (key, self._select(db, state, filters))][-_FILTERS_KEPT:])
-        return kept[key]
+        kept = dict(self._chosen)
+        chosen = kept.pop(key) if key in kept else self._select(db, state, filters)
+        self._chosen = dict([*kept.items(), (key, chosen)][-_FILTERS_KEPT:])  # each search asks for some several times
+        return chosen
 
     def _select(self, db: sqlite3.Connection, state: rows.State, filters: Filters) -> NDArray[np.int64] | None:
         kinds = {fold(kind) for kind in filters.kinds}

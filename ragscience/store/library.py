@@ -77,6 +77,7 @@ class Library:
         self.texts = contents.texts
         self.elements = contents.elements
         self.fingerprints = contents.fingerprints
+        self.papers_sharing_text = contents.papers_sharing_text
         self.vectors = contents.vectors
         self.vectors_by_hash = contents.vectors_by_hash
         self.token_vectors = contents.token_vectors

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from ragscience.errors import LibraryDamaged, NothingFound
 from ragscience.records import LOST_PAGE, REPAIRED_FILE, Box, Element, Page, StoredChunk
-from ragscience.similarity import Fingerprint, fingerprint_of
+from ragscience.similarity import Fingerprint, fingerprint_of, sharing_text
 from ragscience.store import row_records as rows
 from ragscience.store import vectors as stored_vectors
 from ragscience.store.element_rows import unpack_elements, unpack_sketch
@@ -121,6 +121,11 @@ class PaperContents:
             is_damaged = REPAIRED_FILE in paper.warnings or any(page.warning.startswith(LOST_PAGE) for page in pages)
             found.append(replace(known, shingles=shingles, sketch=sketch, is_damaged=is_damaged, empty_pages=empty))
         return found
+
+    def papers_sharing_text(self, with_: Sequence[Fingerprint]) -> list[int]:
+        """Ids of the papers whose text may be that of one of these."""
+        with self._reading() as db:
+            return list(sharing_text(db.execute("SELECT paper_id, sketch FROM papers"), with_)) if db else []
 
     def vectors(self, ids: Sequence[int] | None = None) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
         """(ids, ascending, int64; vectors, shape (n, dimension), float32) of all passages, or of those of `ids`."""

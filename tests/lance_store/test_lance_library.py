@@ -9,7 +9,7 @@ import pytest
 from ragscience.engine import Engine
 from ragscience.errors import RagScienceError, UsageError
 from ragscience.lance_store import lance_database, lance_nearest, lance_vectors
-from ragscience.lance_store.generations import Change
+from ragscience.lance_store.changes import Change
 from ragscience.settings import Settings
 from ragscience.store import Home
 from ragscience.token_codes import CODE_BYTES, DIMENSION, encode
