@@ -152,6 +152,10 @@ def moto_server():
     """Moto's S3 in a thread of this process; the test is skipped, and says so, where it is not installed."""
     server = pytest.importorskip("moto.server", reason="moto[s3] and flask are not installed (requirements-dev.txt)")
     logging.getLogger("werkzeug").setLevel(logging.ERROR)
+    from moto import backends
+
+    known = tuple(backends.list_of_moto_modules())  # it looks at its own folders with each request
+    backends.list_of_moto_modules = lambda: known
     started = server.ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
     started.start()
     return started

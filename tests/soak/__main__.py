@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from tests.soak.rounds import Round
 
-_KINDS = {"embedded": (6, ""), "lance": (2, "lancedb"), "bucket": (2, "moto")}
-"""The kinds of rounds: how many of ten are of that kind, and the package that they need."""
+_KINDS = {"embedded": (11, ""), "lance": (4, "lancedb"), "bucket": (4, "moto"), "lance-s3": (1, "lancedb moto")}
+"""The kinds of rounds: how many of twenty are of that kind, and the packages that they need."""
 _INSIDE = "SOAK_IS_INSIDE"
 _HERE = Path(__file__).parent
 
@@ -34,6 +34,7 @@ def main() -> int:
     parser.add_argument("--only", type=int, help="Do this round alone, and say all of it.")
     parser.add_argument("--kind", choices=[*_KINDS, "all"], default="all", help="The kind of library.")
     parser.add_argument("--minutes", type=float, default=0.0, help="End after so long.")
+    parser.add_argument("--pause", type=Path, help="Wait before a round while this file is there.")
     parser.add_argument("--folder", type=Path, help="Where broken homes are kept; a new folder by default.")
     options = parser.parse_args()
     folder = (options.folder or Path(tempfile.mkdtemp(prefix="soak-"))).absolute()
@@ -76,14 +77,15 @@ def _classes(wanted: str) -> list[tuple[type[Round], int]]:
     from tests.soak.bucket_rounds import BucketRound
     from tests.soak.embedded_rounds import EmbeddedRound
     from tests.soak.lance_rounds import LanceRound
+    from tests.soak.lance_s3_rounds import LanceS3Round
 
     found: list[tuple[type[Round], int]] = []
-    for kind in (EmbeddedRound, LanceRound, BucketRound):
-        weight, package = _KINDS[kind.kind]
+    for kind in (EmbeddedRound, LanceRound, BucketRound, LanceS3Round):
+        weight, packages = _KINDS[kind.kind]
         if wanted not in ("all", kind.kind):
             continue
-        if package and find_spec(package) is None:
-            print(f"left out, as {package} is not installed: rounds of the kind {kind.kind}", flush=True)
+        if missing := [name for name in packages.split() if find_spec(name) is None]:
+            print(f"left out, as {missing[0]} is not installed: rounds of the kind {kind.kind}", flush=True)
             continue
         found.append((kind, weight))
     if not found:
@@ -109,6 +111,8 @@ def _campaign(options: argparse.Namespace, folder: Path) -> int:
     for number in numbers:
         if options.minutes and time.monotonic() - began > options.minutes * 60:
             break
+        while options.pause and options.pause.exists():
+            time.sleep(1)
         # By itself, so that a round is the same with --kind and without.
         (kind,) = random.Random(f"kind {options.seed}-{number}").choices(*zip(*classes, strict=True))
         one, started = kind(world, options.seed, number), time.monotonic()

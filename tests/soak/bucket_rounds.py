@@ -2,44 +2,53 @@
 
 from __future__ import annotations
 
-import atexit
 import os
 import shutil
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import ClassVar
 
 from tests.s3_server import BUCKET, access
-from tests.soak.bucket_server import FAULTS, BucketServer
 from tests.soak.faults import Fault
 from tests.soak.processes import Ran
 from tests.soak.rounds import CALM, is_done
-from tests.soak.work_rounds import WorkRound
+from tests.soak.served_rounds import ServedRound, server
 
 _CACHE_MB = 1
-_SERVER: list[BucketServer] = []
-"""The one that all rounds use, once it was started."""
 
 
-def _server() -> BucketServer:
-    if not _SERVER:
-        _SERVER.append(BucketServer())
-        atexit.register(_SERVER[0].close)
-    return _SERVER[0]
-
-
-class BucketRound(WorkRound):
+class BucketRound(ServedRound):
     """A round whose papers are objects; each command may meet a fault of the server, a fault of its own, or both."""
 
     kind = "bucket"
+    server_faults = (
+        ("list-type", "500 InternalError", 1),
+        ("list-type", "500 InternalError", 1000),
+        ("list-type", "503 SlowDown", 2),
+        ("list-type", "close", 1),
+        ("list-type", "cut", 1),
+        ("list-type", "cut", 1000),
+        ("list-type", "slow", 3),
+        ("GET /lab/pdf/", "500 InternalError", 1),
+        ("GET /lab/pdf/", "503 SlowDown", 1000),
+        ("GET /lab/pdf/", "close", 1),
+        ("GET /lab/pdf/", "close", 1000),
+        ("GET /lab/pdf/", "cut", 1),
+        ("GET /lab/pdf/", "cut", 5),
+        ("GET /lab/pdf/", "cut", 1000),
+        ("GET /lab/pdf/", "slow", 3),
+        ("GET /lab/pdf/", "404 NoSuchKey", 1),
+        ("HEAD /lab/pdf/", "500 InternalError", 1000),
+        ("/lab", "close", 4),
+        ("/lab", "500 InternalError", 1000),
+    )
     modules = ("botocore.session", "botocore.config", "botocore.httpsession", "ragscience.object_storage")
     steps: ClassVar = {"ingest": 40, "remove": 8, "rebuild": 6, "read": 6, "forget": 12, "two-writers": 6, "cached": 8}
 
     def environment(self) -> dict[str, str]:
         """The bucket, and a small cache of its papers on the disk that fails."""
         return {
-            **access(_server().url),
+            **access(server().url),
             "RAG_OFFLINE": "false",
             "RAG_OLLAMA_URL": "http://127.0.0.1:9",
             "RAG_PAPERS": f"s3://{BUCKET}/pdf",
@@ -59,21 +68,21 @@ class BucketRound(WorkRound):
 
     def _begin(self, base: str) -> None:
         super()._begin(base)
-        _server().tell("clear")
+        server().tell("clear", "pdf/")
         for name, md5 in self.state.disk.items():
             self.write_file(name, self.world.truths[md5].file)
 
     def write_file(self, name: str, source: Path) -> None:
         """An object of the bucket."""
-        _server().tell("put", name, str(source))
+        server().tell("put", f"pdf/{name}", str(source))
 
     def rename_file(self, name: str, new: str) -> None:
         """The same bytes under another name."""
-        _server().tell("rename", name, new)
+        server().tell("rename", f"pdf/{name}", f"pdf/{new}")
 
     def delete_file(self, name: str) -> None:
         """Delete an object."""
-        _server().tell("delete", name)
+        server().tell("delete", f"pdf/{name}")
 
     def may_leave(self, name: str) -> bool:
         """Some paper of the library stays: `sync` takes none out where none of them is left."""
@@ -82,15 +91,8 @@ class BucketRound(WorkRound):
         return bool(left) or not held
 
     def _command(self, script: str, *words: str, fault: Fault = CALM, codes: Sequence[int] = ()) -> Ran:
-        """As usual; half of the commands that are to be disturbed meet a server that fails."""
-        if fault is not CALM and self.dice.random() < 0.7:
-            part, how, times = self.dice.choice(FAULTS)
-            _server().tell("spoil", part, how, times)
-            self.told.append(f"{part}: {how} x{times}")
-            self.world.counts[f"server {how}"] += 1
-            fault = replace(fault if self.dice.random() < 0.3 else Fault(), kind=f"server {fault.kind}")
+        """As usual; the cache of papers stays within its bound."""
         ran = super()._command(script, *words, fault=fault, codes=codes)
-        _server().tell("heal")
         sizes = {path.stat().st_ino: path.stat().st_size for path in (self._cache / "bucket_papers").rglob("*.pdf")}
         size = sum(sizes.values())
         if size > _CACHE_MB << 20:
@@ -107,16 +109,16 @@ class BucketRound(WorkRound):
         name = self.dice.choice(held)
         if self.dice.random() < 0.5:
             # What it does not list is not read, but what is held of it stays.
-            _server().tell("spoil", "list-type", f"forget {name}", 1)
+            server().tell("spoil", "list-type", f"forget {name}", 1)
             self.told.append(f"the listing lacks {name}")
             goal = frozenset((file, md5) for file, md5 in goal if file != name)
             goal |= {(file, md5) for file, md5 in before if file == name}
         else:
             other = self.dice.choice(sorted(self.world.truths))
-            _server().tell("spoil", "GET /lab/pdf/", f"other {self.world.truths[other].file}", 1)
+            server().tell("spoil", "GET /lab/pdf/", f"other {self.world.truths[other].file}", 1)
             self.told.append("a download gives another object's bytes")
         ran = super()._command("ingest.py", "sync")
-        _server().tell("heal")
+        server().tell("heal")
         ways = [goal, self.state.after_ingest(is_sync=True)]
         self._settle(before, ways, is_reached_now=False)
         if not is_done(ran):

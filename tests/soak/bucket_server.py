@@ -5,8 +5,10 @@ A line of standard input is a JSON list: what to do, and with what. Each is answ
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -54,29 +56,41 @@ def _served() -> None:
     faulty = FaultyS3(moto.get_host_and_port())
     client = client_of("http://{}:{}".format(*moto.get_host_and_port()))
     client.create_bucket(Bucket=BUCKET)
+    victims: list[int] = []
 
-    def clear() -> None:
+    def keys(prefix: str) -> list[str]:
+        pages = client.get_paginator("list_objects_v2").paginate(Bucket=BUCKET, Prefix=prefix)
+        return [row["Key"] for page in pages for row in page.get("Contents", ())]
+
+    def clear(prefix: str) -> None:
         faulty.heal()
-        for row in client.list_objects_v2(Bucket=BUCKET).get("Contents", ()):
-            client.delete_object(Bucket=BUCKET, Key=row["Key"])
+        if found := keys(prefix):
+            client.delete_objects(Bucket=BUCKET, Delete={"Objects": [{"Key": key} for key in found]})
 
-    def put(name: str, file: str) -> None:
-        client.put_object(Bucket=BUCKET, Key=f"pdf/{name}", Body=Path(file).read_bytes())
+    def put(key: str, file: str) -> None:
+        client.put_object(Bucket=BUCKET, Key=key, Body=Path(file).read_bytes())
 
-    def rename(name: str, new: str) -> None:
-        body = client.get_object(Bucket=BUCKET, Key=f"pdf/{name}")["Body"].read()
-        client.put_object(Bucket=BUCKET, Key=f"pdf/{new}", Body=body)
-        client.delete_object(Bucket=BUCKET, Key=f"pdf/{name}")
+    def copy(prefix: str, new: str) -> None:
+        for key in keys(prefix):
+            source = {"Bucket": BUCKET, "Key": key}
+            client.copy_object(Bucket=BUCKET, Key=new + key.removeprefix(prefix), CopySource=source)
+
+    def rename(key: str, new: str) -> None:
+        copy(key, new)
+        client.delete_object(Bucket=BUCKET, Key=key)
 
     def spoil(part: str, how: str, times: int) -> None:
-        faulty.spoil(part, _how(how), times)
+        victims.clear()
+        faulty.spoil(part, _how(how, victims), times)
 
     acts: dict[str, Callable[..., Any]] = {
         "url": lambda: faulty.url,
         "clear": clear,
         "put": put,
         "rename": rename,
-        "delete": lambda name: client.delete_object(Bucket=BUCKET, Key=f"pdf/{name}") and None,
+        "copy": copy,
+        "delete": lambda key: client.delete_object(Bucket=BUCKET, Key=key) and None,
+        "victim": victims.append,
         "spoil": spoil,
         "heal": faulty.heal,
     }
@@ -85,8 +99,12 @@ def _served() -> None:
         print(json.dumps(acts[what](*given)), flush=True)
 
 
-def _how(how: str) -> str | Callable[[bytes], bytes]:
-    """What `FaultyS3.spoil` takes: a word of its own, or what becomes of a reply's bytes."""
+def _how(how: str, victims: Sequence[int]) -> str | Callable[[bytes], bytes]:
+    """What `FaultyS3.spoil` takes: a word of its own, or what becomes of a reply's bytes.
+
+    "kill 7" kills the process that a "victim" named, once the seventh of the requests was done; "lost" does what was
+    asked for, and gives no reply.
+    """
     kind, _, more = how.partition(" ")
     if kind == "other":
         content = Path(more).read_bytes()
@@ -95,36 +113,31 @@ def _how(how: str) -> str | Callable[[bytes], bytes]:
         return without(more)
     if kind == "slow":
         return _slow
-    return how
+    if kind == "lost":
+        return _lost
+    return _killer(int(more), victims) if kind == "kill" else how
+
+
+def _killer(count: int, victims: Sequence[int]) -> Callable[[bytes], bytes]:
+    left = iter(range(count - 1))
+
+    def reply(content: bytes) -> bytes:
+        if next(left, None) is None:
+            for pid in victims:
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)
+        return content
+
+    return reply
+
+
+def _lost(_: bytes) -> bytes:
+    raise ConnectionAbortedError
 
 
 def _slow(content: bytes) -> bytes:
     time.sleep(_SLOW_S)
     return content
-
-
-FAULTS: Sequence[tuple[str, str, int]] = (
-    ("list-type", "500 InternalError", 1),
-    ("list-type", "500 InternalError", 1000),
-    ("list-type", "503 SlowDown", 2),
-    ("list-type", "close", 1),
-    ("list-type", "cut", 1),
-    ("list-type", "cut", 1000),
-    ("list-type", "slow", 3),
-    ("GET /lab/pdf/", "500 InternalError", 1),
-    ("GET /lab/pdf/", "503 SlowDown", 1000),
-    ("GET /lab/pdf/", "close", 1),
-    ("GET /lab/pdf/", "close", 1000),
-    ("GET /lab/pdf/", "cut", 1),
-    ("GET /lab/pdf/", "cut", 5),
-    ("GET /lab/pdf/", "cut", 1000),
-    ("GET /lab/pdf/", "slow", 3),
-    ("GET /lab/pdf/", "404 NoSuchKey", 1),
-    ("HEAD /lab/pdf/", "500 InternalError", 1000),
-    ("/lab", "close", 4),
-    ("/lab", "500 InternalError", 1000),
-)
-"""Requests that hold the first text, what becomes of them, and how many; 1,000 are all of a command."""
 
 
 if __name__ == "__main__":

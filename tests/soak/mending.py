@@ -89,11 +89,15 @@ class MendingRound(WorkRound):
         answers.hurt.clear()
 
     def _fix(self, words: Sequence[str]) -> None:
-        """Do what the program named as a fix."""
+        """Do what the program named as a fix, and once what that names where it fails."""
         if words[0] != "python":
             subprocess.run(words, check=False)
             return
-        self._command(*words[1:], codes=[1, 3, 4])
+        ran = self._command(*words[1:], codes=[1, 3, 4])
+        if not is_done(ran):
+            for other in fixes_named((), ran.err):
+                if other != words and other[0] == "python":
+                    self._command(*other[1:], codes=[1, 3, 4])
 
     def _reading_of_damaged(self) -> None:
         """What commands show of a damaged library is true, and how they fail is clear."""

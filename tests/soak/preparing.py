@@ -92,9 +92,7 @@ def _make_bases(world: World, md5s: dict[tuple[str, int], str], kind: type[Round
             md5 = state.held.pop(f"{NAMES[6]}.pdf")
             run("ingest.py", "remove", md5, "--yes")
             state.removed.add(md5)
-        shutil.copytree(one.home, world.base(f"{kind.kind}-{size}"), symlinks=True)
-        shutil.rmtree(one.home)
-        world.bases[f"{kind.kind}-{size}"] = state
+        one.keep(f"{kind.kind}-{size}")
 
 
 def _run(machine: processes.Machine, home: Path, environment: Mapping[str, str], *words: str) -> str:

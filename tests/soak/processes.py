@@ -117,7 +117,7 @@ class Machine:
         out, err = self._files()
         with out.open("w") as to, err.open("w") as errors, redirect_stdout(to), redirect_stderr(errors):
             for words in _WARM:
-                for question in questions if "?" in words else ("",):
+                for question in questions if words[1] == "search" else questions[:1]:
                     run_script(*(question if word == "?" else word for word in words), home=home)
         os.environ.clear()
         os.environ.update(before[0])
@@ -251,7 +251,7 @@ def load_program(models: Path, more: Sequence[str] = ()) -> None:
     typer.main.get_command = lru_cache(typer.main.get_command)
     model = minilm.MiniLM(cache_folder=models, on_warning=print)
     model.embed_query("warm")
-    model.embed_documents(["warm " * 200] * 4)
+    model.embed_documents(["warm " * 20] * 4)
     # Threads that a package starts when it is imported do nothing yet, so that a fork is safe without them.
     warnings.filterwarnings("ignore", message="lancedb fork support is experimental")
     for name in (*_MODULES, *more):

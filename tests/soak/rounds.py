@@ -71,7 +71,8 @@ class Round:
 
     def run(self, base: str | None = None) -> None:
         """Do the round; `broken` has what was found."""
-        begin = base or self.dice.choice(sorted(name for name in self.world.bases if name.startswith(f"{self.kind}-")))
+        mine = [name for name in self.world.bases if name.rpartition("-")[0] == self.kind]
+        begin = base or self.dice.choice(sorted(mine))
         self._begin(begin)
         self.told.append(begin)
         steps = self.dice.choices(list(self.steps), weights=list(self.steps.values()), k=self.dice.randint(1, 3))
@@ -86,6 +87,12 @@ class Round:
     def environment(self) -> dict[str, str]:
         """What each command is told of where the library and the papers are."""
         return {}
+
+    def keep(self, base: str) -> None:
+        """Have rounds begin with this home as it is now, by that name, and leave it."""
+        shutil.copytree(self.home, self.world.base(base), symlinks=True)
+        shutil.rmtree(self.home)
+        self.world.bases[base] = self.state
 
     def _begin(self, base: str) -> None:
         """Make the home as that base is."""
@@ -113,9 +120,13 @@ class Round:
             running = self.world.machine.command(
                 script, *words, home=self.home, environment=environment, file_bytes=fault.file_bytes, is_whole=is_whole
             )
+            self._started(running.pid)
             ran = running.wait(fault.kill_after)
         self._end(ran, fault, codes)
         return ran
+
+    def _started(self, pid: int) -> None:
+        """A command has begun."""
 
     def _ask(self, question: str, fault: Fault = CALM, codes: Sequence[int] = ()) -> None:
         """Ask, and note the answer; it shows what is in the papers, and nothing else."""

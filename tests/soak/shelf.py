@@ -5,8 +5,10 @@ from __future__ import annotations
 import hashlib
 import random
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
+from ragscience.models.common_words import common_words
 from tests.pdf_factory import make_pdf
 
 NAMES = ("amber", "basalt", "cobalt", "dune", "ember", "fjord", "glacier", "harbour")
@@ -14,26 +16,14 @@ VERSIONS = 3
 _ATTACHED_BYTES = 200_000
 COMMON = "zephyr"
 """A word of each passage."""
-_SYLLABLES = (
-    "ba",
-    "cor",
-    "den",
-    "fal",
-    "gri",
-    "ho",
-    "jun",
-    "kel",
-    "lo",
-    "mar",
-    "nis",
-    "pru",
-    "ras",
-    "so",
-    "tev",
-    "vul",
-)
-_WORDS = [one + other + "tum" for one in _SYLLABLES for other in _SYLLABLES]
-"""Words that few passages share, so that BM25 has something to weigh."""
+_LETTERS, _WORDS = 8, 256
+"""Of the words of the texts, which are one word piece each, and few passages share: BM25 has something to weigh."""
+
+
+@cache
+def _words() -> list[str]:
+    fitting = sorted(word for word in common_words() if len(word) == _LETTERS and word.isascii())
+    return fitting[:: len(fitting) // _WORDS][:_WORDS]
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +61,7 @@ def draw(folder: Path) -> dict[str, tuple[str, int, Path]]:
         for version in range(VERSIONS):
             count = 1 + (number + version) % 3
             pages = [_page(dice, name, version, page, number) for page in range(1, count + 1)]
-            path = make_pdf(folder / f"{name}-{version}.pdf", pages, title=f"On the {name} of {_WORDS[number]}")
+            path = make_pdf(folder / f"{name}-{version}.pdf", pages, title=f"On the {name} of {_words()[number]}")
             _enlarge(path, dice)
             drawn[hashlib.md5(path.read_bytes(), usedforsecurity=False).hexdigest()] = (name, version, path)
     return drawn
@@ -87,9 +77,9 @@ def _enlarge(path: Path, dice: random.Random) -> None:
 
 
 def _page(dice: random.Random, name: str, version: int, page: int, number: int) -> str:
-    lines = [f"On the {name} of {_WORDS[number]}", ""] if page == 1 else []
+    lines = [f"On the {name} of {_words()[number]}", ""] if page == 1 else []
     if page == 1:
         lines.append(f"The viscosity of {name} is {100 * number + 10 * version + 1}.5 pascal seconds.")
     lines.append(f"The {COMMON} is called {marker(name, version, page)} here.")
-    lines += [f"{' '.join(dice.choices(_WORDS, k=8)).capitalize()} {COMMON}." for _ in range(9)]
+    lines += [f"{' '.join(dice.choices(_words(), k=8)).capitalize()} {COMMON}." for _ in range(7)]
     return "\n".join(lines)
