@@ -13,6 +13,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -102,8 +103,8 @@ def _served() -> None:
 def _how(how: str, victims: Sequence[int]) -> str | Callable[[bytes], bytes]:
     """What `FaultyS3.spoil` takes: a word of its own, or what becomes of a reply's bytes.
 
-    "kill 7" kills the process that a "victim" named, once the seventh of the requests was done; "lost" does what was
-    asked for, and gives no reply.
+    "kill 7" kills the process that a "victim" named, once the seventh of the requests was done; "lost 7" does what the
+    seventh asked for, and gives no reply.
     """
     kind, _, more = how.partition(" ")
     if kind == "other":
@@ -114,24 +115,29 @@ def _how(how: str, victims: Sequence[int]) -> str | Callable[[bytes], bytes]:
     if kind == "slow":
         return _slow
     if kind == "lost":
-        return _lost
-    return _killer(int(more), victims) if kind == "kill" else how
+        return _nth(int(more), _lose)
+    return _nth(int(more), partial(_kill, victims)) if kind == "kill" else how
 
 
-def _killer(count: int, victims: Sequence[int]) -> Callable[[bytes], bytes]:
-    left = iter(range(count - 1))
+def _nth(count: int, act: Callable[[], None]) -> Callable[[bytes], bytes]:
+    """Replies that stay as they are; `act` is called before that one."""
+    left = iter(range(1, count + 1))
 
     def reply(content: bytes) -> bytes:
-        if next(left, None) is None:
-            for pid in victims:
-                with contextlib.suppress(ProcessLookupError):
-                    os.kill(pid, signal.SIGKILL)
+        if next(left, 0) == count:
+            act()
         return content
 
     return reply
 
 
-def _lost(_: bytes) -> bytes:
+def _kill(pids: Sequence[int]) -> None:
+    for pid in pids:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+
+
+def _lose() -> None:
     raise ConnectionAbortedError
 
 

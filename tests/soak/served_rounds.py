@@ -28,14 +28,17 @@ class ServedRound(WorkRound):
     """A round whose commands may meet a fault of the server, a fault of their own, or both."""
 
     server_faults: ClassVar[Sequence[tuple[str, str, int]]]
-    """Requests that hold the first text, what becomes of them, and how many; 1,000 are all of a command."""
+    """Requests that hold the first text, what becomes of them, and how many; 1,000 are all of a command.
+
+    "kill" and "lost" are of one of the requests, drawn for each command.
+    """
 
     def _command(self, script: str, *words: str, fault: Fault = CALM, codes: Sequence[int] = ()) -> Ran:
         if fault is not CALM and self.dice.random() < 0.7:
             part, how, times = self.dice.choice(self.server_faults)
             self.world.counts[f"server {how}"] += 1
             kind = "kill" if how == "kill" else fault.kind
-            how = f"kill {int(2 ** self.dice.uniform(0, 7))}" if how == "kill" else how
+            how = f"{how} {int(2 ** self.dice.uniform(0, 7))}" if how in ("kill", "lost") else how
             server().tell("spoil", part, how, times)
             self.told.append(f"{part}: {how} x{times}")
             fault = replace(fault if self.dice.random() < 0.3 else Fault(), kind=f"server {kind}")
