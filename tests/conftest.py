@@ -2,6 +2,7 @@
 
 import contextlib
 import fcntl
+import functools
 import io
 import os
 import runpy
@@ -15,6 +16,7 @@ from pathlib import Path
 from unittest import mock
 
 import pytest
+import typer.main
 from hypothesis import HealthCheck, settings
 
 settings.register_profile("ci", deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
@@ -26,6 +28,8 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # of a run in the backgro
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # the tests have a process for each core already
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # with it, each process would compile all that it imports
 sys.dont_write_bytecode = False
+# A process of the program's own describes its commands once.
+typer.main.get_command = functools.lru_cache(typer.main.get_command)
 
 ROOT = Path(__file__).resolve().parent.parent
 NOBODY = "http://127.0.0.1:9"

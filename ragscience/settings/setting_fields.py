@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal, Self
 os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
 
 from pydantic import Field, SecretStr, ValidationInfo, field_validator, model_validator
-from pydantic_settings import BaseSettings, SettingsConfigDict
+from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
 from ragscience.settings.prompt_templates import TEMPLATE_PLACEHOLDERS, checked_template
 
@@ -461,6 +461,18 @@ class Settings(BaseSettings):
     def chosen(self, name: str) -> Any:
         """The value of the setting where somebody has set it, be it to the default; else None."""
         return getattr(self, name) if name in self.model_fields_set else None
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],  # noqa: ARG003 - pydantic's signature
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,  # noqa: ARG003
+        file_secret_settings: PydanticBaseSettingsSource,  # noqa: ARG003
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        """What is given over the environment; pydantic would look for each setting in two more places."""
+        return init_settings, env_settings
 
     @field_validator("ollama_url", "llm_url", "embed_url", "arxiv_url")
     @classmethod
