@@ -52,15 +52,17 @@ def model_cache(shared_folder):
 
 
 @pytest.fixture(scope="session", autouse=True)
-def nothing_from_outside(model_cache):
+def nothing_from_outside(model_cache, tmp_path_factory):
     """Neither settings nor services of whoever runs the tests; what a test sets in the environment is its own."""
     with pytest.MonkeyPatch.context() as patch:
         for name in list(os.environ):
-            if name.upper().startswith(("RAG_", "OTEL_", "OLLAMA_")) or name.lower().endswith("_proxy"):
+            if name.upper().startswith(("RAG_", "OTEL_", "OLLAMA_", "SSL_CERT_")) or name.lower().endswith("_proxy"):
                 patch.delenv(name)
         patch.setenv("RAG_OLLAMA_URL", NOBODY)
         patch.setenv("RAG_CACHE_FOLDER", str(model_cache))
         patch.setenv("HF_HUB_OFFLINE", "1")
+        # Nobody's certificates, which each client of httpx reads anew: all that a system has take 50 ms.
+        patch.setenv("SSL_CERT_DIR", str(tmp_path_factory.mktemp("certificates")))
         yield
 
 
