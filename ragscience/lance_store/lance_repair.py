@@ -22,7 +22,8 @@ def begin_anew_if_damaged(home: Home, uri: str) -> tuple[DamagedDatabase, str] |
 
     Gives the damage, and where what is left was moved: a folder whose own description is damaged. Otherwise the old
     tables stay for an hour, for those who read them, and what was removed is remembered. Raises LibraryBusy,
-    LibraryUnavailable for a newer format, RagScienceError where a place in object storage lacks its description.
+    LibraryUnavailable for a newer format and where a server does not answer or refuses, RagScienceError where a place
+    in object storage lacks its description.
     """
     known: list[str] = []
     # What is not found a second time was the disk's failure to read.

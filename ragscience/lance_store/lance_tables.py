@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ragscience.errors import LibraryBusy, RagScienceError, UsageError
+from ragscience.errors import LibraryBusy, LibraryUnavailable, RagScienceError, UsageError
 from ragscience.store.row_checksums import row_checksum
 
 if TYPE_CHECKING:
@@ -101,7 +101,8 @@ ROLES = tuple(role for role in _SCHEMAS if role not in ("vectors", "generations"
 
 _CONFLICTS = ("incompatible transaction", "conflict", "concurrent")
 """What is in LanceDB's messages where two writers meet; it has no exceptions of its own for that."""
-
+_OUT_OF_REACH = ("error performing", "generic s3 error", "retryerror", "reqwest")
+"""What is in its messages where a server of object storage did not answer, or refused."""
 
 _INDEX_CACHE, _METADATA_CACHE = 512 << 20, 128 << 20
 """Bytes of indexes and of metadata that LanceDB may keep in memory; its own limits are 6 and 1 GB."""
@@ -207,7 +208,10 @@ def connect(uri: str) -> Any:
 
 
 class lance_errors:  # noqa: N801  # it reads as a function
-    """Turns LanceDB's errors into RagScienceError, LibraryBusy for the conflict of two writers."""
+    """Turns LanceDB's errors into RagScienceError.
+
+    LibraryBusy is for the conflict of two writers, LibraryUnavailable for a server that does not answer or refuses.
+    """
 
     def __init__(self, uri: str) -> None:
         self._uri = uri
@@ -223,6 +227,12 @@ class lance_errors:  # noqa: N801  # it reads as a function
         if any(word in str(error).lower() for word in _CONFLICTS):
             raise changed_meanwhile() from error
         lines = str(error).strip().splitlines() or [type(error).__name__]
+        text = str(error).lower()
+        if any(word in text for word in _OUT_OF_REACH) and "not found" not in text:
+            raise LibraryUnavailable(
+                f"The library at {self._uri} is out of reach: {lines[0][:300].rstrip('.')}.",
+                "Is its server reachable, and have you the right to read and write there? Then run the command again.",
+            ) from error
         raise RagScienceError(
             f"The library at {self._uri} could not be read or written: {lines[0][:300].rstrip('.')}.",
             "Is its place reachable, with room and the right to write? Where its files are damaged, `python ingest.py "

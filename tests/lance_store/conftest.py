@@ -18,7 +18,7 @@ def s3_server():
     try:
         with environment(access(url)):
             client_of(url).create_bucket(Bucket="libraries")
-            yield
+            yield running
     finally:
         running.stop()
 
