@@ -8,6 +8,7 @@ from http.client import HTTPConnection
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import unquote
 
+import certifi
 import pytest
 
 KEY, SECRET = "AKIALOOPBACKKEY", "not-to-be-seen-anywhere"
@@ -33,6 +34,7 @@ def access(url):
         "AWS_CONFIG_FILE": os.devnull,
         "AWS_SHARED_CREDENTIALS_FILE": os.devnull,
         "AWS_MAX_ATTEMPTS": "2",
+        "SSL_CERT_FILE": certifi.where(),  # LanceDB's client wants some, also of a server that needs none
     }
 
 

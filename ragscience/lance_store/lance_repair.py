@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from uuid import uuid4
 
-from ragscience.errors import LibraryBusy, LibraryDamaged, LibraryUnavailable, RagScienceError
+from ragscience.errors import DiskProblem, LibraryDamaged, LibraryUnavailable, RagScienceError
 from ragscience.lance_store.changes import Change
 from ragscience.lance_store.lance_library import LanceLibrary
 from ragscience.lance_store.lance_tables import ROLES
@@ -22,8 +22,8 @@ def begin_anew_if_damaged(home: Home, uri: str) -> tuple[DamagedDatabase, str] |
 
     Gives the damage, and where what is left was moved: a folder whose own description is damaged. Otherwise the old
     tables stay for an hour, for those who read them, and what was removed is remembered. Raises LibraryBusy,
-    LibraryUnavailable for a newer format and where a server does not answer or refuses, RagScienceError where a place
-    in object storage lacks its description.
+    LibraryUnavailable for a newer format and where a server does not answer or refuses, DiskProblem where the disk
+    fails, RagScienceError where a place in object storage lacks its description.
     """
     known: list[str] = []
     # What is not found a second time was the disk's failure to read.
@@ -34,7 +34,7 @@ def begin_anew_if_damaged(home: Home, uri: str) -> tuple[DamagedDatabase, str] |
     try:
         with LanceLibrary.open(home, uri, writing=True, keeps_ledger=False) as library, library._writing() as change:
             _begin_anew(change)
-    except (LibraryBusy, LibraryUnavailable):
+    except (LibraryUnavailable, DiskProblem):
         raise
     except RagScienceError:
         folder = Path(uri.removeprefix("lance://"))
@@ -58,7 +58,7 @@ def _damage_of(home: Home, uri: str, known: list[str]) -> RagScienceError | None
             verify(at)
             is_lost = any(kind == "paper" for kind, _ in at.damaged)
             return LibraryDamaged("The entry of a paper is damaged in the library.") if is_lost else None
-    except (LibraryBusy, LibraryUnavailable):
+    except (LibraryUnavailable, DiskProblem):
         raise
     except RagScienceError as error:
         return error

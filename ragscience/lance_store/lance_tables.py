@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import errno
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ragscience.errors import LibraryBusy, LibraryUnavailable, RagScienceError, UsageError
+from ragscience.errors import DiskProblem, LibraryBusy, LibraryUnavailable, RagScienceError, UsageError
 from ragscience.store.row_checksums import row_checksum
 
 if TYPE_CHECKING:
@@ -103,6 +104,8 @@ _CONFLICTS = ("incompatible transaction", "conflict", "concurrent")
 """What is in LanceDB's messages where two writers meet; it has no exceptions of its own for that."""
 _OUT_OF_REACH = ("error performing", "generic s3 error", "retryerror", "reqwest")
 """What is in its messages where a server of object storage did not answer, or refused."""
+_OF_THE_DISK = (errno.EIO, errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EACCES, errno.EMFILE)
+"""The errors of a disk that fails, or of its limits: they tell nothing of what lies on it."""
 
 _INDEX_CACHE, _METADATA_CACHE = 512 << 20, 128 << 20
 """Bytes of indexes and of metadata that LanceDB may keep in memory; its own limits are 6 and 1 GB."""
@@ -210,7 +213,8 @@ def connect(uri: str) -> Any:
 class lance_errors:  # noqa: N801  # it reads as a function
     """Turns LanceDB's errors into RagScienceError.
 
-    LibraryBusy is for the conflict of two writers, LibraryUnavailable for a server that does not answer or refuses.
+    LibraryBusy is for the conflict of two writers, LibraryUnavailable for a server that does not answer or refuses,
+    DiskProblem for a disk that fails.
     """
 
     def __init__(self, uri: str) -> None:
@@ -224,17 +228,22 @@ class lance_errors:  # noqa: N801  # it reads as a function
         named = {name for base in type(error).__mro__ for name in (base.__module__, base.__name__)}
         if not isinstance(error, (RuntimeError, OSError, ValueError)) and not named & {"pyarrow.lib", "PanicException"}:
             return
-        if any(word in str(error).lower() for word in _CONFLICTS):
-            raise changed_meanwhile() from error
-        lines = str(error).strip().splitlines() or [type(error).__name__]
         text = str(error).lower()
+        if any(word in text for word in _CONFLICTS):
+            raise changed_meanwhile() from error
+        line = (str(error).strip().splitlines() or [type(error).__name__])[0][:300].rstrip(".")
         if any(word in text for word in _OUT_OF_REACH) and "not found" not in text:
             raise LibraryUnavailable(
-                f"The library at {self._uri} is out of reach: {lines[0][:300].rstrip('.')}.",
+                f"The library at {self._uri} is out of reach: {line}.",
                 "Is its server reachable, and have you the right to read and write there? Then run the command again.",
             ) from error
+        said = f"The library at {self._uri} could not be read or written: {line}."
+        if any(f"(os error {number})" in text for number in _OF_THE_DISK) or getattr(error, "errno", 0) in _OF_THE_DISK:
+            raise DiskProblem(
+                said, "Is the disk full or failing, or have you no right to read and write there?"
+            ) from error
         raise RagScienceError(
-            f"The library at {self._uri} could not be read or written: {lines[0][:300].rstrip('.')}.",
+            said,
             "Is its place reachable, with room and the right to write? Where its files are damaged, `python ingest.py "
             "rebuild` reads your papers again.",
         ) from error

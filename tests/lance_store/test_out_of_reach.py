@@ -1,10 +1,11 @@
-"""A library in S3 whose server does not answer, or refuses: nothing is damaged, and `rebuild` begins nothing anew."""
+"""A library whose server or disk does not answer, or refuses: nothing is damaged, and `rebuild` begins nothing anew."""
 
+import resource
 import uuid
 
 import pytest
 
-from ragscience.errors import LibraryUnavailable
+from ragscience.errors import DiskProblem, LibraryUnavailable
 from ragscience.lance_store.lance_repair import begin_anew_if_damaged
 from ragscience.store import Home
 from tests.s3_server import FaultyS3, access
@@ -15,9 +16,9 @@ from .stores import Place
 from .test_store_conformance import assert_whole
 
 pytest.importorskip("lancedb", reason="lancedb is not installed: libraries in LanceDB are not tried")
-pytestmark = pytest.mark.s3
 
 
+@pytest.mark.s3
 @pytest.mark.parametrize(
     ("part", "how"), [("HEAD /", "403 AccessDenied"), ("/libraries", "503 SlowDown"), ("/libraries", "close")]
 )
@@ -39,3 +40,19 @@ def test_a_server_that_does_not_answer_or_refuses_is_not_taken_for_damage(s3_ser
                 assert_whole(library, 1)
     finally:
         server.close()
+
+
+def test_a_disk_that_refuses_is_not_taken_for_damage(tmp_path):
+    place = Place(Home(tmp_path / "home"), f"lance://{tmp_path / 'lance'}")
+    with place.open(writing=True) as library:
+        library.set_identity(EMBEDDER, CHUNKER)
+        add(library, numbered_paper(0))
+    before = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (3, before[1]))  # no further file can be opened
+    try:
+        with pytest.raises(DiskProblem):
+            begin_anew_if_damaged(place.home, place.uri)
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, before)
+    with place.open() as library:
+        assert_whole(library, 1)
