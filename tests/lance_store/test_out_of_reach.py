@@ -50,7 +50,7 @@ def test_a_disk_that_refuses_is_not_taken_for_damage(tmp_path):
     before = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (3, before[1]))  # no further file can be opened
     try:
-        with pytest.raises(DiskProblem):
+        with pytest.raises(DiskProblem, match="lance error"):
             begin_anew_if_damaged(place.home, place.uri)
     finally:
         resource.setrlimit(resource.RLIMIT_NOFILE, before)
