@@ -21,6 +21,7 @@ _WORKPLACE = re.compile(
     r"universi|institut|école|academ(?:y|ia)|\bcolleg|\bschool of|hospital|clinic\b|facult|departe?ment|\bdept\b|"
     r"laborator|\blabs?\b|cent(?:re|er) (?:for|of)|\binc\b|corporation|\bcorp\b|company|\bltd\b|\bgmbh\b|\bllc\b|"
     r"google|microsoft|openai|facebook|\bmeta\b|deepmind|anthropic|nvidia|amazon|\bibm\b|apple\b|"
+    r"ministry|secretariat|council\b|agency\b|p\. ?o\. ?box|"
     r"affiliat|while (?:at|interning|with)|\bintern(?:ing|ship)?\b|correspond",
     re.IGNORECASE,
 )

@@ -41,7 +41,9 @@ _FACTS = tuple(
         ("workplaces", r"(?:(?:at|in|for|from) )?(?:what|which) {places} (?:are|were|is|was|do|did|does) {authors} {x}"
                        r"(?: {work})?"),
         ("workplaces", r"where (?:are|were|is|was|do|did|does) {authors} {x}(?: {work})?"),
-        ("workplaces", r"where (?:are|were|do|did) (?P<x>its|their|the) authors?(?: {work})?"),
+        ("workplaces", r"where (?:are|were|do|did) (?:the )?{x} authors?(?: {work})?"),
+        ("workplaces", r"(?:(?:at|in|for) )?(?:what|which) {places} (?:are|were|do|did) (?:the )?{x} authors?"
+                       r"(?: {work})?"),
         ("workplaces", r"{show}(?:affiliations?|institutions?|employers?) of {authors} {x}"),
         ("workplaces", r"{show}(?:authors?['’]?s? )?affiliations? (?:of|for|in|on) {x}"),
         ("workplaces", r"who employ(?:s|ed) {authors} {x}"),

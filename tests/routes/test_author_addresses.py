@@ -53,6 +53,7 @@ def quotes(routed):
         "Show the affiliations of Kites over Cities",
         "Which company is behind Kites over Cities?",
         "Where is the first author of kites.pdf from?",
+        "Which institution did the Kites over Cities authors work at?",
     ],
 )
 def test_where_authors_work_is_quoted_from_the_first_page_and_the_end(library, question):
