@@ -7,7 +7,7 @@ RagScienceError                 exit 1
 ├── HistoryDamaged              exit 1   the same of the conversations
 ├── DiskProblem                 exit 1   a file of the home could not be read or written
 ├── NothingFound                exit 4   the library has no answer
-├── LibraryUnavailable          exit 5   busy, of another embedder, of a newer schema
+├── LibraryUnavailable          exit 5   busy, out of reach, of another embedder, of a newer schema
 │   └── LibraryBusy             exit 5   another process writes it: waiting helps
 ├── ModelProblem                exit 1   a model is missing, not running, or has changed
 ├── SourceError                 exit 1   a paper or a list of papers could not be fetched
@@ -41,7 +41,7 @@ EXIT_CODES: dict[int, str] = {
     3: "some of several inputs failed; the others are done",
     4: "nothing found: no paper, page, heading, author, answer or conversation of that name, no passage for a search; "
     "or refused (`ask --strict`)",
-    5: "the library is busy, or was made by another embedder or a newer version",
+    5: "the library is busy or out of reach, or was made by another embedder or a newer version",
     6: "the answer is a different one now (`audit --replay`)",
     130: "stopped: by Ctrl-C, or because a question was answered with no",
 }
@@ -96,7 +96,7 @@ class NothingFound(RagScienceError):
 
 
 class LibraryUnavailable(RagScienceError):
-    """The library is busy, belongs to another embedder, or has a newer schema."""
+    """The library is busy or out of reach, belongs to another embedder, or has a newer schema."""
 
     exit_code = 5
 
