@@ -15,7 +15,7 @@ from dataclasses import asdict, dataclass, field, fields
 from typing import Any, TypeVar
 
 from ragscience.errors import LibraryDamaged, LibraryUnavailable
-from ragscience.lance_store.lance_tables import checked_columns, lance_errors, schema_of
+from ragscience.lance_store.lance_tables import checked_columns, in_list, lance_errors, schema_of
 from ragscience.store.library_damage import READ_ALL_AGAIN, Kind
 from ragscience.store.row_checksums import row_checksum
 
@@ -39,6 +39,8 @@ _KINDS: Mapping[str, tuple[Kind, str]] = {
 }
 """By table, what a damaged row of it is a row of, and the column that tells which."""
 _OF_A_PAPER = ("pages", "passages", "vectors")
+_MOST_NEW = 2000
+"""Of more new papers all are read again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,8 +122,12 @@ def _checksum(kept: Mapping[str, Any]) -> int:
 class Snapshot:
     """The tables of one generation, for any number of threads; what is read of the papers is kept."""
 
-    def __init__(self, database: Any, uri: str, state: Generation) -> None:
+    def __init__(self, database: Any, uri: str, state: Generation, before: Snapshot | None = None) -> None:
+        """The papers of `before`, an earlier generation, that are the same are not read again."""
         self.state = state
+        self._before: Snapshot | None = before
+        if before is not None and before._papers is None:
+            self._before = before._before
         self.uri = uri
         self._database = database
         self._tables: dict[str, Any] = {}
@@ -219,12 +225,30 @@ class Snapshot:
         """
         with self._lock:
             if self._papers is None:
-                rows = self.checked_rows("papers")
+                rows = self._read_papers()
                 damaged = sum(len(keys) for (kind, _), keys in self.damaged.items() if kind == "paper")
                 if self.state.has_checksums and len(rows) + damaged < self.state.papers:
                     raise LibraryDamaged("The library's list of papers is damaged: some are lost.", READ_ALL_AGAIN)
                 self._papers = {row["paper_id"]: row for row in sorted(rows, key=lambda row: row["paper_id"])}
+                self._before = None
             return self._papers
+
+    def _read_papers(self) -> list[dict[str, Any]]:
+        """The rows of all papers; of those that an earlier snapshot has, only the checksums are read."""
+        if self._before is None or not self.state.has_checksums:
+            return self.checked_rows("papers")
+        before, names = self._before.papers(), checked_columns("papers")
+        present = self.arrow("papers", ["paper_id", "checksum"])
+        same, new = [], []
+        for paper_id, checksum in zip(*(column.to_pylist() for column in present.columns), strict=True):
+            row = before.get(paper_id)
+            if row is not None and row_checksum(*map(row.__getitem__, names)) == checksum:
+                same.append(row)
+            else:
+                new.append(paper_id)
+        if len(new) > _MOST_NEW:
+            return self.checked_rows("papers")
+        return same + (self.checked_rows("papers", in_list("paper_id", new)) if new else [])
 
     def paths_named(self, name: bytes) -> list[bytes]:
         """The paths, as they are kept, of all papers whose files have this name."""

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -47,6 +48,8 @@ class LanceContents:
         self._reading = database.reading
         self._root = root
         self._listed: tuple[Snapshot, list[Paper]] | None = None
+        self._known: dict[int, tuple[dict[str, Any], Paper]] = {}
+        """Of the papers that were listed last and have no source: the row, and what was made of it."""
 
     # Papers
 
@@ -58,6 +61,8 @@ class LanceContents:
             kept = self._listed
             if kept is None or kept[0] is not at:
                 kept = self._listed = at, self._records(at, at.papers().values())
+                sources, rows = self._sources(at), at.papers()
+                self._known = {one.paper_id: (rows[one.paper_id], one) for one in kept[1] if one.md5 not in sources}
             return [*kept[1]]
 
     def paper_where(self, column: str, value: object) -> Paper | None:
@@ -80,10 +85,13 @@ class LanceContents:
 
     def _records(self, at: Snapshot, rows: Iterable[dict[str, Any]]) -> list[Paper]:
         wanted = list(rows)
-        which = in_list("md5", [row["md5"] for row in wanted]) if len(wanted) <= AT_ONCE else ""
-        outside = {row["md5"]: row["metadata"] for row in at.checked_rows("sources", which)}
-        names = self._names(at, wanted)
-        found = [
+        which = in_list("md5", [row["md5"] for row in wanted])
+        sources = self._sources(at) if len(wanted) > AT_ONCE else _metadata(at.checked_rows("sources", which))
+        known = [self._known[row["paper_id"]][1] for row in wanted if self._is_as_it_was(at, row, sources)]
+        ids = {paper.paper_id for paper in known}
+        changed = [row for row in wanted if row["paper_id"] not in ids]
+        names = self._names(at, changed)
+        made = [
             Paper(
                 row["paper_id"],
                 names[row["path"]],
@@ -96,11 +104,24 @@ class LanceContents:
                 row["title"],
                 row["added_at"],
                 tuple(json.loads(row["warnings"])),
-                metadata_of([row[name] for name in _STATED], outside.get(row["md5"])),
+                metadata_of([row[name] for name in _STATED], sources.get(row["md5"])),
             )
-            for row in wanted
+            for row in changed
         ]
-        return sorted(found, key=lambda paper: (paper.file, paper.paper_id))
+        return sorted([*known, *made], key=lambda paper: (paper.file, paper.paper_id))
+
+    @staticmethod
+    def _sources(at: Snapshot) -> Mapping[str, str]:
+        """The metadata of all sources, as JSON, by MD5."""
+        return at.once("sources", lambda: _metadata(at.checked_rows("sources")))
+
+    def _is_as_it_was(self, at: Snapshot, row: dict[str, Any], sources: Mapping[str, str]) -> bool:
+        """Whether what was made of a paper's row before is what would be made of it now."""
+        before, paper = self._known.get(row["paper_id"], (None, None))
+        if before is not row or paper is None or row["md5"] in sources:
+            return False
+        is_alone = at.paths_named(row["name"]) == [row["path"]]
+        return is_alone and paper.file == os.path.basename(paper.path)  # noqa: PTH119  # as `short_names` cuts it
 
     def file_names(self, at: Snapshot, ids: Iterable[int]) -> dict[int, str]:
         """The short name of each of these papers that the library has."""
@@ -294,6 +315,10 @@ class LanceContents:
         with self._reading() as at:
             tokens = at.table("tokens") if at else None
             return at.state.chunks - int(tokens.count_rows()) if at and tokens is not None else 0
+
+
+def _metadata(sources: Iterable[dict[str, Any]]) -> Mapping[str, str]:
+    return {row["md5"]: row["metadata"] for row in sources}
 
 
 def kept_codes(content: bytes, *, is_int8: bool) -> NDArray[np.uint8]:

@@ -9,6 +9,7 @@ import uuid
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import timedelta
+from pathlib import Path
 from typing import Any, TypeVar
 
 from ragscience.errors import LibraryBusy, LibraryDamaged
@@ -29,6 +30,8 @@ MARGIN_SECONDS = 60.0
 """Lance compares an age with the time at which it looks, which is later than when the age was computed."""
 _SETTLED_SECONDS = 1.0
 """How long a generation of object storage is taken for the newest one: asking costs a round trip."""
+_TELLING_NS = 2_000_000_000
+"""Two changes of a folder that come sooner after each other may have the same time."""
 _COMMITS_BEFORE_TIDYING = 200
 _TRIES = 6
 """How often a change is made that others come before."""
@@ -54,6 +57,8 @@ class LanceDatabase:
         self._version = 0
         self._newest: Snapshot | None = None
         self._asked = 0.0
+        self._seen: int | None = None
+        self._versions_folder = Path(uri.removeprefix("lance://"), "generations.lance", "_versions")
         self._settled = _SETTLED_SECONDS if "://" in uri and not uri.startswith("lance://") else 0.0
         if writing:
             with disk_errors(home.vectorstore):
@@ -183,6 +188,9 @@ class LanceDatabase:
         with self._guard:
             if self._newest is not None and not at_once and time.monotonic() - self._asked < self._settled:
                 return self._newest
+            seen = self._folder_seen()
+            if self._newest is not None and not at_once and seen is not None and seen == self._seen:
+                return self._newest
             if self._generations is None:
                 self._generations = self._opened()
                 if self._generations is None:
@@ -193,18 +201,28 @@ class LanceDatabase:
                 if self._newest is None or version != self._version:
                     state = _state_of(self._generations)
                     if self._newest is None or self._newest.state.number != state.number:
-                        self._newest = Snapshot(self._connection(), self.uri, state)
+                        self._newest = Snapshot(self._connection(), self.uri, state, self._newest)
                     self._version = version
-            self._asked = time.monotonic()
+            self._asked, self._seen = time.monotonic(), seen
             return self._newest
+
+    def _folder_seen(self) -> int | None:
+        """When a version was last added to a library on a disk, in ns; None where that may be too recent to tell.
+
+        Looking at the folder takes a microsecond, and asking Lance a millisecond, several times a search.
+        """
+        if not self.uri.startswith("lance://"):
+            return None
+        try:
+            changed = self._versions_folder.stat().st_mtime_ns
+        except OSError:
+            return None
+        return changed if time.time_ns() - changed > _TELLING_NS else None
 
     def _opened(self) -> Any:
         """The table of generations; None where there is no library. Raises LibraryDamaged where it alone is gone."""
-        if self.uri.startswith("lance://"):
-            from pathlib import Path
-
-            if not Path(self.uri.removeprefix("lance://")).is_dir():
-                return None
+        if self.uri.startswith("lance://") and not Path(self.uri.removeprefix("lance://")).is_dir():
+            return None
         database = self._connection()
         with lance_errors(self.uri):
             names = _names(database)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = ["exact_products", "has_index", "index_vectors", "nearest_among"]
 
-_MORE = 32
+_MORE = 8
 """Candidates beyond those asked for, whose exact scores may be the better ones: Lance computes in float32."""
 _FEW = 2000
 """A filter that leaves at most this many passages is searched exactly, from the vectors of these."""
@@ -35,7 +35,7 @@ _PROBED_PART, _LEAST_PROBED = 32, 20
 hold 0.995 of the 20 nearest to a question; 16 lists hold 0.979, and 64 hold 0.998 in twice the time."""
 _MOST_MORE = 4
 """A filter that leaves a tenth is searched in more lists, but not in ten times as many."""
-_REFINED = 2
+_REFINED = 4
 """For each candidate wanted so many are compared by their vectors: more found no more."""
 _ITERATIONS, _SAMPLE_PER_LIST = 8, 48
 """Of training: Lance's own 50 and 256 take thirty times as long."""
@@ -47,9 +47,7 @@ def nearest_among(
     at: Snapshot, vector: NDArray[np.float32], k: int, allowed: NDArray[np.int64] | None
 ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
     """(ids, vectors) of `k` or more passages of `allowed` (ascending; None: all), among them the `k` nearest."""
-    import numpy as np
-
-    from ragscience.store.top_scores import marked
+    from ragscience.store.top_scores import places
 
     if allowed is not None and allowed.size <= _FEW:
         return read_vectors(at, allowed)
@@ -64,9 +62,7 @@ def nearest_among(
     while True:
         ids, distances = _nearest(at, vector, min(limit, total), probed, where)
         if allowed is not None:
-            order = np.argsort(ids)
-            kept = np.empty(ids.size, np.bool_)
-            kept[order] = marked(ids[order], allowed)
+            kept = places(allowed, ids)[1]
             ids, distances = ids[kept], distances[kept]
         if ids.size >= wanted or limit >= total:
             return _vectors_of_nearest(at, ids, distances, wanted)

@@ -51,6 +51,8 @@ _MARKS = "\"'“”‘’`()[]{}<>,.;:!?"
 """What may stand around the name of a file."""
 _SIZE = re.compile(r"(?<=[A-Z0-9])(?:BASE|SMALL|MEDIUM|LARGE|BIG|XL)$")
 """BERTLARGE: a name with its subscript, as a PDF gives it."""
+_MORE_LETTERS = len("MEDIUM")
+"""What a text may have behind a name: a plural's s, or the subscript of a size."""
 _BESIDE_AUTHOR = re.compile(
     r"(?:[’']s)?+,?+ ?+(et al\b\.?+|and (?:others|colleagues|co-?authors)|(?:and|&) ([^\W\d_][\w’'-]{1,30}+))?+"
     r"(?:[’']s)?+,?+ ?+[(\[]?+((?:19|20)\d\d\b)?+"
@@ -81,6 +83,7 @@ class PaperNames:
         for paper_id, paper in kept.items():
             for row in paper.rows:
                 self._by_key.setdefault(row[0], []).append((paper_id, row))
+        self._longest = max(map(len, self._by_key), default=0)
         self._by_file = {paper.file.casefold(): paper_id for paper_id, paper in kept.items()}
         self._frequencies: dict[str, int] = {}
         self._passages = 0
@@ -112,8 +115,11 @@ class PaperNames:
         owners: dict[tuple[int, int], list[tuple[int, Row]]] = {}
         for at in range(len(words)):
             for length in range(1, min(LONGEST, len(words) - at) + 1):
+                key = "".join(keys[at : at + length])
+                if len(key) > self._longest + _MORE_LETTERS:
+                    break
                 written = text[words[at].start() : words[at + length - 1].end()]
-                found = self._owners("".join(keys[at : at + length]), written)
+                found = self._owners(key, written)
                 if found:
                     owners[at, length] = found
         self._count({term for found in owners.values() for _, row in found for term in tokenize(row[1])})

@@ -14,6 +14,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,8 +30,12 @@ EPSILON = 0.25
 
 _FEW = 4096
 """Of so many allowed passages each is scored by itself."""
-_ROUNDING = 1e-9
-"""Relative: sums of the same numbers in another order differ by less."""
+_LOOKED_UP = 8
+"""The postings of a word are looked up for fewer candidates than one for so many of them, and read for more."""
+_ROUNDING = 1e-5
+"""Relative: sums of float32 differ by less from those of float64."""
+_NONE = np.empty(0, np.intp)
+Floats = TypeVar("Floats", np.float32, np.float64)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +85,7 @@ class KeywordScores:
         self._mean_idf = mean_idf
         self._firsts = np.cumsum([0, *(segment.ids.size for segment in self._segments)])
         self._documents = int(self._firsts[-1])
-        self._norms: NDArray[np.float64] | None = None
+        self._norms: tuple[NDArray[np.float64], NDArray[np.float32]] | None = None
         self._marked: _Marked | None = None
         self._scratch = _Scratch()
 
@@ -124,12 +129,15 @@ class KeywordScores:
         counts = np.zeros((len(terms), ids.size), np.int64)
         norms = np.full(ids.size, K1)
         if rows.size:
-            norms[order[inside]] = self._all_norms()[rows]
-        frequencies = np.zeros(len(terms), np.int64)
-        for number, key in enumerate(map(term_key, terms)):
-            spans = self._spans(key)
-            counts[number, order[inside]] = self._counts(spans, rows)
-            frequencies[number] = self._frequency(key, spans, allowed)
+            norms[order[inside]] = self._all_norms()[0][rows]
+        if not rows.size and allowed is None:  # as of hundreds of ways to spell a word
+            frequencies = self._postings_of(np.array([*map(term_key, terms)], np.uint64))
+        else:
+            frequencies = np.zeros(len(terms), np.int64)
+            for number, key in enumerate(map(term_key, terms)):
+                spans = self._spans(key)
+                counts[number, order[inside]] = self._counts(spans, rows)
+                frequencies[number] = self._frequency(key, spans, allowed)
         passages = self._documents if allowed is None else int(allowed.size)
         return TermCounts(terms, passages, frequencies, counts, norms)
 
@@ -151,45 +159,55 @@ class KeywordScores:
         return idf if idf >= 0 else EPSILON * self._mean_idf
 
     def _candidates(self, words: Sequence[_Word], k: int, among: NDArray[np.bool_] | None) -> NDArray[np.intp]:
-        """Rows of `among` (None: all), ascending, with the `k` best among them."""
-        # Those of a weight below 0 first: what is left never lessens a score.
-        words = sorted(words, key=lambda word: (word.weight >= 0, word.postings))
-        left = [sum(max(word.weight, 0.0) for word in words[number:]) for number in range(len(words) + 1)]
-        slack = _ROUNDING * sum(abs(word.weight) for word in words)
-        sums = self._scratch.sums(self._documents)
-        touched = np.empty(0, np.intp)
-        least, read = -math.inf, 0
+        """Rows of `among` (None: all), ascending, with the `k` best among them whose scores are above 0."""
+        less = sum(-word.weight for word in words if word.weight < 0)
+        words = sorted((word for word in words if word.weight > 0), key=lambda word: word.postings)
+        left = [sum(word.weight for word in words[number:]) for number in range(len(words) + 1)]
+        slack = _ROUNDING * left[0] + less
+        sums, read, least = self._scratch.sums(self._documents), 0, -math.inf
+        first: list[NDArray[np.intp]] = []  # for each word that was read, the rows that have none of those before it
+        added: list[NDArray[np.intp]] = []
         try:
-            for word in words:
-                touched = np.concatenate([touched, self._add(word, sums, among)])
+            while read < len(words) and left[read] >= least - slack:
+                rows, before = self._add(words[read], sums, among)
+                added.append(rows)
+                first.append(rows[before == 0])
                 read += 1
                 if left[read] < left[0] - left[read]:
-                    least = max(least, _kth_best(sums, touched, k, read, least - slack))
-                    if left[read] < least - slack:
-                        break
-            rows = np.unique(touched[sums[touched] + left[read] >= least - slack])
-            found = sums[rows]
+                    most = [so_far - left[read] for so_far in left]
+                    hopeful = [sums[rows] for rows, most in zip(first, most, strict=False) if most >= least - slack]
+                    least = max(least, _kth_best(np.concatenate(hopeful), k, least))
+            rows = np.concatenate(
+                [_NONE, *(rows for rows, most in zip(first, left, strict=False) if most >= least - slack)]
+            )
+            rows = np.sort(rows[sums[rows] + left[read] >= least - slack])
+            for number in range(read, len(words)):
+                if rows.size * _LOOKED_UP > words[number].postings:
+                    added.append(self._add(words[number], sums, among)[0])
+                else:
+                    sums[rows] += self._parts(words[number], rows)
+                found = sums[rows]
+                least = max(least, _kth_best(found, k, least))
+                rows = rows[found + left[number + 1] >= least - slack]
         finally:
-            sums[touched] = 0.0
-        for number in range(read, len(words)):
-            found += self._parts(words[number], rows)
-            if rows.size > k:
-                least = max(least, float(np.partition(found, rows.size - k)[rows.size - k]))
-            enough = found + left[number + 1] >= least - slack
-            rows, found = rows[enough], found[enough]
+            for rows_of_word in added:
+                sums[rows_of_word] = 0
         return rows
 
-    def _add(self, word: _Word, sums: NDArray[np.float64], among: NDArray[np.bool_] | None) -> NDArray[np.intp]:
-        """Add a word's part to the sums of all rows of `among` that have it, which are returned."""
+    def _add(
+        self, word: _Word, sums: NDArray[np.float32], among: NDArray[np.bool_] | None
+    ) -> tuple[NDArray[np.intp], NDArray[np.float32]]:
+        """Add a word's part to the sums of all rows of `among` that have it: (these rows, their sums before that)."""
         own = list(zip(self._segments, word.spans, self._firsts.tolist(), strict=False))
         rows = np.concatenate([segment.rows[span].astype(np.intp) + first for segment, span, first in own])
-        counts = np.concatenate([segment.counts[span].astype(np.float64) for segment, span, _ in own])
+        counts = np.concatenate([segment.counts[span].astype(np.float32) for segment, span, _ in own])
         self._scratch.postings_read += rows.size
         if among is not None:
             inside = among[rows]
             rows, counts = rows[inside], counts[inside]
-        sums[rows] += _part(word, counts, self._all_norms().take(rows))
-        return rows
+        before = sums[rows]
+        sums[rows] = before + _part(np.float32(word.weight), counts, self._all_norms()[1][rows])
+        return rows, before
 
     def _scores(self, words: Sequence[_Word], rows: NDArray[np.intp]) -> NDArray[np.float64]:
         """The scores of these rows (ascending), summed in the order of the words, as rank_bm25 does."""
@@ -200,7 +218,8 @@ class KeywordScores:
 
     def _parts(self, word: _Word, rows: NDArray[np.intp]) -> NDArray[np.float64]:
         """A word's part of the scores of these rows (ascending)."""
-        return _part(word, self._counts(word.spans, rows).astype(np.float64), self._all_norms()[rows])
+        counts = self._counts(word.spans, rows).astype(np.float64)
+        return _part(word.weight, counts, self._all_norms()[0][rows])
 
     def _counts(self, spans: Sequence[slice], rows: NDArray[np.intp]) -> NDArray[np.int64]:
         """How often a term is in each of these rows (ascending), looked up in its postings."""
@@ -214,6 +233,16 @@ class KeywordScores:
                 place = np.minimum(np.searchsorted(having, wanted), having.size - 1)
                 counts[low:high] = np.where(having[place] == wanted, segment.counts[span][place], 0)
         return counts
+
+    def _postings_of(self, keys: NDArray[np.uint64]) -> NDArray[np.int64]:
+        """How many postings each term has, shape of `keys`."""
+        found = np.zeros(keys.size, np.int64)
+        for segment in self._segments:
+            place = np.searchsorted(segment.terms, keys)
+            has = place < segment.terms.size
+            has[has] = segment.terms[place[has]] == keys[has]
+            found[has] += segment.starts[place[has] + 1] - segment.starts[place[has]]
+        return found
 
     def _frequency(self, key: int, spans: Sequence[slice], allowed: NDArray[np.int64] | None) -> int:
         """How many of `allowed` have a term."""
@@ -254,36 +283,28 @@ class KeywordScores:
         parts = zip(self._segments, self._firsts.tolist(), pairwise(cuts), strict=False)
         return np.concatenate([segment.ids[rows[low:high] - first] for segment, first, (low, high) in parts])
 
-    def _all_norms(self) -> NDArray[np.float64]:
-        """`k1 * (1 - b + b * length / mean length)` of each row."""
+    def _all_norms(self) -> tuple[NDArray[np.float64], NDArray[np.float32]]:
+        """`k1 * (1 - b + b * length / mean length)` of each row, exact and as floats of half the size."""
         if self._norms is None:
             lengths = np.concatenate([segment.lengths for segment in self._segments])
             mean = int(lengths.sum(dtype=np.int64)) / self._documents
-            self._norms = np.asarray(K1 * (1 - B + B * lengths / mean), np.float64)
+            norms = np.asarray(K1 * (1 - B + B * lengths / mean), np.float64)
+            self._norms = norms, norms.astype(np.float32)
         return self._norms
 
 
-def _part(word: _Word, counts: NDArray[np.float64], norms: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The part of a word in the scores of passages that have it so often."""
+def _part(weight: float | np.float32, counts: NDArray[Floats], norms: NDArray[Floats]) -> NDArray[Floats]:
+    """The part of a word in the scores of passages that have it so often; writes over `norms`."""
     norms += counts
     np.divide(counts, norms, out=norms)
-    norms *= word.weight
+    norms *= weight
     return norms
 
 
-def _kth_best(sums: NDArray[np.float64], rows: NDArray[np.intp], k: int, words: int, least: float) -> float:
-    """The `k`-th highest of the sums of `rows`, each of which is there up to `words` times; -inf where there are fewer.
-
-    Those below `least` are not looked at.
-    """
-    found = sums[rows]
-    above = found >= least
-    rows, found = rows[above], found[above]
-    most = k * words  # these hold k different rows
-    if rows.size > most:
-        rows = rows[np.argpartition(found, rows.size - most)[rows.size - most :]]
-    found = sums[np.unique(rows)]
-    return float(np.partition(found, found.size - k)[found.size - k]) if found.size >= k else -math.inf
+def _kth_best(sums: NDArray[np.float32], k: int, least: float) -> float:
+    """The `k`-th highest of the sums, of which those below `least` are not looked at; -inf where there are fewer."""
+    sums = sums[sums >= least]
+    return float(np.partition(sums, sums.size - k)[sums.size - k]) if sums.size >= k else -math.inf
 
 
 class _Scratch(threading.local):
@@ -291,10 +312,10 @@ class _Scratch(threading.local):
 
     def __init__(self) -> None:
         self.postings_read = 0
-        self._sums = np.empty(0, np.float64)
+        self._sums = np.empty(0, np.float32)
 
-    def sums(self, documents: int) -> NDArray[np.float64]:
-        """An array of zeros, which its user leaves as it was: a new one costs more than a question."""
+    def sums(self, documents: int) -> NDArray[np.float32]:
+        """Zeros, shape (documents,), which their user leaves so: new ones cost more than a question."""
         if self._sums.size != documents:
-            self._sums = np.zeros(documents, np.float64)
+            self._sums = np.zeros(documents, np.float32)
         return self._sums

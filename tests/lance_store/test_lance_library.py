@@ -1,5 +1,6 @@
 """What only a library in LanceDB does: its index of vectors, compaction, and the setting that names it."""
 
+import os
 import subprocess
 import sys
 
@@ -10,6 +11,7 @@ from ragscience.engine import Engine
 from ragscience.errors import RagScienceError, UsageError
 from ragscience.lance_store import lance_database, lance_nearest, lance_vectors
 from ragscience.lance_store.changes import Change
+from ragscience.lance_store.generations import Snapshot
 from ragscience.settings import Settings
 from ragscience.store import Home
 from ragscience.token_codes import CODE_BYTES, DIMENSION, encode
@@ -61,6 +63,52 @@ def test_a_filter_is_kept_by_the_index_whether_its_papers_are_few_or_many(place,
             assert found.size == 10 and np.isin(found, allowed).all()
             true = np.sort(rows[np.isin(ids, allowed)] @ query)[::-1][:10]
             assert np.isclose(scores, true, atol=1e-6).mean() >= 0.8
+
+
+def test_a_reader_asks_for_newer_versions_only_where_the_folder_says_so(place, monkeypatch):
+    versions = place.home.root.parent / "lance" / "generations.lance" / "_versions"
+    with place.open(writing=True) as library:
+        add(library, numbered_paper(1))
+    with place.open() as reader:
+        assert reader.paper_count == 1
+        os.utime(versions, (1, 1))
+        assert reader.paper_count == 1
+        opened = []
+        checked = type(reader._database._generations).checkout_latest
+        monkeypatch.setattr(
+            type(reader._database._generations), "checkout_latest", lambda t: opened.append(t) or checked(t)
+        )
+        assert [reader.paper_count, reader.chunk_count] == [1, len(numbered_paper(1).chunks)]
+        assert not opened
+        with place.open(writing=True) as library:
+            add(library, numbered_paper(2))
+        opened.clear()
+        assert reader.paper_count == 2
+        assert opened
+
+
+def test_of_the_papers_that_a_reader_knows_only_the_changed_ones_are_read_again(place, monkeypatch):
+    read = []
+    whole = Snapshot.checked_rows
+
+    def noted(at, role, where="", checksum="checksum"):
+        rows = whole(at, role, where, checksum)
+        read.extend(row["paper_id"] for row in rows if role == "papers")
+        return rows
+
+    with place.open(writing=True) as library:
+        for number in range(6):
+            add(library, numbered_paper(number))
+    with place.open() as reader:
+        before = reader.papers()
+        with place.open(writing=True) as library:
+            add(library, numbered_paper(6))
+            library.remove_papers([2])
+            library.rename_papers([(3, "/papers/other.pdf", 5)])
+            expected = library.papers()
+        monkeypatch.setattr(Snapshot, "checked_rows", noted)
+        assert reader.papers() == expected != before
+        assert sorted(read) == [3, 7]
 
 
 def test_compaction_keeps_what_readers_of_the_last_hour_have_open_and_drops_what_is_older(place, monkeypatch):
