@@ -176,4 +176,5 @@ def test_a_product_in_blocks_is_the_product(rows, columns):
     random = np.random.default_rng(rows + columns)
     left = random.integers(-127, 128, (rows, 64)).astype(np.float32)
     right = random.standard_normal((columns, 64)).astype(np.float32).T
-    np.testing.assert_allclose(product_on_one_core(left, right), left @ right, rtol=1e-5, atol=1e-4)
+    # Sums of 64 products, some of hundreds, which processors add in different orders.
+    np.testing.assert_allclose(product_on_one_core(left, right), left @ right, rtol=1e-5, atol=2e-3)
