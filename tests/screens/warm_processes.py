@@ -7,6 +7,7 @@ any other command line runs in bash.
 """
 
 import fcntl
+import functools
 import gc
 import importlib
 import json
@@ -23,7 +24,7 @@ ROOT = Path(__file__).parents[2]
 SCRIPTS = ("ingest.py", "query.py", "config.py")
 LIBRARIES = (
     "faiss", "networkx", "numpy", "prompt_toolkit", "pydantic", "rich.console", "rich.markdown",
-    "rich.progress", "rich.table", "tokenizers", "typer",
+    "rich.progress", "rich.table", "tokenizers", "typer.main",
 )  # fmt: skip
 SHELL = set("|&;<>()$`\\*?[#~=%!{")
 
@@ -66,6 +67,10 @@ def import_everything():
     for module in pkgutil.walk_packages(ragscience.__path__, "ragscience."):
         if not module.name.endswith("__main__"):
             importlib.import_module(module.name)
+    main = sys.modules["typer.main"]
+    main.get_command = functools.lru_cache(main.get_command)
+    for name in ("ingest_cli", "query_cli"):  # each command describes itself to typer
+        main.get_command(sys.modules[f"ragscience.terminal.{name}"].app)
     gc.collect()
     gc.freeze()
 
