@@ -32,6 +32,8 @@ _FEW = 4096
 """Of so many allowed passages each is scored by itself."""
 _LOOKED_UP = 8
 """The postings of a word are looked up for fewer candidates than one for so many of them, and read for more."""
+_RELEASED, _AROUND = 40_000_000, 1 << 13
+"""Postings, of 6 bytes each, after which the memory of what was read is released; and those that are read with one."""
 _ROUNDING = 1e-5
 """Relative: sums of float32 differ by less from those of float64."""
 _NONE = np.empty(0, np.intp)
@@ -87,6 +89,7 @@ class KeywordScores:
         self._documents = int(self._firsts[-1])
         self._norms: tuple[NDArray[np.float64], NDArray[np.float32]] | None = None
         self._marked: _Marked | None = None
+        self._read = 0
         self._scratch = _Scratch()
 
     @property
@@ -110,6 +113,8 @@ class KeywordScores:
         else:
             rows = self._candidates(words, k, None if allowed is None else self._marked_of(allowed).rows)
         scores = self._scores(words, rows)
+        self._read += self._scratch.postings_read
+        self._release()
         above = scores > 0
         return best_first(self._ids(rows[above]), scores[above], k)
 
@@ -140,6 +145,13 @@ class KeywordScores:
                 frequencies[number] = self._frequency(key, spans, allowed)
         passages = self._documents if allowed is None else int(allowed.size)
         return TermCounts(terms, passages, frequencies, counts, norms)
+
+    def _release(self) -> None:
+        """Let the system have the memory of the files after many more postings were read of them."""
+        if self._read > _RELEASED:
+            self._read = 0
+            for segment in self._segments:
+                segment.release()
 
     def _words(self, tokens: Sequence[str]) -> list[_Word]:
         """The words of a question that the index has, each once, in their order."""
@@ -229,6 +241,7 @@ class KeywordScores:
             low, high = cuts[number], cuts[number + 1]
             if low < high and span.start < span.stop:
                 having = segment.rows[span]
+                self._read += min(having.size, (high - low) * _AROUND)
                 wanted = (rows[low:high] - self._firsts[number]).astype(having.dtype)
                 place = np.minimum(np.searchsorted(having, wanted), having.size - 1)
                 counts[low:high] = np.where(having[place] == wanted, segment.counts[span][place], 0)

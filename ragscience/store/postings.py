@@ -8,6 +8,7 @@ twice.
 from __future__ import annotations
 
 import hashlib
+import mmap
 import zlib
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, field, fields
@@ -27,6 +28,8 @@ _ALIGNMENT = 64
 _MERGE_BLOCK = 1 << 22
 _BLOCK = 1 << 16
 """Postings that one checksum is of."""
+_RELEASED = 512
+"""Blocks, of 0.4 MB each, after which the memory of what was read is released."""
 _MOST_COUNTED = int(np.iinfo(np.uint16).max)
 
 
@@ -82,6 +85,8 @@ class Segment:
     """The file on disk, if saved."""
     verified: set[int] = field(default_factory=set, compare=False)
     """The numbers of the blocks that were found to be what was written."""
+    mapped: mmap.mmap | None = field(default=None, compare=False)
+    """The file's content, if saved."""
 
     def verify(self, span: slice) -> None:
         """Raise DamagedFile unless the postings of `span` are what was written; reads each block once."""
@@ -89,9 +94,16 @@ class Segment:
             return
         for block in range(span.start // _BLOCK, -(-span.stop // _BLOCK)):
             if block not in self.verified:
+                if len(self.verified) % _RELEASED == 0:
+                    self.release()
                 if _block_checksum(self.rows, self.counts, block) != self.file.blocks[block]:
                     raise DamagedFile(f"{self.file.name} is not what was written")
                 self.verified.add(block)
+
+    def release(self) -> None:
+        """Let the system have the memory of what was read of the file; it is mapped again where it is read again."""
+        if self.mapped is not None and hasattr(mmap, "MADV_DONTNEED"):
+            self.mapped.madvise(mmap.MADV_DONTNEED)
 
     def postings(self, key: int) -> slice:
         """The slice of a term's postings in `rows` and `counts`; empty if the segment lacks the term.
@@ -265,7 +277,11 @@ def open_segment(folder: Path, file: SegmentFile) -> Segment:
     layout = _layout(file.terms, file.postings, file.documents)
     if file.signature.size != layout[""][0] or not file.signature.fits(path):
         raise ValueError(f"{path} is not what was written")
-    data = np.memmap(path, np.uint8, mode="r") if layout[""][0] else np.empty(0, np.uint8)
+    data, mapped = np.empty(0, np.uint8), None
+    if layout[""][0]:
+        with path.open("rb") as content:
+            mapped = mmap.mmap(content.fileno(), 0, access=mmap.ACCESS_READ)
+        data = np.frombuffer(mapped, np.uint8)
     if zlib.crc32(data[: layout["rows"][0]].data) != file.head:
         raise DamagedFile(f"{path} is not what was written")
     arrays: dict[str, Any] = {}
@@ -274,4 +290,4 @@ def open_segment(folder: Path, file: SegmentFile) -> Segment:
             offset, dtype, length = layout[entry.name]
             size = length * np.dtype(dtype).itemsize
             arrays[entry.name] = np.asarray(data[offset : offset + size]).view(dtype)
-    return Segment(**arrays, file=file)
+    return Segment(**arrays, file=file, mapped=mapped)

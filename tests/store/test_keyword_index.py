@@ -5,7 +5,7 @@ import pytest
 from rank_bm25 import BM25Okapi
 
 from ragscience.store.keyword_index import KeywordIndex
-from ragscience.store.postings import build, merge, term_key, without
+from ragscience.store.postings import Segment, build, merge, term_key, without
 from ragscience.text.tokenizing import tokenize
 
 VOCABULARY = [f"w{number}" for number in range(300)]
@@ -110,6 +110,19 @@ def test_the_best_of_many_or_few_passages_are_those_of_rank_bm25(passages, monke
     index = at(at(KeywordIndex.empty("one"), dict(list(texts.items())[: passages // 3])), texts)
     assert_like_rank_bm25(index, texts, rng, 200)
     assert_like_rank_bm25(index, texts, rng, 200, np.arange(2, passages, 3))
+
+
+def test_the_memory_of_files_is_given_back_and_what_was_in_it_read_again(tmp_path, monkeypatch):
+    monkeypatch.setattr("ragscience.store.keyword_scores._RELEASED", 0)
+    released = []
+    whole = Segment.release
+    monkeypatch.setattr(Segment, "release", lambda segment: released.append(segment) or whole(segment))
+    rng = np.random.default_rng(13)
+    texts = {number: text(rng) for number in range(1, 200)}
+    index = at(KeywordIndex.empty("one"), texts).save(tmp_path)
+    released.clear()
+    assert_like_rank_bm25(index, texts, rng, 20)
+    assert len(released) >= 40
 
 
 def test_scores_of_any_passages_are_looked_up():
