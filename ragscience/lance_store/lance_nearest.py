@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = ["exact_products", "has_index", "index_vectors", "nearest_among"]
 
-_MORE = 8
+_MORE = 32
 """Candidates beyond those asked for, whose exact scores may be the better ones: Lance computes in float32."""
 _FEW = 2000
 """A filter that leaves at most this many passages is searched exactly, from the vectors of these."""
@@ -35,7 +35,7 @@ _PROBED_PART, _LEAST_PROBED = 32, 20
 hold 0.995 of the 20 nearest to a question; 16 lists hold 0.979, and 64 hold 0.998 in twice the time."""
 _MOST_MORE = 4
 """A filter that leaves a tenth is searched in more lists, but not in ten times as many."""
-_REFINED = 4
+_REFINED = 2
 """For each candidate wanted so many are compared by their vectors: more found no more."""
 _ITERATIONS, _SAMPLE_PER_LIST = 8, 48
 """Of training: Lance's own 50 and 256 take thirty times as long."""
