@@ -143,8 +143,8 @@ def test_an_existing_file_is_replaced_only_by_a_person_who_says_so(home, tmp_pat
         chat.type("\r")
         chat.see("was not changed")
         assert target.read_text() == "Mine."
-        chat.type(f"/save {target}\r")
         chat.terminal.read_until(lambda: sum(row.startswith(">") for row in chat.rows) == 3)
+        chat.type(f"/save {target}\r")
         chat.terminal.read_until(lambda: "\n".join(chat.rows).count("Replace it? [y/N]") == 2)
         chat.type("y\r")
         chat.see("Written to")
