@@ -112,15 +112,29 @@ def is_whole(path: Path, state: State) -> bool:
     return sidecar is None or sidecar[2].is_of(path)
 
 
+def _write(index: Any, path: Path) -> None:
+    """Write an index through a file of Python's; FAISS's own only prints that a disk is full. Raises OSError."""
+    faiss, failed = faiss_package(), list[OSError]()
+    with path.open("wb") as file:
+
+        def write(content: bytes) -> None:
+            try:
+                if not failed:
+                    file.write(content)
+            except OSError as error:  # not through FAISS, which would tell of it in its own words
+                failed.append(error)
+
+        faiss.write_index(index, faiss.PyCallbackIOWriter(write))
+    if failed:
+        raise failed[0]
+
+
 def write_base(path: Path, state: State, index: Any, ids: NDArray[np.int64], info: DenseIndexInfo) -> None:
     """Write an index of `ids` (ascending), then its sidecar. Raises OSError."""
-    faiss = faiss_package()
     temporary = path.with_name(f"{path.name}.{os.getpid()}.tmp")
     try:
-        faiss.write_index(index, os.fspath(temporary))
+        _write(index, temporary)
         put_in_place(temporary, path)
-    except RuntimeError as error:
-        raise OSError(f"FAISS could not write it: {error}") from error
     finally:
         temporary.unlink(missing_ok=True)
     sidecar = {

@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from ragscience.store import dense_files
 from ragscience.store.atomic_files import Signature
 from ragscience.store.dense_build import write_index
 from ragscience.store.dense_index import DenseIndex
@@ -160,5 +161,15 @@ def test_a_file_that_faiss_does_not_know_is_not_taken(tmp_path, vectors):
 
 
 def test_a_disk_that_refuses_leaves_no_half_file(vectors):
-    with pytest.raises(OSError, match="FAISS"):
+    with pytest.raises(OSError, match="No such file"):
         write(Path("/proc/none/index.faiss"), vectors)
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no disk that is always full")
+def test_a_full_disk_is_an_error_and_nothing_that_faiss_prints(vectors, capfd):
+    faiss = pytest.importorskip("faiss")
+    index = faiss.IndexFlatIP(12)
+    index.add(np.stack(list(vectors.values())).astype(np.float32))
+    with pytest.raises(OSError, match="No space left"):
+        dense_files._write(index, Path("/dev/full"))
+    assert capfd.readouterr() == ("", "")
