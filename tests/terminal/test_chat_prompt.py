@@ -131,7 +131,10 @@ def test_the_arrow_goes_back_over_all_conversations_unless_nothing_is_kept(home)
         chat.see("> nothing")
 
 
-def test_an_existing_file_is_replaced_only_by_a_person_who_says_so(home, tmp_path):
+@pytest.mark.parametrize(
+    ("key", "said", "is_replaced"), [("", "was not changed", False), ("y", "Written to", True)], ids=["no", "yes"]
+)
+def test_an_existing_file_is_replaced_only_by_a_person_who_says_so(home, tmp_path, key, said, is_replaced):
     target = tmp_path / "a.md"
     target.write_text("Mine.")
     with ChatAt(home, "chat", columns=200) as chat:
@@ -140,15 +143,10 @@ def test_an_existing_file_is_replaced_only_by_a_person_who_says_so(home, tmp_pat
         chat.see("Sources:")
         chat.type(f"/save {target}\r")
         chat.see("Replace it? [y/N]")
-        chat.type("\r")
-        chat.see("was not changed")
-        assert target.read_text() == "Mine."
-        chat.terminal.read_until(lambda: sum(row.startswith(">") for row in chat.rows) == 3)
-        chat.type(f"/save {target}\r")
-        chat.terminal.read_until(lambda: "\n".join(chat.rows).count("Replace it? [y/N]") == 2)
-        chat.type("y\r")
-        chat.see("Written to")
-        assert SPEED in target.read_text()
+        chat.type(f"{key}\r")
+        chat.see(said)
+    assert (SPEED in target.read_text()) == is_replaced
+    assert (target.read_text() == "Mine.") != is_replaced
 
 
 @pytest.mark.parametrize("width", [12, 40, 200])
