@@ -99,9 +99,9 @@ def block_layout_model() -> None:
 
 
 def load_layout_model() -> Predict:
-    """The model as a function from a `pymupdf.Page` to its parts, loaded once per process. Raises ModelProblem.
+    """The model as a function from a `pymupdf.Page` to its parts, loaded once per process.
 
-    A limit on the process's address space is raised by LAYOUT_MEMORY_BYTES.
+    Raises ModelProblem, and MemoryError. A limit on the process's address space is raised by LAYOUT_MEMORY_BYTES.
     """
     import pymupdf
 
@@ -109,10 +109,16 @@ def load_layout_model() -> Predict:
         if sys.modules.get(_MODULE, ...) is None:
             del sys.modules[_MODULE]
         _raise_memory_limit()
+        why = ""
         try:
             import pymupdf.layout
         except _failures() as error:
-            raise _not_there(str(error)) from error
+            why = str(error) or type(error).__name__
+        # Outside the handler, which keeps the half of the model that was loaded: what follows needs memory too.
+        if why and _is_lack_of_memory(why):
+            raise MemoryError(why)
+        if why:
+            raise _not_there(why)
         pymupdf.layout.activate()
 
     def predict(page: Any) -> list[dict[str, Any]]:
@@ -141,7 +147,7 @@ def layout_boxes(page: Any, spans: PageSpans, predict: Predict) -> tuple[LayoutB
     try:
         parts = predict(page)
     except _failures() as error:
-        if "alloc" in str(error):
+        if _is_lack_of_memory(str(error)):
             raise MemoryError(str(error)) from error
         raise ValueError(str(error)) from error
     return tuple(
@@ -163,6 +169,11 @@ def _failures() -> tuple[type[Exception], ...]:
     names = ("EPFail", "Fail", "InvalidArgument", "InvalidGraph", "InvalidProtobuf", "NoSuchFile", "RuntimeException")
     own = [getattr(state, name) for name in names if hasattr(state, name)]
     return (ImportError, OSError, RuntimeError, SystemError, AttributeError, *own)
+
+
+def _is_lack_of_memory(why: str) -> bool:
+    """Whether an error's text says so: std::bad_alloc, or a shared library that could not be mapped."""
+    return "alloc" in why or "failed to map" in why
 
 
 def _not_there(why: str) -> ModelProblem:
