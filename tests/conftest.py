@@ -58,6 +58,8 @@ def nothing_from_outside(model_cache, tmp_path_factory):
         for name in list(os.environ):
             if name.upper().startswith(("RAG_", "OTEL_", "OLLAMA_", "SSL_CERT_")) or name.lower().endswith("_proxy"):
                 patch.delenv(name)
+        for name in ("COLUMNS", "LINES"):  # readline, which pytest imports, sets them for the processes of xdist
+            patch.delenv(name, raising=False)
         patch.setenv("RAG_OLLAMA_URL", NOBODY)
         patch.setenv("RAG_CACHE_FOLDER", str(model_cache))
         patch.setenv("HF_HUB_OFFLINE", "1")

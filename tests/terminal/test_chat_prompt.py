@@ -131,6 +131,24 @@ def test_the_arrow_goes_back_over_all_conversations_unless_nothing_is_kept(home)
         chat.see("> nothing")
 
 
+@pytest.mark.parametrize(
+    ("key", "said", "is_replaced"), [("", "was not changed", False), ("y", "Written to", True)], ids=["no", "yes"]
+)
+def test_an_existing_file_is_replaced_only_by_a_person_who_says_so(home, tmp_path, key, said, is_replaced):
+    target = tmp_path / "a.md"
+    target.write_text("Mine.")
+    with ChatAt(home, "chat", columns=200) as chat:
+        chat.see("profile default")
+        chat.type(f"{SPEED}\r")
+        chat.see("Sources:")
+        chat.type(f"/save {target}\r")
+        chat.see("Replace it? [y/N]")
+        chat.type(f"{key}\r")
+        chat.see(said)
+    assert (SPEED in target.read_text()) == is_replaced
+    assert (target.read_text() == "Mine.") != is_replaced
+
+
 @pytest.mark.parametrize("width", [12, 40, 200])
 def test_the_status_line_says_how_is_asked_and_is_never_wider_than_the_terminal(home, width):
     with Engine.open(home) as engine:
