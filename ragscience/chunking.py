@@ -24,7 +24,7 @@ from ragscience.records import Chunk, Document, Element
 if TYPE_CHECKING:
     from langchain_text_splitters import RecursiveCharacterTextSplitter
 
-__all__ = ["chunk_document", "chunker_identity"]
+__all__ = ["chunk_document", "chunker_identity", "load_splitter"]
 
 _VERSION = 3
 """Incremented with any change that gives other chunks for the same document and settings."""
@@ -353,6 +353,11 @@ def _distinct(bare: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
             spans.pop()
         spans.append((start, end))
     return spans
+
+
+def load_splitter() -> None:
+    """Import what `chunk_document` needs, which takes 0.3 s."""
+    _splitter_class()
 
 
 @cache

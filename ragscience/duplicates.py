@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection
 from typing import TYPE_CHECKING
 
 from ragscience.records import Paper
-from ragscience.similarity import Duplicate, fingerprint_of, near_duplicates, same_statements
+from ragscience.similarity import Duplicate, near_duplicates, same_statements
 
 if TYPE_CHECKING:
     from ragscience.store import Store
@@ -46,8 +46,7 @@ def duplicates_of(library: Store, files: Collection[str]) -> list[Duplicate]:
     if len(own) > _FEW:
         return near_duplicates(library.fingerprints(), files)
     mine = library.fingerprints(own)
-    stated = [fingerprint_of(paper.file, "", paper.metadata, paper.modified_ns) for paper in papers]
-    alike = {papers[place].paper_id for place in same_statements(mine, stated)}
+    alike = {papers[place].paper_id for place in same_statements(mine, [paper.metadata for paper in papers])}
     alike |= {*own, *library.papers_sharing_text(mine)}
     return near_duplicates(library.fingerprints(sorted(alike)), files)
 

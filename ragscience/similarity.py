@@ -120,12 +120,13 @@ def fingerprint_of(paper: str, text: str, metadata: Metadata, modified_ns: int) 
     hashes = {_hash(" ".join(words[start : start + SHINGLE_WORDS])) for start in range(len(words) - SHINGLE_WORDS + 1)}
     known = _ARXIV.fullmatch(metadata.arxiv_id)
     author = metadata.authors[0].split()[-1:] if metadata.authors else []
+    stated = dict(statements_of(metadata))
     return Fingerprint(
         paper,
-        _squashed(metadata.title),
+        stated.get("title", ""),
         _squashed("".join(author)),
-        metadata.doi.casefold(),
-        known[1].casefold() if known else "",
+        stated.get("doi", ""),
+        stated.get("arxiv", ""),
         int(known[2] or 0) if known else 0,
         metadata.year,
         modified_ns,
@@ -202,10 +203,21 @@ def sharing_text(kept: Iterable[tuple[int, bytes]], papers: Sequence[Fingerprint
             yield from (batch[place][0] for place in np.flatnonzero(is_alike).tolist())
 
 
-def same_statements(papers: Sequence[Fingerprint], others: Sequence[Fingerprint]) -> list[int]:
+def same_statements(papers: Sequence[Fingerprint], others: Sequence[Metadata]) -> list[int]:
     """The places of those of `others` that have an identifier or a title in common with one of the papers."""
-    mine = {(name, value) for paper in papers for name, value in _stated(paper)}
-    return [place for place, other in enumerate(others) if any(each in mine for each in _stated(other))]
+    mine = {each for paper in papers for each in _stated(paper)}
+    return [place for place, other in enumerate(others) if not mine.isdisjoint(statements_of(other))]
+
+
+def statements_of(metadata: Metadata) -> list[tuple[str, str]]:
+    """The identifiers and the title of a paper, as they are compared: those that it has."""
+    known = _ARXIV.fullmatch(metadata.arxiv_id) if metadata.arxiv_id else None
+    stated = (
+        ("arxiv", known[1].casefold() if known else ""),
+        ("doi", metadata.doi.casefold()),
+        ("title", _squashed(metadata.title)),
+    )
+    return [each for each in stated if each[1]]
 
 
 def _candidates(papers: Sequence[Fingerprint]) -> set[tuple[int, int]]:
@@ -308,4 +320,4 @@ def _hash(shingle: str) -> int:
 
 
 def _squashed(text: str) -> str:
-    return "".join(char for char in unicodedata.normalize("NFKC", text).casefold() if char.isalnum())
+    return "".join(filter(str.isalnum, unicodedata.normalize("NFKC", text).casefold()))

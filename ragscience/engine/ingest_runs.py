@@ -170,7 +170,7 @@ class IngestRun:
         return self._result(plan, self._run(plan, embedder))
 
     def _run(self, plan: Plan, embedder: Embedder) -> Pipeline:
-        from ragscience.chunking import chunk_document
+        from ragscience.chunking import chunk_document, load_splitter
 
         settings = self._settings
 
@@ -179,9 +179,11 @@ class IngestRun:
                 document, size=settings.chunk_size, overlap=settings.chunk_overlap, separators=settings.separators
             )
 
-        tokens = self._models.ingest_tokens(settings, embedder, self._warn)
         with ExitStack() as stack:
             readers = self._readers or stack.enter_context(open_readers(settings, self._ocr_language))
+            readers.start()
+            load_splitter()  # while the reader's process comes up
+            tokens = self._models.ingest_tokens(settings, embedder, self._warn)
             workers = readers.workers
             batch = settings.embedding_batch
             if embedder.identity.provider == "embedded":  # no faster in larger batches, and Ctrl-C waits for one

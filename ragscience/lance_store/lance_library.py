@@ -23,7 +23,7 @@ from ragscience.lance_store.lance_writes import append_paper, remove_papers, ren
 from ragscience.records import EmbedderIdentity, Paper
 from ragscience.similarity import near_duplicates
 from ragscience.store.home import Home
-from ragscience.store.ledger import Ledger
+from ragscience.store.ledger import Ledger, LedgerState
 from ragscience.store.library_damage import described
 from ragscience.store.library_identity import check_identity, other_embedder
 from ragscience.store.library_writes import NewPaper, paper_columns
@@ -86,7 +86,7 @@ class LanceLibrary:
         )
         self.graph = LanceGraph(database)
         self.sources = LanceSources(database)
-        self._ledger = Ledger(home.ledger, self.papers)
+        self._ledger = Ledger(home.ledger, self.papers, self._ledger_state)
         self._keeps_ledger = True
 
     @classmethod
@@ -173,6 +173,10 @@ class LanceLibrary:
     def chunk_count(self) -> int:
         """Number of passages."""
         return int(self._state("chunks", 0))
+
+    def _ledger_state(self) -> LedgerState:
+        with self._reading():
+            return LedgerState(self.library_id, self.generation, self._root, self.paper_count)
 
     def _state(self, name: str, without: Any) -> Any:
         with self._reading() as at:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ragscience.errors import DiskProblem, LibraryBusy, LibraryUnavailable, RagScienceError, UsageError
+from ragscience.lance_store.lancedb_import import import_lancedb
 from ragscience.store.row_checksums import row_checksum
 
 if TYPE_CHECKING:
@@ -197,7 +198,7 @@ def connect(uri: str) -> Any:
     Keys and the address of object storage are those of the usual AWS_ variables, which LanceDB reads by itself.
     """
     try:
-        import lancedb
+        lancedb = import_lancedb()
     except ImportError as error:
         raise UsageError(
             "A library in LanceDB needs the package lancedb.", "`pip install -r requirements-lance.txt` installs it."

@@ -27,14 +27,31 @@ Row = tuple[Any, ...]
 
 @dataclass(frozen=True, slots=True)
 class KeptPaper:
-    """The names of a paper."""
+    """The names of a paper: a line of the file, whose fields are read when they are wanted."""
 
-    file: str
-    passages: int
-    """Its passages, lists of references included."""
+    kept_file: str
+    """As JSON, like the signature and the rows: so no field holds a tab or a line's end."""
+    kept_passages: str
     signature: str
     """Changes with what the names are found in."""
-    rows: list[Row]
+    keys: str
+    """What the names are looked up by, with blanks between them."""
+    kept_rows: str
+
+    @property
+    def file(self) -> str:
+        """Its short name."""
+        return str(json.loads(self.kept_file))
+
+    @property
+    def passages(self) -> int:
+        """Its passages, lists of references included."""
+        return int(self.kept_passages)
+
+    @property
+    def rows(self) -> list[Row]:
+        """Its names."""
+        return [tuple(row) for row in json.loads(self.kept_rows)]
 
 
 def kept_names(library: Store) -> dict[int, KeptPaper]:
@@ -51,18 +68,29 @@ def kept_names(library: Store) -> dict[int, KeptPaper]:
 
     papers: dict[int, KeptPaper] = {}
     for paper in library.papers():
-        known, signature = kept.get(paper.paper_id), f"{paper.md5} {paper.chunks} {paper.file} {title_of(paper)}"
+        known = kept.get(paper.paper_id)
+        signature = json.dumps(f"{paper.md5} {paper.chunks} {paper.file} {title_of(paper)}")
         if known is None or known.signature != signature:
             rows = [_row(name) for name in names_of_paper(paper, library)]
-            known = KeptPaper(paper.file, paper.chunks, signature, rows)
+            keys = " ".join(row[0] for row in rows)
+            known = KeptPaper(json.dumps(paper.file), str(paper.chunks), signature, keys, _json(rows))
         papers[paper.paper_id] = known
     if papers and not library.damage():  # what is left out would stay out without a word
-        content = {str(key): [one.file, one.passages, one.signature, one.rows] for key, one in papers.items()}
-        whole = {"made_by": made_by, "generation": library.generation, "papers": content}
-        body = json.dumps(whole, separators=(",", ":")).encode()
+        head = _json({"made_by": made_by, "generation": library.generation})
+        lines = [f"{key}\t{_line(one)}" for key, one in papers.items()]
+        body = "\n".join([head, *lines]).encode()
         with contextlib.suppress(RagScienceError), disk_errors(path):
             write_atomically(path, _checksum(body) + body)
     return papers
+
+
+def _line(paper: KeptPaper) -> str:
+    fields = (paper.kept_file, paper.kept_passages, paper.signature, paper.keys, paper.kept_rows)
+    return "\t".join(fields)
+
+
+def _json(content: object) -> str:
+    return json.dumps(content, separators=(",", ":"))
 
 
 def _checksum(body: bytes) -> bytes:
@@ -84,12 +112,17 @@ def _row(name: PaperName) -> Row:
 def _read(path: Path, made_by: list[Any]) -> tuple[dict[int, KeptPaper], int]:
     """The names on disk and their generation; none of generation -1 where they are missing, damaged or of others."""
     try:
-        head, _, body = path.read_bytes().partition(b"\n")
-        if head + b"\n" != _checksum(body):
+        first, _, body = path.read_bytes().partition(b"\n")
+        if first + b"\n" != _checksum(body):
             return {}, -1
-        content = json.loads(body)
-        if content["made_by"] != made_by:
+        head, *lines = body.decode().split("\n")
+        of = json.loads(head)
+        if of["made_by"] != made_by:
             return {}, -1
-        return {int(key): KeptPaper(*paper) for key, paper in content["papers"].items()}, int(content["generation"])
+        found = {}
+        for line in lines:
+            key, *fields = line.split("\t")
+            found[int(key)] = KeptPaper(*fields)
+        return found, int(of["generation"])
     except (OSError, ValueError, TypeError, KeyError):
         return {}, -1

@@ -7,7 +7,9 @@ depends on who else uses the word, which the keyword index tells when a text has
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import islice
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary, ref
@@ -79,14 +81,25 @@ class PaperNames:
     def __init__(self, library: Store, kept: dict[int, KeptPaper]) -> None:
         self._library = ref(library)  # strong, it would keep the library in `_known` for ever
         self._kept = kept
-        self._by_key: dict[str, list[tuple[int, Row]]] = {}
-        for paper_id, paper in kept.items():
-            for row in paper.rows:
-                self._by_key.setdefault(row[0], []).append((paper_id, row))
-        self._longest = max(map(len, self._by_key), default=0)
-        self._by_file = {paper.file.casefold(): paper_id for paper_id, paper in kept.items()}
         self._frequencies: dict[str, int] = {}
         self._passages = 0
+
+    @cached_property
+    def _by_key(self) -> dict[str, list[int]]:
+        """The papers that have a name, by what it is looked up by."""
+        found: defaultdict[str, list[int]] = defaultdict(list)
+        for paper_id, paper in self._kept.items():
+            for key in dict.fromkeys(paper.keys.split()):
+                found[key].append(paper_id)
+        return dict(found)
+
+    @cached_property
+    def _longest(self) -> int:
+        return max(map(len, self._by_key), default=0)
+
+    @cached_property
+    def _by_file(self) -> dict[str, int]:
+        return {paper.file.casefold(): paper_id for paper_id, paper in self._kept.items()}
 
     @classmethod
     def of(cls, library: Store) -> PaperNames:
@@ -144,12 +157,10 @@ class PaperNames:
 
     def _owners(self, key: str, written: str) -> list[tuple[int, Row]]:
         """The names that a key means; else without a plural's s, or the subscript of a size."""
-        return (
-            self._by_key.get(key)
-            or self._by_key.get(key.removesuffix("s"))
-            or (self._by_key.get(key_of(_SIZE.sub("", written))) if _SIZE.search(written) else None)
-            or []
-        )
+        others = (key.removesuffix("s"), *([key_of(_SIZE.sub("", written))] if _SIZE.search(written) else []))
+        meant = next((each for each in (key, *others) if each in self._by_key), "")
+        papers = self._by_key.get(meant, [])
+        return [(paper_id, row) for paper_id in papers for row in self._kept[paper_id].rows if row[0] == meant]
 
     def _count(self, terms: set[str]) -> None:
         """Look up how many passages of the library have each term."""

@@ -47,10 +47,11 @@ class ReaderProcess:
     """A running worker. `read` may be called from one thread at a time, `kill` from any.
 
     `timeout_seconds` is for one file; each page read by OCR or the layout model has as long again. `memory_bytes`
-    limits the worker's address space. Raises RagScienceError where the worker does not start.
+    limits the worker's address space. Raises RagScienceError where the worker does not start; without `waits` the
+    worker starts meanwhile, and the first request raises.
     """
 
-    def __init__(self, timeout_seconds: float, memory_bytes: int) -> None:
+    def __init__(self, timeout_seconds: float, memory_bytes: int, *, waits: bool = True) -> None:
         self._timeout_seconds = timeout_seconds
         self._ended = threading.Event()
         self._unread = b""
@@ -73,7 +74,9 @@ class ReaderProcess:
             raise _no_start(str(error)) from error
         self._lines = selectors.DefaultSelector()
         self._lines.register(self._stdout, selectors.EVENT_READ)
-        self._require_ready()
+        self._is_ready = False
+        if waits:
+            self._require_ready()
 
     @property
     def pid(self) -> int:
@@ -120,6 +123,8 @@ class ReaderProcess:
         self, request: Request, path: Path, kind: type[T], on_page: Callable[[int, int], None] | None = None
     ) -> T | FileProblem:
         """The reply to a request, a `kind`, or what happened to the worker with the file at `path`."""
+        if not self._is_ready:
+            self._require_ready()
         try:
             self._stdin.write(encode_request(request))
             deadline = time.monotonic() + self._timeout_seconds
@@ -175,6 +180,7 @@ class ReaderProcess:
         """Wait until the worker has imported what it needs. Raises RagScienceError."""
         try:
             if self._line(time.monotonic() + _START_SECONDS) == READY:
+                self._is_ready = True
                 return
             how = self._how_it_ended()
         except TimeoutError:

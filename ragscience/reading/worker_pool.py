@@ -84,6 +84,11 @@ class ReadingPool:
         for reader in idle:
             reader.close()
 
+    def start(self) -> None:
+        """Start a worker, unless there is one: it comes up meanwhile. Raises RagScienceError."""
+        if not self._idle and not self._busy:
+            self._give_back(ReaderProcess(self._timeout_seconds, self._memory_bytes, waits=False))
+
     def count_pages(self, paths: Iterable[Path], opened: Opened = nullcontext) -> Iterator[int]:
         """The number of pages of each file; 0 where they cannot be counted. Raises as `read_all`."""
         for path in paths:

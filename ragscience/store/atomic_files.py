@@ -76,7 +76,8 @@ class DamagedFile(ValueError):
 def write_checked_json(path: Path, content: object) -> None:
     """Replace `path` atomically with `content` as JSON and its CRC-32. Raises OSError."""
     checksum = zlib.crc32(json.dumps(content).encode())
-    text = json.dumps({"checksum": checksum, "content": content}, indent=1) + "\n"
+    # Without indentation, for which Python has a slow encoder only.
+    text = json.dumps({"checksum": checksum, "content": content}) + "\n"
     write_atomically(path, text.encode())
 
 

@@ -21,7 +21,7 @@ from ragscience.store import vectors as stored_vectors
 from ragscience.store.graph_table import GraphTable
 from ragscience.store.home import Home
 from ragscience.store.index_config import DenseSizes
-from ragscience.store.ledger import Ledger
+from ragscience.store.ledger import Ledger, LedgerState
 from ragscience.store.left_out import LeftOut
 from ragscience.store.library_identity import check_identity, other_embedder
 from ragscience.store.library_search import LibrarySearch
@@ -51,7 +51,7 @@ class Library:
     def __init__(self, home: Home, transactions: Transactions, sizes: DenseSizes) -> None:
         self.home = home
         self._transactions = transactions
-        self._ledger = Ledger(home.ledger, self.papers)
+        self._ledger = Ledger(home.ledger, self.papers, self._ledger_state)
         self._reading = transactions.reading
         self._writing = transactions.writing
         self._searches = searches = LibrarySearch(home, transactions, sizes)
@@ -196,6 +196,10 @@ class Library:
     def _count(self, what: str) -> int:
         with self._reading() as db:
             return int(db.execute(f"SELECT {what} FROM papers").fetchone()[0]) if db else 0  # noqa: S608  # ours
+
+    def _ledger_state(self) -> LedgerState:
+        with self._reading():
+            return LedgerState(self.library_id, self.generation, str(self.home.root.absolute()), self.paper_count)
 
     def set_identity(self, embedder: EmbedderIdentity, chunker: str) -> None:
         """Record the embedder and chunker for vectors and passages from now on.

@@ -286,12 +286,25 @@ def test_the_ledger_says_what_the_library_says_and_is_repaired(filled):
         "warnings": [],
     }
     good = filled.ledger.read_bytes()
-    for damage in (b"", b"{", good[:50], None):
+    for damage in (b"", b"{", good[:50], good.replace(b'"pages": 5', b'"pages": 6'), None):
         filled.ledger.unlink() if damage is None else filled.ledger.write_bytes(damage)
         with Library.open_for_writing(filled) as library:
             assert library.papers() == papers
             assert filled.ledger.read_bytes() == good
         assert filled.ledger.read_bytes() == good
+
+
+def test_papers_are_listed_for_the_ledger_only_where_it_is_of_another_state(filled, monkeypatch):
+    listed, papers = [], Library.papers
+    monkeypatch.setattr(Library, "papers", lambda self: listed.append(1) or papers(self))
+    with Library.open_for_writing(filled):
+        assert not listed
+    # A home that was moved has other full paths, and a change other papers.
+    filled.root.rename(filled.root.with_name("moved"))
+    with Library.open_for_writing(Home(filled.root.with_name("moved"))) as library:
+        assert len(listed) == 1
+        library.remove_papers([1])
+    assert len(listed) == 2
 
 
 def test_the_ledger_is_written_now_and_then_and_is_whole_at_the_end_and_after_a_kill(home):
