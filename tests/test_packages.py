@@ -1,6 +1,7 @@
 """docs/packages.md tells the truth: each package is imported where its table says, and nowhere else."""
 
 import ast
+import functools
 import re
 from importlib.metadata import packages_distributions
 
@@ -28,6 +29,7 @@ def table():
     return {normal(name): where for names, where in rows for name in names.split(", ")}
 
 
+@functools.cache
 def importers():
     """By top-level module, the files of the package that import it."""
     found = {}
@@ -41,12 +43,14 @@ def importers():
     return found
 
 
-IMPORTERS = importers()
-TOP_LEVEL = {}
-for module, distributions in packages_distributions().items():
-    for distribution in distributions:
-        TOP_LEVEL.setdefault(normal(distribution), set()).add(module)
-TOP_LEVEL["prompt-toolkit"] = {"prompt_toolkit"}
+@functools.cache
+def top_level():
+    """By package, its top-level modules."""
+    found = {}
+    for module, distributions in packages_distributions().items():
+        for distribution in distributions:
+            found.setdefault(normal(distribution), set()).add(module)
+    return found | {"prompt-toolkit": {"prompt_toolkit"}}
 
 
 def test_the_table_has_the_packages_that_are_required_and_no_others():
@@ -55,7 +59,7 @@ def test_the_table_has_the_packages_that_are_required_and_no_others():
 
 @pytest.mark.parametrize("package", sorted(required()))
 def test_a_package_is_imported_where_the_table_says(package):
-    files = set().union(*(IMPORTERS.get(module, set()) for module in TOP_LEVEL[package]))
+    files = set().union(*(importers().get(module, set()) for module in top_level()[package]))
     said = table()[package]
     if said == "everywhere":
         assert len(files) > 20

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.stats import bootstrap
 
 from ragscience.evaluation.answer_metrics import JUDGED, MEASURES, estimate, measure, summary
 from ragscience.evaluation.eval_report import EXPLAINED
@@ -174,6 +173,8 @@ def test_an_interval_holds_what_is_possible(values):
 
 
 def test_the_interval_is_that_of_scipy():
+    from scipy.stats import bootstrap
+
     values = [float(i % 3 == 0) for i in range(71)]
     theirs = bootstrap((values,), np.mean, n_resamples=20_000, method="percentile", rng=np.random.default_rng(1))
     ours = estimate(values)

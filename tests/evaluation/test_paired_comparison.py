@@ -4,13 +4,14 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.stats import binomtest, bootstrap, permutation_test
 
 from ragscience.evaluation.paired_comparison import ENUMERATED, FLIPS, compare, mcnemar, paired, sign_flip
 
 
 @given(st.integers(0, 60), st.integers(0, 60))
 def test_mcnemar_is_the_binomial_test_of_wins_and_losses(higher, lower):
+    from scipy.stats import binomtest
+
     expected = binomtest(higher, higher + lower).pvalue if higher + lower else 1.0
     assert mcnemar(higher, lower) == pytest.approx(expected)
 
@@ -21,6 +22,8 @@ def test_mcnemar_of_very_many_questions():
 
 
 def by_scipy(differences):
+    from scipy.stats import permutation_test
+
     found = permutation_test(
         (np.array(differences),), np.mean, permutation_type="samples", n_resamples=2**20, vectorized=False
     )
@@ -67,6 +70,8 @@ def test_what_is_0_or_1_everywhere_gets_the_exact_test_of_proportions():
 
 
 def test_the_interval_of_a_difference_is_that_of_scipy():
+    from scipy.stats import bootstrap
+
     draw = np.random.default_rng(1)
     first, second = draw.random(60), draw.random(60) * 1.2
     theirs = bootstrap((second - first,), np.mean, n_resamples=20_000, method="percentile", rng=draw)
