@@ -26,9 +26,20 @@ needs_shared_data = pytest.mark.skipif(not SHARED_DATA.is_dir(), reason=f"{SHARE
 @cache
 def shared_papers() -> dict[str, Document]:
     """All papers by the name of their file, in its order, each read once for every version of the reader."""
+    return {path.name: document for path, document in _read(sorted((SHARED_DATA / "papers").glob("*.pdf"))).items()}
+
+
+@cache
+def shared_paper(name: str) -> Document:
+    """One paper, by its place in `SHARED_DATA`, read once as well."""
+    (document,) = _read([SHARED_DATA / name]).values()
+    return document
+
+
+def _read(paths: list[Path]) -> dict[Path, Document]:
+    """By workers, whom no coverage slows down."""
     folder = KEPT / _reader_version()
     folder.mkdir(parents=True, exist_ok=True)
-    paths = sorted((SHARED_DATA / "papers").glob("*.pdf"))
     kept = {path: folder / f"{hashlib.md5(path.read_bytes()).hexdigest()}.json" for path in paths}
     with (folder / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
@@ -42,9 +53,10 @@ def shared_papers() -> dict[str, Document]:
                     new = kept[path].with_suffix(".new")
                     new.write_bytes(AS_JSON.dump_json(document))
                     new.replace(kept[path])
-    return {path.name: AS_JSON.validate_json(kept[path].read_bytes()) for path in paths}
+    return {path: AS_JSON.validate_json(kept[path].read_bytes()) for path in paths}
 
 
+@cache
 def _reader_version() -> str:
     """A digest of the modules that reading a PDF takes, and of the library that it takes them from."""
     found, waiting = set(), {ROOT / "ragscience" / "reading" / name for name in ("worker.py", "worker_pool.py")}

@@ -4,7 +4,7 @@ import pytest
 
 from ragscience.records import Document
 from tests.reading.drawing import WORDS, Sheet, draw
-from tests.shared_data import SHARED_DATA, needs_shared_data
+from tests.shared_data import needs_shared_data, shared_paper
 
 
 def read(tmp_path, *sheets):
@@ -122,9 +122,7 @@ SENTENCES = {
 @needs_shared_data
 @pytest.mark.parametrize("name", SENTENCES)
 def test_pages_that_were_mixed_are_read_in_order(name):
-    from ragscience.reading.pdf_reader import read_pdf
-
-    document = read_pdf(SHARED_DATA / name)
+    document = shared_paper(name)
     for number, texts in SENTENCES[name].items():
         page = document.pages[number - 1]
         text = document.text[page.start : page.end + 200]

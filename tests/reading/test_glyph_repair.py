@@ -12,7 +12,7 @@ from ragscience.reading.glyph_repair import constant_shift
 from ragscience.reading.pdf_reader import read_pdf
 from ragscience.reading.text_cleaning import clean_span
 from tests.pdf_factory import make_mapped_pdf, make_raw_pdf
-from tests.shared_data import SHARED_DATA, needs_shared_data
+from tests.shared_data import needs_shared_data, shared_paper
 
 PROSE = (
     "Question: Aside from the Apple Remote, what other device can control the program",
@@ -188,7 +188,7 @@ def test_numbers_in_names_and_private_code_points():
     ],
 )
 def test_papers_in_such_fonts_are_read(name, page, has, lacks):
-    document = read_pdf(SHARED_DATA / f"{name}.pdf")
+    document = shared_paper(f"{name}.pdf")
     text = document.text[document.pages[page - 1].start : document.pages[page - 1].end]
     assert has in text
     assert lacks not in text

@@ -8,7 +8,7 @@ from ragscience.reading.heading_numbers import Numbered, in_sequence, without_ar
 from ragscience.reading.heading_text import is_label, is_sentence
 from ragscience.reading.pdf_reader import read_pdf
 from tests.reading.drawing import Sheet, draw
-from tests.shared_data import SHARED_DATA, needs_shared_data
+from tests.shared_data import needs_shared_data, shared_paper
 
 BOLD = "hebo"
 PLAIN = ("Times", 10.0, False, False, False)
@@ -250,7 +250,7 @@ def test_numbers_no_larger_than_sections_without_any_are_those_of_lists():
     ],
 )
 def test_headings_of_papers(name, false, true):
-    document = read_pdf(SHARED_DATA / name)
+    document = shared_paper(name)
     found = [document.text[one.start : one.end] for one in document.elements if one.kind == "heading"]
     assert false not in found
     assert true in found

@@ -5,7 +5,7 @@ import pytest
 
 from ragscience.reading.pdf_reader import read_pdf
 from tests.pdf_factory import make_pdf, make_scanned_text
-from tests.shared_data import SHARED_DATA, needs_shared_data
+from tests.shared_data import SHARED_DATA, needs_shared_data, shared_paper
 
 
 def test_a_readers_note_is_not_in_the_text(tmp_path):
@@ -40,7 +40,7 @@ def test_the_notes_in_annotated_papers_are_left_out(name, notes):
     with pymupdf.open(path) as paper:
         written = [a.info["content"] for page in paper for a in page.annots(types=[pymupdf.PDF_ANNOT_FREE_TEXT])]
     assert len(written) == notes
-    document = read_pdf(path)
+    document = shared_paper(f"{name}.pdf")
     text = " ".join(document.text.split())
     for note in (" ".join(note.split()) for note in written):
         assert note not in text or len(note.split()) < 4
