@@ -36,6 +36,13 @@ NOBODY = "http://127.0.0.1:9"
 """Where nothing listens (the discard port)."""
 
 
+def pytest_collection_modifyitems(items):
+    """Properties do not count for coverage, which slows hundreds of examples down to show what the first one shows."""
+    for item in items:
+        if getattr(getattr(item, "obj", None), "is_hypothesis_test", False):
+            item.add_marker("no_cover")
+
+
 @pytest.fixture(scope="session")
 def shared_folder(tmp_path_factory):
     """One folder for all processes of a run."""
