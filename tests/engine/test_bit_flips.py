@@ -141,7 +141,7 @@ def whole(three_papers, tmp_path_factory):
     return home, shown, models
 
 
-def kinds_of_flips(whole, tmp_path, count):
+def kinds_of_flips(whole, tmp_path, count, seed):
     """The file of each flip, and "unused", "repaired", "warned" or "refused"; fails where a flip did anything else."""
     home, before, models = whole
     files = sorted(
@@ -152,7 +152,7 @@ def kinds_of_flips(whole, tmp_path, count):
     files.append((home / "ingested.json").relative_to(home))
     texts = {" ".join(text.split()) for text in before.words}
     database = next(name for name in files if name.name == "library.sqlite")
-    rng = random.Random(SEED)
+    rng = random.Random(seed)
     kinds = {}
     for number in range(count):
         name = files[number // 2 % len(files)] if number % 2 else database
@@ -180,13 +180,14 @@ def kinds_of_flips(whole, tmp_path, count):
 
 
 def test_forty_flipped_bits_alter_no_word_and_no_result_without_a_warning(whole, tmp_path):
-    kinds = kinds_of_flips(whole, tmp_path, 40)
+    kinds = kinds_of_flips(whole, tmp_path, 40, SEED)
     assert {"refused", "warned"} & {kind for _, kind in kinds.values()}
 
 
 @pytest.mark.damage
+@pytest.mark.no_cover
 @pytest.mark.timeout(3600)
-def test_two_hundred_flipped_bits_do_neither(whole, tmp_path):
-    kinds = kinds_of_flips(whole, tmp_path, 200)
+def test_a_hundred_and_sixty_others_do_neither(whole, tmp_path):
+    kinds = kinds_of_flips(whole, tmp_path, 160, SEED + 1)
     print(*sorted(Counter(kinds.values()).items()), sep="\n")
-    assert len(kinds) == 200
+    assert len(kinds) == 160

@@ -51,7 +51,7 @@ def opened(home):
     return Engine.open(home, load_settings(home=home, offline=True, history=False))
 
 
-@pytest.mark.parametrize("questions", [6, pytest.param(50, marks=pytest.mark.threads)])
+@pytest.mark.parametrize("questions", [6, pytest.param(50, marks=[pytest.mark.threads, pytest.mark.no_cover])])
 def test_answers_of_many_threads_are_those_of_one_while_papers_are_added(library, tmp_path, new_papers, questions):
     asked = ASKED[:questions]
     home = copied(library, tmp_path / "home")
