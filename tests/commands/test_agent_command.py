@@ -7,16 +7,15 @@ import subprocess
 import sys
 import threading
 
-import jsonschema
 import pytest
 
 from ragscience.engine import AskRequest, Engine, StepDone, Token
-from ragscience.json_schemas import schemas
 from ragscience.records import Filters
 from ragscience.settings import Settings, deciding_settings, load_settings
 from ragscience.terminal.step_words import STEPS
 from tests.conftest import ROOT
 from tests.ollama_server import OllamaServer, chat_model
+from tests.output_schemas import check_output
 from tests.test_config import other_value
 
 TWO_PARTS = "At which temperature does the glaze mature, and how many harmonic constituents does the machine sum?"
@@ -41,7 +40,7 @@ def test_steps_are_shown_as_they_come_and_the_answer_cites_both_papers(asked):
 def test_json_has_the_trace_and_quiet_says_nothing(asked):
     ran = asked.query("ask", "--agent", "--json", "-q", TWO_PARTS)
     told = json.loads(ran.out)
-    jsonschema.validate(told, schemas()["ask"])
+    check_output(told, "ask")
     assert ran.err == ""
     assert [step["node"] for step in told["trace"]][:4] == ["decompose_query", "retrieve", "reason", "reflect"]
     assert sum(step["searches"] for step in told["trace"]) >= 2

@@ -6,15 +6,14 @@ import pty
 import subprocess
 import sys
 
-import jsonschema
 import pytest
 
-from ragscience.json_schemas import schemas
 from ragscience.store import Home, Library
 from ragscience.store.library_schema import connect_for_writing
 from ragscience.store.row_checksums import seal_meta
 from tests.conftest import NOBODY, ROOT
 from tests.ollama_server import OllamaServer, chat_model
+from tests.output_schemas import check_output
 from tests.store.making import add, numbered_paper
 
 
@@ -26,7 +25,7 @@ def findings(commands):
         ran = commands.ingest("doctor", "--json", *args, **env)
         assert ran.err == ""
         shown = json.loads(ran.out)
-        jsonschema.validate(shown, schemas()["doctor"])
+        check_output(shown, "doctor")
         by_area = {}
         for one in shown["findings"]:
             by_area.setdefault(one["area"], []).append(one)

@@ -9,12 +9,11 @@ from importlib.util import find_spec
 from textwrap import fill as wrapped
 
 import pytest
-from jsonschema import validate
 
-from ragscience.json_schemas import schemas
 from tests.commands.papers import fill
 from tests.conftest import NOBODY, ROOT, Commands, Ran
 from tests.ollama_server import OllamaServer, chat_model
+from tests.output_schemas import check_output
 from tests.pdf_factory import make_pdf
 
 
@@ -55,7 +54,7 @@ def test_the_measures_as_json(home):
     ran = home.query("eval", "set.jsonl", "--json", RAG_EMBEDDER="embedded", RAG_ANSWERABLE_THRESHOLD="0")
     assert ran.code == 0, ran.err
     told = json.loads(ran.out)
-    validate(told, schemas()["eval"])
+    check_output(told, "eval")
     assert told["questions"] == 4
     assert told["measures"]["answer"]["mean"] == 1
     assert told["measures"]["passages"]["mean"] == 1
@@ -86,7 +85,7 @@ def test_a_pattern_limits_the_papers_and_one_that_fits_none_fails_each_question(
     ran = home.query("eval", "set.jsonl", "--json", "-q", "--paper", "wasps", RAG_EMBEDDER="embedded")
     assert ran.code == 3
     told = json.loads(ran.out)
-    validate(told, schemas()["eval"])
+    check_output(told, "eval")
     assert all("wasps" in outcome["error"] for outcome in told["outcomes"])
 
 
@@ -94,7 +93,7 @@ def test_the_filters_of_a_search_keep_an_evaluation_to_what_they_name(home):
     given = ("--kind", "table", "--section", "no such heading", "--year", "1066", "--author", "nobody")
     ran = home.query("eval", "set.jsonl", "--json", "-q", *given, RAG_EMBEDDER="embedded")
     told = json.loads(ran.out)
-    validate(told, schemas()["eval"])
+    check_output(told, "eval")
     assert told["conditions"]["filters"] == "section='no such heading' kind=table author=nobody year=1066"
     assert not any(outcome["values"].get("any@4") for outcome in told["outcomes"])
     assert home.query("eval", "set.jsonl", "--kind", "tables").code == 2
@@ -116,7 +115,7 @@ def test_two_ways_of_asking_are_compared_question_by_question(home):
     ran = home.query(*args, RAG_EMBEDDER="embedded")
     assert ran.code == 0, ran.err
     told = json.loads(ran.out)
-    validate(told, schemas()["eval"])
+    check_output(told, "eval")
     assert (told["conditions"]["mode"], told["conditions"]["profile"]) == ("ask", "default")
     assert (told["against"]["conditions"]["mode"], told["against"]["conditions"]["profile"]) == (
         "agent+balanced",
@@ -285,7 +284,7 @@ def test_the_judge_speaks_to_ollama_alone_and_leaves_no_trace(with_llm, server, 
     ran = Ran(done.returncode, done.stdout.decode(), done.stderr.decode())
     assert ran.code == 0, ran.err
     told = json.loads(ran.out)
-    validate(told, schemas()["eval"])
+    check_output(told, "eval")
     assert told["measures"]["faithfulness"]["mean"] == 0.5
     assert told["measures"]["context precision"]["mean"] == pytest.approx(1)
     assert 0 < told["measures"]["answer relevance"]["mean"] <= 1

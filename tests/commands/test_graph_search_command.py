@@ -6,15 +6,14 @@ The papers are those of the production notes' example, with their file names.
 import json
 
 import pytest
-from jsonschema import Draft202012Validator
 
 from ragscience.graph.extraction_json import encoded
 from ragscience.graph.graph_records import Extracted, Mention, Triple
-from ragscience.json_schemas import schemas
 from ragscience.store import Home, Library
 from tests.conftest import NOBODY, Commands, ProcessCommands
 from tests.graph.drawn import TESLA_QUESTION
 from tests.ollama_server import OllamaServer, chat_model
+from tests.output_schemas import check_output
 from tests.pdf_factory import make_pdf
 
 PAPERS = {
@@ -76,7 +75,7 @@ def asked(commands, *arguments, **more):
     ran = commands.query(*arguments, "--json", **{**ENV, **more})
     assert ran.code == 0, ran.err
     value = json.loads(ran.out)
-    Draft202012Validator(schemas()[arguments[0]]).validate(value)
+    check_output(value, arguments[0])
     return value
 
 

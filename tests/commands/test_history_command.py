@@ -8,12 +8,11 @@ import subprocess
 import sys
 from contextlib import closing
 
-import jsonschema
 import pytest
 
-from ragscience.json_schemas import schemas
 from tests.bibliography.parsing import parsed
 from tests.conftest import ROOT, Commands, copied
+from tests.output_schemas import check_output
 
 SPEED = "How fast do bees fly in fog?"
 GLAZE = "At which temperature does the glaze mature?"
@@ -29,20 +28,20 @@ def kept(asked, key=None):
     ran = asked.query("history", "show", *([] if key is None else [key]), "--json")
     assert ran.code == 0, ran.err
     shown = json.loads(ran.out)
-    jsonschema.validate(shown, schemas()["history show"])
+    check_output(shown, "history show")
     return shown
 
 
 def listed(asked):
     ran = asked.query("history", "list", "--json")
     value = json.loads(ran.out)
-    jsonschema.validate(value, schemas()["history list"])
+    check_output(value, "history list")
     return value["conversations"]
 
 
 def test_a_question_is_a_conversation_of_one_turn_with_all_that_was_answered(asked):
     answer = json.loads(asked.query("ask", SPEED, "--json").out)
-    jsonschema.validate(answer, schemas()["ask"])
+    check_output(answer, "ask")
     assert answer["searched"] == SPEED
     assert answer["created_at"].endswith("+00:00")
     assert answer["citations"][0]["path"].endswith("bees.pdf")

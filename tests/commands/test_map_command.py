@@ -5,15 +5,14 @@ import re
 from pathlib import Path
 
 import pytest
-from jsonschema import validate
 
 from ragscience.graph.entity_merging import load_graph
 from ragscience.graph.extraction_json import encoded
 from ragscience.graph.graph_records import CO_OCCURS, Extracted, Mention, Triple
 from ragscience.graph.map_data import PAPER, map_drawing
-from ragscience.json_schemas import schemas
 from ragscience.store import Home, Library
 from tests.conftest import Commands, copied
+from tests.output_schemas import check_output
 
 
 @pytest.fixture(scope="module")
@@ -41,7 +40,7 @@ def test_related_lists_the_others_the_nearest_first(filled):
     assert ran.code == 0, ran.err
     assert {line.split()[1] for line in ran.out.splitlines()} == {"kilns.pdf", "tides.pdf"}
     told = json.loads(Commands(filled).query("related", "bees.pdf", "--json", "-k", 1).out)
-    validate(told, schemas()["related"])
+    check_output(told, "related")
     assert [one["file"] for one in told["related"]] == [ran.out.split()[1]]
 
 

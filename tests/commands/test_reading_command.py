@@ -4,13 +4,12 @@ import json
 import os
 import shutil
 
-import jsonschema
 import pytest
 
-from ragscience.json_schemas import schemas
 from ragscience.store import Home, Library
 from ragscience.store.row_checksums import seal
 from tests.conftest import ROOT, Commands
+from tests.output_schemas import check_output
 from tests.pdf_factory import make_pdf, make_scan
 
 SAMPLE = ROOT / "papers" / "sample" / "ragscience.pdf"
@@ -52,7 +51,7 @@ def test_the_outline_of_a_paper(sample):
 
 def test_the_outlines_json_is_what_its_schema_says(sample):
     shown = json.loads(sample.ingest("show", "ragscience.pdf", "--json").out)
-    jsonschema.validate(shown, schemas()["show"])
+    check_output(shown, "show")
     assert {"level": 2, "heading": "2.1 Reading", "page": 1} in shown["outline"]
     assert [entry["page"] for entry in shown["tables"]] == [3, 3]
     assert shown["references"] == 8
@@ -73,7 +72,7 @@ def test_a_page_is_shown_with_what_each_part_was_taken_for(sample):
 
 def test_a_pages_json_is_what_its_schema_says(sample):
     shown = json.loads(sample.ingest("show", "ragscience.pdf", "--page", "3", "--json").out)
-    jsonschema.validate(shown, schemas()["show --page"])
+    check_output(shown, "show --page")
     assert "A Page Behind Each Sentence" in shown["furniture"]
     assert "A Page Behind Each Sentence" not in shown["text"]
     table = next(element for element in shown["elements"] if element["kind"] == "table")
@@ -83,7 +82,7 @@ def test_a_pages_json_is_what_its_schema_says(sample):
 
 def hits(commands, question, *options):
     found = json.loads(commands.query("search", question, "--json", "-k", "50", *options).out)
-    jsonschema.validate(found, schemas()["search"])
+    check_output(found, "search")
     return found["hits"]
 
 
@@ -176,7 +175,7 @@ def test_a_search_keeps_to_years_and_authors(commands):
 
 def listed(commands):
     found = json.loads(commands.ingest("list", "--json").out)
-    jsonschema.validate(found, schemas()["list"])
+    check_output(found, "list")
     return found["papers"]
 
 
@@ -212,7 +211,7 @@ def test_duplicates_are_shown_and_nothing_is_removed(twice):
     assert (older, newer, by) == ("draft.pdf", "final.pdf", "file date")
     assert same
     pairs = json.loads(twice.ingest("duplicates", "--json").out)
-    jsonschema.validate(pairs, schemas()["duplicates"])
+    check_output(pairs, "duplicates")
     assert [(pair["newer"], pair["older"]) for pair in pairs["duplicates"]] == [("final.pdf", "draft.pdf")]
     assert pairs["removed"] == []
     assert "draft.pdf is the same paper as final.pdf" in twice.ingest("doctor").out
@@ -281,7 +280,7 @@ def test_pages_without_text_are_told_of(commands, tmp_path):
         both.save(commands.home / "papers" / "mixed.pdf")
     commands.ingest()
     shown = json.loads(commands.ingest("show", "mixed.pdf", "--json").out)
-    jsonschema.validate(shown, schemas()["show"])
+    check_output(shown, "show")
     assert [entry["page"] for entry in shown["page_warnings"]] == [2]
     assert "scanned" in commands.ingest("show", "mixed.pdf", "--page", "2").out
     assert "mixed.pdf: 1 of 2 pages without text" in commands.ingest("doctor").out

@@ -3,13 +3,12 @@
 import json
 import shutil
 
-import jsonschema
 import pytest
 
-from ragscience.json_schemas import schemas
 from tests.bibliography.parsing import parsed
 from tests.commands.papers import BEES, KILNS
 from tests.conftest import Commands
+from tests.output_schemas import check_output
 from tests.pdf_factory import make_pdf
 
 SPEED = "How fast do bees fly in fog?"
@@ -43,7 +42,7 @@ def as_json(ran, shape=None):
     assert ran.code == 0, ran.err
     value = json.loads(ran.out)
     if shape:
-        jsonschema.validate(value, schemas()[shape])
+        check_output(value, shape)
     return value
 
 

@@ -13,7 +13,6 @@ from http.cookies import SimpleCookie
 
 import anyio
 import httpx
-import jsonschema
 import pytest
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
@@ -22,9 +21,9 @@ from cryptography.x509.oid import NameOID
 from mcp import Client, StdioServerParameters
 from mcp.client.stdio import stdio_client
 
-from ragscience.json_schemas import schemas
 from ragscience.serving.access import FAILED_SIGN_INS
 from tests.conftest import ROOT, Commands, copied
+from tests.output_schemas import check_output
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
@@ -112,7 +111,7 @@ def test_tokens_are_made_listed_and_revoked(lab_home):
         shown = lab_home.query(*command)
         assert re.fullmatch(r"ana +editor +\d{4}-\d\d-\d\d\n", shown.out)
     listed = json.loads(lab_home.query("serve", "token", "list", "--json").out)
-    jsonschema.validate(listed, schemas()["serve token list"])
+    check_output(listed, "serve token list")
     assert [(each["name"], each["role"]) for each in listed["tokens"]] == [("ana", "editor")]
     assert lab_home.query("serve", "token", "add", "ana").code == 2
     assert lab_home.query("serve", "token", "add", "ben", "--role", "king").code == 2

@@ -10,7 +10,6 @@ import sys
 import threading
 from contextlib import contextmanager
 
-import jsonschema
 import pytest
 
 from config import Settings
@@ -19,12 +18,12 @@ from ragscience.engine.watch_runs import WatchRun
 from ragscience.errors import ModelProblem
 from ragscience.folder_watch import Work
 from ragscience.ingestion import find_pdfs
-from ragscience.json_schemas import schemas
 from ragscience.store import Home, Library
 from ragscience.store.lock import WriterLock
 from ragscience.terminal.ingest_view import WatchScreen
 from tests.commands.papers import BEES, KILNS, TIDES, fill
 from tests.conftest import NOBODY, ROOT
+from tests.output_schemas import check_output
 from tests.pdf_factory import make_pdf
 
 DEADLINE_SECONDS = 60
@@ -143,7 +142,7 @@ def test_what_went_on_while_nobody_watched_is_made_up_for(commands):
         code, left, err = run.end()
     seen += [json.loads(line) for line in left]
     for event in seen:
-        jsonschema.validate(event, schemas()["watch"])
+        check_output(event, "watch")
     assert [event["event"] for event in seen] == ["watching", "renamed", "removed", "stopped"]
     assert [event["file"] for event in seen][1:3] == ["ovens.pdf", "bees.pdf"]
     assert seen[2]["passages"] == 1

@@ -4,16 +4,15 @@ import json
 from dataclasses import replace
 
 import pytest
-from jsonschema import validate
 
 from ragscience.errors import ModelProblem
 from ragscience.evaluation.eval_report import Evaluation, as_markdown, eval_output, shown_p
 from ragscience.evaluation.eval_run import Meter, judged, run
 from ragscience.evaluation.question_file import BadLine, KnownQuestion
-from ragscience.json_schemas import schemas
 from ragscience.records import Answer, Citation, Found
 from ragscience.serialization import to_json
 from tests.answering.passages import hit
+from tests.output_schemas import check_output
 
 KILNS = hit("The glaze matures at 1280 degrees.", file="kilns.pdf", page=1)
 
@@ -132,7 +131,7 @@ def other():
 def test_two_ways_side_by_side_for_machines():
     first = replace(evaluated(), conditions={"mode": "ask"})
     told = json.loads(to_json(eval_output(first, other())))
-    validate(told, schemas()["eval"])
+    check_output(told, "eval")
     assert told["against"]["measures"]["answer"]["mean"] == 1
     assert told["against"]["conditions"] == {"mode": "agent"}
     found = told["comparison"]["measures"]["answer"]

@@ -12,13 +12,11 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from jsonschema import Draft202012Validator
 
 from ragscience.engine import Engine
 from ragscience.engine.events import Downloading
 from ragscience.engine.ingest_events import DownloadDone, DownloadStarted, FetchedPaper, FetchRequest
 from ragscience.errors import NothingFound, SourceError, UsageError
-from ragscience.json_schemas import schemas
 from ragscience.records import Metadata, Paper
 from ragscience.settings import load_settings
 from ragscience.sources.arxiv import Candidate
@@ -30,6 +28,7 @@ from ragscience.store import Home, Library
 from ragscience.terminal.fetch_view import FetchScreen, pick, picked, run_fetch
 from ragscience.terminal.status_line import STATUS
 from tests.conftest import ROOT
+from tests.output_schemas import check_output
 from tests.pdf_factory import make_pdf
 
 from .arxiv_feed import ATOM, ArxivServer, FeedPaper, error_feed, feed
@@ -99,7 +98,7 @@ class Run:
     def json(self, *said, **more):
         code = self(*said, json=True, **more)
         answer = json.loads(self.out)
-        Draft202012Validator(schemas()["fetch"]).validate(answer)
+        check_output(answer, "fetch")
         return code, answer
 
 

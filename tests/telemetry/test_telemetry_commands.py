@@ -7,14 +7,13 @@ import re
 import subprocess
 import sys
 
-import jsonschema
 import pytest
 
-from ragscience.json_schemas import schemas
 from ragscience.telemetry.log_line import log_line
 from ragscience.telemetry.otel_spans import span_tree
 from tests.conftest import ROOT
 from tests.ollama_server import OllamaServer, chat_model
+from tests.output_schemas import check_output
 from tests.telemetry.test_log_line import fields
 from tests.telemetry.test_prometheus_metrics import value
 
@@ -58,7 +57,7 @@ def test_one_answer_has_one_trace_id_everywhere_and_looks_as_the_page_shows(aske
         )
     assert ran.code == 0, ran.err
     answer = json.loads(ran.out)
-    jsonschema.validate(answer, schemas()["ask"])
+    check_output(answer, "ask")
     (line,) = log.read_text().splitlines()
     logged = fields(line)
     spans = spans_of(ran.err)

@@ -2,7 +2,6 @@ import io
 import json
 from dataclasses import replace
 
-import jsonschema
 import pytest
 from rich.console import Console
 
@@ -10,13 +9,13 @@ from ragscience.engine.paper_outline import paper_outline
 from ragscience.engine.paper_views import paper_page
 from ragscience.engine.source_list import section_of, sources_of
 from ragscience.errors import NothingFound
-from ragscience.json_schemas import schemas
 from ragscience.records import Element, Metadata, title_of
 from ragscience.serialization import to_json
 from ragscience.store import Home, Library
 from ragscience.store.row_checksums import seal
 from ragscience.terminal.outline import outline_output, outline_view, page_output, page_view, show_page
 from ragscience.terminal.views import answer_footer, hits_view, paper_view, papers_view
+from tests.output_schemas import check_output
 from tests.store.making import add, paper_of, unit_rows
 
 from .answers import BEES_1, BEES_2, answer, hit
@@ -87,7 +86,7 @@ def test_an_outline_has_headings_tables_figures_and_the_number_of_references(lib
     shown = words(outline_view, outline)
     assert "  1 Kilns and fires  p.1\n    1.1 Wood  p.2\n" in shown
     made = json.loads(to_json(outline_output(replace(outline, bibtex_key="key"))))
-    jsonschema.validate(made, schemas()["show"])
+    check_output(made, "show")
     assert made["bibtex_key"] == "key"
     assert made["page_warnings"] == [{"page": 3, "warning": "could not be read in part"}]
 
@@ -115,7 +114,7 @@ def test_a_page_has_its_kinds_in_the_margin_and_what_was_left_out_at_its_end(lib
 
 def test_a_pages_json_has_its_parts(library, paper, capsys):
     made = json.loads(to_json(page_output(paper_page(library, paper.file, 2))))
-    jsonschema.validate(made, schemas()["show --page"])
+    check_output(made, "show --page")
     assert [part["kind"] for part in made["elements"]] == ["table", "heading", "caption", "reference"]
     assert made["elements"][1] | {"box": None} == {
         "kind": "heading",

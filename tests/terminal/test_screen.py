@@ -1,15 +1,14 @@
 import io
 import json
 
-import jsonschema
 from rich.console import Console
 
 from ragscience.engine.events import StepDone, Token
 from ragscience.json_output import answer_output
-from ragscience.json_schemas import schemas
 from ragscience.records import Step
 from ragscience.serialization import to_json
 from ragscience.terminal.screen import Screen
+from tests.output_schemas import check_output
 from tests.terminal.answers import answer
 
 SPLIT = Step("decompose_query", 1, "2 queries", "llm", ("bees in fog", "radar"), llm_calls=1, tokens=120, seconds=0.5)
@@ -37,7 +36,7 @@ def test_live_line_goes_to_stderr_and_nothing_in_it_reaches_the_terminal(capsys)
 
 def test_trace_in_the_json_is_what_its_schema_says():
     made = json.loads(to_json(answer_output(answer(trace=TRACE))))
-    jsonschema.validate(made, schemas()["ask"])
+    check_output(made, "ask")
     assert made["trace"][0]["queries"] == ["bees in fog", "radar"]
     assert made["trace"][2]["score"] == 0.4
     assert answer_output(answer())["trace"] == ()
