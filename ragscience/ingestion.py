@@ -9,7 +9,7 @@ import hashlib
 import os
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -210,37 +210,39 @@ def make_plan(
     `on_compared` gets the number of files whose bytes were compared, before each.
     """
     to_read: dict[str, FileState] = {}
-    moved: list[tuple[Paper, FileState]] = []
+    moved: list[FileState] = []
     unchanged: list[FileState] = []
     copies: list[tuple[FileState, str]] = []
     failed = list(failures)
-    by_md5 = {paper.md5: paper for paper in library.papers()}
+    paths = {md5: path for path, (_, _, md5, _) in library.known_files().items()}
     for number, path in enumerate(files):
         on_compared(number)
         try:
-            state = where.state(path, by_md5)
+            state = where.state(path, paths)
         except FileProblem as problem:
             failed.append(Failure(path, problem))
             continue
-        known = by_md5.get(state.md5)
+        known = paths.get(state.md5)
         if state.md5 in to_read:
             copies.append((state, str(to_read[state.md5].path)))
         elif known is None:
             to_read[state.md5] = state
-        elif known.path == str(path):
+        elif known == str(path):
             unchanged.append(state)
-        elif _still_holds(known, where):
-            copies.append((state, known.path))
+        elif _still_holds(known, state.md5, where):
+            copies.append((state, known))
         else:
-            moved.append((known, state))
-            by_md5[state.md5] = replace(known, path=str(state.path))
-    return Plan(tuple(to_read.values()), tuple(moved), tuple(unchanged), tuple(copies), tuple(failed))
+            moved.append(state)
+            paths[state.md5] = str(state.path)
+    papers = {paper.md5: paper for paper in library.papers()} if moved else {}
+    renamed = tuple((papers[state.md5], state) for state in moved)
+    return Plan(tuple(to_read.values()), renamed, tuple(unchanged), tuple(copies), tuple(failed))
 
 
-def _still_holds(paper: Paper, where: LocalFiles) -> bool:
-    """Whether the file that the paper was read from still has the same bytes."""
+def _still_holds(path: str, md5: str, where: LocalFiles) -> bool:
+    """Whether the file that a paper was read from still has the same bytes."""
     try:
-        return where.state(Path(paper.path), (paper.md5,)).md5 == paper.md5
+        return where.state(Path(path), (md5,)).md5 == md5
     except FileProblem:
         return False
 

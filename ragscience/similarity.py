@@ -62,6 +62,8 @@ _EXCERPT = 0.5
 _COMPLETE = 0.95
 """A copy with less than this share of the other's text is cut off where nothing says that it is another version."""
 _BATCH = 4096
+_TAILS = 2**16
+"""Values of a hash's last bits."""
 _NONE = 2**64 - 1
 """Fills up sketches; no hash of a shingle, but for one in 10**19."""
 _ENOUGH_TITLE = 12
@@ -192,13 +194,19 @@ def sharing_text(kept: Iterable[tuple[int, bytes]], papers: Sequence[Fingerprint
 
     mine = [np.array(paper.sketch, np.uint64) for paper in papers if paper.sketch]
     rows = iter(kept)
+    # Looking a hash up among a paper's own is slow: by its last bits nearly all are excluded before.
+    tails = [np.zeros(_TAILS, np.bool_) for _ in mine]
+    for own, has in zip(mine, tails, strict=True):
+        has[own % _TAILS] = True
     while batch := list(islice(rows, _BATCH)):
         sizes = np.array([len(sketch) // 8 for _, sketch in batch], np.int64)
         hashes = np.frombuffer(b"".join(sketch[: len(sketch) // 8 * 8] for _, sketch in batch), "<u8")
         owners = np.repeat(np.arange(len(batch)), sizes)
-        for own in mine:
-            place = np.minimum(np.searchsorted(own, hashes), own.size - 1)
-            shared = np.bincount(owners[own[place] == hashes], minlength=len(batch))
+        ends = (hashes % _TAILS).astype(np.uint16)
+        for own, has in zip(mine, tails, strict=True):
+            likely = np.flatnonzero(has[ends])
+            place = np.minimum(np.searchsorted(own, hashes[likely]), own.size - 1)
+            shared = np.bincount(owners[likely[own[place] == hashes[likely]]], minlength=len(batch))
             is_alike = (shared > 0) & (_LEAST_SHARED * shared >= np.minimum(sizes - 1, own.size))
             yield from (batch[place][0] for place in np.flatnonzero(is_alike).tolist())
 

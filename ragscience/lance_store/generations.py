@@ -133,6 +133,8 @@ class Snapshot:
         self._tables: dict[str, Any] = {}
         self._lock = threading.RLock()
         self._papers: dict[int, dict[str, Any]] | None = None
+        self._checksums: dict[int, int] = {}
+        """Those that the rows of the papers were read with."""
         self.damaged: dict[tuple[Kind, int | None], set[int]] = {}
         """The rows that were seen not to be what was written, as `described` takes them (store/library_damage.py)."""
         self._alike: dict[bytes, list[bytes]] | None = None
@@ -235,20 +237,27 @@ class Snapshot:
 
     def _read_papers(self) -> list[dict[str, Any]]:
         """The rows of all papers; of those that an earlier snapshot has, only the checksums are read."""
-        if self._before is None or not self.state.has_checksums:
+        if not self.state.has_checksums:
             return self.checked_rows("papers")
-        before, names = self._before.papers(), checked_columns("papers")
-        present = self.arrow("papers", ["paper_id", "checksum"])
+        before = self._before.papers() if self._before is not None else {}
+        known = self._before._checksums if self._before is not None else {}
         same, new = [], []
-        for paper_id, checksum in zip(*(column.to_pylist() for column in present.columns), strict=True):
-            row = before.get(paper_id)
-            if row is not None and row_checksum(*map(row.__getitem__, names)) == checksum:
-                same.append(row)
-            else:
-                new.append(paper_id)
+        if before:
+            present = self.arrow("papers", ["paper_id", "checksum"])
+            for paper_id, checksum in zip(*(column.to_pylist() for column in present.columns), strict=True):
+                if known.get(paper_id) == checksum:
+                    same.append(before[paper_id])
+                    self._checksums[paper_id] = checksum
+                else:
+                    new.append(paper_id)
         if len(new) > _MOST_NEW:
-            return self.checked_rows("papers")
-        return same + (self.checked_rows("papers", in_list("paper_id", new)) if new else [])
+            same = []
+        if before and not new:
+            return same
+        names = [*checked_columns("papers"), "checksum"]
+        rows = self.rows("papers", names, in_list("paper_id", new) if same else "")
+        self._checksums |= {row["paper_id"]: row["checksum"] for row in rows}
+        return same + self.intact("papers", rows)
 
     def paths_named(self, name: bytes) -> list[bytes]:
         """The paths, as they are kept, of all papers whose files have this name."""
@@ -264,5 +273,6 @@ class Snapshot:
         other = Snapshot(self._database, self.uri, state)
         if self._papers is not None:
             kept = {paper_id: row for paper_id, row in self._papers.items() if paper_id not in gone}
+            other._checksums = {one: checksum for one, checksum in self._checksums.items() if one not in gone}
             other._papers = dict(sorted((kept | {row["paper_id"]: row for row in added}).items()))
         return other

@@ -6,6 +6,7 @@ import json
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from ragscience.errors import LibraryDamaged, NothingFound
@@ -103,7 +104,7 @@ class LanceContents:
                 row["chunks"],
                 row["title"],
                 row["added_at"],
-                tuple(json.loads(row["warnings"])),
+                _warnings(row["warnings"]),
                 metadata_of([row[name] for name in _STATED], sources.get(row["md5"])),
             )
             for row in changed
@@ -315,6 +316,12 @@ class LanceContents:
         with self._reading() as at:
             tokens = at.table("tokens") if at else None
             return at.state.chunks - int(tokens.count_rows()) if at and tokens is not None else 0
+
+
+@lru_cache(maxsize=1024)
+def _warnings(text: str) -> tuple[str, ...]:
+    """The warnings of many papers, read once: most have none."""
+    return tuple(json.loads(text))
 
 
 def _metadata(sources: Iterable[dict[str, Any]]) -> Mapping[str, str]:

@@ -41,7 +41,8 @@ class KeptPaper:
     @property
     def file(self) -> str:
         """Its short name."""
-        return str(json.loads(self.kept_file))
+        text = self.kept_file
+        return str(json.loads(text)) if "\\" in text else text[1:-1]
 
     @property
     def passages(self) -> int:

@@ -114,15 +114,19 @@ class KeywordIndex:
         `texts` gives (chunk id, text), ascending, of the requested ids.
         """
         segments: list[Segment] = []
-        for segment in self.segments:
-            gone = ~marked(segment.ids, ids)
-            if not gone.any():
+        is_new = np.ones(ids.size, np.bool_)
+        for segment in filter(lambda one: one.ids.size, self.segments):
+            own = slice(*np.searchsorted(ids, [segment.ids[0], segment.ids[-1] + 1]))
+            if np.array_equal(segment.ids, ids[own]):
+                is_new[own] = False
                 segments.append(segment)
-            elif not gone.all():
-                segments.append(without(segment, gone))
-        present = np.concatenate([segment.ids for segment in segments]) if segments else np.empty(0, np.int64)
-        new = ids[~marked(ids, present)]
-        if new.size and present.size and new[0] < present[-1]:
+                continue
+            is_new[own] &= ~marked(ids[own], segment.ids)
+            gone = ~marked(segment.ids, ids[own])
+            if not gone.all():
+                segments.append(without(segment, gone) if gone.any() else segment)
+        new = ids[is_new]
+        if new.size and segments and new[0] < segments[-1].ids[-1]:
             return KeywordIndex.empty(self.library_id).updated(generation, ids, texts)
         for first in range(0, new.size, _BATCH):
             batch = new[first : first + _BATCH].tolist()

@@ -6,8 +6,9 @@ import json
 import re
 import sqlite3
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from ragscience.errors import LibraryDamaged
@@ -115,8 +116,8 @@ def _papers(db: sqlite3.Connection, where: str, parameters: Sequence[object]) ->
     names = _Names(db)
     query = f"SELECT {_PAPER} FROM papers LEFT JOIN sources AS s USING (md5) {where}"  # noqa: S608  # constants of ours
     present = db.execute(query, parameters).fetchall()
-    if not where and len(present) != paper_sums(read_meta(db))[0]:
-        raise LibraryDamaged(*_LIST_DAMAGED)
+    if not where:
+        _require_all(db, present)
     rows = [row for row in present if _is_intact_paper(db, row)]
     if not where:
         names.know(row[1] for row in rows)
@@ -165,6 +166,12 @@ def papers_of(db: sqlite3.Connection, ids: Iterable[int]) -> list[Paper]:
     return papers(db, "WHERE paper_id IN (SELECT value FROM json_each(?))", (json.dumps([int(one) for one in ids]),))
 
 
+def _require_all(db: sqlite3.Connection, present: Sequence[tuple[Any, ...]]) -> None:
+    """Raise LibraryDamaged unless these are as many as the library has papers."""
+    if len(present) != paper_sums(read_meta(db))[0]:
+        raise LibraryDamaged(*_LIST_DAMAGED)
+
+
 def _is_intact_paper(db: sqlite3.Connection, row: tuple[Any, ...]) -> bool:
     if is_intact(row[:_OF_PAPER]):
         return True
@@ -186,9 +193,16 @@ def metadata_of(row: Sequence[Any], outside: str | None) -> Metadata:
     """The metadata of the columns from `stated_title` to `publication`, and what its source alone has (JSON)."""
     title, authors, year, venue, doi, arxiv_id, confidence, publication = row
     names = tuple(json.loads(authors))
-    sure = json.loads(confidence)
-    stated = Metadata(title, names, year, venue, doi, arxiv_id, sure, **json.loads(publication))
+    sure = dict(_common(confidence))
+    stated = Metadata(title, names, year, venue, doi, arxiv_id, sure, **_common(publication))
     return from_outside(stated, outside)
+
+
+@lru_cache(maxsize=1024)
+def _common(text: str) -> Mapping[str, Any]:
+    """A JSON object that many papers have, read once: most are empty."""
+    found: Mapping[str, Any] = json.loads(text)
+    return found
 
 
 class _Names:
@@ -237,9 +251,11 @@ def _end(path: str, depth: int) -> str:
 
 
 def known_files(db: sqlite3.Connection) -> dict[str, tuple[int, int, str, int]]:
-    """Full path of each paper's file: (size in bytes, mtime in ns, MD5, paper id)."""
-    rows = db.execute("SELECT path, size_bytes, modified_ns, md5, paper_id FROM papers")
-    return {full_path(db, path): (size, modified, md5, paper_id) for path, size, modified, md5, paper_id in rows}
+    """Full path of each paper's file: (size in bytes, mtime in ns, MD5, paper id); damaged ones are left out."""
+    present = db.execute(f"SELECT {_columns('papers', 'papers')} FROM papers").fetchall()  # noqa: S608  # ours
+    _require_all(db, present)
+    rows = [row for row in present if _is_intact_paper(db, row)]
+    return {full_path(db, path): (size, modified, md5, paper_id) for paper_id, path, _, md5, size, modified, *_ in rows}
 
 
 def chunks(db: sqlite3.Connection, ids: Sequence[int]) -> list[StoredChunk]:

@@ -18,10 +18,10 @@ def confirm_several(engine: Engine, patterns: Sequence[str], act: str, *, yes: b
 
     Raises typer.Abort where the answer is no, UsageError where nobody can be asked.
     """
-    for pattern in patterns:
+    for pattern in patterns if not yes else ():
         found = engine.papers_matching(pattern)
         if len(found) > 1:
             files = ", ".join(paper.file for paper in found[:_LISTED])
             more = f" and {len(found) - _LISTED:,} more" if len(found) > _LISTED else ""
             what = f"{counted(len(found), 'paper')} match {pattern!r}: {files}{more}."
-            confirm(what, yes=yes, question=f"{act} all {len(found):,}?")
+            confirm(what, yes=False, question=f"{act} all {len(found):,}?")
