@@ -71,7 +71,8 @@ class LanceLibrary:
         self._file_names = contents.file_names
         searches = LanceSearch(home, database, contents, index_from)
         self.select, self.section_names = searches.select, searches.section_names
-        self.search_dense, self.dense_scores = searches.search_dense, searches.dense_scores
+        self.search_dense, self.begin_dense = searches.search_dense, searches.begin_dense
+        self.dense_scores = searches.dense_scores
         self.search_keywords, self.keyword_scores = searches.search_keywords, searches.keyword_scores
         self.term_counts = searches.term_counts
         self.stale_indexes = searches.stale_indexes

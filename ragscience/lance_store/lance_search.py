@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
 from ragscience.errors import LibraryUnavailable, NothingFound
@@ -47,6 +48,7 @@ class LanceSearch:
         self._index_from = index_from
         self._indexes: dict[int, KeywordIndex] = {}
         self._making = threading.RLock()
+        self._threads = ThreadPoolExecutor(thread_name_prefix="nearest")
         self._references: tuple[int, NDArray[np.int64] | None] | None = None
         self._chosen: dict[tuple[int, Filters], NDArray[np.int64] | None] = {}
         self._seen: tuple[str, int, NDArray[np.int64] | None] = "", 0, None
@@ -118,7 +120,6 @@ class LanceSearch:
         return last[1]
 
     def _without(self, at: Snapshot, ids: NDArray[np.int64]) -> NDArray[np.int64]:
-
         from ragscience.store.top_scores import marked
 
         references = self._reference_lists(at)
@@ -154,14 +155,26 @@ class LanceSearch:
 
         `allowed` as `select` gives it. Raises LibraryUnavailable for a vector of another dimension.
         """
+        with self._reading() as at:
+            return self._nearest(at, vector, k, allowed)
+
+    def begin_dense(
+        self, vector: NDArray[np.float32], k: int, allowed: NDArray[np.int64] | None
+    ) -> Callable[[], tuple[NDArray[np.int64], NDArray[np.float64]]]:
+        """`search_dense` in the present snapshot, begun while its caller does something else; gives the result."""
+        with self._reading() as at:
+            return self._threads.submit(self._nearest, at, vector, k, allowed).result
+
+    def _nearest(
+        self, at: Snapshot | None, vector: NDArray[np.float32], k: int, allowed: NDArray[np.int64] | None
+    ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         from ragscience.store.top_scores import best_first, nothing
 
-        with self._reading() as at:
-            if at is None or not at.state.dimension or k <= 0 or not at.state.chunks:
-                return nothing()
-            _require_dimension(at, vector)
-            ids, vectors = nearest_among(at, vector, k, allowed)
-            return best_first(ids, exact_products(vectors, vector), k)
+        if at is None or not at.state.dimension or k <= 0 or not at.state.chunks:
+            return nothing()
+        _require_dimension(at, vector)
+        ids, vectors = nearest_among(at, vector, k, allowed)
+        return best_first(ids, exact_products(vectors, vector), k)
 
     def dense_scores(self, vector: NDArray[np.float32], ids: Sequence[int] | NDArray[np.int64]) -> NDArray[np.float64]:
         """The inner product of `vector` with each passage of `ids`, shape (len(ids),); 0 for an unknown id.

@@ -100,11 +100,14 @@ def first_pass(
     """
     library, allowed = scope.library, scope.allowed
     by_dense: dict[int, float] = {}
+    nearest = None
     if question.vector is not None:
-        with timed(log.timings, "dense_ms"):
-            by_dense = _as_scores(*library.search_dense(question.vector, profile.dense_candidates, allowed))
+        nearest = library.begin_dense(question.vector, profile.dense_candidates, allowed)
     with timed(log.timings, "bm25_ms"):
         by_bm25 = _as_scores(*library.search_keywords(question.text, profile.bm25_candidates, allowed))
+    if nearest is not None:
+        with timed(log.timings, "dense_ms"):  # where the store searches meanwhile, what is left of it
+            by_dense = _as_scores(*nearest())
     listed = {"dense": by_dense, "bm25": by_bm25}
     for name, _ in profile.more_weights:
         if name in sources:

@@ -57,6 +57,7 @@ class Library:
         self._searches = searches = LibrarySearch(home, transactions, sizes)
         self.select, self.section_names = searches.select, searches.section_names
         self.search_dense = searches.search_dense
+        self.begin_dense = searches.begin_dense
         self.dense_scores = searches.dense_scores
         self.search_keywords = searches.search_keywords
         self.keyword_scores = searches.keyword_scores

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from threading import Lock
 from typing import TYPE_CHECKING
 
@@ -82,6 +83,12 @@ class LibrarySearch:
             if not self._transactions.may_write:
                 self.indexes.save_if_free(db, state, dense=True)
             return found
+
+    def begin_dense(
+        self, vector: NDArray[np.float32], k: int, allowed: NDArray[np.int64] | None
+    ) -> Callable[[], tuple[NDArray[np.int64], NDArray[np.float64]]]:
+        """`search_dense` when the result is called, in the same snapshot."""
+        return partial(self.search_dense, vector, k, allowed)
 
     def dense_scores(self, vector: NDArray[np.float32], ids: Sequence[int] | NDArray[np.int64]) -> NDArray[np.float64]:
         """The inner product of `vector` with each passage of `ids`, shape (len(ids),); 0 for an unknown id.

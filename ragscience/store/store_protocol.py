@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from types import TracebackType
 from typing import TYPE_CHECKING, Protocol, Self
@@ -120,6 +120,9 @@ class Store(Protocol):
     def search_dense(
         self, vector: NDArray[np.float32], k: int, allowed: NDArray[np.int64] | None
     ) -> tuple[NDArray[np.int64], NDArray[np.float64]]: ...
+    def begin_dense(
+        self, vector: NDArray[np.float32], k: int, allowed: NDArray[np.int64] | None
+    ) -> Callable[[], tuple[NDArray[np.int64], NDArray[np.float64]]]: ...
     def dense_scores(
         self, vector: NDArray[np.float32], ids: Sequence[int] | NDArray[np.int64]
     ) -> NDArray[np.float64]: ...

@@ -89,12 +89,12 @@ def test_a_reader_asks_for_newer_versions_only_where_the_folder_says_so(place, m
 
 def test_of_the_papers_that_a_reader_knows_only_the_changed_ones_are_read_again(place, monkeypatch):
     read = []
-    whole = Snapshot.checked_rows
+    intact = Snapshot.intact
 
-    def noted(at, role, where="", checksum="checksum"):
-        rows = whole(at, role, where, checksum)
-        read.extend(row["paper_id"] for row in rows if role == "papers")
-        return rows
+    def noted(at, role, rows, checksum="checksum"):
+        found = intact(at, role, rows, checksum)
+        read.extend(row["paper_id"] for row in found if role == "papers")
+        return found
 
     with place.open(writing=True) as library:
         for number in range(6):
@@ -106,7 +106,7 @@ def test_of_the_papers_that_a_reader_knows_only_the_changed_ones_are_read_again(
             library.remove_papers([2])
             library.rename_papers([(3, "/papers/other.pdf", 5)])
             expected = library.papers()
-        monkeypatch.setattr(Snapshot, "checked_rows", noted)
+        monkeypatch.setattr(Snapshot, "intact", noted)
         assert reader.papers() == expected != before
         assert sorted(read) == [3, 7]
 
