@@ -387,6 +387,7 @@ def sentences_like(evidence, hits):
 
 
 @needs_shared_data
+@pytest.mark.no_cover
 @pytest.mark.parametrize(("number", "least", "most"), [(0, 0.95, 0.05), (1, 0.85, 0.20), (2, 0.95, 0.05)])
 def test_spoilt_answers_on_public_papers_are_flagged(number, least, most):
     """Quotes, answers in other words (which words alone can judge less surely), and quotations."""
