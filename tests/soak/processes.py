@@ -288,7 +288,7 @@ _READ: dict[bytes, Any] = {}
 class ReaderHere:
     """Stands for a worker process: reads in the process that asks."""
 
-    def __init__(self, timeout_seconds: float, memory_bytes: int) -> None:
+    def __init__(self, timeout_seconds: float, memory_bytes: int, *, waits: bool = True) -> None:
         self.is_alive = True
 
     def read(self, path: Path, password: str, ocr: str = "", *, layout: str = "never", on_page: Any = None) -> Any:
