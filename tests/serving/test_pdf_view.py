@@ -368,6 +368,7 @@ SHARE, LEAST = 0.97, 20
 
 
 @needs_shared_data
+@pytest.mark.no_cover
 def test_marks_of_real_papers_lie_on_their_words(made_once, tmp_path, opened):
     def make(folder):
         (folder / "papers").mkdir(parents=True)
