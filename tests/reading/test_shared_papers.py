@@ -5,9 +5,10 @@ import unicodedata
 
 import pytest
 
+from ragscience.reading.pdf_reader import read_pdf
 from ragscience.reading.worker_pool import ReadingPool
 from ragscience.records import Document
-from tests.shared_data import SHARED_DATA, needs_shared_data, shared_papers
+from tests.shared_data import SHARED_DATA, needs_shared_data, shared_paper, shared_papers
 
 pytestmark = needs_shared_data
 
@@ -64,6 +65,12 @@ def test_every_shared_paper_is_read_in_full():
     # The labels of their drawings are in fonts whose glyphs have numbers for names.
     warned = {(name, page.number) for name, document in papers.items() for page in document.pages if page.warning}
     assert warned == {("neural_ode_1806.07366.pdf", number) for number in (1, 7, 10)}
+
+
+def test_a_worker_reads_what_is_read_here():
+    """Of one paper: columns, floats and tables are read under coverage here."""
+    name = "papers/resnet_1512.03385.pdf"
+    assert read_pdf(SHARED_DATA / name) == shared_paper(name)
 
 
 def test_every_nasty_file_ends_as_a_document_or_as_the_problem_it_has(nasty):
