@@ -157,7 +157,7 @@ class IngestRun:
 
     def _carried_out(self, plan: Plan) -> IngestResult:
         if not plan.to_read:
-            if plan.moved:
+            if plan.renames:
                 self.library.refresh_indexes()
             return self._result(plan, None)
         self._require_same_reader()
@@ -232,7 +232,7 @@ class IngestRun:
 
     def _result(self, plan: Plan, pipeline: Pipeline | None) -> IngestResult:
         """The result of a run, after its last events."""
-        for paper, state in plan.moved:
+        for paper, state in plan.renames:
             now = self.library.paper_by_path(str(state.path))
             self._on_event(PaperRenamed(paper, state.path, now.file if now else str(state.path)))
         self._skips.note_copies(plan.copies)

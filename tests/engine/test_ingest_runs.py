@@ -142,3 +142,20 @@ def test_of_two_versions_the_newer_one_stays(engine):
     assert engine.keep_newest() == (pair,)
     assert pair.older not in {paper.file for paper in engine.papers()}
     assert engine.keep_newest() == ()
+
+
+@pytest.mark.parametrize("run", ["add", "sync"])
+def test_of_two_files_that_changed_places_none_is_lost_while_one_cannot_be_read(engine, run):
+    kilns, bees = engine.home.papers / "kilns.pdf", engine.home.papers / "bees.pdf"
+    content = bees.read_bytes()
+    before = {paper.file: (paper.paper_id, paper.md5) for paper in engine.papers()}
+    bees.write_bytes(kilns.read_bytes())
+    kilns.unlink()
+    kilns.symlink_to(kilns)  # which cannot be opened
+    assert getattr(engine, run)().failures
+    assert {paper.file: (paper.paper_id, paper.md5) for paper in engine.papers()} == before
+    kilns.unlink()
+    kilns.write_bytes(content)
+    assert getattr(engine, run)().known == 3
+    after = {paper.file: (paper.paper_id, paper.md5) for paper in engine.papers()}
+    assert after == before | {"bees.pdf": before["kilns.pdf"], "kilns.pdf": before["bees.pdf"]}
