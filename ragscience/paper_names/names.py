@@ -157,8 +157,9 @@ class PaperNames:
 
     def _owners(self, key: str, written: str) -> list[tuple[int, Row]]:
         """The names that a key means; else without a plural's s, or the subscript of a size."""
-        others = (key.removesuffix("s"), *([key_of(_SIZE.sub("", written))] if _SIZE.search(written) else []))
-        meant = next((each for each in (key, *others) if each in self._by_key), "")
+        meant = key if key in self._by_key else key.removesuffix("s")
+        if meant not in self._by_key and _SIZE.search(written):
+            meant = key_of(_SIZE.sub("", written))
         papers = self._by_key.get(meant, [])
         return [(paper_id, row) for paper_id in papers for row in self._kept[paper_id].rows if row[0] == meant]
 

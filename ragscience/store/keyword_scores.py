@@ -34,6 +34,9 @@ _LOOKED_UP = 8
 """The postings of a word are looked up for fewer candidates than one for so many of them, and read for more."""
 _RELEASED, _AROUND = 40_000_000, 1 << 13
 """Postings, of 6 bytes each, after which the memory of what was read is released; and those that are read with one."""
+_MANY = 100
+"""Where more than one sum of so many was added to, all sums are looked at, one after the other."""
+_TINY = float(np.finfo(np.float32).tiny)
 _ROUNDING = 1e-5
 """Relative: sums of float32 differ by less from those of float64."""
 _NONE = np.empty(0, np.intp)
@@ -176,23 +179,20 @@ class KeywordScores:
         words = sorted((word for word in words if word.weight > 0), key=lambda word: word.postings)
         left = [sum(word.weight for word in words[number:]) for number in range(len(words) + 1)]
         slack = _ROUNDING * left[0] + less
-        sums, read, least = self._scratch.sums(self._documents), 0, -math.inf
-        first: list[NDArray[np.intp]] = []  # for each word that was read, the rows that have none of those before it
+        sums, read, best = self._scratch.sums(self._documents), 0, _Best(k)
         added: list[NDArray[np.intp]] = []
         try:
-            while read < len(words) and left[read] >= least - slack:
-                rows, before = self._add(words[read], sums, among)
+            while read < len(words) and left[read] >= best.least - slack:
+                rows, present = self._add(words[read], sums, among)
                 added.append(rows)
-                first.append(rows[before == 0])
+                best.raise_by(rows, present, sums)
                 read += 1
-                if left[read] < left[0] - left[read]:
-                    most = [so_far - left[read] for so_far in left]
-                    hopeful = [sums[rows] for rows, most in zip(first, most, strict=False) if most >= least - slack]
-                    least = max(least, _kth_best(np.concatenate(hopeful), k, least))
-            rows = np.concatenate(
-                [_NONE, *(rows for rows, most in zip(first, left, strict=False) if most >= least - slack)]
-            )
-            rows = np.sort(rows[sums[rows] + left[read] >= least - slack])
+            least = best.least
+            lowest = max(least - slack - left[read], _TINY)
+            if _MANY * sum(map(len, added)) > sums.size:
+                rows = np.flatnonzero(sums >= lowest)
+            else:
+                rows = np.unique(np.concatenate([_NONE, *(rows[sums[rows] >= lowest] for rows in added)]))
             for number in range(read, len(words)):
                 if rows.size * _LOOKED_UP > words[number].postings:
                     added.append(self._add(words[number], sums, among)[0])
@@ -202,24 +202,33 @@ class KeywordScores:
                 least = max(least, _kth_best(found, k, least))
                 rows = rows[found + left[number + 1] >= least - slack]
         finally:
-            for rows_of_word in added:
-                sums[rows_of_word] = 0
+            if _MANY * sum(map(len, added)) > sums.size:
+                sums.fill(0)
+            else:
+                for rows_of_word in added:
+                    sums[rows_of_word] = 0
         return rows
 
     def _add(
         self, word: _Word, sums: NDArray[np.float32], among: NDArray[np.bool_] | None
     ) -> tuple[NDArray[np.intp], NDArray[np.float32]]:
-        """Add a word's part to the sums of all rows of `among` that have it: (these rows, their sums before that)."""
-        own = list(zip(self._segments, word.spans, self._firsts.tolist(), strict=False))
-        rows = np.concatenate([segment.rows[span].astype(np.intp) + first for segment, span, first in own])
-        counts = np.concatenate([segment.counts[span].astype(np.float32) for segment, span, _ in own])
+        """Add a word's part to the sums of all rows of `among` that have it: (these rows, ascending; their sums)."""
+        rows = np.empty(word.postings, np.intp)
+        counts = np.empty(word.postings, np.float32)
+        start = 0
+        for segment, span, first in zip(self._segments, word.spans, self._firsts.tolist(), strict=False):
+            part = slice(start, start + span.stop - span.start)
+            np.add(segment.rows[span], first, out=rows[part], dtype=np.intp)
+            counts[part] = segment.counts[span]
+            start = part.stop
         self._scratch.postings_read += rows.size
         if among is not None:
             inside = among[rows]
             rows, counts = rows[inside], counts[inside]
-        before = sums[rows]
-        sums[rows] = before + _part(np.float32(word.weight), counts, self._all_norms()[1][rows])
-        return rows, before
+        present = _part(np.float32(word.weight), counts, self._all_norms()[1][rows])
+        present += sums[rows]
+        sums[rows] = present
+        return rows, present
 
     def _scores(self, words: Sequence[_Word], rows: NDArray[np.intp]) -> NDArray[np.float64]:
         """The scores of these rows (ascending), summed in the order of the words, as rank_bm25 does."""
@@ -318,6 +327,30 @@ def _kth_best(sums: NDArray[np.float32], k: int, least: float) -> float:
     """The `k`-th highest of the sums, of which those below `least` are not looked at; -inf where there are fewer."""
     sums = sums[sums >= least]
     return float(np.partition(sums, sums.size - k)[sums.size - k]) if sums.size >= k else -math.inf
+
+
+def _highest(values: NDArray[np.float32], k: int) -> NDArray[np.intp]:
+    """The places of the `k` highest, in any order; all where there are fewer."""
+    return np.argpartition(values, values.size - k)[values.size - k :] if values.size > k else np.arange(values.size)
+
+
+class _Best:
+    """The `k` highest sums so far."""
+
+    def __init__(self, k: int) -> None:
+        self.least = -math.inf
+        """The lowest of them; -inf while there are fewer."""
+        self._k = k
+        self._rows = _NONE
+
+    def raise_by(self, rows: NDArray[np.intp], present: NDArray[np.float32], sums: NDArray[np.float32]) -> None:
+        """Take in that these rows (ascending) have these sums now; `sums` has those of all rows."""
+        above = np.flatnonzero(present >= self.least)
+        new = rows[above[_highest(present[above], self._k)]]
+        known = np.union1d(self._rows, new)
+        self._rows = known[_highest(sums[known], self._k)]
+        if self._rows.size == self._k:
+            self.least = float(sums[self._rows].min())
 
 
 class _Scratch(threading.local):
