@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 __all__ = ["KeptPaper", "Row", "kept_names", "name_of"]
 
+_FORMAT = 2
+"""Of the file: a line of what it was made by, then one for each paper. That of earlier versions was a single object."""
 Row = tuple[Any, ...]
 """A name as it is kept: what it is looked up by, then the fields of PaperName."""
 
@@ -61,7 +63,7 @@ def kept_names(library: Store) -> dict[int, KeptPaper]:
     Also writes them, unless the library is damaged; a failed write is ignored. Raises what reading the library raises.
     """
     path = library.home.names
-    made_by = [RULES_VERSION, TOKENIZER_VERSION, library.library_id]
+    made_by = [_FORMAT, RULES_VERSION, TOKENIZER_VERSION, library.library_id]
     kept, generation = _read(path, made_by)
     if generation == library.generation:
         return kept

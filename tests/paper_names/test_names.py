@@ -1,11 +1,14 @@
 """Which papers a text names, by what the papers say they are called and by who else uses the words."""
 
+import json
 import zlib
 
 import pytest
 
 from ragscience.paper_names import PaperNames, names_of_paper
+from ragscience.paper_names.paper_name import RULES_VERSION
 from ragscience.store import Home, Library
+from ragscience.text.tokenizing import TOKENIZER_VERSION
 from tests.paper_names.library_of_papers import add_paper
 
 TIDE = [
@@ -131,7 +134,9 @@ def test_kept_names_are_read_and_not_found_again(home, monkeypatch):
     assert found == ["new.pdf"]
 
 
-@pytest.mark.parametrize("damage", ["missing", "cut off", "a letter", "of another library", "not JSON"])
+@pytest.mark.parametrize(
+    "damage", ["missing", "cut off", "a letter", "of another library", "not JSON", "of an earlier version"]
+)
 def test_names_that_are_damaged_or_missing_are_found_again(home, damage):
     with Library.open(home) as library:
         expected = PaperNames.of(library).of_paper(1)
@@ -144,6 +149,10 @@ def test_names_that_are_damaged_or_missing_are_found_again(home, damage):
         home.names.write_text(whole.replace("TideNet", "TideNex"))
     elif damage == "not JSON":
         home.names.write_bytes(b"\xff\x00")
+    elif damage == "of an earlier version":
+        made_by = [RULES_VERSION, TOKENIZER_VERSION, library.library_id]
+        body = json.dumps({"made_by": made_by, "generation": library.generation, "papers": {}})
+        home.names.write_text(f"{zlib.crc32(body.encode()):08x}\n{body}")
     else:
         body = whole.partition("\n")[2].replace(library.library_id, "f" * len(library.library_id))
         home.names.write_text(f"{zlib.crc32(body.encode()):08x}\n{body}")
