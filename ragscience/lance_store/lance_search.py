@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from ragscience.errors import LibraryUnavailable, NothingFound
 from ragscience.lance_store.generations import Snapshot
@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from ragscience.store.keyword_index import KeywordIndex, TermCounts
 
 __all__ = ["LanceSearch"]
+
+T = TypeVar("T")
 
 _KEPT = 3
 """Generations whose keyword index stays in memory, for threads that began before a change."""
@@ -202,7 +204,7 @@ class LanceSearch:
         from ragscience.text.tokenizing import tokenize
 
         with self._reading() as at:
-            return self._keywords(at).search(tokenize(text), k, allowed) if at else nothing()
+            return self._with_keywords(at, lambda index: index.search(tokenize(text), k, allowed)) if at else nothing()
 
     def keyword_scores(self, text: str, ids: Sequence[int] | NDArray[np.int64]) -> NDArray[np.float64]:
         """The BM25 score of each passage of `ids` for `text`, shape (len(ids),); 0 where no word of it matches."""
@@ -212,7 +214,9 @@ class LanceSearch:
 
         wanted = np.asarray(ids, np.int64)
         with self._reading() as at:
-            return self._keywords(at).scores_of(tokenize(text), wanted) if at else np.zeros(wanted.size, np.float64)
+            if at is None:
+                return np.zeros(wanted.size, np.float64)
+            return self._with_keywords(at, lambda index: index.scores_of(tokenize(text), wanted))
 
     def term_counts(
         self, terms: Sequence[str], ids: Sequence[int] | NDArray[np.int64], allowed: NDArray[np.int64] | None
@@ -223,8 +227,23 @@ class LanceSearch:
         from ragscience.store.keyword_index import KeywordIndex
 
         with self._reading() as at:
-            index = self._keywords(at) if at else KeywordIndex.empty("")
-            return index.counts_of(terms, np.asarray(ids, np.int64), allowed)
+            wanted = np.asarray(ids, np.int64)
+            if at is None:
+                return KeywordIndex.empty("").counts_of(terms, wanted, allowed)
+            return self._with_keywords(at, lambda index: index.counts_of(terms, wanted, allowed))
+
+    def _with_keywords(self, at: Snapshot, act: Callable[[KeywordIndex], T]) -> T:
+        """What `act` gives of the keyword index, which is made again where what is on disk is not what was written."""
+        from ragscience.store.atomic_files import DamagedFile
+
+        try:
+            return act(self._keywords(at))
+        except DamagedFile:
+            with self._making:
+                made = self._updated(at, anew=True)
+                self._indexes = {}
+                self._keep(made if self._database.may_write else self._saved_if_free(made))
+            return act(made)
 
     def _keywords(self, at: Snapshot) -> KeywordIndex:
         """The keyword index of exactly the passages of the snapshot; a reader saves what it had to build."""
