@@ -256,8 +256,10 @@ class Snapshot:
             return same
         names = [*checked_columns("papers"), "checksum"]
         rows = self.rows("papers", names, in_list("paper_id", new) if same else "")
-        self._checksums |= {row["paper_id"]: row["checksum"] for row in rows}
-        return same + self.intact("papers", rows)
+        checksums = {row["paper_id"]: row["checksum"] for row in rows}
+        found = self.intact("papers", rows)
+        self._checksums |= {row["paper_id"]: checksums[row["paper_id"]] for row in found}  # not of damaged ones
+        return same + found
 
     def paths_named(self, name: bytes) -> list[bytes]:
         """The paths, as they are kept, of all papers whose files have this name."""
