@@ -128,6 +128,16 @@ def test_a_paper_whose_entry_is_damaged_begins_the_library_anew(filled):
     assert begin_anew_if_damaged(filled.home, filled.uri) is None
 
 
+def test_a_reader_that_left_a_damaged_entry_out_goes_on_after_a_change(filled):
+    change_value(filled, "papers", "paper_id = 1", title="Another")
+    with filled.open() as reader:
+        assert [paper.file for paper in reader.papers()] == ["rich-2.pdf"]
+        with filled.open(writing=True) as library:
+            added = add(library, numbered_paper(7))
+        assert {paper.file for paper in reader.papers()} == {"rich-2.pdf", added.file}
+        assert reader.damage()
+
+
 @pytest.mark.parametrize("table", ["papers", "vectors_*", "generations"])
 def test_a_table_that_cannot_be_read_begins_the_library_anew(filled, table):
     (folder,) = Path(filled.uri.removeprefix("lance://")).glob(f"{table}.lance")
