@@ -98,7 +98,7 @@ class Pipeline:
         finally:
             self._on_event(Preparing("updating the search indexes"))
             self._library.refresh_indexes()
-            PaperNames.of(self._library)
+            PaperNames.of(self._library).write()
 
     def duplicates(self) -> list[Duplicate]:
         """The papers of this run that are the same as another one of the library, each with it."""

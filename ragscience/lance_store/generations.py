@@ -261,6 +261,11 @@ class Snapshot:
         self._checksums |= {row["paper_id"]: checksums[row["paper_id"]] for row in found}  # not of damaged ones
         return same + found
 
+    def mark_of(self, row: Mapping[str, Any]) -> int:
+        """A number that is another one where the row of a paper is."""
+        written = self._checksums.get(row["paper_id"])
+        return row_checksum(*map(row.__getitem__, checked_columns("papers"))) if written is None else written
+
     def paths_named(self, name: bytes) -> list[bytes]:
         """The paths, as they are kept, of all papers whose files have this name."""
         with self._lock:

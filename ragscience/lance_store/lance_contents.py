@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
@@ -31,7 +31,7 @@ from ragscience.store.element_rows import unpack_elements, unpack_sketch
 from ragscience.store.library_damage import rebuilds
 from ragscience.store.page_geometry import boxes_between, unpack_lines
 from ragscience.store.paper_paths import path_from
-from ragscience.store.row_records import metadata_of, short_names
+from ragscience.store.row_records import PaperStamp, metadata_of, short_names
 
 if TYPE_CHECKING:
     import numpy as np
@@ -54,17 +54,27 @@ class LanceContents:
 
     # Papers
 
-    def papers(self) -> list[Paper]:
-        """All papers, ordered by file."""
+    def papers(self, ids: Collection[int] | None = None) -> list[Paper]:
+        """All papers, or those of these ids, ordered by file."""
         with self._reading() as at:
             if at is None:
                 return []
+            if ids is not None:
+                return self._records(at, [at.papers()[one] for one in set(ids) & at.papers().keys()])
             kept = self._listed
             if kept is None or kept[0] is not at:
                 kept = self._listed = at, self._records(at, at.papers().values())
                 sources, rows = self._sources(at), at.papers()
                 self._known = {one.paper_id: (rows[one.paper_id], one) for one in kept[1] if one.md5 not in sources}
             return [*kept[1]]
+
+    def paper_stamps(self) -> dict[int, PaperStamp]:
+        """What changes when what is listed of a paper does, by its id."""
+        with self._reading() as at:
+            if at is None:
+                return {}
+            rows, sources = at.papers(), self._sources(at)
+            return {one: (row["name"], at.mark_of(row), sources.get(row["md5"])) for one, row in rows.items()}
 
     def paper_where(self, column: str, value: object) -> Paper | None:
         """The paper whose column has this value."""

@@ -49,7 +49,7 @@ class LanceLibrary:
         self._root = os.path.abspath(home.root)  # noqa: PTH100  # a link keeps its own name
         self._reading, self._writing, self._changed = database.reading, database.writing, database.changed
         contents = LanceContents(database, self._root)
-        self.papers = contents.papers
+        self.papers, self.paper_stamps = contents.papers, contents.paper_stamps
         self.known_files = contents.known_files
         self.fingerprints, self.papers_sharing_text = contents.fingerprints, contents.papers_sharing_text
         self.pages = contents.pages

@@ -15,11 +15,14 @@ from ragscience.store.atomic_files import disk_errors, write_atomically
 from ragscience.text.tokenizing import TOKENIZER_VERSION
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
 
+    from ragscience.records import Paper
     from ragscience.store import Store
+    from ragscience.store.row_records import PaperStamp
 
-__all__ = ["KeptPaper", "Row", "kept_names", "name_of"]
+__all__ = ["KeptNames", "KeptPaper", "Row", "changed_papers", "kept_names", "name_of"]
 
 _FORMAT = 2
 """Of the file: a line of what it was made by, then one for each paper. That of earlier versions was a single object."""
@@ -57,34 +60,68 @@ class KeptPaper:
         return [tuple(row) for row in json.loads(self.kept_rows)]
 
 
-def kept_names(library: Store) -> dict[int, KeptPaper]:
-    """The names of each paper, by its id: those on disk, and found for the papers that are new.
+@dataclass(slots=True)
+class KeptNames:
+    """The names of each paper, by its id, at one generation of a library."""
 
-    Also writes them, unless the library is damaged; a failed write is ignored. Raises what reading the library raises.
+    papers: Mapping[int, KeptPaper]
+    stamps: Mapping[int, PaperStamp]
+    """The library's of the papers, when these were their names."""
+    is_on_disk: bool
+
+    def write(self, library: Store) -> None:
+        """Keep them on disk, unless they are there, or the library is damaged; a failed write is ignored."""
+        path = library.home.names
+        if self.papers and not self.is_on_disk and not library.damage():  # what is left out would stay out
+            head = _json({"made_by": _made_by(library), "generation": library.generation})
+            lines = [f"{key}\t{_line(one)}" for key, one in self.papers.items()]
+            body = "\n".join([head, *lines]).encode()
+            with contextlib.suppress(RagScienceError), disk_errors(path):
+                write_atomically(path, _checksum(body) + body)
+                self.is_on_disk = True
+
+
+def kept_names(library: Store, before: KeptNames | None = None) -> KeptNames:
+    """The names of all papers: those of `before` or on disk, and found for the papers that are new or changed.
+
+    `before` is of an earlier generation of the library. Raises what reading the library raises.
     """
-    path = library.home.names
-    made_by = [_FORMAT, RULES_VERSION, TOKENIZER_VERSION, library.library_id]
-    kept, generation = _read(path, made_by)
-    if generation == library.generation:
-        return kept
-    from ragscience.paper_names.names_of_paper import names_of_paper
-
-    papers: dict[int, KeptPaper] = {}
-    for paper in library.papers():
-        known = kept.get(paper.paper_id)
+    stamps = library.paper_stamps()
+    if before is not None:
+        papers = {paper_id: known for paper_id, known in before.papers.items() if paper_id in stamps}
+        changed = library.papers(changed_papers(before.stamps, stamps))
+    else:
+        papers, generation = _read(library.home.names, _made_by(library))
+        if generation == library.generation:
+            return KeptNames(papers, stamps, is_on_disk=True)
+        changed = library.papers()
+        papers = {paper.paper_id: papers[paper.paper_id] for paper in changed if paper.paper_id in papers}
+    for paper in changed:
+        known = papers.get(paper.paper_id)
         signature = json.dumps(f"{paper.md5} {paper.chunks} {paper.file} {title_of(paper)}")
         if known is None or known.signature != signature:
-            rows = [_row(name) for name in names_of_paper(paper, library)]
-            keys = " ".join(row[0] for row in rows)
-            known = KeptPaper(json.dumps(paper.file), str(paper.chunks), signature, keys, _json(rows))
-        papers[paper.paper_id] = known
-    if papers and not library.damage():  # what is left out would stay out without a word
-        head = _json({"made_by": made_by, "generation": library.generation})
-        lines = [f"{key}\t{_line(one)}" for key, one in papers.items()]
-        body = "\n".join([head, *lines]).encode()
-        with contextlib.suppress(RagScienceError), disk_errors(path):
-            write_atomically(path, _checksum(body) + body)
-    return papers
+            papers[paper.paper_id] = _found(paper, signature, library)
+    return KeptNames(papers, stamps, is_on_disk=False)
+
+
+def changed_papers(before: Mapping[int, PaperStamp], now: Mapping[int, PaperStamp]) -> set[int]:
+    """The papers that are new or changed, and those whose short names others of the same name may have changed."""
+    new = {paper_id: stamp for paper_id, stamp in now.items() if before.get(paper_id) != stamp}
+    old = [stamp for paper_id, stamp in before.items() if paper_id in new or paper_id not in now]
+    names = {name for name, *_ in (*old, *new.values())}
+    return {paper_id for paper_id, (name, *_) in now.items() if name in names}
+
+
+def _found(paper: Paper, signature: str, library: Store) -> KeptPaper:
+    from ragscience.paper_names.names_of_paper import names_of_paper
+
+    rows = [_row(name) for name in names_of_paper(paper, library)]
+    keys = " ".join(row[0] for row in rows)
+    return KeptPaper(json.dumps(paper.file), str(paper.chunks), signature, keys, _json(rows))
+
+
+def _made_by(library: Store) -> list[Any]:
+    return [_FORMAT, RULES_VERSION, TOKENIZER_VERSION, library.library_id]
 
 
 def _line(paper: KeptPaper) -> str:

@@ -11,14 +11,17 @@ from collections import defaultdict
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
+from threading import Lock
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary, ref
 
-from ragscience.paper_names.kept_names import KeptPaper, Row, kept_names, name_of
+from ragscience.paper_names.kept_names import KeptNames, KeptPaper, Row, kept_names, name_of
 from ragscience.paper_names.paper_name import AUTHORS, PaperName, is_shaped, key_of
 from ragscience.text.tokenizing import tokenize
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from ragscience.store import Store
 
 __all__ = ["NamedPaper", "PaperNames"]
@@ -78,20 +81,20 @@ class NamedPaper:
 class PaperNames:
     """The names of a library's papers."""
 
-    def __init__(self, library: Store, kept: dict[int, KeptPaper]) -> None:
+    def __init__(self, library: Store, names: KeptNames, before: PaperNames | None = None) -> None:
+        """`before`: those of an earlier generation."""
         self._library = ref(library)  # strong, it would keep the library in `_known` for ever
-        self._kept = kept
+        self._names = names
+        self._kept = names.papers
         self._frequencies: dict[str, int] = {}
         self._passages = 0
+        if before is not None and "_by_key" in before.__dict__:
+            self._by_key = _followed(before._by_key, before._kept, self._kept)
 
     @cached_property
-    def _by_key(self) -> dict[str, list[int]]:
+    def _by_key(self) -> dict[str, tuple[int, ...]]:
         """The papers that have a name, by what it is looked up by."""
-        found: defaultdict[str, list[int]] = defaultdict(list)
-        for paper_id, paper in self._kept.items():
-            for key in dict.fromkeys(paper.keys.split()):
-                found[key].append(paper_id)
-        return dict(found)
+        return _followed({}, {}, self._kept)
 
     @cached_property
     def _longest(self) -> int:
@@ -106,10 +109,24 @@ class PaperNames:
         """The names of the papers that are in the library now; thread-safe, read once for each of its generations."""
         with library.snapshot():
             state = (library.library_id, library.generation)
-            known = _known.get(library)
-            if known is None or known[0] != state:
-                known = _known[library] = state, cls(library, kept_names(library))
-            return known[1]
+            with _lock:
+                known = _known.get(library)
+            if known is not None and known[0] == state:
+                return known[1]
+            before = _before(library)
+            kept = kept_names(library, before._names if before else None)
+            if before is None:
+                kept.write(library)
+            names = cls(library, kept, before)
+            with _lock:
+                _known[library] = state, names
+            return names
+
+    def write(self) -> None:
+        """Keep the names on disk, where they are not: a process that only reads leaves that to the one that writes."""
+        library = self._library()
+        if library is not None:
+            self._names.write(library)
 
     def of_paper(self, paper_id: int) -> tuple[PaperName, ...]:
         """The names of a paper, the surest first; none for an unknown one."""
@@ -160,7 +177,7 @@ class PaperNames:
         meant = key if key in self._by_key else key.removesuffix("s")
         if meant not in self._by_key and _SIZE.search(written):
             meant = key_of(_SIZE.sub("", written))
-        papers = self._by_key.get(meant, [])
+        papers = sorted(self._by_key.get(meant, ()), key=lambda paper_id: self._kept[paper_id].file)
         return [(paper_id, row) for paper_id in papers for row in self._kept[paper_id].rows if row[0] == meant]
 
     def _count(self, terms: set[str]) -> None:
@@ -243,5 +260,34 @@ def _case(name: str, text: str, start: int, end: int) -> float:
     return 1.0 if long else IN_SMALL_LETTERS if has_capitals else ALL_SMALL
 
 
+def _followed(
+    by_key: Mapping[str, tuple[int, ...]], before: Mapping[int, KeptPaper], now: Mapping[int, KeptPaper]
+) -> dict[str, tuple[int, ...]]:
+    """`by_key`, which is of the papers `before`, for those of `now`."""
+    found = dict(by_key)
+    for paper_id, paper in before.items():
+        if now.get(paper_id) is not paper:
+            for key in set(paper.keys.split()):
+                found[key] = tuple(one for one in found[key] if one != paper_id)
+    new: defaultdict[str, list[int]] = defaultdict(list)
+    for paper_id, paper in now.items():
+        if before.get(paper_id) is not paper:
+            for key in set(paper.keys.split()):
+                new[key].append(paper_id)
+    for key, ids in new.items():
+        found[key] = (*found.get(key, ()), *ids)
+    return found
+
+
+def _before(library: Store) -> PaperNames | None:
+    """The names of this library that this process knew last, those of another opening of it where it knew none."""
+    with _lock:
+        known = _known.get(library)
+        others = [known] if known else list(_known.values())
+    return next((names for (library_id, _), names in others if library_id == library.library_id), None)
+
+
 _known: WeakKeyDictionary[Store, tuple[tuple[str, int], PaperNames]] = WeakKeyDictionary()
 """The names of each open library, and its id and generation when they were read."""
+_lock = Lock()
+"""For `_known`."""

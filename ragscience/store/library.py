@@ -6,7 +6,7 @@ and any number of readers run next to one writer: each sees exactly one generati
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from types import TracebackType
@@ -227,10 +227,17 @@ class Library:
 
     # Papers
 
-    def papers(self) -> list[Paper]:
-        """All papers, ordered by file."""
+    def papers(self, ids: Collection[int] | None = None) -> list[Paper]:
+        """All papers, or those of these ids, ordered by file."""
         with self._reading() as db:
-            return rows.papers(db) if db else []
+            if db is None:
+                return []
+            return rows.papers(db) if ids is None else rows.papers_of(db, ids)
+
+    def paper_stamps(self) -> dict[int, rows.PaperStamp]:
+        """What changes when what is listed of a paper does, by its id."""
+        with self._reading() as db:
+            return rows.paper_stamps(db) if db else {}
 
     def paper_by_md5(self, md5: str) -> Paper | None:
         """The paper with these bytes."""

@@ -40,6 +40,7 @@ __all__ = [
     "metadata_of",
     "pages",
     "paper_chunk_ids",
+    "paper_stamps",
     "papers",
     "papers_of",
     "read_state",
@@ -58,6 +59,8 @@ def _columns(table: str, alias: str) -> str:
 
 _PAPER = f"{_columns('papers', 'papers')}, {_columns('sources', 's')}"
 _LIST_DAMAGED = ("The library's list of papers is damaged: some of it is lost or altered.", READ_ALL_AGAIN)
+PaperStamp = tuple[bytes, object, object]
+"""The name of a paper's file, which gives its short name with those of other papers; marks of its row and source."""
 _OF_PAPER = len(CHECKED_COLUMNS["papers"]["checksum"]) + 1
 _PAGE = _columns("pages", "pages")
 _CHUNK = _columns("chunks", "chunks")
@@ -159,6 +162,12 @@ def _papers(db: sqlite3.Connection, where: str, parameters: Sequence[object]) ->
         ) in ((row[:_OF_PAPER], row[_OF_PAPER:]) for row in rows)
     ]
     return sorted(found, key=lambda paper: (paper.file, paper.paper_id))
+
+
+def paper_stamps(db: sqlite3.Connection) -> dict[int, PaperStamp]:
+    """What changes when what is listed of a paper does, by its id; damaged papers have one, too."""
+    query = "SELECT paper_id, papers.name, papers.checksum, s.checksum FROM papers LEFT JOIN sources AS s USING (md5)"
+    return {paper_id: (name, row, source) for paper_id, name, row, source in db.execute(query)}
 
 
 def papers_of(db: sqlite3.Connection, ids: Iterable[int]) -> list[Paper]:

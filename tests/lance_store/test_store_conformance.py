@@ -3,6 +3,7 @@ can be read of both is compared after it.
 """
 
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -13,6 +14,7 @@ import numpy as np
 import pytest
 
 from ragscience.errors import LibraryBusy, LibraryUnavailable, NothingFound, RagScienceError
+from ragscience.paper_names.kept_names import changed_papers
 from ragscience.records import Chunk, Document, Element, EmbedderIdentity, Filters, Line, Metadata, Page
 from ragscience.store import Home, NewPaper, text_hash
 from ragscience.text.tokenizing import tokenize
@@ -187,6 +189,41 @@ def changes():
         "other vectors": new_vectors,
         "one goes": lambda library: library.remove_papers([library.papers()[0].paper_id]),
     }
+
+
+def test_stamps_tell_which_papers_are_listed_otherwise(place):
+    quiet = {"of the graph", "merged again", "tokens", "indexes", "all indexes", "no graph", "other vectors"}
+    with place.open(writing=True) as library:
+        stamps, listed = library.paper_stamps(), {}
+        for name, change in changes().items():
+            change(library)
+            before, stamps = stamps, library.paper_stamps()
+            were, listed = listed, {paper.paper_id: paper for paper in library.papers()}
+            changed = changed_papers(before, stamps)
+            assert stamps.keys() == listed.keys()
+            assert {one for one, paper in listed.items() if were.get(one) != paper} <= changed, name
+            assert not (changed and name in quiet), name
+            assert library.papers([*changed, 999]) == [one for one in library.papers() if one.paper_id in changed]
+        with place.open() as reader:
+            assert reader.paper_stamps() == stamps
+
+
+def test_a_damaged_part_of_the_keyword_index_that_a_search_meets_is_made_again(place):
+    with place.open(writing=True) as library:
+        library.set_identity(EMBEDDER, CHUNKER)
+        library.add_paper(rich_paper(1))
+        library.refresh_indexes()
+        expected = pairs(library.search_keywords(QUESTIONS[0], 5, None))
+    (segment,) = place.home.vectorstore.glob("keywords*/*.segment")
+    stat = segment.stat()
+    content = bytearray(segment.read_bytes())
+    content[len(content.rstrip(b"\0")) - 1] ^= 1  # a count: the postings come last, and are looked at when used
+    segment.write_bytes(content)
+    os.utime(segment, ns=(stat.st_atime_ns, stat.st_mtime_ns))
+    with place.open() as reader:
+        assert pairs(reader.search_keywords(QUESTIONS[0], 5, None)) == expected
+    with place.open() as reader:
+        assert pairs(reader.search_keywords(QUESTIONS[0], 5, None)) == expected
 
 
 def listed(home):

@@ -2,14 +2,18 @@
 
 import json
 import zlib
+from weakref import WeakKeyDictionary
 
+import numpy as np
 import pytest
 
-from ragscience.paper_names import PaperNames, names_of_paper
+from ragscience.paper_names import PaperNames, names, names_of_paper
 from ragscience.paper_names.paper_name import RULES_VERSION
+from ragscience.records import Metadata
 from ragscience.store import Home, Library
 from ragscience.text.tokenizing import TOKENIZER_VERSION
 from tests.paper_names.library_of_papers import add_paper
+from tests.store.making import add, paper_of, unit_rows
 
 TIDE = [
     "We introduce TideNet, a network for tides. TideNet reads water levels.",
@@ -36,6 +40,12 @@ def home(tmp_path):
         add_paper(library, "harvest.pdf", "Grain in Autumn", ["A harvest takes days.", "Each harvest needs hands."])
         library.refresh_indexes()
     return home
+
+
+@pytest.fixture
+def another_process(monkeypatch):
+    """Have this process forget which names it knows, as one that was just started."""
+    return lambda: monkeypatch.setattr(names, "_known", WeakKeyDictionary())
 
 
 def named(home, text):
@@ -134,10 +144,56 @@ def test_kept_names_are_read_and_not_found_again(home, monkeypatch):
     assert found == ["new.pdf"]
 
 
+def test_an_open_process_follows_changes_with_the_names_it_has(home, another_process, monkeypatch):
+    found = []
+    find = names_of_paper.names_of_paper
+    monkeypatch.setattr(
+        names_of_paper, "names_of_paper", lambda paper, library: (found.append(paper.file), find(paper, library))[1]
+    )
+    texts = (
+        "Is KTR like TideNet and Lantern, and what of Sundial?",
+        "tide_2101.00001.pdf or again.pdf?",
+        "Moreau et al.",
+    )
+
+    def in_texts(library):
+        return [PaperNames.of(library).in_text(text) for text in texts]
+
+    def other_folder(library):  # both files then go by longer names
+        made = paper_of(
+            "/more/stage.pdf", ["We present Sundial, a clock of light."], unit_rows(np.random.default_rng(8), 1)
+        )
+        add(library, made)
+
+    with Library.open(home) as reader:
+        in_texts(reader)
+        for change in (
+            lambda library: add_paper(library, "new.pdf", "Newer Things", ["We present Sundial, a clock."]),
+            lambda library: library.remove_papers([1]),
+            lambda library: add_paper(library, "again.pdf", "TideNet: Tides Once More", TIDE),
+            lambda library: library.rename_papers([(2, "/papers/oven.pdf", 5)]),
+            other_folder,
+            lambda library: library.sources.put(
+                library.papers()[0].md5, Metadata(title="Sundial in Summer", url="https://a.b/c")
+            ),
+        ):
+            with Library.open_for_writing(home) as library:
+                change(library)
+                library.refresh_indexes()
+            found.clear()
+            kept = home.names.read_bytes()
+            followed = in_texts(reader)
+            assert len(found) <= 2
+            assert home.names.read_bytes() == kept  # who writes the library writes them
+            another_process()
+            with Library.open(home) as fresh:
+                assert in_texts(fresh) == followed
+
+
 @pytest.mark.parametrize(
     "damage", ["missing", "cut off", "a letter", "of another library", "not JSON", "of an earlier version"]
 )
-def test_names_that_are_damaged_or_missing_are_found_again(home, damage):
+def test_names_that_are_damaged_or_missing_are_found_again(home, damage, another_process):
     with Library.open(home) as library:
         expected = PaperNames.of(library).of_paper(1)
     whole = home.names.read_text()
@@ -156,6 +212,7 @@ def test_names_that_are_damaged_or_missing_are_found_again(home, damage):
     else:
         body = whole.partition("\n")[2].replace(library.library_id, "f" * len(library.library_id))
         home.names.write_text(f"{zlib.crc32(body.encode()):08x}\n{body}")
+    another_process()
     with Library.open(home) as library:
         assert PaperNames.of(library).of_paper(1) == expected
     assert home.names.read_text() == whole
