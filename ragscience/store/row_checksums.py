@@ -101,9 +101,13 @@ META_KEY = "checksum"
 
 def row_checksum(*values: object) -> int:
     """CRC-32 of the values, 0 to 2**32 - 1: bytes as they are, others as their text in UTF-8, a zero byte between."""
-    return zlib.crc32(
-        b"\0".join([value if type(value) is bytes else str(value).encode("utf-8", "surrogatepass") for value in values])
-    )
+    try:
+        parts = [value if type(value) is bytes else str(value).encode() for value in values]
+    except (
+        UnicodeEncodeError
+    ):  # half of a surrogate pair, as paths may have; the usual case takes half the time without
+        parts = [value if type(value) is bytes else str(value).encode("utf-8", "surrogatepass") for value in values]
+    return zlib.crc32(b"\0".join(parts))
 
 
 def is_intact(row: tuple[object, ...]) -> bool:
