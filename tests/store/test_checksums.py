@@ -1,6 +1,7 @@
 """One flipped bit anywhere in the database: what it touches is left out and named, and nothing of it is shown."""
 
 import sqlite3
+import zlib
 from contextlib import closing
 
 import numpy as np
@@ -179,3 +180,9 @@ def test_searches_say_the_same_with_and_without_checks(filled):
     with Library.open(filled) as library:
         assert all(library.search_keywords(word, 5, None)[0].size for word in WORDS[:3])
         assert library.damage() == ()
+
+
+@pytest.mark.parametrize("text", ["plain", "ü and 漢", "half of a pair \ud800", "\udcff"])
+def test_a_checksum_is_that_of_the_values_in_utf8_with_zero_bytes_between(text):
+    joined = b"7\0" + text.encode("utf-8", "surrogatepass") + b"\0\xff\xfe\0None\x000.5"
+    assert row_checksum(7, text, b"\xff\xfe", None, 0.5) == zlib.crc32(joined)
