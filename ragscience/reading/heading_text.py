@@ -42,7 +42,7 @@ _KNOWN = re.compile(
 _LABEL = re.compile(
     r"(?:theorem|lemma|proposition|corollary|definition|remark|claim|example|exercise|conjecture|observation|fact)"
     r"\s\d+(?:\.\d+)*\b.*|proof(?: of .*)?[.:]?|"
-    r"(?:figure|fig\.|table|algorithm|listing|scheme)\s?\d.*|.*(?:\w@\w|@.*\.\w|https?://|\bwww\.).*",
+    r"(?:figure|fig\.|table|algorithm|listing|scheme)\s?\d.*|.*(?:\w@\w|https?://|\bwww\.).*|[^@]*+@.*\.\w.*",
     re.IGNORECASE,
 )
 """The label of a theorem or a proof, of a float, or an address."""
