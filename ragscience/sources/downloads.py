@@ -33,7 +33,7 @@ _WEB_PAGE = re.compile(
     rb"(?:\xef\xbb\xbf)?\s*(?:<\?xml[^>]*>\s*)?(?:<!--(?:(?!-->).)*-->\s*)*<(?:!doctype\s+html|html|head|script)\b",
     re.IGNORECASE | re.DOTALL,
 )
-_TITLE = re.compile(rb"<title[^>]*>([^<]{1,200})", re.IGNORECASE)
+_TITLE = re.compile(rb"<title[^<>]*+>([^<]{1,200})", re.IGNORECASE)
 _SPOILED = frozenset({"not-a-pdf", "truncated", "unreadable", "wrong-length"})
 """Errors after which the downloaded bytes are useless."""
 _FINAL = frozenset({"gone", "too-large"})
