@@ -187,16 +187,16 @@ class Library:
     @property
     def paper_count(self) -> int:
         """Number of papers."""
-        return self._count("COUNT(*)")
+        return self._counts()[0]
 
     @property
     def chunk_count(self) -> int:
         """Number of passages."""
-        return self._count("COALESCE(SUM(chunks), 0)")
+        return self._counts()[1]
 
-    def _count(self, what: str) -> int:
+    def _counts(self) -> tuple[int, int]:
         with self._reading() as db:
-            return int(db.execute(f"SELECT {what} FROM papers").fetchone()[0]) if db else 0  # noqa: S608  # ours
+            return rows.counts(db) if db else (0, 0)
 
     def _ledger_state(self) -> LedgerState:
         with self._reading():

@@ -83,6 +83,8 @@ class Database(sqlite3.Connection):
     """Whether a change is under way, during which `meta` has no checksum yet."""
     listed: tuple[int, list[Paper]] | None = None
     """All papers, with the number that SQLite gives to the state of the database that they were read from."""
+    counted: tuple[int, tuple[int, int]] | None = None
+    """How many papers and passages there are, with that number."""
 
 
 def note(db: sqlite3.Connection, kind: Kind, paper_id: int | None, keys: Iterable[int]) -> None:

@@ -34,6 +34,7 @@ __all__ = [
     "State",
     "chunk_ids",
     "chunks",
+    "counts",
     "file_names",
     "identity",
     "known_files",
@@ -99,6 +100,17 @@ def identity(db: sqlite3.Connection) -> tuple[EmbedderIdentity | None, str | Non
 def set_aside(db: sqlite3.Connection) -> dict[str, str]:
     """The MD5 of each suppressed file, with that of the paper that is its newer version."""
     return dict(json.loads(read_meta(db).get("aside", "{}")))
+
+
+def counts(db: sqlite3.Connection) -> tuple[int, int]:
+    """How many papers and passages there are; kept with the connection as `papers` is: every search asks."""
+    query = "SELECT COUNT(*), COALESCE(SUM(chunks), 0) FROM papers"
+    if not isinstance(db, Database) or db.is_changing:
+        return tuple(db.execute(query).fetchone())
+    (version,) = db.execute("PRAGMA data_version").fetchone()
+    if db.counted is None or db.counted[0] != version:
+        db.counted = version, tuple(db.execute(query).fetchone())
+    return db.counted[1]
 
 
 def papers(db: sqlite3.Connection, where: str = "", parameters: Sequence[object] = ()) -> list[Paper]:

@@ -592,3 +592,21 @@ def test_a_small_library_is_searched_without_its_file_and_finds_the_same(filled)
     with Library.open(filled) as library:
         assert [array.tolist() for array in library.search_dense(vector, 7, None)] == expected
     assert not filled.faiss.exists()
+
+
+def test_papers_and_passages_are_counted_once_until_the_library_changes(home):
+    with Library.open_for_writing(home) as library:
+        add(library, numbered_paper(1))
+        with Library.open(home) as reader:
+            counts = reader.paper_count, reader.chunk_count
+            asked = []
+            with reader.snapshot(), reader._reading() as db:
+                db.set_trace_callback(asked.append)
+            assert [(reader.paper_count, reader.chunk_count) for _ in range(3)] == [counts] * 3
+            assert asked
+            assert not [query for query in asked if "COUNT" in query]
+            more = add(library, numbered_paper(2))
+            assert (reader.paper_count, reader.chunk_count) == (2, counts[1] + more.chunks)
+            library.remove_papers([1])
+            assert (reader.paper_count, reader.chunk_count) == (1, more.chunks)
+            assert (library.paper_count, library.chunk_count) == (1, more.chunks)
