@@ -26,7 +26,6 @@ RERANKED = {"ivf-sq8": 4, "ivf-pq": 10}
 """For each form: how many candidates are rescored exactly for each passage wanted."""
 
 _BATCH = 8192
-_ITERATIONS = 8
 _RECALL_AT = 20
 _LEAST_PART = 128
 """A search probes at least this share of the lists, about a millisecond: real questions stray further than these."""
@@ -116,8 +115,6 @@ def _trained(
     wanted = min(ids.size, index.nlist * sizes.sample_per_list)
     chosen = np.sort(rng.choice(ids, wanted, replace=False))
     sample = np.concatenate([vectors for _, vectors in _batches(chosen, source)])
-    index.cp.niter = _ITERATIONS
-    index.cp.spherical = True
     index.cp.min_points_per_centroid = 1
     if form == "ivf-pq":
         index.pq.cp.min_points_per_centroid = 1
