@@ -64,6 +64,7 @@ class KeptPaper:
 class KeptNames:
     """The names of each paper, by its id, at one generation of a library."""
 
+    generation: int
     papers: Mapping[int, KeptPaper]
     stamps: Mapping[int, PaperStamp]
     """The library's of the papers, when these were their names."""
@@ -73,7 +74,7 @@ class KeptNames:
         """Keep them on disk, unless they are there, or the library is damaged; a failed write is ignored."""
         path = library.home.names
         if self.papers and not self.is_on_disk and not library.damage():  # what is left out would stay out
-            head = _json({"made_by": _made_by(library), "generation": library.generation})
+            head = _json({"made_by": _made_by(library), "generation": self.generation})
             lines = [f"{key}\t{_line(one)}" for key, one in self.papers.items()]
             body = "\n".join([head, *lines]).encode()
             with contextlib.suppress(RagScienceError), disk_errors(path):
@@ -84,7 +85,8 @@ class KeptNames:
 def kept_names(library: Store, before: KeptNames | None = None) -> KeptNames:
     """The names of all papers: those of `before` or on disk, and found for the papers that are new or changed.
 
-    `before` is of an earlier generation of the library. Raises what reading the library raises.
+    `before` is of another generation of the library. To be called within a snapshot. Raises what reading the library
+    raises.
     """
     stamps = library.paper_stamps()
     if before is not None:
@@ -93,7 +95,7 @@ def kept_names(library: Store, before: KeptNames | None = None) -> KeptNames:
     else:
         papers, generation = _read(library.home.names, _made_by(library))
         if generation == library.generation:
-            return KeptNames(papers, stamps, is_on_disk=True)
+            return KeptNames(generation, papers, stamps, is_on_disk=True)
         changed = library.papers()
         papers = {paper.paper_id: papers[paper.paper_id] for paper in changed if paper.paper_id in papers}
     for paper in changed:
@@ -101,7 +103,7 @@ def kept_names(library: Store, before: KeptNames | None = None) -> KeptNames:
         signature = json.dumps(f"{paper.md5} {paper.chunks} {paper.file} {title_of(paper)}")
         if known is None or known.signature != signature:
             papers[paper.paper_id] = _found(paper, signature, library)
-    return KeptNames(papers, stamps, is_on_disk=False)
+    return KeptNames(library.generation, papers, stamps, is_on_disk=False)
 
 
 def changed_papers(before: Mapping[int, PaperStamp], now: Mapping[int, PaperStamp]) -> set[int]:

@@ -218,6 +218,18 @@ def test_names_that_are_damaged_or_missing_are_found_again(home, damage, another
     assert home.names.read_text() == whole
 
 
+def test_names_are_kept_with_the_generation_that_they_are_of(home, another_process):
+    with Library.open_for_writing(home) as library:
+        PaperNames.of(library)
+        add_paper(library, "new.pdf", "Newer Things", LANTERN)
+        names = PaperNames.of(library)
+        later = add_paper(library, "later.pdf", "Later Things", KILN)
+        names.write()  # late: another process may have changed the library meanwhile
+    another_process()
+    with Library.open(home) as library:
+        assert PaperNames.of(library).of_paper(later)
+
+
 def test_where_nothing_can_be_written_names_are_found_all_the_same(home):
     home.names.mkdir()
     assert named(home, "What is TideNet?") == [("tide_2101.00001.pdf", "TideNet")]
