@@ -13,6 +13,9 @@ from tests.soak.state import is_reached
 from tests.soak.work_rounds import WorkRound
 
 
+_FILES = {HISTORY: "history.sqlite", AUDIT: "audit.jsonl"}
+
+
 class MendingRound(WorkRound):
     """A round whose files are damaged at rest."""
 
@@ -80,7 +83,7 @@ class MendingRound(WorkRound):
     def _mend_answers(self) -> None:
         """What the program says of damaged answers is done: their file is moved away."""
         answers = self.state.answers
-        for place, name in ((HISTORY, "history.sqlite"), (AUDIT, "audit.jsonl")):
+        for place, name in _FILES.items():
             store = self.home / "vectorstore"
             if answers.said[place] or not (store / name).exists():
                 for path in store.glob(f"{name}*"):
@@ -88,10 +91,17 @@ class MendingRound(WorkRound):
                 answers.held[place], answers.promised[place], answers.said[place] = {}, {}, ""
         answers.hurt.clear()
 
+    def _forget_moved(self) -> None:
+        """Of a file that was moved away as the program says nothing is held, and no answer that went with it."""
+        for place, name in _FILES.items():
+            if not (self.home / "vectorstore" / name).exists():
+                self.state.answers.held[place], self.state.answers.promised[place] = {}, {}
+
     def _fix(self, words: Sequence[str]) -> None:
         """Do what the program named as a fix, and once what that names where it fails."""
         if words[0] != "python":
             subprocess.run(words, check=False)
+            self._forget_moved()
             return
         ran = self._command(*words[1:], codes=[1, 3, 4])
         if not is_done(ran):
