@@ -12,7 +12,7 @@ from ragscience.engine.ingest_runs import IngestRun
 from ragscience.engine.open_store import EMBEDDED
 from ragscience.engine.paper_lookup import find_papers
 from ragscience.errors import FileProblem, UsageError
-from ragscience.ingestion import Failure, Plan
+from ragscience.ingestion import Failure, Plan, apply_renames, make_plan
 from ragscience.models.embedding_batches import embed_batch
 from ragscience.records import Paper
 from ragscience.store import Home, text_hash
@@ -72,6 +72,8 @@ class RebuildRun(IngestRun):
         library, embedder = self.library, self._models.embedder(self._settings, None, self._warn, packed=True)
         if library.embedder is not None and library.embedder != embedder.identity:
             self._replace_vectors(embedder)
+        # A paper follows its bytes first: two files may have changed places.
+        apply_renames(library, make_plan(library, [Path(paper.path) for paper in library.papers()], where=self._files))
         plan = self._plan(library.papers())
         pipeline = self._run(plan, embedder)
         read = len(pipeline.added) + len(pipeline.updated)
@@ -89,9 +91,16 @@ class RebuildRun(IngestRun):
                 self._on_event(Warned(text))
                 continue
             try:
-                states.append(self._files.state(Path(paper.path), (paper.md5,)))
+                state = self._files.state(Path(paper.path), (paper.md5,))
             except FileProblem as problem:
                 failures.append(Failure(Path(paper.path), problem))
+                continue
+            other = self.library.paper_by_md5(state.md5) if state.md5 != paper.md5 else None
+            if other is not None:
+                text = f"{paper.file} is kept as it was: its file has the bytes of {other.file} now"
+                self._on_event(Warned(f"{text} (`python ingest.py sync` follows files)"))
+                continue
+            states.append(state)
         return Plan(tuple(states), failures=tuple(failures))
 
     def _rebuild_indexes(self) -> None:

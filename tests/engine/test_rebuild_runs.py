@@ -1,5 +1,6 @@
 """What repairs a damaged library: the papers, the token vectors or the database made again."""
 
+import hashlib
 import sqlite3
 from contextlib import closing
 
@@ -196,3 +197,31 @@ def test_checks_of_the_whole_library_say_how_far_they_are(home):
         pairs = [one for one in told if isinstance(one, Checking)]
     assert [one.step for one in checks] == list(range(1, checks[0].steps + 1))
     assert [(one.step, one.steps) for one in pairs] == [(1, 2), (2, 2)]
+
+
+def test_files_that_changed_places_are_read_again_where_they_are(home):
+    kilns, bees = home.papers / "kilns.pdf", home.papers / "bees.pdf"
+    first, second = kilns.read_bytes(), bees.read_bytes()
+    kilns.write_bytes(second)
+    bees.write_bytes(first)
+    with opened(home) as engine:
+        result = engine.rebuild()
+        assert not result.failures
+        papers = {paper.file: paper.md5 for paper in engine.papers()}
+    assert (papers["kilns.pdf"], papers["bees.pdf"]) == tuple(
+        hashlib.md5(data).hexdigest() for data in (second, first)
+    )
+    assert results(home)[0][0][0] == "bees.pdf"
+
+
+@pytest.mark.parametrize("named", [(), ("bees",)])
+def test_a_file_that_is_now_a_copy_of_another_leaves_its_paper_as_it_was(home, named):
+    before, _ = results(home)
+    (home.papers / "bees.pdf").write_bytes((home.papers / "kilns.pdf").read_bytes())
+    said = []
+    with opened(home) as engine:
+        result = engine.rebuild(papers=named, on_event=said.append)
+        assert not result.failures
+    warnings = [event.text for event in said if isinstance(event, Warned)]
+    assert [text for text in warnings if text.startswith("bees.pdf is kept as it was")]
+    assert results(home)[0] == before
