@@ -33,6 +33,7 @@ from ragscience.ingestion import (
     vanished,
 )
 from ragscience.records import Chunk, Document, Paper
+from ragscience.text.counts import counted
 
 if TYPE_CHECKING:
     from threading import Event as Flag
@@ -107,11 +108,18 @@ class IngestRun:
     def sync(self) -> IngestResult:
         """Make the library what is on disk: read what is new or changed, remove what is gone."""
         plan, gone = self._changes()
-        self.remove_gone(gone)
+        self.remove_gone(gone, plan)
         return self.carry_out(plan)
 
-    def remove_gone(self, gone: Sequence[Paper]) -> None:
-        """Remove papers whose files are gone."""
+    def remove_gone(self, gone: Sequence[Paper], plan: Plan) -> None:
+        """Remove papers whose files are gone; not while a new file cannot be read, which may be one of theirs."""
+        if gone and plan.failures:
+            known = self.library.known_files()
+            unread = [failure.path.name for failure in plan.failures if str(failure.path) not in known]
+            if unread:
+                papers = counted(len(gone), "paper whose file is gone stays", "papers whose files are gone stay")
+                self._warn(f"{papers} until {unread[0]} can be read: it may be the same file under another name.")
+                return
         if gone:
             began = time.monotonic()
             self.library.remove_papers([paper.paper_id for paper in gone])

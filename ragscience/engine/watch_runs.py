@@ -166,7 +166,7 @@ class WatchRun:
             found = [library.paper_by_path(str(path)) for path in work.gone if self._is_gone(path)]
             gone = [paper for paper in found if paper is not None and paper.paper_id not in moved]
             require_some_left(self.home, self.settings, library.papers(), gone)
-            run.remove_gone(gone)
+            run.remove_gone(gone, plan)
             if gone and not plan.to_read:
                 library.refresh_indexes()
             run.carry_out(plan)

@@ -5,7 +5,7 @@ from threading import Event
 
 import pytest
 
-from ragscience.engine import Engine, PaperFailed, PaperRead, PaperRemoved, PaperStored, PlanMade, SearchRequest
+from ragscience.engine import Engine, PaperFailed, PaperRead, PaperRemoved, PaperStored, PlanMade, SearchRequest, Warned
 from ragscience.engine.ingest_events import PaperSuppressed, SyncPlan
 from ragscience.errors import LibraryBusy, RagScienceError
 from ragscience.settings import load_settings
@@ -159,3 +159,24 @@ def test_of_two_files_that_changed_places_none_is_lost_while_one_cannot_be_read(
     assert getattr(engine, run)().known == 3
     after = {paper.file: (paper.paper_id, paper.md5) for paper in engine.papers()}
     assert after == before | {"bees.pdf": before["kilns.pdf"], "kilns.pdf": before["bees.pdf"]}
+
+
+@pytest.mark.parametrize("is_its_own", [True, False])
+def test_a_paper_whose_file_is_gone_stays_while_a_new_file_cannot_be_read(engine, is_its_own):
+    papers = engine.home.papers
+    (papers / "kilns.pdf").rename(engine.home.root / "kept.pdf")
+    bad = papers / ("bees.pdf" if is_its_own else "other-name.pdf")
+    if is_its_own:
+        bad.rename(engine.home.root / "bees.pdf")
+    bad.symlink_to(bad.name)  # no process can open it
+    said = []
+    result = engine.sync(on_event=said.append)
+    assert [failure.path.name for failure in result.failures] == [bad.name]
+    files = {paper.file for paper in engine.papers()}
+    stays = [event.text for event in said if isinstance(event, Warned) and "stays until other-name.pdf" in event.text]
+    assert ("kilns.pdf" in files, len(stays)) == ((False, 0) if is_its_own else (True, 1))
+    bad.unlink()
+    (engine.home.root / "kept.pdf").rename(papers / "other-name.pdf")
+    result = engine.sync()
+    assert "other-name.pdf" in {paper.file for paper in engine.papers()}
+    assert [paper.file for paper in result.added] == (["other-name.pdf"] if is_its_own else [])

@@ -208,9 +208,7 @@ def test_files_that_changed_places_are_read_again_where_they_are(home):
         result = engine.rebuild()
         assert not result.failures
         papers = {paper.file: paper.md5 for paper in engine.papers()}
-    assert (papers["kilns.pdf"], papers["bees.pdf"]) == tuple(
-        hashlib.md5(data).hexdigest() for data in (second, first)
-    )
+    assert (papers["kilns.pdf"], papers["bees.pdf"]) == tuple(hashlib.md5(data).hexdigest() for data in (second, first))
     assert results(home)[0][0][0] == "bees.pdf"
 
 
