@@ -335,12 +335,13 @@ def paper_chunk_ids(db: sqlite3.Connection, paper_id: int) -> range:
 
 
 def pages(db: sqlite3.Connection, paper_id: int) -> list[Page]:
-    """In order, without their texts and lines; damaged ones are noted and left out."""
+    """In order, without their texts and lines; damaged and lost ones are noted and left out."""
     query = f"SELECT {_PAGE} FROM pages WHERE paper_id = ? ORDER BY number"  # noqa: S608  # a constant of ours
     rows = db.execute(query, (paper_id,)).fetchall()
     intact = [row for row in rows if is_intact(row)]
-    if len(intact) < len(rows):
-        note(db, "page", paper_id, {row[1] for row in rows} - {row[1] for row in intact})
+    wanted = {number for paper in papers_of(db, [paper_id]) for number in range(1, paper.pages + 1)}
+    if lost := wanted - {row[1] for row in intact}:
+        note(db, "page", paper_id, lost)
     return [Page(number, start, end, warning) for _, number, start, end, warning, *_ in intact]
 
 

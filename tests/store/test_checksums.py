@@ -186,3 +186,18 @@ def test_searches_say_the_same_with_and_without_checks(filled):
 def test_a_checksum_is_that_of_the_values_in_utf8_with_zero_bytes_between(text):
     joined = b"7\0" + text.encode("utf-8", "surrogatepass") + b"\0\xff\xfe\0None\x000.5"
     assert row_checksum(7, text, b"\xff\xfe", None, 0.5) == zlib.crc32(joined)
+
+
+@pytest.mark.parametrize("lost", [(1,), (1, 2)])
+def test_pages_that_are_lost_are_noted_when_they_are_read(home, lost):
+    with Library.open_for_writing(home) as library:
+        paper = add(library, numbered_paper(3))
+        library.refresh_indexes()
+    numbers = [number for number in range(1, paper.pages + 1) if number not in lost]
+    with closing(sqlite3.connect(home.database)) as db, db:
+        db.executemany("DELETE FROM pages WHERE number = ?", [(number,) for number in lost])
+    with Library.open(home) as library:
+        assert library.damage() == ()
+        assert [page.number for page in library.pages(paper.paper_id)] == numbers
+        (said,) = library.damage()
+        assert paper.file in said
