@@ -266,8 +266,7 @@ class LibraryGraph:
         """
         from ragscience.graph.paper_map import paper_map
 
-        library = self._engine.library
-        with library.snapshot():
+        with self._library() as library:
             found = find_paper(library, paper)
             known = paper_map(library)
         place = next((at for at, one in enumerate(known.papers) if one.paper_id == found.paper_id), None)
@@ -289,7 +288,8 @@ class LibraryGraph:
         if target.suffix.lower() not in (".html", ".htm"):
             raise UsageError(f"The map is an HTML file, not {target.name!r}.", "Write: python query.py map map.html")
         check_target(target, force=force)
-        drawing, drawn = draw_map(self._engine)
+        with self._library():
+            drawing, drawn = draw_map(self._engine)
         root, files = self._engine.home.root, self._engine.files
         here = [paper for paper in drawn if files.shown(paper.path) == paper.path]  # a link to a bucket would expire
         write_file(target, map_page(drawing, {paper.file: file_link(paper.path, target, root) for paper in here}))
@@ -299,12 +299,21 @@ class LibraryGraph:
     @contextmanager
     def _graph(self) -> Iterator[tuple[Store, KnowledgeGraph]]:
         """The library and its graph, of one generation. Raises NothingFound if there is no graph."""
-        library = self._engine.library
-        with library.snapshot():
+        with self._library() as library:
             graph, _ = self._engine.graph_and_vectors()
             if not len(graph):
                 raise NothingFound("There is no knowledge graph yet.", "`python ingest.py graph` makes it.")
             yield library, graph
+
+    @contextmanager
+    def _library(self) -> Iterator[Store]:
+        """The library in one generation; what is seen of its damage is published."""
+        library = self._engine.library
+        try:
+            with library.snapshot():
+                yield library
+        finally:
+            self._engine.tell_damage()
 
 
 def _named(graph: KnowledgeGraph, name: str) -> Sequence[int]:

@@ -268,9 +268,13 @@ class Engine:
 
     def _said_of_damage(self, made: T) -> T:
         """The same, after what was seen of damage on the way is published."""
+        self.tell_damage()
+        return made
+
+    def tell_damage(self) -> None:
+        """Publish what was seen of the library's damage, each once."""
         for text in self.library.damage():
             self._publish(Warned(text))
-        return made
 
     def papers_matching(self, pattern: str) -> list[Paper]:
         """The papers that a pattern fits, in any case; none where none does.

@@ -61,9 +61,12 @@ def paper_map(library: Store) -> PaperMap:
         ids, vectors = library.vectors()
         owner_of = papers_of_passages(library)
     place = {paper.paper_id: index for index, paper in enumerate(papers)}
-    owners = np.fromiter((place[owner_of[number]] for number in ids.tolist()), np.int64, len(ids))
+    owners = np.fromiter((place.get(owner_of.get(number, -1), -1) for number in ids.tolist()), np.int64, len(ids))
+    if (owners < 0).any():  # of damaged papers
+        known = owners >= 0
+        ids, vectors, owners = ids[known], vectors[known], owners[known]
     present = np.unique(owners)
-    sums = np.zeros((len(papers), vectors.shape[1] if len(ids) else 0), np.float64)
+    sums = np.zeros((len(papers), vectors.shape[1]), np.float64)
     np.add.at(sums, owners, vectors)
     means = _normalised(sums[present])
     kept = tuple(papers[index] for index in present.tolist())
@@ -71,9 +74,10 @@ def paper_map(library: Store) -> PaperMap:
 
 
 def papers_of_passages(library: Store) -> dict[int, int]:
-    """The paper id of each passage, by the passage's id."""
+    """The paper id of each passage, by the passage's id; those of damaged papers are left out."""
     papers = {paper.md5[:12]: paper.paper_id for paper in library.papers()}
-    return {chunk: papers[name.partition("#")[0]] for chunk, name in library.graph.stable_ids().items()}
+    named = ((chunk, name.partition("#")[0]) for chunk, name in library.graph.stable_ids().items())
+    return {chunk: papers[name] for chunk, name in named if name in papers}
 
 
 def _normalised(rows: NDArray[np.float64]) -> NDArray[np.float32]:

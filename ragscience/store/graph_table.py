@@ -6,9 +6,10 @@ import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 
-from ragscience.store.library_damage import note
+from ragscience.store.library_damage import note, note_passages
 from ragscience.store.library_writes import bump
 from ragscience.store.row_checksums import is_intact, row_checksum, seal
+from ragscience.store.row_records import chunk_ids, counts
 from ragscience.store.transactions import Transactions
 
 __all__ = ["GraphTable"]
@@ -106,10 +107,18 @@ class GraphTable:
             return {paper_id: (total, done) for paper_id, total, done in db.execute(query)}
 
     def stable_ids(self) -> dict[int, str]:
-        """A name for each passage that survives removing and re-adding its paper: "<12 of the MD5>#<ordinal>"."""
+        """A name for each passage that survives removing and re-adding its paper: "<12 of the MD5>#<ordinal>".
+
+        Lost passages are noted.
+        """
+        query = "SELECT chunk_id, substr(md5, 1, 12) || '#' || ordinal FROM chunks JOIN papers USING (paper_id)"
         with self._transactions.reading() as db:
-            query = "SELECT chunk_id, substr(md5, 1, 12) || '#' || ordinal FROM chunks JOIN papers USING (paper_id)"
-            return dict(db.execute(query)) if db else {}
+            if db is None:
+                return {}
+            found = {chunk_id: name for chunk_id, name in db.execute(query) if isinstance(name, str)}
+            if len(found) < counts(db)[1]:
+                note_passages(db, "passage", sorted(set(chunk_ids(db).tolist()) - found.keys()))
+            return found
 
     def apart(self) -> frozenset[str]:
         """Names that must not be merged with others."""

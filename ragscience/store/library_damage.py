@@ -17,12 +17,14 @@ if TYPE_CHECKING:
     from ragscience.records import Paper
 
 __all__ = [
+    "LIST_DAMAGED",
     "READ_ALL_AGAIN",
     "REBUILD_INDEXES",
     "REBUILD_TOKENS",
     "Damage",
     "Database",
     "Kind",
+    "are_whole_numbers",
     "described",
     "is_damaged",
     "lost_passages",
@@ -38,6 +40,7 @@ Kind = Literal["passage", "page", "vector", "part", "paper", "source", "token", 
 Of none: what its source says, token vectors, a row of the graph."""
 
 READ_ALL_AGAIN = "`python ingest.py rebuild` reads your papers again; the damaged database is kept next to the new one."
+LIST_DAMAGED = ("The library's list of papers is damaged: some of it is lost or altered.", READ_ALL_AGAIN)
 REBUILD_INDEXES = "`python ingest.py rebuild --indexes` rebuilds it."
 _OF_A_PAPER: tuple[Kind, ...] = ("passage", "vector", "page", "part")
 REBUILD_TOKENS = "`python ingest.py rebuild --tokens` makes them again."
@@ -112,7 +115,8 @@ def lost_passages(db: sqlite3.Connection, ids: Iterable[int]) -> list[int]:
 
 
 def _by_paper(db: sqlite3.Connection, ids: Sequence[int]) -> dict[int | None, list[int]]:
-    ranges = db.execute("SELECT first_chunk, chunks, paper_id FROM papers ORDER BY first_chunk").fetchall()
+    claims = "SELECT first_chunk, chunks, paper_id FROM papers ORDER BY first_chunk"
+    ranges = [row for row in db.execute(claims) if are_whole_numbers(row)]
     starts = [first for first, _, _ in ranges]
     found: dict[int | None, list[int]] = {}
     for chunk_id in ids:
@@ -120,6 +124,11 @@ def _by_paper(db: sqlite3.Connection, ids: Sequence[int]) -> dict[int | None, li
         first, count, paper_id = ranges[place] if place >= 0 else (0, 0, None)
         found.setdefault(paper_id if first <= chunk_id < first + count else None, []).append(chunk_id)
     return found
+
+
+def are_whole_numbers(row: Sequence[object]) -> bool:
+    """Whether SQLite read only integers; of a damaged page it reads NULL, text or bytes for a column of them."""
+    return all(isinstance(value, int) for value in row)
 
 
 def described(seen: dict[tuple[Kind, int | None], frozenset[int]], names: dict[int, str]) -> Iterator[tuple[str, str]]:
@@ -176,7 +185,8 @@ def read_meta(db: sqlite3.Connection) -> dict[str, str]:
     meta = dict(db.execute("SELECT key, value FROM meta"))
     if isinstance(db, Database) and db.is_changing:
         return meta
-    if meta.get(META_KEY) != meta_checksum(meta):
+    are_texts = all(isinstance(text, str) for row in meta.items() for text in row)
+    if not are_texts or meta.get(META_KEY) != meta_checksum(meta):
         raise LibraryDamaged("The library's database is damaged: its own description was altered.", READ_ALL_AGAIN)
     return meta
 

@@ -54,8 +54,9 @@ def verify(db: sqlite3.Connection) -> None:
     """
     known = rows.chunk_ids(db).tolist()
     verify_database_indexes(db)
-    for (paper_id,) in _damaged(db, "papers", "paper_id"):
-        note(db, "paper", None, [paper_id])
+    damaged_papers = {paper_id for (paper_id,) in _damaged(db, "papers", "paper_id")}
+    if damaged_papers:
+        note(db, "paper", None, damaged_papers)
     for (paper_id,) in _damaged(db, "papers", "paper_id", "parts_checksum"):
         note(db, "part", paper_id, [0])
     for paper_id, number in _damaged(db, "pages", "paper_id, number"):
@@ -65,6 +66,8 @@ def verify(db: sqlite3.Connection) -> None:
         " WHERE pages <> (SELECT COUNT(*) FROM pages WHERE pages.paper_id = p.paper_id)"
     )
     for paper_id, count in db.execute(lacking).fetchall():
+        if paper_id in damaged_papers:
+            continue
         numbers = {number for (number,) in db.execute("SELECT number FROM pages WHERE paper_id = ?", (paper_id,))}
         note(db, "page", paper_id, set(range(1, count + 1)) - numbers)
     unlike = unlike_their_pages(db)

@@ -10,13 +10,14 @@ from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from ragscience.errors import RagScienceError
+from ragscience.errors import LibraryDamaged, RagScienceError
 from ragscience.records import Chunk, Document, EmbedderIdentity, Page
 from ragscience.serialization import storable
 from ragscience.similarity import Fingerprint, fingerprint_of
 from ragscience.store import row_records as rows
 from ragscience.store.content_checks import mark_unkept
 from ragscience.store.element_rows import pack_elements, pack_sketch
+from ragscience.store.library_damage import LIST_DAMAGED, are_whole_numbers
 from ragscience.store.page_geometry import pack_lines
 from ragscience.store.paper_paths import full_path, stored_path
 from ragscience.store.row_checksums import add_to_sums, mark_papers, seal
@@ -225,9 +226,12 @@ def remove_papers(db: sqlite3.Connection, paper_ids: Sequence[int]) -> int:
     """Remove papers with all their rows; returns how many there were."""
     removed = 0
     for paper_id in paper_ids:
-        row = db.execute("SELECT first_chunk, chunks FROM papers WHERE paper_id = ?", (int(paper_id),)).fetchone()
+        query = "SELECT first_chunk, chunks, references_mark, filters_mark FROM papers WHERE paper_id = ?"
+        row = db.execute(query, (int(paper_id),)).fetchone()
         if row is None:
             continue
+        if not are_whole_numbers(row):
+            raise LibraryDamaged(*LIST_DAMAGED)
         add_to_sums(db, int(paper_id), -1)
         span = (row[0], row[0] + row[1] - 1)
         db.execute("DELETE FROM vectors WHERE chunk_id BETWEEN ? AND ?", span)

@@ -71,7 +71,7 @@ def read_page(db: sqlite3.Connection, paper_id: int, number: int) -> tuple[Page,
     row = db.execute(query, (paper_id, number)).fetchone()
     if row is None:
         last = db.execute("SELECT pages FROM papers WHERE paper_id = ?", (paper_id,)).fetchone()
-        return "damaged" if last and 1 <= number <= last[0] else None
+        return "damaged" if last and not (isinstance(last[0], int) and not 1 <= number <= last[0]) else None
     if not is_intact(row):
         return "damaged"
     _, _, start, end, warning, text, packed, furniture, _ = row

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from ragscience.errors import LibraryDamaged
 from ragscience.records import EmbedderIdentity, Metadata, Page, Paper, StoredChunk, searched_text
 from ragscience.store.library_damage import (
-    READ_ALL_AGAIN,
+    LIST_DAMAGED,
     Database,
     lost_passages,
     note,
@@ -59,9 +59,9 @@ def _columns(table: str, alias: str) -> str:
 
 
 _PAPER = f"{_columns('papers', 'papers')}, {_columns('sources', 's')}"
-_LIST_DAMAGED = ("The library's list of papers is damaged: some of it is lost or altered.", READ_ALL_AGAIN)
 PaperStamp = tuple[bytes, object, object]
 """The name of a paper's file, which gives its short name with those of other papers; marks of its row and source."""
+_PLACE = {name: place for place, name in enumerate(CHECKED_COLUMNS["papers"]["checksum"])}
 _OF_PAPER = len(CHECKED_COLUMNS["papers"]["checksum"]) + 1
 _PAGE = _columns("pages", "pages")
 _CHUNK = _columns("chunks", "chunks")
@@ -190,7 +190,7 @@ def papers_of(db: sqlite3.Connection, ids: Iterable[int]) -> list[Paper]:
 def _require_all(db: sqlite3.Connection, present: Sequence[tuple[Any, ...]]) -> None:
     """Raise LibraryDamaged unless these are as many as the library has papers."""
     if len(present) != paper_sums(read_meta(db))[0]:
-        raise LibraryDamaged(*_LIST_DAMAGED)
+        raise LibraryDamaged(*LIST_DAMAGED)
 
 
 def _is_intact_paper(db: sqlite3.Connection, row: tuple[Any, ...]) -> bool:
@@ -329,9 +329,13 @@ def file_names(db: sqlite3.Connection, paper_ids: Iterable[int]) -> dict[int, st
 
 
 def paper_chunk_ids(db: sqlite3.Connection, paper_id: int) -> range:
-    """Empty for an unknown paper."""
-    row = db.execute("SELECT first_chunk, chunks FROM papers WHERE paper_id = ?", (paper_id,)).fetchone()
-    return range(row[0], row[0] + row[1]) if row else range(0)
+    """Empty for an unknown paper, and for one whose row is damaged, which is noted."""
+    query = f"SELECT {_columns('papers', 'papers')} FROM papers WHERE paper_id = ?"  # noqa: S608  # ours
+    row = db.execute(query, (paper_id,)).fetchone()
+    if row is None or not _is_intact_paper(db, row):
+        return range(0)
+    first, count = (int(row[_PLACE[name]]) for name in ("first_chunk", "chunks"))
+    return range(first, first + count)
 
 
 def pages(db: sqlite3.Connection, paper_id: int) -> list[Page]:
@@ -353,9 +357,12 @@ def chunk_ids(db: sqlite3.Connection, paper_ids: Iterable[int] | None = None) ->
     import numpy as np
 
     query = "SELECT paper_id, first_chunk, chunks, references_mark, filters_mark FROM papers ORDER BY first_chunk"
-    table = np.array(db.execute(query).fetchall(), dtype=np.int64).reshape(-1, 5)
+    try:
+        table = np.array(db.execute(query).fetchall(), dtype=np.int64).reshape(-1, 5)
+    except (TypeError, ValueError, OverflowError) as error:  # of a damaged page, NULL or text is read
+        raise LibraryDamaged(*LIST_DAMAGED) from error
     if [len(table), *table[:, 1:].sum(axis=0).tolist()] != paper_sums(read_meta(db)):
-        raise LibraryDamaged(*_LIST_DAMAGED)
+        raise LibraryDamaged(*LIST_DAMAGED)
     if paper_ids is not None:
         table = table[np.isin(table[:, 0], list(paper_ids))]
     first, count = table[:, 1], table[:, 2]

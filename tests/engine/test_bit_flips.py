@@ -1,10 +1,11 @@
-"""A flipped bit in any file of a home: no altered word is shown, and no result changes without a warning."""
+"""A damaged file of a home: no altered word is shown, and no result changes without a warning."""
 
 import os
 import random
 import shutil
 from collections import Counter
 from dataclasses import dataclass, field
+from functools import partial
 
 import pytest
 
@@ -16,6 +17,8 @@ from tests.conftest import copied
 from tests.pdf_factory import make_pdf
 
 SEED = 20261122
+PAGE = 4096
+"""Bytes of a page of SQLite."""
 QUESTIONS = ("How do bees find their way?", "At what temperature are glazes fired?", "What moves the tides?")
 SEARCHES = (
     *(SearchRequest(question) for question in QUESTIONS),
@@ -100,10 +103,15 @@ def look(home, models=None):
 
             return act
 
+        def related(name):
+            shown.results[name] = [(paper.file, cosine) for paper, cosine in engine.graph().related("bees.pdf", 3)[1]]
+            shown.words.update(file for file, _ in shown.results[name])
+
         for number, request in enumerate(SEARCHES):
             run(f"search {number}", search(request))
         run("ask", ask(QUESTIONS[1]))
         run("papers", papers)
+        run("related", related)
         for file in ("bees.pdf", "kilns.pdf", "tides.pdf"):
             run(f"page of {file}", page(file, 1))
             run(f"outline of {file}", outline(file))
@@ -114,12 +122,19 @@ def look(home, models=None):
 
 def flip(path, bit):
     """Flip one bit; the file's times stay, as they do where a disk fails."""
+    byte = path.read_bytes()[bit // 8]
+    overwrite(path, bit // 8, bytes([byte ^ 1 << bit % 8]))
+
+
+def zero(path, start, size):
+    overwrite(path, start, bytes(size))
+
+
+def overwrite(path, start, data):
     stat = path.stat()
     with path.open("r+b") as file:
-        file.seek(bit // 8)
-        byte = file.read(1)[0]
-        file.seek(bit // 8)
-        file.write(bytes([byte ^ 1 << bit % 8]))
+        file.seek(start)
+        file.write(data)
     os.utime(path, ns=(stat.st_atime_ns, stat.st_mtime_ns))
 
 
@@ -141,31 +156,51 @@ def whole(three_papers, tmp_path_factory):
     return home, shown, models
 
 
-def kinds_of_flips(whole, tmp_path, count, seed):
-    """The file of each flip, and "unused", "repaired", "warned" or "refused"; fails where a flip did anything else."""
-    home, before, models = whole
+def files_of(home):
+    """The names of what the commands read, and that of the database."""
     files = sorted(
         path.relative_to(home)
         for path in (home / "vectorstore").rglob("*")
         if path.is_file() and path.stat().st_size and not path.name.endswith(APART)
     )
     files.append((home / "ingested.json").relative_to(home))
-    texts = {" ".join(text.split()) for text in before.words}
-    database = next(name for name in files if name.name == "library.sqlite")
+    return files, next(name for name in files if name.name == "library.sqlite")
+
+
+def flips(home, count, seed):
+    """(file, what to do to it, where) of bits by chance: every second one of the database."""
+    files, database = files_of(home)
     rng = random.Random(seed)
-    kinds = {}
     for number in range(count):
         name = files[number // 2 % len(files)] if number % 2 else database
-        copy = tmp_path / "flipped"
-        shutil.copytree(home, copy, copy_function=shutil.copy2, symlinks=True)
-        whole_file = (copy / name).read_bytes()
+        whole_file = (home / name).read_bytes()
         bit = rng.randrange(len(whole_file) * 8)
         while name == database and not whole_file[bit // 8]:  # most of a small database is empty
             bit = rng.randrange(len(whole_file) * 8)
-        flip(copy / name, bit)
+        yield name, partial(flip, bit=bit), f"flip {number}: bit {bit} of {name}"
+
+
+def lost_parts(home):
+    """The same of all, the second half and the last eighth of each page of the database: zeros, as of a lost block."""
+    _, database = files_of(home)
+    whole_file = (home / database).read_bytes()
+    for end in range(PAGE, len(whole_file) + 1, PAGE):
+        for size in (PAGE, PAGE // 2, PAGE // 8):
+            if whole_file[end - size : end].strip(b"\0"):
+                yield database, partial(zero, start=end - size, size=size), f"{size} bytes of {database} before {end}"
+
+
+def kinds_of(damages, whole, tmp_path):
+    """The file of each, and "unused", "repaired", "warned" or "refused"; fails where a damage did anything else."""
+    home, before, models = whole
+    texts = {" ".join(text.split()) for text in before.words}
+    kinds = {}
+    for name, damage, where in damages:
+        copy = tmp_path / "damaged"
+        shutil.copytree(home, copy, copy_function=shutil.copy2, symlinks=True)
+        damage(copy / name)
         damaged = (copy / name).read_bytes()
         after, _ = look(copy, models)
-        where = f"flip {number}: bit {bit} of {name}"
         assert after.words <= before.words, f"{where}: {after.words - before.words}"
         strange = [quote for quote in after.quotes if not any(quote in text for text in texts)]
         assert not strange, f"{where}: {strange}"
@@ -180,7 +215,7 @@ def kinds_of_flips(whole, tmp_path, count, seed):
 
 
 def test_forty_flipped_bits_alter_no_word_and_no_result_without_a_warning(whole, tmp_path):
-    kinds = kinds_of_flips(whole, tmp_path, 40, SEED)
+    kinds = kinds_of(flips(whole[0], 40, SEED), whole, tmp_path)
     assert {"refused", "warned"} & {kind for _, kind in kinds.values()}
 
 
@@ -188,6 +223,15 @@ def test_forty_flipped_bits_alter_no_word_and_no_result_without_a_warning(whole,
 @pytest.mark.no_cover
 @pytest.mark.timeout(3600)
 def test_a_hundred_and_sixty_others_do_neither(whole, tmp_path):
-    kinds = kinds_of_flips(whole, tmp_path, 160, SEED + 1)
+    kinds = kinds_of(flips(whole[0], 160, SEED + 1), whole, tmp_path)
     print(*sorted(Counter(kinds.values()).items()), sep="\n")
     assert len(kinds) == 160
+
+
+@pytest.mark.damage
+@pytest.mark.no_cover
+@pytest.mark.timeout(3600)
+def test_no_lost_part_of_a_page_of_the_database_does_either(whole, tmp_path):
+    kinds = kinds_of(lost_parts(whole[0]), whole, tmp_path)
+    print(*sorted(Counter(kinds.values()).items()), sep="\n")
+    assert {"refused", "warned"} <= {kind for _, kind in kinds.values()}

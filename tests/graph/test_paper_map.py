@@ -1,6 +1,8 @@
 """Which papers are alike: the graph guide's worked example, and the neighbours against brute force."""
 
 import hashlib
+import sqlite3
+from contextlib import closing
 
 import numpy as np
 from hypothesis import given
@@ -109,6 +111,23 @@ def test_a_paper_stands_where_the_mean_of_its_passages_is(tmp_path):
         first, second = known.closest_passages(0, 1)
         texts = [chunk.text for chunk in library.chunks([first, second])]
         assert texts == ["passage 0 of a", "passage 2 of z"]
+
+
+def test_a_map_leaves_out_the_passages_of_a_damaged_paper(tmp_path):
+    home = Home(tmp_path)
+    with Library.open_for_writing(home) as library:
+        library.set_identity(EmbedderIdentity("embedded", "test", "0" * 64, 3), "whole")
+        for name, row in zip("abc", np.eye(3, dtype=np.float32), strict=True):
+            add(library, name, np.stack([row, row]))
+        whole = paper_map(library)
+    with closing(sqlite3.connect(home.database)) as db, db:
+        db.execute("UPDATE papers SET title = 'altered' WHERE paper_id = ?", (whole.papers[1].paper_id,))
+    with Library.open(home) as library:
+        known = paper_map(library)
+        assert "entry of a paper" in library.damage()[0]
+    assert known.papers == (whole.papers[0], whole.papers[2])
+    assert np.array_equal(known.means, whole.means[[0, 2]])
+    assert known.ids.tolist() == whole.ids[whole.owners != 1].tolist()
 
 
 def test_an_empty_library_has_an_empty_map(tmp_path):

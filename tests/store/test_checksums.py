@@ -121,6 +121,7 @@ def test_a_lost_row_of_a_passage_is_damage_and_one_of_a_removed_paper_is_none(fi
         "DELETE FROM papers WHERE paper_id = 3",
         "UPDATE papers SET first_chunk = first_chunk + 1 WHERE paper_id = 6",
         "UPDATE papers SET chunks = chunks - 1 WHERE paper_id = 6",
+        "UPDATE papers SET first_chunk = 'many' WHERE paper_id = 6",
     ],
 )
 def test_a_list_of_papers_that_is_not_whole_is_an_error(filled, change):
@@ -128,6 +129,32 @@ def test_a_list_of_papers_that_is_not_whole_is_an_error(filled, change):
     with Library.open(filled) as library, pytest.raises(LibraryDamaged, match="list of papers") as refused:
         library.search_dense(QUERY, 5, None)
     assert "python ingest.py rebuild" in refused.value.fix
+
+
+def test_a_paper_whose_place_is_no_number_has_no_passages_and_cannot_be_removed(filled):
+    sql(filled, "UPDATE papers SET first_chunk = 'many', pages = 'many' WHERE paper_id = 3")
+    with Library.open_for_writing(filled) as library:
+        assert library.paper_chunks(3) == []
+        assert library.chunks([1_000_000]) == []
+        assert "entry of a paper" in library.damage()[0]
+        with pytest.raises(LibraryDamaged, match="list of papers"):
+            library.remove_papers([3])
+        with pytest.raises(LibraryDamaged, match="list of papers"):
+            library.verify()
+
+
+def test_a_description_of_the_library_that_is_no_text_is_an_error(filled):
+    sql(filled, "UPDATE meta SET key = x'00' WHERE key = 'papers'")
+    with pytest.raises(LibraryDamaged, match="its own description was altered"), Library.open(filled) as library:
+        library.papers()
+
+
+def test_passages_that_are_lost_are_noted_where_the_graph_names_them(filled):
+    sql(filled, "DELETE FROM chunks WHERE chunk_id = 4")
+    with Library.open(filled) as library:
+        whole = library.chunk_count
+        assert len(library.graph.stable_ids()) == whole - 1
+        assert "1 passage" in library.damage()[0]
 
 
 def test_an_index_of_the_database_that_names_other_passages_is_an_error(filled):
