@@ -14,6 +14,8 @@ _HEADER_ROWS = 2
 """Rows under the header that may go on with it: they have no figures."""
 _SHORT_GAP = 3
 """As many rows between quoted ones, or at an end, are given, too."""
+_SHORT_TABLE = 10
+"""A table of no more rows is given whole: a reader who is shown two rows of seven has to open the PDF."""
 _CELL = re.compile(r"[^|]++")
 
 
@@ -35,7 +37,7 @@ def same_table(one: Unit, other: Unit) -> bool:
 def table_with(units: Sequence[Unit]) -> str:
     """The rows of `units`, which are of one table, in Markdown, under its header, in the table's order.
 
-    Where more than a few of its other rows are left out, a row says how many.
+    A short table is whole; where more than a few rows of another are left out, a row says how many.
     """
     start, end = _span(units[0])
     lines = units[0].hit.chunk.text[start:end].split("\n")
@@ -49,7 +51,11 @@ def table_with(units: Sequence[Unit]) -> str:
     made = list(header)
     for is_wanted, run in groupby(zip(wanted, rows, strict=True), lambda pair: pair[0]):
         part = [row for _, row in run]
-        made += part if is_wanted or len(part) <= _SHORT_GAP else [left_out(len(part), part[0])]
+        made += (
+            part
+            if is_wanted or len(part) <= _SHORT_GAP or len(rows) <= _SHORT_TABLE
+            else [left_out(len(part), part[0])]
+        )
     return "\n".join(made)
 
 

@@ -280,6 +280,14 @@ def test_rows_of_one_table_are_one_table_that_says_what_is_left_out():
     assert len(block.citations) == 2
 
 
+@pytest.mark.parametrize(("count", "is_whole"), [(9, True), (10, True), (11, False)])
+def test_a_short_table_is_whole(count, is_whole):
+    rows = [f"| kiln {number} | {number}.5 |" for number in range(count)]
+    (block,) = quoted(rows_of("\n".join(["| Kiln | Heat |", "|---|---|", *rows]), rows[0]))
+    assert block.text.split("\n")[2 : 2 + count] == (rows if is_whole else [rows[0], "| … 10 rows left out | |"])
+    assert [citation.quote for citation in block.citations] == [rows[0]]
+
+
 def test_a_later_part_of_a_table_has_the_header_of_the_first():
     (block,) = quoted(rows_of("\n".join(ROWS[:4]), ROWS[2], header="Title › 3 Kilns\n| Kiln | Heat |\n|---|---|"))
     assert block.text.split("\n") == ["| Kiln | Heat |", "|---|---|", *ROWS[:4]]
