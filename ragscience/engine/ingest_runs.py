@@ -132,7 +132,8 @@ class IngestRun:
             self.library.home.papers.mkdir(parents=True, exist_ok=True)
         found, plan = self._planned([self.library.home.papers])
         self._skips.note_others(found.others)
-        moved, planned = {paper.paper_id for paper, _ in plan.moved}, set(plan.paths)
+        moved = {paper.paper_id for paper, _ in plan.moved}
+        planned = {*plan.paths, *(failure.path for failure in plan.failures)}
         gone = [paper for paper in vanished(self.library, self._files) if paper.paper_id not in moved]
         require_some_left(self.library.home, self._settings, self.library.papers(), gone)
         outside = [paper for paper in self.library.papers() if Path(paper.path) not in planned]

@@ -5,9 +5,10 @@ from threading import Event
 
 import pytest
 
+from ragscience import ingestion
 from ragscience.engine import Engine, PaperFailed, PaperRead, PaperRemoved, PaperStored, PlanMade, SearchRequest, Warned
 from ragscience.engine.ingest_events import PaperSuppressed, SyncPlan
-from ragscience.errors import LibraryBusy, RagScienceError
+from ragscience.errors import FileProblem, LibraryBusy, RagScienceError
 from ragscience.settings import load_settings
 from tests.commands.papers import KILNS
 from tests.conftest import copied
@@ -180,3 +181,22 @@ def test_a_paper_whose_file_is_gone_stays_while_a_new_file_cannot_be_read(engine
     result = engine.sync()
     assert "other-name.pdf" in {paper.file for paper in engine.papers()}
     assert [paper.file for paper in result.added] == (["other-name.pdf"] if is_its_own else [])
+
+
+def test_a_changed_file_that_could_not_be_read_once_is_not_also_updated(engine, monkeypatch):
+    bees = engine.home.papers / "bees.pdf"
+    before = {paper.file: paper.md5 for paper in engine.papers()}
+    make_pdf(bees, VOLES)
+    real, failing = ingestion.file_state, [FileProblem("It cannot be read: Input/output error.", reason="unreadable")]
+
+    def read_once_failing(path):
+        if path == bees and failing:
+            raise failing.pop()
+        return real(path)
+
+    monkeypatch.setattr(ingestion, "file_state", read_once_failing)
+    result = engine.sync()
+    assert failing == []
+    assert [failure.path.name for failure in result.failures] == ["bees.pdf"]
+    assert (result.updated, {paper.file: paper.md5 for paper in engine.papers()}) == ((), before)
+    assert [paper.file for paper in engine.sync().updated] == ["bees.pdf"]
