@@ -90,6 +90,9 @@ def _library_checks(
         if not known:
             put = "Put PDFs into papers/ and run `python ingest.py`."
             yield Finding("papers", "warning", "The library is empty.", put)
+            if not given.fast:  # the tables of an empty one may be damaged too
+                found = run("contents", "contents", database.contents, library)
+                yield from (one for one in found if one.severity != "ok")
             return
         held = counted(len(known), "paper", "papers"), counted(library.chunk_count, "passage", "passages")
         yield Finding("papers", "ok", f"{', '.join(held)}.")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -211,6 +212,10 @@ def connect(uri: str) -> Any:
         return lancedb.connect(place, session=session)
 
 
+_SOURCE_LINE = re.compile(r",\s+\S+\.rs:\d+(?::\d+)?(?=\W|$)")
+"""Where LanceDB's code raised an error, which its text ends with."""
+
+
 class lance_errors:  # noqa: N801  # it reads as a function
     """Turns LanceDB's errors into RagScienceError.
 
@@ -232,7 +237,8 @@ class lance_errors:  # noqa: N801  # it reads as a function
         text = str(error).lower()
         if any(word in text for word in _CONFLICTS):
             raise changed_meanwhile() from error
-        line = (str(error).strip().splitlines() or [type(error).__name__])[0][:300].rstrip(".")
+        line = (str(error).strip().splitlines() or [type(error).__name__])[0]
+        line = _SOURCE_LINE.sub("", line)[:300].rstrip(".")
         if any(word in text for word in _OUT_OF_REACH) and "not found" not in text:
             raise LibraryUnavailable(
                 f"The library at {self._uri} is out of reach: {line}.",

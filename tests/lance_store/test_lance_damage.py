@@ -258,6 +258,21 @@ def test_a_library_whose_making_was_cut_off_is_none_to_a_reader_and_made_by_the_
         assert_whole(library, 1)
 
 
+def test_a_damaged_table_of_a_library_without_papers_is_told_of_and_begun_anew(place):
+    with place.open(writing=True):
+        pass
+    for path in Path(place.uri.removeprefix("lance://"), "pages.lance", "_versions").glob("*.manifest"):
+        path.write_bytes(b"")
+    with Engine(place.home, Settings(home=place.home.root, library=place.uri)) as engine:
+        (found,) = [one for one in engine.doctor().findings if one.area == "contents"]
+    assert (found.severity, ".rs:" in found.message) == ("error", False)
+    assert "rebuild" in found.remedy
+    assert begin_anew_if_damaged(place.home, place.uri) is not None
+    with place.open(writing=True) as library:
+        add(library, numbered_paper(0))
+        assert_whole(library, 1)
+
+
 def test_no_flipped_bit_shows_what_was_not_written(filled, tmp_path):
     """Seed 24: 8 flips, each in a data file of a copy; a difference is warned of, or an error."""
     with filled.open() as library:

@@ -52,8 +52,9 @@ class MendingRound(WorkRound):
                 self._fix(words)
             now, said, findings = self._look(may_be_damaged=True)
         self._mend_answers()
-        # A paper whose file is gone cannot be read again; the next sync takes it out.
-        gone = [name for name in self.state.held if name not in self.state.disk]
+        # A paper whose file is gone, or is another paper's now, cannot be read again; the next sync takes it out.
+        held, disk = self.state.held, self.state.disk
+        gone = [name for name in held if disk.get(name) != held[name] and disk.get(name) in {None, *held.values()}]
         stays = [text for text in (said, *(one[1] for one in findings)) if text and not any(map(text.count, gone))]
         self.broken += [f"it stays damaged: {stays} {findings}"] if stays else []
         # What was removed, and papers whose files are gone, may be forgotten with a database.
