@@ -144,6 +144,8 @@ def sought(
             is_there = any(_are_close(text, thing.terms[0], thing.beside) for text in near)
         else:
             is_there = all(any(counts[term] or _has(everything, term) for term in group) for group in thing.terms)
+            if is_there and _has_inner_capital(thing.word) and presence.is_common_word(thing.word):
+                is_there = _is_written(thing.word, hits)
         rare = max(min(rarity[term] for term in group) for group in thing.terms)
         like = [likeness[part] for part in _INSIDE.split(thing.word.casefold()) if part in likeness]
         found.append(Sought(thing, is_there, rare, min(like, default=None)))
@@ -199,7 +201,7 @@ def _with_its_word(question: str, words: Sequence[re.Match[str]], n: int) -> tup
     one is neither a plural nor a unit ("stage 1 reduces").
     """
     after, before = words[n + 1 :], words[:n][::-1]
-    touches = bool(before) and question[before[0].end() : words[n].start()] == " "
+    touches = bool(before) and question[before[0].end() : words[n].start()] in (" ", "@", "=")
     counts = bool(after) and (after[0].group().endswith("s") or tokenize(after[0].group())[:1] in _UNITS)
     for other in (*before, *after) if touches and not counts else (*after, *before):
         terms = tokenize(other.group())
@@ -214,6 +216,19 @@ def _are_close(text: Sequence[str], numbers: Collection[str], beside: Collection
     ours = [place for place, term in enumerate(text) if term in numbers]
     theirs = [place for place, term in enumerate(text) if term in beside]
     return any(abs(one - other) <= _BESIDE for one in ours for other in theirs)
+
+
+def _has_inner_capital(word: str) -> bool:
+    """As in "ZeRO", which is not "zero"; not in "LSTMs"."""
+    return word.isalpha() and not word.isupper() and any(letter.isupper() for letter in word[1:].removesuffix("s"))
+
+
+def _is_written(word: str, hits: Sequence[Hit]) -> bool:
+    """Whether a passage has the word, or its plural, with any capital after its first letter."""
+    spelled = re.compile(rf"(?<![^\W_]){re.escape(word.removesuffix('s'))}s?(?![^\W_])", re.IGNORECASE)
+    return any(
+        any(map(str.isupper, match.group()[1:])) for hit in hits for match in spelled.finditer(hit.chunk.searched)
+    )
 
 
 def _has(text: Collection[str], term: str) -> bool:

@@ -55,6 +55,7 @@ def test_names_numbers_and_words_are_told_apart():
         ("How does stage 1 reduce memory?", "stage 1", ("stage",)),
         ("What does it cost to train 12 layers?", "12 layers", ("layer",)),
         ("Was it run at 50 watt?", "50 watt", ("watt",)),
+        ("What recall@100 does REALM have?", "recall@100", ("recal",)),
     ],
 )
 def test_a_number_belongs_to_what_it_counts_or_to_what_it_numbers(question, text, beside):
@@ -82,6 +83,10 @@ def test_words_of_any_subject_and_the_paper_that_is_named_are_no_things():
         ("fine-tuning", "We fine tuned it."),
         ("English-German", "From English to German."),
         ("Newstest2013", "On newstest2013 it is better."),
+        ("ReAct", "REACT is a prompt that reacts."),
+        ("GloVes", "GloVe has vectors."),
+        ("ImageNet", "Imagenet has images."),
+        ("LSTMs", "lstms are gated."),
     ],
 )
 def test_presence_does_not_hang_on_the_spelling(asked, said):
@@ -95,6 +100,7 @@ def test_presence_does_not_hang_on_the_spelling(asked, said):
         ("English-Russian", "From English to German."),
         ("watts", "It takes 3 hours."),
         ("pregnant women", "Of 40 women, all were old."),
+        ("ZeRO memory", "The memory is set to zero."),
     ],
 )
 def test_what_is_not_there_is_not_there(asked, said):
