@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from ragscience.doctor.findings import Finding, Severity, few, quoted
-from ragscience.store.library_damage import READ_ALL_AGAIN, read_meta
+from ragscience.store.library_damage import READ_ALL_AGAIN, REBUILD_INDEXES, read_meta
 from ragscience.store.library_schema import connect_for_reading
 from ragscience.store.row_records import chunk_ids
 from ragscience.store.transactions import require_not_lost
@@ -46,8 +46,11 @@ def database(home: Home, *, fast: bool) -> Iterator[Finding]:
         # The full check holds the database's own indexes against their tables, too.
         (verdict,) = connection.execute(f"PRAGMA {'quick' if fast else 'integrity'}_check(1)").fetchone()
         if verdict != "ok":
-            message = f"The database is damaged: {' '.join(verdict.split())}."
-            yield Finding("database", "error", message, READ_ALL_AGAIN)
+            is_index = not fast and connection.execute("PRAGMA quick_check(1)").fetchone() == ("ok",)
+            what, remedy = (
+                ("An index of the database", REBUILD_INDEXES) if is_index else ("The database", READ_ALL_AGAIN)
+            )
+            yield Finding("database", "error", f"{what} is damaged: {' '.join(verdict.split())}.", remedy)
             return
         read_meta(connection)
         chunk_ids(connection)

@@ -216,6 +216,16 @@ _SOURCE_LINE = re.compile(r",\s+\S+\.rs:\d+(?::\d+)?(?=\W|$)")
 """Where LanceDB's code raised an error, which its text ends with."""
 
 
+def _is_of_lance(error: BaseException) -> bool:
+    """Whether LanceDB may have raised it; those that damaged files cause have no class that can be imported.
+
+    They are Arrow's own errors, and two kinds of panics of Rust code, one of them no Exception.
+    """
+    named = {name for base in type(error).__mro__ for name in (base.__module__, base.__name__)}
+    of_damage = named & {"pyarrow.lib", "PanicException", "RustPanic"}
+    return bool(of_damage) or isinstance(error, (RuntimeError, OSError, ValueError))
+
+
 class lance_errors:  # noqa: N801  # it reads as a function
     """Turns LanceDB's errors into RagScienceError.
 
@@ -230,9 +240,7 @@ class lance_errors:  # noqa: N801  # it reads as a function
         """Nothing to do."""
 
     def __exit__(self, _: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
-        # Damaged files cause errors of Arrow's own, and panics of Rust code: no Exception, and without a class to name.
-        named = {name for base in type(error).__mro__ for name in (base.__module__, base.__name__)}
-        if not isinstance(error, (RuntimeError, OSError, ValueError)) and not named & {"pyarrow.lib", "PanicException"}:
+        if error is None or not _is_of_lance(error):
             return
         text = str(error).lower()
         if any(word in text for word in _CONFLICTS):

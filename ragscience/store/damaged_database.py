@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,7 +10,7 @@ from ragscience.errors import LibraryDamaged
 from ragscience.store import row_records as rows
 from ragscience.store.home import Home
 from ragscience.store.library_damage import Damage, Database
-from ragscience.store.library_schema import connect_for_reading, database_errors
+from ragscience.store.library_schema import connect_for_reading, connect_for_writing, database_errors
 from ragscience.store.lock import WriterLock
 from ragscience.store.transactions import listed_files, require_not_lost
 
@@ -29,10 +29,28 @@ class DamagedDatabase:
 def damage_of(home: Home) -> DamagedDatabase | None:
     """What is wrong with the database as a whole: its structure, its `meta`, its list of papers; None for nothing.
 
-    What is not found a second time was the disk's failure to read: the database is sound. Raises LibraryUnavailable
-    for another schema, RagScienceError for a database that cannot be read.
+    What is not found a second time was the disk's failure to read: the database is sound. Between the two its own
+    indexes are made again where nothing else is damaged. Raises LibraryUnavailable for another schema, LibraryBusy
+    while another process writes, RagScienceError for a database that cannot be read.
     """
-    return _damage_of(home) and _damage_of(home)
+    if _damage_of(home) is None:
+        return None
+    _remake_indexes(home)
+    return _damage_of(home)
+
+
+def _remake_indexes(home: Home) -> None:
+    """SQLite's own indexes, from their tables; nothing of a database whose tables are damaged is written."""
+    # What cannot be indexed is two rows with one key: what the caller finds again.
+    with WriterLock.acquire(home.lock), suppress(LibraryDamaged), database_errors(home.database):
+        reading = connect_for_reading(home.database)
+        if reading is None:
+            return
+        with closing(reading):
+            if reading.execute("PRAGMA quick_check(1)").fetchone() != ("ok",):
+                return
+        with closing(connect_for_writing(home.database)) as db:
+            db.execute("REINDEX")
 
 
 def _damage_of(home: Home) -> DamagedDatabase | None:
@@ -54,7 +72,7 @@ def _damage_of(home: Home) -> DamagedDatabase | None:
 
 def _why(db: Database, known: list[str]) -> str:
     db.damage = Damage()
-    (verdict,) = db.execute("PRAGMA quick_check(1)").fetchone()
+    (verdict,) = db.execute("PRAGMA integrity_check(1)").fetchone()
     known += [paper.path for paper in rows.papers(db, "WHERE 1")]
     rows.read_state(db)
     rows.chunk_ids(db)

@@ -284,7 +284,8 @@ def database_errors(path: Path) -> Iterator[None]:
 
 def _explained(path: Path, error: sqlite3.DatabaseError) -> RagScienceError:
     code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF
-    if code in {sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT}:
+    # Of a key that is there twice, only damage can be the cause.
+    if code in {sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_CONSTRAINT}:
         return LibraryDamaged(f"{path} is damaged: {error}.", READ_ALL_AGAIN)
     if code in {sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM, sqlite3.SQLITE_AUTH}:
         return DiskProblem(f"{path} cannot be written: {error}.", "Give this user write permission.")

@@ -1,5 +1,6 @@
 """Descriptions of older versions that a disk damaged: nobody needs them, and the library's upkeep goes past them."""
 
+import struct
 import sys
 from pathlib import Path
 
@@ -49,6 +50,23 @@ def test_upkeep_goes_past_older_versions_that_are_damaged(place, table, monkeypa
     with place.open(writing=True) as library:
         add(library, numbered_paper(_PAPERS))
         assert_whole(library, _PAPERS + 1)
+
+
+@pytest.mark.parametrize("table", ["passages", "generations"])
+@pytest.mark.parametrize("length", [0, 2**31])
+def test_upkeep_goes_past_older_versions_that_say_a_wrong_length(place, table, length):
+    """Of none Lance opens the version, and lists none; at one beyond the file its code panics."""
+    newest, older, *oldest = descriptions(place, table)
+    content = bytearray(older.read_bytes())
+    (start,) = struct.unpack_from("<Q", content, len(content) - 16)
+    struct.pack_into("<I", content, start, length)
+    older.write_bytes(content)
+    with place.open(writing=True) as library:
+        library.rebuild_indexes()
+        assert_whole(library, _PAPERS)
+    left = descriptions(place, table)
+    assert older not in left
+    assert {newest, *oldest[:1]} <= set(left)
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="it needs a file that cannot be read by anybody")

@@ -1,10 +1,15 @@
 """What counts as a database that is damaged as a whole."""
 
+import sqlite3
+from contextlib import closing
+
 import pytest
 
+from ragscience.doctor import database_checks
 from ragscience.errors import LibraryDamaged
 from ragscience.store import Library, damaged_database, library_schema
 from ragscience.store.damaged_database import damage_of
+from ragscience.store.library_damage import READ_ALL_AGAIN, REBUILD_INDEXES
 
 
 def test_a_sound_database_is_not_damaged(filled):
@@ -28,6 +33,38 @@ def test_one_whose_pages_are_overwritten_is_damaged_and_its_papers_are_known(fil
     found = damage_of(filled)
     assert found is not None
     assert [path.name for path in found.files] == [f"{number:03}.pdf" for number in range(6)]
+
+
+def test_an_index_of_the_database_that_lacks_a_row_is_made_again(filled):
+    with closing(sqlite3.connect(filled.database)) as db:
+        db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        (page,) = db.execute("SELECT rootpage FROM sqlite_master WHERE name = 'sqlite_autoindex_papers_2'").fetchone()
+        (size,) = db.execute("PRAGMA page_size").fetchone()
+        (md5,) = db.execute("SELECT md5 FROM papers WHERE paper_id = 3").fetchone()
+    content = bytearray(filled.database.read_bytes())
+    place = content.index(md5.encode(), (page - 1) * size, page * size)
+    content[place] ^= 1
+    filled.database.write_bytes(content)
+    (found,) = database_checks.database(filled, fast=False)
+    assert (found.severity, found.remedy) == ("error", REBUILD_INDEXES)
+    assert damage_of(filled) is None
+    (found,) = database_checks.database(filled, fast=False)
+    assert found.severity == "ok"
+
+
+def test_an_index_that_cannot_be_made_again_is_damage_of_the_whole(filled):
+    """Two papers with one MD5: a flipped bit in the row of one, and in the index."""
+    with closing(sqlite3.connect(filled.database)) as db:
+        db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        old, new = (row[0].encode() for row in db.execute("SELECT md5 FROM papers WHERE paper_id IN (2, 3)"))
+    filled.database.write_bytes(filled.database.read_bytes().replace(old, new))
+    assert damage_of(filled) is not None
+    with (
+        pytest.raises(LibraryDamaged) as refused,
+        Library.open_for_writing(filled) as library,
+    ):
+        library.rebuild_indexes()
+    assert refused.value.fix == READ_ALL_AGAIN
 
 
 @pytest.mark.parametrize("ledger", [b"\0" * 500, b"", None])

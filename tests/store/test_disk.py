@@ -168,7 +168,8 @@ def test_what_a_killed_writer_left_cannot_be_read_where_nothing_can_be_written_a
         (sqlite3.SQLITE_READONLY, "cannot be written", RagScienceError),
         (sqlite3.SQLITE_CORRUPT, "damaged", RagScienceError),
         (sqlite3.SQLITE_CANTOPEN, "cannot be opened", RagScienceError),
-        (sqlite3.SQLITE_CONSTRAINT, "doctor", RagScienceError),
+        (sqlite3.SQLITE_CONSTRAINT, "damaged", RagScienceError),
+        (sqlite3.SQLITE_TOOBIG, "doctor", RagScienceError),
     ],
 )
 def test_what_sqlite_says_is_told_with_a_way_out(code, said, kind):
