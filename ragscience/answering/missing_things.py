@@ -225,10 +225,9 @@ def _has_inner_capital(word: str) -> bool:
 
 def _is_written(word: str, hits: Sequence[Hit]) -> bool:
     """Whether a passage has the word, or its plural, with any capital after its first letter."""
-    spelled = re.compile(rf"(?<![^\W_]){re.escape(word.removesuffix('s'))}s?(?![^\W_])", re.IGNORECASE)
-    return any(
-        any(map(str.isupper, match.group()[1:])) for hit in hits for match in spelled.finditer(hit.chunk.searched)
-    )
+    stem = word.removesuffix("s").casefold()
+    parts = (part for hit in hits for each in _WORD.findall(hit.chunk.searched) for part in _INSIDE.split(each))
+    return any(part.removesuffix("s").casefold() == stem and any(map(str.isupper, part[1:])) for part in parts)
 
 
 def _has(text: Collection[str], term: str) -> bool:

@@ -85,6 +85,7 @@ def test_words_of_any_subject_and_the_paper_that_is_named_are_no_things():
         ("Newstest2013", "On newstest2013 it is better."),
         ("ReAct", "REACT is a prompt that reacts."),
         ("GloVes", "GloVe has vectors."),
+        ("ZeRO", "It is ZeRO-DP that we use."),
         ("ImageNet", "Imagenet has images."),
         ("LSTMs", "lstms are gated."),
     ],
