@@ -29,6 +29,7 @@ RUN_READY := $(VENV)/.requirements.stamp
 SERVE_READY := $(VENV)/.requirements-serve.stamp
 DEV_READY := $(VENV)/.requirements-dev.stamp
 BENCH_READY := $(VENV)/.requirements-bench.stamp
+EXTRAS_READY := $(VENV)/.requirements-extras.stamp
 # A process for each core; who has nothing left takes over tests from another. What is expensive is made once for all.
 SPREAD := -n logical --dist worksteal
 SLOW := browser or damage or kill or layout_model or ocr or ray or s3 or threads or torch
@@ -102,9 +103,15 @@ style: $(DEV_READY)
 
 check: style test
 
-check-all: style
+# Without these packages the tests of the extras `lance` and `ray` are skipped.
+$(EXTRAS_READY): requirements-lance.txt requirements-ray.txt $(DEV_READY)
+	@echo "==> installing requirements-lance.txt and requirements-ray.txt (once)"
+	@$(PIP_INSTALL) -r requirements-lance.txt -r requirements-ray.txt
+	@touch $@
+
+check-all: style $(EXTRAS_READY)
 	@echo "==> all tests, with coverage by branches"
-	@HYPOTHESIS_PROFILE=ci $(PY) -m pytest $(SPREAD) --cov --cov-branch --cov-report=term:skip-covered --cov-fail-under=95
+	@HYPOTHESIS_PROFILE=ci $(PY) -m pytest -rs $(SPREAD) --cov --cov-branch --cov-report=term:skip-covered --cov-fail-under=95
 
 docs: $(DEV_READY)
 	@$(PY) tools/make_docs.py
