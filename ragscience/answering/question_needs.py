@@ -1,7 +1,6 @@
-"""What a question asks for: a number, a name, a list, a definition, a reason; and about what.
+"""What a question asks for, a number, a formula, a definition or something else, and about what.
 
-By rules on the words of an English question, some tens of microseconds each. A question in other words than these is
-"other", which asks a quote for nothing in particular.
+By rules on the words of an English question, some tens of microseconds each.
 """
 
 from __future__ import annotations
@@ -26,11 +25,8 @@ _DEFINITION = re.compile(
     r"\bwhat (?:does|do) .{1,60} (?:mean|stand for)\b"
 )
 _PLAIN_DEFINITION = re.compile(r"what(?:'s| is| are) (?:an? )?(?:[\w'-]+ ){0,3}[\w'-]+ ?\?*")
-_WHICH = re.compile(r"\b(?:which|what) (?!is\b|are\b|was\b|were\b)")
-_LIST = re.compile(r"^(?:please )?(?:list|name|enumerate|give)\b|\bwhat are the\b")
 _HOW = re.compile(r"\bhow (many|much|long|often|large|big|far|fast|high|low|small|wide|deep|old|quickly|slow|tall)\b")
 _BY_HOW_MUCH = re.compile(r"\b(?:by how much|by what factor|at what|to what (?:size|extent|value)|from what)\b")
-_WHO = re.compile(r"\bwh(?:o|ose|om)\b")
 _ASKING = re.compile(r"\b(?:what|which|whose|how (?:many|much))\b(?:'s)?")
 _WORD = re.compile(r"[^\W_]++(?:[-'’.][^\W_]++)*+")
 _NUMBER_NOUNS = frozenset(
@@ -60,7 +56,7 @@ class QuestionNeeds:
     """What a quote must have to answer a question."""
 
     kind: str
-    """ "number", "name", "list", "definition", "comparison", "reason", "formula" or "other"."""
+    """ "number", "formula", "definition" or "other"."""
     attribute: frozenset[str]
     """Terms (text/tokenizing.py) of what is asked for: of "What learning rate does Adam use?" learn, rate; or none."""
     entities: tuple[str, ...]
@@ -68,40 +64,33 @@ class QuestionNeeds:
 
 
 def needs_of(question: str) -> QuestionNeeds:
-    """What `question` asks for; the first kind that fits, in an order from the most to the least certain."""
+    """What `question` asks for. Why something is so, and how two things differ, is told by no number."""
     asked = " ".join(question.casefold().split())
     attribute = _attribute(asked)
     return QuestionNeeds(_kind(asked, attribute), frozenset(terms(" ".join(attribute))), _entities(question))
 
 
 def _kind(asked: str, attribute: tuple[str, ...]) -> str:
-    if _REASON.search(asked):
-        return "reason"
-    if _COMPARISON.search(asked):
-        return "comparison"
+    if _REASON.search(asked) or _COMPARISON.search(asked):
+        return "other"
     if _FORMULA.search(asked):
         return "formula"
     if attribute[:1] in (("happens",), ("happened",)):
         return "other"
     if _HOW.search(asked) or _BY_HOW_MUCH.search(asked) or _names_a_number(attribute):
         return "number"
-    if _DEFINITION.search(asked):
+    is_list = attribute and attribute[-1].endswith("s") and not attribute[-1].endswith(("ss", "us", "is"))
+    if (
+        _DEFINITION.search(asked)
+        or _PLAIN_DEFINITION.fullmatch(asked)
+        or (asked.startswith(("what is ", "what are ", "what's ")) and not is_list)
+    ):
         return "definition"
-    if _PLAIN_DEFINITION.fullmatch(asked):
-        return "definition"
-    if _LIST.search(asked) or _is_plural(attribute):
-        return "list"
-    if _WHO.search(asked) or (attribute and _WHICH.search(asked)):
-        return "name"
-    return "definition" if asked.startswith(("what is ", "what are ", "what's ")) else "other"
+    return "other"
 
 
 def _names_a_number(attribute: tuple[str, ...]) -> bool:
     return any(word in _NUMBER_NOUNS or word.removesuffix("s") in _NUMBER_NOUNS for word in attribute)
-
-
-def _is_plural(attribute: tuple[str, ...]) -> bool:
-    return bool(attribute) and attribute[-1].endswith("s") and not attribute[-1].endswith(("ss", "us", "is"))
 
 
 def _attribute(asked: str) -> tuple[str, ...]:

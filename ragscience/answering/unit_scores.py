@@ -9,7 +9,8 @@ Features, each 0 to 1 unless said otherwise, weighted and summed:
   both weighted by rarity; `attribute`: those of what is asked for, `named`: those of the question's names that only the
   context holds.
 - `rank`: 1 over the root of its passage's rank.
-- `kind`: whether it has the kind of thing that is asked for, such as a number near the question's words.
+- `kind`: where a number is asked for how near one is to the question's words; for a formula or a definition whether it
+  has the form of one.
 - `noise`: figures from a plot's axis, thanks, an author's address; half for a caption. Its weight is negative.
 """
 
@@ -52,7 +53,6 @@ _FEWEST_TITLE_BLANKS = 4
 _NEAR_CHARS = 30
 """Between a defining word and a word of the question."""
 _WORD = re.compile(r"[^\W_]++(?:[-'’.][^\W_]++|,\d++)*+")
-_NAME = re.compile(r"\b(?:[A-Z][\w-]*+|[a-z]++[A-Z]\w*+|[A-Za-z]++-?\d\w*+)")
 _DEFINES = re.compile(
     r"\b(?:is|are) (?:an?|the|defined|called|those|simply|any|when|just)\b|\brefers? to\b|\bcall(?:ed)?\b|\bdefin|"
     r"\bknown as\b|\bmeans?\b|\bdenotes?\b|\btermed\b",
@@ -63,13 +63,6 @@ _INTRODUCES = re.compile(
 )
 """Words that define what stands right beside them: "We introduce Adam", "Adam, an algorithm"."""
 _BESIDE_CHARS = 12
-_REASONS = re.compile(
-    r"\b(?:because|since|due to|in order to|so that|therefore|hence|thus|as a result|reasons?|leads? to|"
-    r"caus(?:e|es|ed|ing)|prevents?|prevented|suspect|otherwise|"
-    r"to (?:avoid|counteract|reduce|ensure|prevent|keep|make|allow))\b",
-    re.IGNORECASE,
-)
-_SERIES = re.compile(r"[^,]{2,60}, [^,]{2,60}, |\band\b")
 _RELATION = re.compile(r"[=≤≥≈∝]")
 _CAPTION = re.compile(r"(?:table|figure|fig\.) ?\d", re.IGNORECASE)
 _THANKS = re.compile(r"\b(?:thank(?:s|ful)?|acknowledg(?:e|es|ements?|ments?)|grateful)\b", re.IGNORECASE)
@@ -255,13 +248,6 @@ def _form(text: str, asked: Asked) -> float:
             )
         case "formula":
             return float(bool(_RELATION.search(text)))
-        case "reason":
-            return 0.5 * bool(_REASONS.search(text))
-        case "list":
-            return 0.5 * bool(_SERIES.search(text))
-        case "name":
-            names = (match for match in _NAME.finditer(text) if match.start() > 0)
-            return 0.5 * any(not asked.weights.keys() & set(terms(match.group())) for match in names)
     return 0.0
 
 

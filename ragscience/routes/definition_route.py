@@ -6,19 +6,20 @@ The patterns are those of definitions in running text (Hearst 1992, COLING; "X i
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from ragscience.records import Block, Citation, Hit, Paper, StoredChunk, title_of
 from ragscience.routes.asked_papers import AskedPapers
-from ragscience.routes.paper_text import PaperText
+from ragscience.routes.paper_text import PaperText, Sentence
 from ragscience.routes.phrase_search import Phrase, Place, find_phrases
 from ragscience.routes.route_records import RouteContext, Routed
+from ragscience.routes.summary_cues import METHOD
 from ragscience.routes.summary_quotes import SummaryQuotes, is_sentence, tells_what
 from ragscience.text.counts import counted
 from ragscience.text.page_spans import page_parts
 from ragscience.text.sentences import Span, split_sentences
-from ragscience.text.tokenizing import joined_lines
+from ragscience.text.tokenizing import joined_lines, terms
 
 __all__ = ["answer"]
 
@@ -42,6 +43,16 @@ _NO_THING = re.compile(
 _MOST_WORDS = 4
 _MOST = 3
 _LONGEST = 400
+_SECTION_CHARS = 500
+"""As much of a section, in whole sentences, says what the section is called after."""
+_FEW_SECTIONS = 2
+"""Papers with a section of a name, above which it names none of their things ("Results")."""
+_NUMBER = re.compile(r"(?:\d{1,2}(?:\.\d{1,2})*+\.?|[A-Z](?:\.\d{1,2})*+\.?|[IVX]{1,6}\.)\s")
+_TAIL = re.compile(
+    r" (?:algorithm|approach|architecture|concept|framework|function|functions|mechanism|method|methods|model|models|"
+    r"system|technique)$",
+    re.IGNORECASE,
+)
 _BEFORE = re.compile(
     r"(?:(?:an?|the|in \w{1,20},|formally,|intuitively,|here,|the term) )?(?:an? |the )?[“\"‘]?$", re.I
 )
@@ -54,11 +65,20 @@ _IS = re.compile(
     r"(?:can|may) be (?:described|defined|seen|thought|viewed|understood)|"
     r"refers? to|denotes?|means|stands? for|consists? of|aims? to)",
 )
+_ALLOWS = re.compile(r"[”\"’']? (?:allows?|lets?|enables?) (?!us\b)")
+_WE_DEFINE = re.compile(
+    r"\bwe (?:(?:\w{1,12}ly|now|then|thus|also) )?(?:define|use(?: the term)?)(?: an?| the)? [“\"‘]?$", re.I
+)
+"""What stands before a phrase that a paper defines itself,"""
+_AS = re.compile(r"[”\"’']?(?: \([^()]{1,40}\))? (?:as|to (?:be|mean|refer to|denote|describe))\b")
+"""and behind it."""
 _CALLED = re.compile(
     r"\b(?:(?:called|termed|named|dubbed|known as)|we call(?: (?:this|these|it|them|such)(?: \w{1,20})?)?|"
     r"refer(?:red)? to (?:\w{1,20} ){0,5}as)(?: an?| the)? [“\"‘]?$",
     re.IGNORECASE,
 )
+_POINTS_BACK = re.compile(r"\b(?:this|these|it|them|such)\b", re.IGNORECASE)
+"""In a sentence that calls something by a name: it says what that is only with the sentence before it."""
 _APPOSITION = re.compile(r"[”\"’]?(?: \([^()]{1,40}\))?, (?:an?|which is an?|that is, an?) (?=[a-z])")
 
 
@@ -90,22 +110,30 @@ def answer(question: str, context: RouteContext) -> Routed | None:
 
 def _own_thing(paper: Paper, context: RouteContext) -> Routed | None:
     text = PaperText(context.library, paper)
-    sentences = SummaryQuotes(text, context.names).definition(_MOST)
+    quotes = SummaryQuotes(text, context.names)
+    sentences, is_plain = quotes.definition(_MOST)
+    note = f"Chose the sentences of “{title_of(paper)}” that say what it is."
+    if not is_plain:
+        done = quotes.of(METHOD, _MOST - 1)
+        sentences = [*done, *(one for one in sentences if one not in done)][:_MOST]
+        note = (
+            f"Chose the sentences of “{title_of(paper)}” that say what it does: none says in so many words what it is."
+        )
     if not sentences:
         return None
-    note = f"Chose the sentences of “{title_of(paper)}” that say what it is."
     blocks = tuple(Block("quote", sentence.text, sentence.citations) for sentence in sentences)
     hits = text.hits([cited for sentence in sentences for cited in sentence.citations], "definition")
-    return Routed("definition", note, blocks, hits, "high", for_llm=True)
+    return Routed("definition", note, blocks, hits, "high" if is_plain else "medium", for_llm=True)
 
 
 def _any_thing(thing: str, context: RouteContext) -> Routed | None:
     phrase = Phrase(thing)
     papers = {paper.paper_id: paper for paper in context.papers}
     found, _ = find_phrases([phrase], papers, context)
-    said = _definitions([place for one in found.values() for place in one.text.values()])
+    places = [place for one in found.values() for place in one.text.values()]
+    said = _definitions(places)
     if not said:
-        return None
+        return _section_called(thing, places, papers, context)
     note = f"Looked in {counted(len(papers), 'paper')} for sentences that say what “{thing}” is."
     blocks = tuple(
         Block("quote", joined_lines(each.chunk.text[each.span.start : each.span.end]), _citations(each))
@@ -115,6 +143,47 @@ def _any_thing(thing: str, context: RouteContext) -> Routed | None:
     hits = tuple(Hit(rank, chunk, 1.0, {}, ("keywords",)) for rank, chunk in enumerate(chunks.values(), 1))
     is_sure = said[0].strength >= 2
     return Routed("definition", note, blocks, hits, "high" if is_sure else "medium", for_llm=True)
+
+
+def _section_called(
+    thing: str, places: Iterable[Place], papers: Mapping[int, Paper], context: RouteContext
+) -> Routed | None:
+    """How the section begins that is called after the thing, where one paper or two have such a section."""
+    lines = {(place.chunk.paper_id, _line(place)) for place in places}
+    called = sorted({paper_id for paper_id, line in lines if _is_called(line, thing)})
+    if len(called) > _FEW_SECTIONS:
+        return None
+    blocks, hits = list[Block](), list[Hit]()
+    for paper_id in called:
+        text = PaperText(context.library, papers[paper_id])
+        section = next((one.section for one in text.sentences if _is_called(one.section.split(" › ")[-1], thing)), None)
+        begun = list[Sentence]()
+        for one in text.sentences:
+            if one.section == section and sum(len(each.text) for each in (*begun, one)) <= _SECTION_CHARS:
+                begun.append(one)
+            elif begun:
+                break
+        if section and begun:
+            citations = tuple(cited for one in begun for cited in one.citations)
+            blocks.append(Block("quote", " ".join(one.text for one in begun), citations, section.split(" › ")[-1]))
+            hits += text.hits(citations, "definition")
+    note = f"No sentence says plainly what “{thing}” is: this is how the section of that name begins."
+    return Routed("definition", note, tuple(blocks), tuple(hits), "medium", for_llm=True) if blocks else None
+
+
+def _line(place: Place) -> str:
+    """The line of the passage that the place is on."""
+    text = place.chunk.text
+    end = text.find("\n", place.end)
+    return text[text.rfind("\n", 0, place.start) + 1 : end if end >= 0 else len(text)]
+
+
+def _is_called(heading: str, thing: str) -> bool:
+    """Whether a heading, without its number and a word for the kind of thing, is the thing's name."""
+    number = _NUMBER.match(heading)
+    name = heading[number.end() :] if number else heading
+    wanted = {tuple(terms(thing)), tuple(terms(_TAIL.sub("", thing)))} - {()}
+    return not wanted.isdisjoint({tuple(terms(name)), tuple(terms(_TAIL.sub("", name)))})
 
 
 def _definitions(places: Iterable[Place]) -> list[_Said]:
@@ -133,16 +202,29 @@ def _definitions(places: Iterable[Place]) -> list[_Said]:
         strength = _strength(text, at, at + len(joined_lines(chunk.text[place.start : place.end])))
         key = chunk.paper_id, chunk.start + span.start
         if strength and is_sentence(text) and (key not in best or best[key].strength < strength):
-            best[key] = _Said(strength, chunk, span)
+            best[key] = _Said(strength, chunk, _with_what_it_means(text[:at], strength, span, spans[chunk.chunk_id]))
     ranked = sorted(best.values(), key=lambda one: (-one.strength, one.chunk.file, one.chunk.start + one.span.start))
     return ranked[:_MOST]
 
 
+def _with_what_it_means(before: str, strength: float, span: Span, spans: Sequence[Span]) -> Span:
+    """The sentence, with the one before it where it only names what that one tells: "We call this X"."""
+    n = spans.index(span)
+    called = _CALLED.search(before) if strength == 2 and n else None
+    if called is None or not _POINTS_BACK.search(called.group()) or span.start - spans[n - 1].start > _LONGEST:
+        return span
+    return replace(span, start=spans[n - 1].start)
+
+
 def _strength(text: str, start: int, end: int) -> float:
-    """3 for "X is a …" at the beginning of a sentence, 2 for "called X", 1 for "X, a …"; else 0."""
-    if _BEFORE.fullmatch(text[:start]) and _IS.match(text, end):
+    """How plainly a sentence defines what stands at that place; 0 where it does not.
+
+    3 for "we define X as" and for "X is a …" at the beginning, 2 for "called X" and "X allows", 1 for "X, a …".
+    """
+    begins = _BEFORE.fullmatch(text[:start])
+    if (begins and _IS.match(text, end)) or (_WE_DEFINE.search(text[:start]) and _AS.match(text, end)):
         return 3.0
-    if _CALLED.search(text[:start]):
+    if _CALLED.search(text[:start]) or (begins and _ALLOWS.match(text, end)):
         return 2.0
     return float(tells_what(text, start, end) >= 2.0 and bool(_APPOSITION.match(text, end)))
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-__all__ = ["ASPECTS", "Aspect", "zone_of"]
+__all__ = ["ASPECTS", "METHOD", "Aspect", "zone_of"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +99,7 @@ ASPECTS = (
         re.compile(r"(?:limitations?|strengths and limitations)\b[:.]?\s?(?=[A-Z])", re.I),
     ),
 )
+METHOD = next(aspect for aspect in ASPECTS if aspect.name == "Method")
 _ZONES = (
     ("limits", r"limit"),
     (

@@ -29,11 +29,20 @@ _ANNOUNCES = re.compile(
 )
 _OWN = re.compile(r"\b(?:we|our|ours)\b", re.IGNORECASE)
 _IS_A = re.compile(r"\s(?:is|are) (?:a|an|the)\b")
-_IS_WHAT = re.compile(r"[)”\"’']{0,2},? (?:(?:is|are) )?(?:an?|the|our|any) (?=[a-z\d])|,? which stands for\b")
-_UNDER = re.compile(r"\b(?:in|with|of|for|than|like|by|using|to|from|on|and|or|between|unlike) $", re.IGNORECASE)
+_IS_WHAT = re.compile(r"[)”\"’']{0,2},? (?:(?:is|are) )?(?:an?|the|our|any) (?=[a-z\d])|, which [a-z]{2,20}s\b")
+_ARE_WHAT = re.compile(
+    r"[)”\"’']{0,2} (?:\([^()]{1,30}\) )?are (?:\w{2,20} ){0,2}"
+    r"(?:algorithms|embeddings|functions|methods|models|networks|representations|systems|techniques|vectors)\b"
+)
+_PLAINLY = 2.0
+_UNDER = re.compile(r"\b(?:in|with|without|of|for|than|like|by|using|to|from|on|and|or|between|unlike) $", re.I)
 """Before a name: what is said behind it is of something else ("In Raft, the leader")."""
 _INTRODUCES = re.compile(
-    r"\b(?:introduc|propos|present|develop|describ|call|nam|term)(?:e|es|ed|ing)?\b|\brefer(?:red)? to\b", re.IGNORECASE
+    r"\b(?:we|paper|work|article|report|study)(?: \w{2,12})? "
+    r"(?:introduc|propos|present|develop|describ|design|buil[dt])(?:e?s|ed|e|t|)\b|"
+    r"\bby (?:introducing|proposing|developing)\b|"
+    r"\b(?:called|named|termed|dubbed|namely|we (?:call|name|term))\b|\brefer(?:red)? to\b",
+    re.IGNORECASE,
 )
 _INTRODUCED_WITHIN = 80
 """Characters between such a word and the name behind it."""
@@ -91,8 +100,11 @@ class SummaryQuotes:
                 taken.append(words)
         return [sentence for _, sentence in sorted(chosen, key=lambda each: each[0])]
 
-    def definition(self, most: int) -> list[Sentence]:
-        """At most `most` sentences that say what the thing is that the paper names itself after; the best first."""
+    def definition(self, most: int) -> tuple[list[Sentence], bool]:
+        """At most `most` sentences that say what the thing is that the paper names itself after, the best first.
+
+        Also whether one of them says it plainly ("X is a …"), and does not only introduce its name.
+        """
         scored = []
         for n, one in enumerate(self._placed):
             text = one.sentence.text
@@ -100,9 +112,10 @@ class SummaryQuotes:
                 continue
             told = max((tells_what(text, *span) for span in self._named_at(text)), default=0.0)
             if told:
-                scored.append((told + _DEFINES_IN[one.zone] - 0.4 * (len(text) > _LONGEST), -n, one.sentence))
-        best = sorted(scored, key=lambda each: each[:2], reverse=True)
-        return [sentence for _, _, sentence in best[:most]]
+                score = told + _DEFINES_IN[one.zone] - 0.4 * (len(text) > _LONGEST)
+                scored.append((score, -n, one.sentence, told >= _PLAINLY))
+        best = sorted(scored, key=lambda each: each[:2], reverse=True)[:most]
+        return [sentence for _, _, sentence, _ in best], any(is_plain for _, _, _, is_plain in best)
 
     def contributions(self, most: int) -> list[Sentence]:
         """The first sentences of the items of the list that the introduction calls its contributions; else none."""
@@ -174,9 +187,9 @@ class SummaryQuotes:
 
 
 def tells_what(text: str, start: int, end: int) -> float:
-    """2 where the text says of the name at that place what it is, 1.5 where it introduces it; else 0."""
-    if _IS_WHAT.match(text, end) and not _UNDER.search(text[:start]):
-        return 2.0
+    """`_PLAINLY` where the text says of the name at that place what it is, 1.5 where it introduces it; else 0."""
+    if (_IS_WHAT.match(text, end) or _ARE_WHAT.match(text, end)) and not _UNDER.search(text[:start]):
+        return _PLAINLY
     return 1.5 * bool(_INTRODUCES.search(text[max(0, start - _INTRODUCED_WITHIN) : start]))
 
 

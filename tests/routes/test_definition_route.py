@@ -23,7 +23,7 @@ BEES = [
         2,
         "text",
         "A waggle dance on a comb is a figure of eight that tells where the food is. "
-        "Waggle dances are counted by hand. "
+        "Waggle dances are counted by hand. In rain many bees lose their way by some degrees. "
         "We refer to this loss of direction as dance drift, and measure it in degrees.",
     ),
 ]
@@ -31,13 +31,39 @@ HIVES = [
     (1, "title", "Hives in winter"),
     (1, "text", "We use brood frames, a kind of shelf on which young bees grow, in each of the nine hives."),
     (1, "text", "The waggle dance, also called wag-tail run, is the process by which bees tell each other of food."),
+    (2, "heading", "2.1 Robbing mechanism", 2),
+    (2, "text", "Hungry bees of one hive take food out of another one. It ends when the entrance is made small."),
+    (2, "text", "Robbing is worst in autumn, and weak hives suffer most of all from what the others take."),
+    (2, "heading", "3 Rules", 1),
+    (2, "text", "We define nurse bees as bees that feed the brood. Many of them are young."),
+    (
+        2,
+        "text",
+        "Here we use the term dead zone to refer to a frame without bees. "
+        "Smoke allows a keeper to open a hive without being stung.",
+    ),
     (2, "text", "To call the night guard for the hive we ring a bell. A trained bee costs more than a wild one does."),
+]
+
+
+COMBS = [
+    (1, "title", "CombSim: Combs by simulation"),
+    (1, "heading", "Abstract", 1),
+    (
+        1,
+        "abstract",
+        "In this paper, we let simulated bees build combs from wax of three kinds. "
+        "The result is called CombSim, and runs on any machine.",
+    ),
+    (1, "heading", "1 Introduction", 1),
+    (1, "text", "Combs have been drawn by hand for many years. That takes a long time."),
 ]
 
 
 @pytest.fixture(scope="module")
 def library(tmp_path_factory):
     papers = {"bees.pdf": ("BeeNet: A Model of Dances", BEES), "hives.pdf": ("Hives in winter", HIVES)}
+    papers["combs.pdf"] = ("CombSim: Combs by simulation", COMBS)
     with make_library(tmp_path_factory.mktemp("home"), papers) as library:
         yield library
 
@@ -67,7 +93,11 @@ def test_what_a_paper_names_itself_after_is_what_it_says(ask, question):
             "high",
         ),
         ("What are waggle dances?", ["A waggle dance on a comb", "The waggle dance, also called"], "high"),
-        ("what does dance drift mean", ["We refer to this loss of direction as dance drift"], "high"),
+        # It only names what the sentence before it tells.
+        ("what does dance drift mean", ["In rain many bees lose their way by some degrees. We refer to this"], "high"),
+        ("What is a nurse bee?", ["We define nurse bees as bees that feed the brood"], "high"),
+        ("What is a dead zone?", ["Here we use the term dead zone to refer to a frame"], "high"),
+        ("What is smoke?", ["Smoke allows a keeper to open a hive"], "high"),
         ("define wag-tail run", ["The waggle dance, also called wag-tail run"], "high"),
         ("What is a brood frame?", ["We use brood frames, a kind of shelf"], "medium"),
     ],
@@ -78,6 +108,26 @@ def test_any_other_thing_is_what_a_sentence_says_it_is(ask, question, begins, co
     assert routed.confidence == confidence
     for block in routed.blocks:
         assert all(one.end - one.start == len(one.quote) for one in block.citations)
+
+
+def test_what_no_sentence_defines_is_how_the_section_of_that_name_begins(ask):
+    routed = ask("What is robbing?")
+    [block] = routed.blocks
+    assert block.lead == "2.1 Robbing mechanism"
+    assert block.text.startswith("Hungry bees of one hive take food out of another one. It ends")
+    assert block.text.endswith("what the others take.")
+    assert routed.confidence == "medium"
+    assert {(one.file, one.page) for one in block.citations} == {("hives.pdf", 2)}
+    assert "Hungry bees" in routed.hits[0].chunk.text
+
+
+def test_a_paper_that_only_introduces_its_name_is_asked_what_it_does(library):
+    routed = answer("What is CombSim?", context(library, Filters()))
+    assert [block.text for block in routed.blocks] == [
+        "In this paper, we let simulated bees build combs from wax of three kinds.",
+        "The result is called CombSim, and runs on any machine.",
+    ]
+    assert routed.confidence == "medium"
 
 
 @pytest.mark.parametrize(
