@@ -94,9 +94,9 @@ def holds(text: str, wanted: str) -> bool:
     return len(sought.tight) >= _SHORTEST_TIGHT and bool(_whole(sought.tight).search(own.tight))
 
 
-def holds_all(text: str, wanted: Iterable[str]) -> bool:
-    """Whether each of `wanted` occurs in `text`."""
-    return all(holds(text, each) for each in wanted)
+def holds_all(text: str, wanted: Iterable[str | tuple[str, ...]]) -> bool:
+    """Whether each of `wanted` occurs in `text`, of a tuple any."""
+    return all(any(holds(text, one) for one in ((each,) if isinstance(each, str) else each)) for each in wanted)
 
 
 @lru_cache(maxsize=4096)

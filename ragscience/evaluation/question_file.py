@@ -4,7 +4,8 @@
      "evidence": [{"file": "a.pdf", "page": 8}], "alternatives": [{"file": "a.pdf", "page": 7, "for": 0}],
      "history": [{"question": "…", "answer": "…"}]}
 
-`question` is needed, and `must_contain` and `evidence` where it is answerable; pages count from 1. An alternative is
+`question` is needed, and `must_contain` and `evidence` where it is answerable; pages count from 1. A list within
+`must_contain` holds wordings of which one is enough: `["BERT", ["7,000", "7 thousand"]]`. An alternative is
 another page with the same fact; `for` is the index of the evidence that it can replace, 0 by default.
 `"draft": true` marks a question that a program wrote and that nobody has corrected.
 """
@@ -34,8 +35,8 @@ class KnownQuestion:
     """As in the file, or the number of its line."""
     question: str
     answerable: bool
-    must_contain: tuple[str, ...]
-    """What all must occur in a right answer."""
+    must_contain: tuple[str | tuple[str, ...], ...]
+    """What all must occur in a right answer; of a tuple one is enough."""
     evidence: tuple[frozenset[Place], ...]
     """For each fact that the answer needs, the pages that contain it; any of them will do."""
     kind: str
@@ -131,7 +132,7 @@ def _parsed(raw: bytes, number: int, max_chars: int) -> KnownQuestion:
     answerable = item.get("answerable", True)
     if not isinstance(answerable, bool):
         raise _NoQuestion('"answerable" is neither true nor false')
-    must_contain = tuple(_texts(item, "must_contain"))
+    must_contain = _wanted(item)
     evidence = _evidence(item)
     if answerable and not (must_contain and evidence):
         raise _NoQuestion('it is answerable but has no "must_contain" or no "evidence"')
@@ -147,6 +148,16 @@ def _parsed(raw: bytes, number: int, max_chars: int) -> KnownQuestion:
         tuple(Turn(*_turn(each)) for each in _objects(item, "history")),
         item.get("draft") is True,
     )
+
+
+def _wanted(item: dict[str, Any]) -> tuple[str | tuple[str, ...], ...]:
+    value = item.get("must_contain") or []
+    choices = [each for each in value if isinstance(each, list)] if isinstance(value, list) else []
+    for each in [*choices, [each for each in value if each not in choices] if choices else value]:
+        _texts({"must_contain": each}, "must_contain")
+    if [] in choices:
+        raise _NoQuestion('a list in "must_contain" is empty')
+    return tuple(tuple(each) if isinstance(each, list) else each for each in value)
 
 
 def _evidence(item: dict[str, Any]) -> tuple[frozenset[Place], ...]:

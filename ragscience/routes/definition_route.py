@@ -43,6 +43,8 @@ _NO_THING = re.compile(
 _MOST_WORDS = 4
 _MOST = 3
 _LONGEST = 400
+_SHORT = 80
+"""A sentence that introduces something in fewer characters hardly says what it is."""
 _SECTION_CHARS = 500
 """As much of a section, in whole sentences, says what the section is called after."""
 _FEW_SECTIONS = 2
@@ -115,7 +117,7 @@ def _own_thing(paper: Paper, context: RouteContext) -> Routed | None:
     note = f"Chose the sentences of “{title_of(paper)}” that say what it is."
     if not is_plain:
         done = quotes.of(METHOD, _MOST - 1)
-        sentences = [*done, *(one for one in sentences if one not in done)][:_MOST]
+        sentences = list(dict.fromkeys([*sentences[:1], *_with_next(done, text)]))
         note = (
             f"Chose the sentences of “{title_of(paper)}” that say what it does: none says in so many words what it is."
         )
@@ -124,6 +126,17 @@ def _own_thing(paper: Paper, context: RouteContext) -> Routed | None:
     blocks = tuple(Block("quote", sentence.text, sentence.citations) for sentence in sentences)
     hits = text.hits([cited for sentence in sentences for cited in sentence.citations], "definition")
     return Routed("definition", note, blocks, hits, "high" if is_plain else "medium", for_llm=True)
+
+
+def _with_next(sentences: Sequence[Sentence], text: PaperText) -> list[Sentence]:
+    """The sentences, a short one with the next of its paragraph: "We introduce a new family. Instead of …"."""
+    found = list[Sentence]()
+    for one in sentences:
+        found.append(one)
+        after = text.sentences.index(one) + 1
+        if len(one.text) < _SHORT and after < len(text.sentences) and text.sentences[after].paragraph == one.paragraph:
+            found.append(text.sentences[after])
+    return found
 
 
 def _any_thing(thing: str, context: RouteContext) -> Routed | None:

@@ -42,6 +42,8 @@ def test_what_is_held(text, wanted, expected):
 def test_all_must_be_held():
     assert holds_all("8 P100 GPUs for 3.5 days", ["P100", "3.5 days"])
     assert not holds_all("8 P100 GPUs for 3.5 days", ["P100", "12 hours"])
+    assert holds_all("8 P100 GPUs for 3.5 days", ["P100", ("half a week", "3.5 days")])
+    assert not holds_all("8 P100 GPUs for 3.5 days", ["P100", ("half a week", "84 hours")])
     assert holds_all("whatever", [])
 
 

@@ -65,6 +65,11 @@ def test_what_may_be_left_out(tmp_path):
     ]
 
 
+def test_a_list_of_wordings_is_kept_as_one_thing(tmp_path):
+    [question] = read(tmp_path, WHOLE | {"must_contain": ["1280", ["seven", "7"]]})
+    assert question.must_contain == ("1280", ("seven", "7"))
+
+
 @pytest.mark.parametrize(
     ("line", "reason"),
     [
@@ -79,6 +84,8 @@ def test_what_may_be_left_out(tmp_path):
         (WHOLE | {"must_contain": []}, 'no "must_contain"'),
         (WHOLE | {"must_contain": "1280"}, "not a list of texts"),
         (WHOLE | {"must_contain": [" "]}, "not a list of texts"),
+        (WHOLE | {"must_contain": ["1280", [3]]}, "not a list of texts"),
+        (WHOLE | {"must_contain": ["1280", []]}, "is empty"),
         (WHOLE | {"evidence": [], "alternatives": []}, 'no "evidence"'),
         (WHOLE | {"evidence": {"file": "a.pdf"}}, "not a list of objects"),
         (WHOLE | {"evidence": [{"file": "a.pdf", "page": 0}]}, "a page is written"),

@@ -52,7 +52,8 @@ COMBS = [
     (
         1,
         "abstract",
-        "In this paper, we let simulated bees build combs from wax of three kinds. "
+        "In this paper, we let simulated bees build combs from wax. "
+        "Each bee follows three rules and sees nothing but the cells beside it. "
         "The result is called CombSim, and runs on any machine.",
     ),
     (1, "heading", "1 Introduction", 1),
@@ -124,8 +125,9 @@ def test_what_no_sentence_defines_is_how_the_section_of_that_name_begins(ask):
 def test_a_paper_that_only_introduces_its_name_is_asked_what_it_does(library):
     routed = answer("What is CombSim?", context(library, Filters()))
     assert [block.text for block in routed.blocks] == [
-        "In this paper, we let simulated bees build combs from wax of three kinds.",
         "The result is called CombSim, and runs on any machine.",
+        "In this paper, we let simulated bees build combs from wax.",
+        "Each bee follows three rules and sees nothing but the cells beside it.",
     ]
     assert routed.confidence == "medium"
 
