@@ -6,7 +6,7 @@ from types import MappingProxyType
 from typing import get_type_hints
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ragscience.records import Answer, Citation, Found, Hit, Sentence, StoredChunk
@@ -31,6 +31,7 @@ for record in (StoredChunk, Hit, Found, Citation, Sentence):
     st.register_type_strategy(record, records)
 
 
+@settings(max_examples=30)  # each has hundreds of fields
 @given(records(Answer))
 def test_any_answer_comes_back_as_it_was(made):
     line = to_json(made)
