@@ -13,9 +13,10 @@ from ragscience.answering import prompts as wording
 from ragscience.answering.answer_context import AnswerContext, AnswerRequest, Searcher
 from ragscience.answering.context_budget import Plan, Window, condense_history, plan
 from ragscience.answering.generation import Generation
+from ragscience.answering.query_rewriting import has_pronoun, standalone
 from ragscience.errors import ModelProblem
 from ragscience.models.model_protocols import ChatModel
-from ragscience.records import Found, Hit
+from ragscience.records import Found, Hit, Turn
 from ragscience.text.page_spans import page_label
 from ragscience.text.prompt_sanitizer import sanitize
 
@@ -35,7 +36,7 @@ JudgedSearch = Callable[[str], tuple[Found, bool]]
 
 
 _LONGEST_QUESTION = 600
-"""Characters: a rewritten question beyond this is a model that talks instead; the question is taken as it was asked."""
+"""Characters: a rewritten question beyond this is a model that talks instead."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,7 +151,7 @@ class _ChainRun:
             get_chat_history=lambda turns: "".join(f"\n{wording.turn_text(turn)}" for turn in turns),
             response_if_no_docs_found=wording.REFUSAL,
         )
-        chain.question_generator.output_parser = _standalone_question(self._question)
+        chain.question_generator.output_parser = _standalone_question(self._question, self._history)
         return chain
 
     def generated(self, failure: ModelProblem | None) -> Generated:
@@ -188,8 +189,8 @@ class _ChainRun:
             raise _Failed(generation.failure)
         return generation.text
 
-    def _search_once(self, standalone: str) -> Found:
-        self._found, self._answerable = self._search(standalone)
+    def _search_once(self, question: str) -> Found:
+        self._found, self._answerable = self._search(question)
         return self._found
 
     def _documents(self, found: Found) -> list[Document]:
@@ -268,14 +269,17 @@ def _chat_model(say: Callable[[Sequence[tuple[str, str]]], str]) -> BaseChatMode
     return SpokenChat(cache=False)
 
 
-def _standalone_question(asked: str) -> BaseOutputParser[str]:
-    """Parses the rewritten question; falls back to the original one if the reply is unusable."""
+def _standalone_question(asked: str, history: Sequence[Turn]) -> BaseOutputParser[str]:
+    """Parses the rewritten question. Rules rewrite where the reply is unusable or leaves a pronoun as it was."""
     from langchain_core.output_parsers import StrOutputParser
 
     class StandaloneQuestion(StrOutputParser):
         def parse(self, text: str) -> str:
             lines = [line.strip() for line in text.splitlines() if line.strip()]
             said = lines[-1].rpartition("uestion:")[2].strip(" \"'“”*") if lines else ""
-            return sanitize(said) if 0 < len(said) <= _LONGEST_QUESTION else asked
+            if not 0 < len(said) <= _LONGEST_QUESTION:
+                return standalone(asked, history)
+            said = sanitize(said)
+            return standalone(said, history) if has_pronoun(said) else said
 
     return StandaloneQuestion()

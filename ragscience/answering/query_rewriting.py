@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from ragscience.records import Turn
 from ragscience.text.tokenizing import terms
 
-__all__ = ["evidence_again", "standalone"]
+__all__ = ["evidence_again", "has_pronoun", "standalone"]
 
 FRAGMENT_TERMS = 3
 """A question with fewer content words is too short to search for."""
@@ -123,6 +123,11 @@ def standalone(question: str, history: Sequence[Turn]) -> str:
 def evidence_again(question: str, history: Sequence[Turn]) -> tuple[int, ...]:
     """Ids of the passages of the last turn, to compete again, where the question leans on it; else none."""
     return history[-1].passages if _leans(question, history) else ()
+
+
+def has_pronoun(question: str) -> bool:
+    """Whether it has a pronoun that stands for something said before."""
+    return _pronoun(question) is not None
 
 
 def _topic_after(turn: Turn, before: _Topic) -> _Topic:

@@ -158,23 +158,35 @@ def test_a_follow_up_is_rewritten_before_the_search_and_out_of_sight(server, llm
     assert given.found.question == "How long did the base models of the Transformer train?"
 
 
+def test_a_pronoun_that_the_model_leaves_is_replaced_by_rules(server, llm):
+    server.script("Standalone question: How long did it train?", SAID)
+    search = Search(TRAINING)
+    history = (Turn("Which data was BERT trained on?", "On books."),)
+    ask(llm, search, question="And how long did it train?", history=history)
+    assert search.asked == ["How long did BERT train?"]
+    assert "How long did BERT train?" in prompt(server)
+
+
 def test_without_history_nothing_is_rewritten(server, llm):
     server.script(SAID)
     ask(llm, Search(TRAINING))
     assert len(server.of("/api/chat")) == 1
 
 
+BY_RULES = "big models train: The base ones?"
+
+
 @pytest.mark.parametrize(
     ("rewritten", "searched"),
     [
-        ("", "And the base ones?"),
-        ("  \n ", "And the base ones?"),
-        ("talk " * 400, "And the base ones?"),
+        ("", BY_RULES),
+        ("  \n ", BY_RULES),
+        ("talk " * 400, BY_RULES),
         ('Standalone question: "How long did base train?"', "How long did base train?"),
         ("Sure! Here it is:\n\nHow long did base train?", "How long did base train?"),
     ],
 )
-def test_a_rewriting_that_is_none_falls_back_to_the_question(server, rewritten, searched, llm):
+def test_rules_rewrite_where_the_model_does_not(server, rewritten, searched, llm):
     server.script(pieces=[rewritten])
     server.script(SAID)
     search = Search(TRAINING)
