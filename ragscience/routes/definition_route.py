@@ -118,9 +118,7 @@ def _own_thing(paper: Paper, context: RouteContext) -> Routed | None:
     if not is_plain:
         done = quotes.of(METHOD, _MOST - 1)
         sentences = list(dict.fromkeys([*sentences[:1], *_with_next(done, text)]))
-        note = (
-            f"Chose the sentences of “{title_of(paper)}” that say what it does: none says in so many words what it is."
-        )
+        note = f"No sentence of “{title_of(paper)}” says plainly what it is: these introduce it."
     if not sentences:
         return None
     blocks = tuple(Block("quote", sentence.text, sentence.citations) for sentence in sentences)
@@ -170,16 +168,19 @@ def _section_called(
     for paper_id in called:
         text = PaperText(context.library, papers[paper_id])
         section = next((one.section for one in text.sentences if _is_called(one.section.split(" › ")[-1], thing)), None)
-        begun = list[Sentence]()
+        if section is None:
+            continue
+        begun, length = list[Sentence](), 0
         for one in text.sentences:
-            if one.section == section and sum(len(each.text) for each in (*begun, one)) <= _SECTION_CHARS:
+            if one.section == section:
+                length += len(one.text)
+                if begun and length > _SECTION_CHARS:
+                    break
                 begun.append(one)
-            elif begun:
-                break
-        if section and begun:
-            citations = tuple(cited for one in begun for cited in one.citations)
-            blocks.append(Block("quote", " ".join(one.text for one in begun), citations, section.split(" › ")[-1]))
-            hits += text.hits(citations, "definition")
+        citations = tuple(cited for one in begun for cited in one.citations)
+        blocks.append(Block("quote", " ".join(one.text for one in begun), citations, section.split(" › ")[-1]))
+        hits += text.hits(citations, "definition")
+    hits = [replace(hit, rank=rank) for rank, hit in enumerate(hits, 1)]
     note = f"No sentence says plainly what “{thing}” is: this is how the section of that name begins."
     return Routed("definition", note, tuple(blocks), tuple(hits), "medium", for_llm=True) if blocks else None
 

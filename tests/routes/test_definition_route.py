@@ -26,6 +26,8 @@ BEES = [
         "Waggle dances are counted by hand. In rain many bees lose their way by some degrees. "
         "We refer to this loss of direction as dance drift, and measure it in degrees.",
     ),
+    (2, "heading", "3 Robbing", 1),
+    (2, "text", "Robbing bees do not dance" + " and fly" * 65 + ". Nobody knows why they would not dance at all."),
 ]
 HIVES = [
     (1, "title", "Hives in winter"),
@@ -113,13 +115,16 @@ def test_any_other_thing_is_what_a_sentence_says_it_is(ask, question, begins, co
 
 def test_what_no_sentence_defines_is_how_the_section_of_that_name_begins(ask):
     routed = ask("What is robbing?")
-    [block] = routed.blocks
-    assert block.lead == "2.1 Robbing mechanism"
+    long, block = routed.blocks
+    assert (long.lead, block.lead) == ("3 Robbing", "2.1 Robbing mechanism")
+    assert long.text.startswith("Robbing bees do not dance and fly")
+    assert long.text.endswith("and fly.")  # the first sentence is whole
     assert block.text.startswith("Hungry bees of one hive take food out of another one. It ends")
     assert block.text.endswith("what the others take.")
     assert routed.confidence == "medium"
     assert {(one.file, one.page) for one in block.citations} == {("hives.pdf", 2)}
-    assert "Hungry bees" in routed.hits[0].chunk.text
+    assert [hit.rank for hit in routed.hits] == [1, 2]
+    assert "Hungry bees" in routed.hits[1].chunk.text
 
 
 def test_a_paper_that_only_introduces_its_name_is_asked_what_it_does(library):
