@@ -1,4 +1,4 @@
-"""Questions for what something is: the sentences of the papers that say so, found by their wording.
+"""Questions for what something is or how it works: the sentences of the papers that say so, by wording and place.
 
 The patterns are those of definitions in running text (Hearst 1992, COLING; "X is a …", "we call this X", "X, a …").
 """
@@ -6,7 +6,7 @@ The patterns are those of definitions in running text (Hearst 1992, COLING; "X i
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from ragscience.records import Block, Citation, Hit, Paper, StoredChunk, title_of
@@ -29,12 +29,19 @@ _ASKED = re.compile(
     r"(?P<thing>[^?.!,]{2,60}?)(?: (?:mean|stand for|refer to|do))?" + _END,
     re.IGNORECASE,
 )
+_HOW = re.compile(
+    r"(?:(?:please |can you |could you )*+(?:explain|describe|tell me|understand) )?how (?:(?:does|do|did) )?"
+    r"(?P<thing>[^?.!,]{2,60}?) (?:works?|functions?|operates?)" + _END,
+    re.IGNORECASE,
+)
 _KIND = re.compile(
     r"(?:an? |the )?(?P<name>@0)(?: (?:algorithm|approach|architecture|framework|language|method|metric|model|network|"
     r"optimi[sz]er|protocol|score|system|technique))?",
     re.IGNORECASE,
 )
 _ARTICLE = re.compile(r"(?:an?|any) ", re.IGNORECASE)
+_ANY_ARTICLE = re.compile(r"(?:an?|any|the) ", re.IGNORECASE)
+"""Before what works; "What is the learning rate?" asks for no definition."""
 _NO_THING = re.compile(
     r"\b(?:of|for|in|on|with|to|from|by|at|and|or|as|about|between|the|this|that|these|those|it|they|their|its|his|"
     r"her|my|your|our|used|there|how|why|which|who|when|where|best|main|most|difference)\b",
@@ -45,6 +52,10 @@ _MOST = 3
 _LONGEST = 400
 _SHORT = 80
 """A sentence that introduces something in fewer characters hardly says what it is."""
+_ABSTRACT_CHARS = 700
+"""As much of an abstract, in whole sentences, says how the paper's work works."""
+_ENOUGH = 400
+"""With as many characters of it no other sentences are needed."""
 _SECTION_CHARS = 500
 """As much of a section, in whole sentences, says what the section is called after."""
 _FEW_SECTIONS = 2
@@ -94,20 +105,63 @@ class _Said:
 
 
 def answer(question: str, context: RouteContext) -> Routed | None:
-    """Quotes that say what a thing is; None for any other question, and where no sentence says it.
+    """Quotes that say what a thing is or how it works; None for any other question, and where no sentence says it.
 
     What a paper names itself after is what that paper says; any other thing what any paper says of it.
     """
-    match = _ASKED.fullmatch(" ".join(question.split()))
+    said = " ".join(question.split())
+    how = _HOW.fullmatch(said)
+    match = how or _ASKED.fullmatch(said)
     if match is None:
         return None
     asked = AskedPapers.of(match["thing"], context)
     if asked.papers:
-        return _own_thing(asked.papers[0], context) if _KIND.fullmatch(asked.question) else None
-    thing = _ARTICLE.sub("", match["thing"], count=1) if _ARTICLE.match(match["thing"]) else match["thing"]
+        paper = asked.papers[0]
+        if not _KIND.fullmatch(asked.question):
+            return None
+        return _how_it_works(paper, said, context) if how else _own_thing(paper, context)
+    article = (_ANY_ARTICLE if how else _ARTICLE).match(match["thing"])
+    thing = match["thing"][article.end() :] if article else match["thing"]
     if len(thing.split()) > _MOST_WORDS or _NO_THING.search(thing):
         return None
-    return _any_thing(thing, context)
+    phrase = Phrase(thing)
+    papers = {paper.paper_id: paper for paper in context.papers}
+    found, _ = find_phrases([phrase], papers, context)
+    places = [place for one in found.values() for place in one.text.values()]
+    is_defined = None if how else _any_thing(thing, places, context)
+    return is_defined or _section_called(thing, said, places, context)
+
+
+def _how_it_works(paper: Paper, question: str, context: RouteContext) -> Routed | None:
+    """The abstract from where it says what the paper does; where that is little, other sentences that say it, too."""
+    text = PaperText(context.library, paper)
+    quotes = SummaryQuotes(text, context.names)
+    done = quotes.of(METHOD, _MOST) or quotes.definition(_MOST)[0]
+    if not done:
+        return None
+    runs = [[done[0]]]
+    for one in text.sentences[text.sentences.index(done[0]) + 1 :]:
+        if one.section != done[0].section or sum(len(each.text) for each in (*runs[0], one)) > _ABSTRACT_CHARS:
+            break
+        runs[0].append(one)
+    if sum(len(one.text) for one in runs[0]) < _ENOUGH:
+        runs += [[one] for one in _with_next(done[1:], text) if one not in runs[0]]
+    blocks = tuple(
+        Block("quote", " ".join(one.text for one in run), tuple(cited for one in run for cited in one.citations))
+        for run in runs
+    )
+    hits = text.hits([cited for block in blocks for cited in block.citations], "definition")
+    note = f"Quoted “{title_of(paper)}” from where it says what it does."
+    return Routed("definition", note, blocks, _with_found(hits, question, [paper], context), "medium", for_llm=True)
+
+
+def _with_found(hits: Sequence[Hit], question: str, papers: Iterable[Paper], context: RouteContext) -> tuple[Hit, ...]:
+    """The passages, and those that a search finds in these papers: a model may have more to say than is quoted."""
+    found = context.search(question, replace(context.filters, paper_ids=tuple(one.paper_id for one in papers))).hits
+    chunks = dict[int, Hit]()
+    for hit in (*hits, *found):
+        chunks.setdefault(hit.chunk.chunk_id, hit)
+    return tuple(replace(hit, rank=rank) for rank, hit in enumerate(chunks.values(), 1))
 
 
 def _own_thing(paper: Paper, context: RouteContext) -> Routed | None:
@@ -137,15 +191,11 @@ def _with_next(sentences: Sequence[Sentence], text: PaperText) -> list[Sentence]
     return found
 
 
-def _any_thing(thing: str, context: RouteContext) -> Routed | None:
-    phrase = Phrase(thing)
-    papers = {paper.paper_id: paper for paper in context.papers}
-    found, _ = find_phrases([phrase], papers, context)
-    places = [place for one in found.values() for place in one.text.values()]
+def _any_thing(thing: str, places: Iterable[Place], context: RouteContext) -> Routed | None:
     said = _definitions(places)
     if not said:
-        return _section_called(thing, places, papers, context)
-    note = f"Looked in {counted(len(papers), 'paper')} for sentences that say what “{thing}” is."
+        return None
+    note = f"Looked in {counted(len(context.papers), 'paper')} for sentences that say what “{thing}” is."
     blocks = tuple(
         Block("quote", joined_lines(each.chunk.text[each.span.start : each.span.end]), _citations(each))
         for each in said
@@ -156,17 +206,16 @@ def _any_thing(thing: str, context: RouteContext) -> Routed | None:
     return Routed("definition", note, blocks, hits, "high" if is_sure else "medium", for_llm=True)
 
 
-def _section_called(
-    thing: str, places: Iterable[Place], papers: Mapping[int, Paper], context: RouteContext
-) -> Routed | None:
+def _section_called(thing: str, question: str, places: Iterable[Place], context: RouteContext) -> Routed | None:
     """How the section begins that is called after the thing, where one paper or two have such a section."""
     lines = {(place.chunk.paper_id, _line(place)) for place in places}
-    called = sorted({paper_id for paper_id, line in lines if _is_called(line, thing)})
+    with_it = {paper_id for paper_id, line in lines if _is_called(line, thing)}
+    called = [paper for paper in context.papers if paper.paper_id in with_it]
     if len(called) > _FEW_SECTIONS:
         return None
     blocks, hits = list[Block](), list[Hit]()
-    for paper_id in called:
-        text = PaperText(context.library, papers[paper_id])
+    for paper in called:
+        text = PaperText(context.library, paper)
         section = next((one.section for one in text.sentences if _is_called(one.section.split(" › ")[-1], thing)), None)
         if section is None:
             continue
@@ -180,9 +229,12 @@ def _section_called(
         citations = tuple(cited for one in begun for cited in one.citations)
         blocks.append(Block("quote", " ".join(one.text for one in begun), citations, section.split(" › ")[-1]))
         hits += text.hits(citations, "definition")
-    hits = [replace(hit, rank=rank) for rank, hit in enumerate(hits, 1)]
-    note = f"No sentence says plainly what “{thing}” is: this is how the section of that name begins."
-    return Routed("definition", note, tuple(blocks), tuple(hits), "medium", for_llm=True) if blocks else None
+    if not blocks:
+        return None
+    note = f"Quoted how the section begins that is called “{thing}”."
+    return Routed(
+        "definition", note, tuple(blocks), _with_found(hits, question, called, context), "medium", for_llm=True
+    )
 
 
 def _line(place: Place) -> str:

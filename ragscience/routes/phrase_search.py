@@ -23,6 +23,7 @@ _HYPHEN = "(?:[-\u2010\u00ad](?:[ \\t]*+\n\\s*+)?+)?+"
 _SURNAME = re.compile(r"\s(?:[A-Z]\.?\s){0,2}[A-Z][a-zà-ÿ]")
 _ISE = re.compile(r"is(?=(?:e[sdr]?|ers|ing|ations?)$)")
 _PLURAL = re.compile(r"(?<![^\W_])([A-Z]{2,}[0-9]*)s$")
+_LONGEST_ENDING = 9
 _SAME_WORD = 3
 """Two words of one stem are forms of one another if their lengths differ by no more letters."""
 
@@ -43,7 +44,8 @@ class Phrase:
         stem = _stem_of(last) if self._may_vary else ""
         begin = self._last[: max(3, min(len(stem) - 1, len(self._last) - 1))] if stem else self._last
         words = [_spelled(piece.casefold()) for piece in self.pieces[:-1]]
-        words.append(_spelled(begin) + ("[^\\W\\d_]{0,9}+" if self._may_vary else ""))
+        most = max(_LONGEST_ENDING, len(last) - len(begin) + _SAME_WORD)
+        words.append(_spelled(begin) + (f"[^\\W\\d_]{{0,{most}}}+" if self._may_vary else ""))
         gaps = [self.text[one.end() : two.start()] for one, two in pairwise(_PIECE.finditer(self.text))]
         joints = [_BETWEEN if not gap.strip(" -_\u2010\u2011\u2013") else _MARKS for gap in gaps]
         whole = words[0] + "".join(map("".join, zip(joints, words[1:], strict=True))) if self.pieces else "(?!)"

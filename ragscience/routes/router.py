@@ -38,7 +38,10 @@ ROUTES: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
             r"related work|"
             r"acknowl|\b(?:of|in|from)\b",
         ),
-        ("definition_route", r"what|define|explain|describe|tell me about"),
+        (
+            "definition_route",
+            r"what|define|explain|describe|tell me about|\bhow\b.+\b(?:works?|functions?|operates?)\b",
+        ),
         (
             "summary_route",
             r"sum|overview|outline|synopsis|gist|tl;?dr|about|what|contribution|finding|result|limit|weakness|"

@@ -2,8 +2,9 @@
 
 import pytest
 
-from ragscience.records import Filters
+from ragscience.records import Filters, Found
 from ragscience.routes.definition_route import answer
+from ragscience.routes.route_records import RouteContext
 from ragscience.routes.router import route
 from tests.routes.paper_library import context, make_library
 
@@ -113,8 +114,22 @@ def test_any_other_thing_is_what_a_sentence_says_it_is(ask, question, begins, co
         assert all(one.end - one.start == len(one.quote) for one in block.citations)
 
 
-def test_what_no_sentence_defines_is_how_the_section_of_that_name_begins(ask):
-    routed = ask("What is robbing?")
+@pytest.fixture
+def asked(library):
+    """What is asked for with a search that finds nothing, and what was searched for."""
+    searched = []
+
+    def search(question, filters):
+        searched.append((question, filters.paper_ids))
+        return Found(question, "default", ())
+
+    return lambda question: (answer(question, RouteContext(library, search, Filters())), searched)
+
+
+@pytest.mark.parametrize("question", ["What is robbing?", "How does robbing work?", "Explain how the robbing works."])
+def test_what_no_sentence_defines_is_how_the_section_of_that_name_begins(asked, question):
+    routed, searched = asked(question)
+    assert searched == [(question, (1, 2))]  # for a model to answer from
     long, block = routed.blocks
     assert (long.lead, block.lead) == ("3 Robbing", "2.1 Robbing mechanism")
     assert long.text.startswith("Robbing bees do not dance and fly")
@@ -125,6 +140,18 @@ def test_what_no_sentence_defines_is_how_the_section_of_that_name_begins(ask):
     assert {(one.file, one.page) for one in block.citations} == {("hives.pdf", 2)}
     assert [hit.rank for hit in routed.hits] == [1, 2]
     assert "Hungry bees" in routed.hits[1].chunk.text
+
+
+@pytest.mark.parametrize("question", ["How does CombSim work?", "explain how the combsim model works"])
+def test_how_the_work_of_a_paper_works_is_its_abstract_from_where_it_says_so(asked, question):
+    routed, searched = asked(question)
+    assert [block.text for block in routed.blocks] == [
+        "In this paper, we let simulated bees build combs from wax. "
+        "Each bee follows three rules and sees nothing but the cells beside it. "
+        "The result is called CombSim, and runs on any machine."
+    ]
+    assert {(one.file, one.page) for one in routed.blocks[0].citations} == {("combs.pdf", 1)}
+    assert (routed.confidence, routed.for_llm, searched) == ("medium", True, [(question, (3,))])
 
 
 def test_a_paper_that_only_introduces_its_name_is_asked_what_it_does(library):

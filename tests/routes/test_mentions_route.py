@@ -165,6 +165,8 @@ def test_a_figures_labels_say_nothing():
         ("Adam", "Adams", False),
         ("normalisation", "layer normalization", True),
         ("normalization", "normal", False),
+        ("generalization", "better generalization of", True),  # of which the stem is "gener"
+        ("rationalization", "rationalizations, not", True),
         ("dropout", "drop-\nouts", True),
         ("BERT", "RoBERTa", False),
         ("Waggle: Dances That Tell", "Waggle: dances that tell", True),

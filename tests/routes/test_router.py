@@ -168,6 +168,6 @@ def test_deciding_reads_the_papers_once_at_most(bees, monkeypatch):
         return papers(library)
 
     monkeypatch.setattr(type(bees), "papers", counted)
-    for question in ("What learning rate does Adam use?", "How does attention work?", "Why does depth help?"):
+    for question in ("What learning rate does Adam use?", "How does attention scale?", "Why does depth help?"):
         assert route(question, given) is None
     assert reads["papers"] <= 2, "once for the names, once for the papers"
